@@ -186,7 +186,9 @@ def _components(plugin: Any, owner: Owner) -> Register:
     if results:
         raise PluginError(f"zoo_register must return nothing, not {results[0]!r:.60}")
     if not manager.hook.zoo_register.get_hookimpls():
-        raise PluginError("it implements no hook; a plug-in has an @hookimpl zoo_register(register)")
+        raise PluginError(
+            "it implements no hook; a plug-in has an @hookimpl zoo_register(register)"
+        )
     return register
 
 

@@ -1,0 +1,63 @@
+"""Attention variants; the contract stands in ``zoo.components.attention.base``."""
+
+from __future__ import annotations
+
+from zoo.hookspecs import hookimpl
+from zoo.registry import Register
+
+_VASWANI = "Vaswani et al. 2017, Attention Is All You Need, https://arxiv.org/abs/1706.03762"
+_EXACT = ("rotate", "bias", "padding", "causal", "cross", "cache", "exact", "map")
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    """Register the built-in attentions."""
+    here = "zoo.components.attention"
+    register(
+        "attention",
+        "single",
+        f"{here}.single:Single",
+        summary="one head as wide as the model",
+        source=_VASWANI,
+        capabilities=(*_EXACT, "one-head"),
+    )
+    register(
+        "attention",
+        "naive",
+        f"{here}.naive:Naive",
+        summary="a linear layer per head and projection, looped, explicit softmax",
+        source=_VASWANI,
+        capabilities=_EXACT,
+    )
+    register(
+        "attention",
+        "split",
+        f"{here}.split:Split",
+        summary="three linear layers, heads by a view, explicit softmax",
+        source=_VASWANI,
+        capabilities=_EXACT,
+    )
+    register(
+        "attention",
+        "packed",
+        f"{here}.packed:Packed",
+        summary="one QKV linear layer, explicit softmax",
+        source=_VASWANI,
+        capabilities=_EXACT,
+    )
+    register(
+        "attention",
+        "fused",
+        f"{here}.fused:Fused",
+        summary="one QKV linear layer and torch's scaled_dot_product_attention",
+        source="Dao et al. 2022, FlashAttention, https://arxiv.org/abs/2205.14135",
+        capabilities=_EXACT,
+    )
+    register(
+        "attention",
+        "torch",
+        f"{here}.torch_mha:TorchMultiHead",
+        summary="torch.nn.MultiheadAttention as it comes",
+        source="https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html",
+        capabilities=("bias", "padding", "causal", "cross", "exact", "map"),
+    )

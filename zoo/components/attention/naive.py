@@ -1,0 +1,31 @@
+"""The textbook's way: a linear layer per head and projection, head by head."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from zoo.components.attention.base import MultiHead
+from zoo.components.attention.projections import PerHead
+from zoo.components.attention.softmax import softmax_attend
+
+
+class Naive(MultiHead):
+    """Loops over the heads and writes the softmax out (Vaswani et al. 2017, section 3.2.2)."""
+
+    projection = PerHead
+
+    def attend(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
+    ) -> Tensor:
+        """See MultiHead.attend."""
+        dropout = self.dropout if self.training else 0.0
+        heads = []
+        for head in range(self.heads):
+            one = slice(head, head + 1)
+            # A bias or mask with a single head serves every head.
+            head_bias = (
+                bias if bias is None or bias.shape[-3:-2] != (self.heads,) else bias[..., one, :, :]
+            )
+            heads.append(softmax_attend(q[:, one], k[:, one], v[:, one], mask, head_bias, dropout))
+        return torch.cat(heads, dim=1)

@@ -1,0 +1,136 @@
+"""How q, k and v are projected: per head, by three layers, or by one packed layer.
+
+All three compute the same function; they differ in the number and size of their matrix products.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class CanonicalWeights:
+    """The one set of weights that every exact attention can take on.
+
+    wq, wk, wv, wo: (D, D), applied as x Wᵀ; bq, bk, bv, bo: (D).
+    """
+
+    wq: Tensor
+    wk: Tensor
+    wv: Tensor
+    wo: Tensor
+    bq: Tensor
+    bk: Tensor
+    bv: Tensor
+    bo: Tensor
+
+    @classmethod
+    def draw(cls, dim: int) -> CanonicalWeights:
+        """Xavier-uniform matrices and zero biases from torch's default generator."""
+        matrices = [nn.init.xavier_uniform_(torch.empty(dim, dim)) for _ in range(4)]
+        return cls(*matrices, *(torch.zeros(dim) for _ in range(4)))
+
+
+class Projection(nn.Module, ABC):
+    """Projects x (B, Lq, D) and context (B, Lk, D) to heads; built with (dim, heads)."""
+
+    def __init__(self, dim: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+
+    @abstractmethod
+    def forward(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return q (B, H, Lq, Dh) from x; k and v (B, H, Lk, Dh) from context."""
+
+    @abstractmethod
+    def load(self, weights: CanonicalWeights) -> None:
+        """Copy the canonical weights into this layout."""
+
+    def split(self, x: Tensor) -> Tensor:
+        """(B, L, D) as heads (B, H, L, Dh), by a view."""
+        heads: Tensor = x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return heads
+
+
+class PerHead(Projection):
+    """A linear layer per head and projection, applied in a loop."""
+
+    def __init__(self, dim: int, heads: int) -> None:
+        super().__init__(dim, heads)
+        self.q, self.k, self.v = (
+            nn.ModuleList(nn.Linear(dim, dim // heads) for _ in range(heads)) for _ in range(3)
+        )
+
+    def forward(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """See Projection.forward."""
+        return (
+            torch.stack([head(x) for head in self.q], dim=1),
+            torch.stack([head(context) for head in self.k], dim=1),
+            torch.stack([head(context) for head in self.v], dim=1),
+        )
+
+    @torch.no_grad()
+    def load(self, weights: CanonicalWeights) -> None:
+        """See Projection.load."""
+        for layers, weight, bias in (
+            (self.q, weights.wq, weights.bq),
+            (self.k, weights.wk, weights.bk),
+            (self.v, weights.wv, weights.bv),
+        ):
+            rows = zip(weight.chunk(self.heads), bias.chunk(self.heads), strict=True)
+            for layer, (head_weight, head_bias) in zip(layers, rows, strict=True):
+                assert isinstance(layer, nn.Linear)
+                layer.weight.copy_(head_weight)
+                layer.bias.copy_(head_bias)
+
+
+class Separate(Projection):
+    """Three linear layers, each for all heads at once."""
+
+    def __init__(self, dim: int, heads: int) -> None:
+        super().__init__(dim, heads)
+        self.q, self.k, self.v = (nn.Linear(dim, dim) for _ in range(3))
+
+    def forward(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """See Projection.forward."""
+        return self.split(self.q(x)), self.split(self.k(context)), self.split(self.v(context))
+
+    @torch.no_grad()
+    def load(self, weights: CanonicalWeights) -> None:
+        """See Projection.load."""
+        for layer, weight, bias in (
+            (self.q, weights.wq, weights.bq),
+            (self.k, weights.wk, weights.bk),
+            (self.v, weights.wv, weights.bv),
+        ):
+            layer.weight.copy_(weight)
+            layer.bias.copy_(bias)
+
+
+class Packed(Projection):
+    """One linear layer for q, k and v of all heads."""
+
+    def __init__(self, dim: int, heads: int) -> None:
+        super().__init__(dim, heads)
+        self.qkv = nn.Linear(dim, 3 * dim)
+
+    def forward(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """See Projection.forward; one matrix product where context is x, else two."""
+        if context is x:
+            q, k, v = self.qkv(x).chunk(3, dim=-1)
+        else:
+            dim = x.shape[-1]
+            q = F.linear(x, self.qkv.weight[:dim], self.qkv.bias[:dim])
+            k, v = F.linear(context, self.qkv.weight[dim:], self.qkv.bias[dim:]).chunk(2, dim=-1)
+        return self.split(q), self.split(k), self.split(v)
+
+    @torch.no_grad()
+    def load(self, weights: CanonicalWeights) -> None:
+        """See Projection.load."""
+        self.qkv.weight.copy_(torch.cat([weights.wq, weights.wk, weights.wv]))
+        self.qkv.bias.copy_(torch.cat([weights.bq, weights.bk, weights.bv]))

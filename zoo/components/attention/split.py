@@ -1,0 +1,23 @@
+"""Three linear layers, heads by a view, softmax written out."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from torch import Tensor
+
+from zoo.components.attention.base import MultiHead
+from zoo.components.attention.projections import Projection, Separate
+from zoo.components.attention.softmax import softmax_attend
+
+
+class Split(MultiHead):
+    """All heads in one batched product (Vaswani et al. 2017, section 3.2.2)."""
+
+    projection: ClassVar[type[Projection]] = Separate
+
+    def attend(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
+    ) -> Tensor:
+        """See MultiHead.attend."""
+        return softmax_attend(q, k, v, mask, bias, self.dropout if self.training else 0.0)

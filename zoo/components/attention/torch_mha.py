@@ -1,0 +1,100 @@
+"""``torch.nn.MultiheadAttention`` as it comes."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from zoo.components.attention.base import Attention, Cache
+from zoo.components.attention.projections import CanonicalWeights
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens, may_attend
+
+
+class TorchMultiHead(Attention):
+    """Wraps ``torch.nn.MultiheadAttention``; its q and k are out of an encoding's reach."""
+
+    def __init__(self, dim: int, heads: int, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        if heads < 1 or dim % heads:
+            raise ValueError(f"width {dim} does not divide into {heads} heads")
+        self.heads, self.head_dim = heads, dim // heads
+        weights = CanonicalWeights.draw(dim)
+        self.attention = nn.MultiheadAttention(dim, heads, dropout=dropout, batch_first=True)
+        self.load_canonical(weights)
+
+    def forward(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        *,
+        tokens: Tokens,
+        context_tokens: Tokens | None = None,
+        position: PositionalEncoding,
+        causal: bool = False,
+        cache: Cache | None = None,
+    ) -> Tensor:
+        """See Attention.forward; refuses a cache, which torch's module cannot keep."""
+        if cache is not None:
+            raise ValueError("attention 'torch' keeps no cache")
+        out, _ = self._call(x, context, tokens, context_tokens, position, causal, False)
+        return out
+
+    def weights(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        *,
+        tokens: Tokens,
+        context_tokens: Tokens | None = None,
+        position: PositionalEncoding,
+        causal: bool = False,
+    ) -> Tensor:
+        """The attention map (B, H, Lq, Lk); each row sums to one."""
+        _, weights = self._call(x, context, tokens, context_tokens, position, causal, True)
+        assert weights is not None
+        return weights
+
+    def _call(
+        self,
+        x: Tensor,
+        context: Tensor | None,
+        tokens: Tokens,
+        context_tokens: Tokens | None,
+        position: PositionalEncoding,
+        causal: bool,
+        need_weights: bool,
+    ) -> tuple[Tensor, Tensor | None]:
+        context = x if context is None else context
+        keys = tokens if context_tokens is None else context_tokens
+        mask = may_attend(tokens, keys, causal)
+        bias = position.bias(tokens.positions, keys.positions)
+        if bias is not None:
+            bias = bias.to(x.dtype)
+            added = bias if mask is None else bias.masked_fill(~mask, -torch.inf)
+        elif mask is not None:
+            # torch's True means "may not look", the other way round.
+            added = ~mask
+        else:
+            added = None
+        if added is not None:
+            shape = (x.shape[0], self.heads, x.shape[1], context.shape[1])
+            added = added.expand(shape).flatten(0, 1)  # (B * H, Lq, Lk), as torch wants it
+        out, weights = self.attention(
+            x,
+            context,
+            context,
+            attn_mask=added,
+            need_weights=need_weights,
+            average_attn_weights=False,
+        )
+        return out, weights
+
+    @torch.no_grad()
+    def load_canonical(self, weights: CanonicalWeights) -> None:
+        """Take on the canonical weights."""
+        mha = self.attention
+        mha.in_proj_weight.copy_(torch.cat([weights.wq, weights.wk, weights.wv]))
+        mha.in_proj_bias.copy_(torch.cat([weights.bq, weights.bk, weights.bv]))
+        mha.out_proj.weight.copy_(weights.wo)
+        mha.out_proj.bias.copy_(weights.bo)

@@ -1,0 +1,26 @@
+"""Baselines: whole classifiers that are not assembled from parts.
+
+One that declares ``texts`` is built without arguments and has ``fit(texts, labels)`` and
+``predict(texts) -> labels``. One that declares ``tokens`` is a torch module, built as
+``Baseline(vocab_size=, classes=, sizes=)``, that maps (ids, tokens) to logits (B, classes) and is
+trained by the harness on the same batches as every cell.
+"""
+
+from __future__ import annotations
+
+from zoo.hookspecs import hookimpl
+from zoo.registry import Register
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    """Register the built-in baselines."""
+    register(
+        "baseline",
+        "tfidf-logreg",
+        "zoo.components.baseline.tfidf_logreg:TfidfLogisticRegression",
+        summary="logistic regression on TF-IDF of single words: what a bag of words is worth",
+        source="https://scikit-learn.org/stable/modules/feature_extraction.html",
+        capabilities=("texts",),
+        parameters={"c": 10.0, "ngrams": 1},
+    )

@@ -1,0 +1,35 @@
+"""Blocks: how a layer arranges its sub-layers; the contract stands in ``base``."""
+
+from __future__ import annotations
+
+from zoo.hookspecs import hookimpl
+from zoo.registry import Register
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    """Register the built-in blocks."""
+    here = "zoo.components.block"
+    register(
+        "block",
+        "pre",
+        f"{here}.pre:Pre",
+        summary="norm before each sub-layer, residual around both; a final norm after the stack",
+        source="Xiong et al. 2020, figure 1b, https://arxiv.org/abs/2002.04745",
+        capabilities=("residual", "cross"),
+    )
+    register(
+        "block",
+        "post",
+        f"{here}.post:Post",
+        summary="norm after each residual",
+        source="Vaswani et al. 2017, section 3.1, https://arxiv.org/abs/1706.03762",
+        capabilities=("residual", "cross"),
+    )
+    register(
+        "block",
+        "bare",
+        f"{here}.bare:Bare",
+        summary="the sub-layers alone, no residual",
+        capabilities=("cross",),
+    )

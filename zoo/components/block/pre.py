@@ -1,0 +1,20 @@
+"""Pre-norm."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from zoo.components.block.base import Block, Sublayer
+
+
+class Pre(Block):
+    """x + f(norm(x)) (Xiong et al. 2020, figure 1b).
+
+    Nothing normalises the sum, so the stack ends with a norm of its own.
+    """
+
+    final_norm = True
+
+    def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
+        """See Block.arrange."""
+        return x[:, rows] + self.drop(sublayer(norm(x)))

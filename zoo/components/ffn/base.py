@@ -1,0 +1,28 @@
+"""Two linear layers and what stands between them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class TwoLayer(nn.Module, ABC):
+    """W₂ · activation(W₁ x + b₁) + b₂, with dropout on the activations."""
+
+    def __init__(self, dim: int, hidden: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.inner = nn.Linear(dim, hidden)
+        self.outer = nn.Linear(hidden, dim)
+
+    @abstractmethod
+    def activation(self, x: Tensor) -> Tensor:
+        """(…, hidden) to (…, hidden), element by element."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(…, D) to (…, D)."""
+        inner = F.dropout(self.activation(self.inner(x)), self.dropout, self.training)
+        out: Tensor = self.outer(inner)
+        return out

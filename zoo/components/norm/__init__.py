@@ -1,0 +1,51 @@
+"""Norms: ``Norm(dim)(x)`` maps (…, D) to (…, D), each position by itself."""
+
+from __future__ import annotations
+
+from zoo.hookspecs import hookimpl
+from zoo.registry import Register
+
+_BA = "Ba et al. 2016, Layer Normalization, https://arxiv.org/abs/1607.06450"
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    """Register the built-in norms."""
+    here = "zoo.components.norm"
+    register(
+        "norm",
+        "layer",
+        f"{here}.layer:LayerNorm",
+        summary="zero mean, unit variance, learned scale and shift",
+        source=_BA,
+        capabilities=("scale-invariant",),
+        parameters={"eps": 1e-5},
+    )
+    register(
+        "norm",
+        "layer-plain",
+        f"{here}.layer_plain:PlainLayerNorm",
+        summary="zero mean, unit variance, nothing learned",
+        source=_BA,
+        capabilities=("scale-invariant",),
+        parameters={"eps": 1e-5},
+    )
+    register(
+        "norm",
+        "layer-std",
+        f"{here}.layer_std:StdLayerNorm",
+        summary="divides by the unbiased standard deviation plus epsilon",
+        source="Rush 2018, The Annotated Transformer, https://aclanthology.org/W18-2509",
+        capabilities=("scale-invariant",),
+        parameters={"eps": 1e-6},
+    )
+    register(
+        "norm",
+        "rms",
+        f"{here}.rms:RMSNorm",
+        summary="unit root mean square, learned scale",
+        source="Zhang and Sennrich 2019, equation 4, https://arxiv.org/abs/1910.07467",
+        capabilities=("scale-invariant",),
+        parameters={"eps": 1e-6},
+    )
+    register("norm", "none", f"{here}.none:NoNorm", summary="the identity")

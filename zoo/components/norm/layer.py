@@ -1,0 +1,21 @@
+"""Layer normalisation with learned scale and shift."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class LayerNorm(nn.Module):
+    """(x - mean) / √(var + eps) · scale + shift, over D (Ba et al. 2016, equations 3 and 4)."""
+
+    def __init__(self, dim: int, *, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(dim))
+        self.shift = nn.Parameter(torch.zeros(dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(…, D) to (…, D)."""
+        return F.layer_norm(x, self.scale.shape, self.scale, self.shift, self.eps)

@@ -1,0 +1,29 @@
+"""Layer normalisation as one tutorial has it: unbiased deviation, epsilon outside the root."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class StdLayerNorm(nn.Module):
+    """(x - mean) / (std + eps) · scale + shift; std has D - 1 below (Rush 2018, LayerNorm).
+
+    Raises ValueError for a width below 2, whose unbiased deviation is undefined.
+    """
+
+    def __init__(self, dim: int, *, eps: float = 1e-6) -> None:
+        super().__init__()
+        if dim < 2:
+            raise ValueError(f"an unbiased deviation needs a width of 2 or more, not {dim}")
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(dim))
+        self.shift = nn.Parameter(torch.zeros(dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(…, D) to (…, D)."""
+        centred = x - x.mean(dim=-1, keepdim=True)
+        # The variance is summed by hand: the gradient of torch.std is NaN where all x are equal.
+        variance = centred.square().sum(dim=-1, keepdim=True) / (x.shape[-1] - 1)
+        std = variance.clamp_min(torch.finfo(x.dtype).tiny).sqrt()
+        return centred / (std + self.eps) * self.scale + self.shift

@@ -1,0 +1,35 @@
+"""Rotary encoding: queries and keys turn by an angle that grows with their position."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from zoo.components.pe.base import PositionalEncoding
+
+
+class Rotary(PositionalEncoding):
+    """(x₂ᵢ, x₂ᵢ₊₁) turned by pos · base^(-2i/Dh), so that scores depend on the offset alone.
+
+    Su et al. 2021, RoFormer, equation 34. Raises ValueError for an odd head width.
+    """
+
+    frequencies: Tensor
+
+    def __init__(
+        self, *, dim: int, heads: int, head_dim: int, max_length: int, base: float = 10000.0
+    ) -> None:
+        super().__init__(dim=dim, heads=heads, head_dim=head_dim, max_length=max_length)
+        if head_dim % 2:
+            raise ValueError(f"rotary positions need an even head width, not {head_dim}")
+        frequencies = base ** (-torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim)
+        self.register_buffer("frequencies", frequencies.float(), persistent=False)
+
+    def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
+        """See PositionalEncoding.rotate."""
+        angles = positions[..., None] * self.frequencies  # (L or B, L; Dh / 2)
+        if angles.dim() == 3:
+            angles = angles[:, None]  # every head turns alike
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        even, odd = x.unflatten(-1, (-1, 2)).unbind(-1)
+        return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)

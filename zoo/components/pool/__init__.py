@@ -1,0 +1,27 @@
+"""Pools: (x, padding) -> (B, D); the contract stands in ``base``."""
+
+from __future__ import annotations
+
+from zoo.hookspecs import hookimpl
+from zoo.registry import Register
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    """Register the built-in pools."""
+    here = "zoo.components.pool"
+    register(
+        "pool",
+        "mean",
+        f"{here}.mean:Mean",
+        summary="the mean over real tokens",
+        source="Reimers and Gurevych 2019, section 3, https://arxiv.org/abs/1908.10084",
+    )
+    register(
+        "pool",
+        "cls",
+        f"{here}.cls:Cls",
+        summary="the first token's vector",
+        source="Devlin et al. 2019, section 3.1, https://arxiv.org/abs/1810.04805",
+        capabilities=("first",),
+    )

@@ -1,0 +1,25 @@
+"""The pool contract."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+
+class Pool(nn.Module, ABC):
+    """Built as ``Pool(dim)``.
+
+    reads: the rows of L it reads, where it does not read them all; the last layer computes no
+    others.
+    """
+
+    reads: ClassVar[slice | None] = None
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+
+    @abstractmethod
+    def forward(self, x: Tensor, padding: Tensor | None) -> Tensor:
+        """x (B, L, D) and padding (bool (B, L), True where real; None: all are) to (B, D)."""

@@ -1,0 +1,20 @@
+"""The mean over real tokens."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from zoo.components.pool.base import Pool
+
+
+class Mean(Pool):
+    """Σ x · real / Σ real (Reimers and Gurevych 2019, section 3); an empty text gives zero."""
+
+    def forward(self, x: Tensor, padding: Tensor | None) -> Tensor:
+        """See Pool.forward."""
+        if padding is None:
+            return x.mean(dim=1)
+        real = padding[..., None]
+        # Masked, not multiplied: whatever stands in padding, NaN too, must not leak.
+        total = x.masked_fill(~real, 0).sum(dim=1)
+        return total / real.sum(dim=1).clamp_min(1).to(x.dtype)

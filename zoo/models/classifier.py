@@ -1,0 +1,36 @@
+"""An encoder, a pool and a head."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from zoo.components.pool.base import Pool
+from zoo.components.tokens import Tokens
+from zoo.models.encoder import Encoder
+
+
+class Classifier(nn.Module):
+    """Ids to one score per class."""
+
+    def __init__(self, encoder: Encoder, pool: Pool, head: nn.Module) -> None:
+        super().__init__()
+        self.encoder, self.pool, self.head = encoder, pool, head
+
+    def forward(self, ids: Tensor, tokens: Tokens) -> Tensor:
+        """Ids (B, L) to logits (B, classes)."""
+        reads = self.pool.reads
+        x = self.encoder(ids, tokens, reads)
+        padding = tokens.padding
+        if reads is not None and padding is not None:
+            padding = padding[:, reads]
+        logits: Tensor = self.head(self.pool(x, padding))
+        return logits
+
+
+def classification_head(dim: int, hidden: int, classes: int, dropout: float) -> nn.Module:
+    """Linear, ReLU, linear; a single linear layer where hidden is 0."""
+    if hidden == 0:
+        return nn.Sequential(nn.Dropout(dropout), nn.Linear(dim, classes))
+    return nn.Sequential(
+        nn.Dropout(dropout), nn.Linear(dim, hidden), nn.ReLU(), nn.Linear(hidden, classes)
+    )
