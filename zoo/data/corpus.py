@@ -1,0 +1,137 @@
+"""What a data set is once it is loaded: two splits of labelled texts."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from zoo.errors import ZooError
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A labelled train and test split; sound once it exists.
+
+    Texts and labels of a split are parallel lists; a label is an index into ``label_names``.
+    notes: where it came from and how it was split, for a record to keep; free words.
+    Raises ZooError where a split is empty, a text is blank or no text at all, fewer than two
+    classes are in train, or test has a class that train lacks.
+    """
+
+    name: str
+    train_texts: list[str]
+    train_labels: list[int]
+    test_texts: list[str]
+    test_labels: list[int]
+    label_names: list[str]
+    notes: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for split, texts, labels in self._splits():
+            _check_split(f"{self.name}: {split}", texts, labels, self.label_names)
+        if len(set(self.label_names)) != len(self.label_names):
+            raise ZooError(f"{self.name}: two classes have one name: {self.label_names}")
+        classes = set(self.train_labels)
+        if len(classes) < 2:
+            raise ZooError(
+                f"{self.name}: every train document is '{self.label_names[classes.pop()]}'; "
+                "a classifier needs two classes or more"
+            )
+        unseen = sorted(set(self.test_labels) - classes)
+        if unseen:
+            names = ", ".join(f"'{self.label_names[label]}'" for label in unseen)
+            raise ZooError(f"{self.name}: test has a class that train lacks: {names}")
+
+    def _splits(self) -> Iterator[tuple[str, list[str], list[int]]]:
+        yield "train", self.train_texts, self.train_labels
+        yield "test", self.test_texts, self.test_labels
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 in hex of texts, labels, split and label names; the same on every machine."""
+        digest = hashlib.sha256()
+
+        def add(text: str) -> None:
+            # Each piece goes in with its length, so that no two corpora run together as one.
+            encoded = text.encode()
+            digest.update(b"%d:" % len(encoded))
+            digest.update(encoded)
+
+        add(f"classes {len(self.label_names)}")
+        for name in self.label_names:
+            add(name)
+        for split, texts, labels in self._splits():
+            add(f"{split} {len(texts)}")
+            for text, label in zip(texts, labels, strict=True):
+                add(str(label))
+                add(text)
+        return digest.hexdigest()
+
+    @cached_property
+    def duplicates(self) -> int:
+        """How many test documents also stand word for word in train, whatever case and spacing."""
+        train = {_words(text) for text in self.train_texts}
+        return sum(_words(text) in train for text in self.test_texts)
+
+    def without_duplicates(self) -> Corpus:
+        """The corpus whose train split lacks every document that also stands in test.
+
+        The test split stays whole, so that scores remain comparable with those of others.
+        Raises ZooError where too little of train is left.
+        """
+        if not self.duplicates:
+            return self
+        test = {_words(text) for text in self.test_texts}
+        kept = [i for i, text in enumerate(self.train_texts) if _words(text) not in test]
+        dropped = len(self.train_texts) - len(kept)
+        if not kept:
+            raise ZooError(f"{self.name}: every train document also stands in test")
+        return dataclasses.replace(
+            self,
+            train_texts=[self.train_texts[i] for i in kept],
+            train_labels=[self.train_labels[i] for i in kept],
+            notes={**self.notes, "duplicates": f"{dropped} dropped from train"},
+        )
+
+    def counts(self, split: str) -> dict[str, int]:
+        """Documents of each class in ``train`` or ``test``, by label name."""
+        labels = {"train": self.train_labels, "test": self.test_labels}[split]
+        found = Counter(labels)
+        return {name: found[i] for i, name in enumerate(self.label_names)}
+
+
+def _check_split(what: str, texts: list[str], labels: list[int], names: list[str]) -> None:
+    if len(texts) != len(labels):
+        raise ZooError(f"{what} has {len(texts)} texts but {len(labels)} labels")
+    if not texts:
+        raise ZooError(f"{what} has no documents")
+    for number, (text, label) in enumerate(zip(texts, labels, strict=True), start=1):
+        if not isinstance(text, str):
+            raise ZooError(f"{what} document {number} is no text but a {type(text).__name__}")
+        if not text.strip():
+            raise ZooError(f"{what} document {number} is empty")
+        if not text.isascii():
+            _check_unicode(f"{what} document {number}", text)
+        # numpy's integers and booleans would not survive a JSON file, nor compare as expected.
+        if type(label) is not int or not 0 <= label < len(names):
+            raise ZooError(
+                f"{what} document {number} has label {label!r}; "
+                f"labels are int from 0 to {len(names) - 1}"
+            )
+
+
+def _check_unicode(what: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ZooError(
+            f"{what} holds half a character (a lone surrogate) at position {error.start}"
+        ) from error
+
+
+def _words(text: str) -> str:
+    return " ".join(text.casefold().split())
