@@ -53,6 +53,7 @@ class Zoo:
     plugins: tuple[PluginRow, ...]
     warnings: tuple[str, ...]
     files: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class PluginError(Exception):

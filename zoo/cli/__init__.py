@@ -1,0 +1,51 @@
+"""The ``zoo`` command: parses and calls, no work of its own.
+
+Nothing heavy is imported here: a command's module is loaded when that command is asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from zoo import __version__
+from zoo.cli.failures import run
+from zoo.cli.lazy import Entry, LazyGroup
+
+__all__ = ["COMMANDS", "cli", "main"]
+
+# In the order in which `zoo --help` shows them.
+COMMANDS = {
+    "bench": Entry("zoo.cli.bench:bench", "Train and measure every combination asked for."),
+    "list": Entry("zoo.cli.listing:list_components", "List what can be combined."),
+    "info": Entry("zoo.cli.listing:info", "Tell everything about one component."),
+    "plugins": Entry("zoo.cli.listing:plugins", "List the plug-ins and what became of each."),
+    "check": Entry("zoo.cli.check:check", "Hold components against their contract."),
+    "new": Entry("zoo.cli.new:new", "Write a plug-in of your own, ready to install."),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    entries=COMMANDS,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="'zoo COMMAND --help' tells a command's options.",
+)
+@click.version_option(__version__, prog_name="zoo", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def cli(context: click.Context, debug: bool) -> None:
+    """Compare transformer parts by accuracy, speed and memory."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line (default: the process's own) and return its exit status.
+
+    0: all well; 1: some of the work failed; 2: bad usage; 130: interrupted.
+    """
+    return run(cli, sys.argv[1:] if arguments is None else list(arguments))

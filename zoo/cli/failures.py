@@ -1,0 +1,108 @@
+"""What the user sees when a command does not end well: one line, and an exit status."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import os
+import sys
+import traceback
+
+import click
+
+from zoo.errors import ZooError, one_line
+
+USAGE, INTERNAL, INTERRUPTED, CLOSED_PIPE = 2, 70, 130, 141
+
+
+def run(command: click.Command, arguments: list[str]) -> int:
+    """Run a command and return its exit status; what it raises becomes a line on stderr.
+
+    A command that fails in an expected way returns an int, or calls ``context.exit(status)``.
+    """
+    # The group has no option with a value, so its own options are all that stands in front.
+    debug = "--debug" in itertools.takewhile(lambda word: word.startswith("-"), arguments)
+    name = " ".join(["zoo", *itertools.islice((w for w in arguments if w[:1] != "-"), 1)])
+    _never_fail_to_encode()
+    try:
+        status = _invoke(command, arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # now, so that a closed pipe is met here and not at shutdown
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.ClickException as error:
+        return _fail(_origin(error, name), _worded(error), debug)
+    except ZooError as error:
+        return _fail(name, str(error), debug)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo(f"{name}: interrupted", err=True)
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - whatever is not expected is a bug of ours
+        if isinstance(error, BrokenPipeError) and _stdout_is_closed():
+            return CLOSED_PIPE
+        if isinstance(error, OSError) and error.filename:
+            return _fail(name, f"{error.filename}: {error.strerror}", debug)
+        traceback.print_exc()
+        click.echo(f"{name}: internal error: {one_line(error)}", err=True)
+        return INTERNAL
+    return status if isinstance(status, int) else 0
+
+
+def _invoke(command: click.Command, arguments: list[str]) -> object:
+    """What the command returns; or the completion that a shell asks for."""
+    if instruction := os.environ.get("_ZOO_COMPLETE"):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(command, {}, "zoo", "_ZOO_COMPLETE", instruction)
+    with command.make_context("zoo", arguments) as context:
+        return command.invoke(context)
+
+
+def _fail(name: str, message: str, debug: bool) -> int:
+    """Print the one line (after the traceback, where it was asked for); exit status 2."""
+    if debug:
+        traceback.print_exc()
+    click.echo(f"{name}: error: {' '.join(message.split())}", err=True)
+    return USAGE
+
+
+def _origin(error: click.ClickException, name: str) -> str:
+    """The command that refused its arguments."""
+    context = getattr(error, "ctx", None)
+    return context.command_path if isinstance(context, click.Context) else name
+
+
+def _worded(error: click.ClickException) -> str:
+    """A click error in the zoo's words, with the nearest choices where click has none."""
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+        options = [
+            option
+            for parameter in error.ctx.command.get_params(error.ctx)
+            for option in (*parameter.opts, *parameter.secondary_opts)
+            if option.startswith("--")
+        ]
+        close = difflib.get_close_matches(error.option_name, options, cutoff=0.5)
+        hint = f"did you mean {' or '.join(close)}?" if close else "--help tells them all"
+        return f"no option '{error.option_name}'; {hint}"
+    return error.format_message()
+
+
+def _stdout_is_closed() -> bool:
+    """Whether nobody reads stdout any more; if so, let nothing be written to it at shutdown.
+
+    A pipe to a worker can break as well, and that is no reason to be quiet.
+    """
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
+
+
+def _never_fail_to_encode() -> None:
+    """A terminal that lacks a letter shows '?', and the command goes on."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None and (stream.encoding or "").lower().replace("-", "") != "utf8":
+            reconfigure(errors="replace")

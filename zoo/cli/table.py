@@ -1,0 +1,58 @@
+"""Aligned columns: fitted and coloured on a terminal, whole and plain in a pipe."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+_STYLES: dict[str, dict[str, Any]] = {
+    "ok": {"fg": "green"},
+    "partial": {"fg": "yellow"},
+    "clash": {"fg": "yellow"},
+    "blocked": {"dim": True},
+    "failed": {"fg": "red"},
+}
+
+
+def print_table(
+    rows: Sequence[Sequence[str]], header: Sequence[str], *, cut: int | None = None
+) -> None:
+    """Print rows under a header, a line each.
+
+    cut: the column that gives way on a terminal too narrow for all; in a pipe nothing is cut.
+    An empty row becomes an empty line.
+    """
+    table = [[_one_cell(cell) for cell in row] for row in rows]
+    full = [row for row in table if row]
+    widths = [max(len(row[i]) for row in [list(header), *full]) for i in range(len(header))]
+    if cut is not None and sys.stdout is not None and sys.stdout.isatty():
+        spare = shutil.get_terminal_size().columns - sum(widths) - 2 * (len(widths) - 1)
+        widths[cut] = max(len(header[cut]), widths[cut] + min(0, spare))
+    lines = [click.style(_line(header, widths), bold=True)]
+    lines += [_line(row, widths) for row in table]
+    click.echo("\n".join(lines))
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    line = "  ".join(
+        _styled(_fitted(cell, width), width) for cell, width in zip(row, widths, strict=False)
+    )
+    return line.rstrip()
+
+
+def _styled(cell: str, width: int) -> str:
+    padding = " " * (width - len(cell))
+    return (click.style(cell, **_STYLES[cell]) if cell in _STYLES else cell) + padding
+
+
+def _fitted(cell: str, width: int) -> str:
+    return cell if len(cell) <= width else cell[: max(0, width - 1)] + "…"
+
+
+def _one_cell(text: str) -> str:
+    """The text as one printable line: a plug-in's words must not move the cursor."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
