@@ -27,6 +27,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "cache": "keeps keys and values between decoding steps",
         "exact": "computes softmax(QK^T / sqrt(d)) V and nothing else",
         "map": "has an attention map to show",
+        "order": "tells one order of the tokens from another without any encoding (a window, say)",
         "one-head": "has one head as wide as the model, whatever number of heads is asked for",
         "fixed-length": "is built for one greatest length, and refuses longer input",
         "eager": "cannot be compiled by torch.compile",
@@ -37,11 +38,15 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "bias": "adds a bias to the scores",
         "order": "lets attention tell one order of the tokens from another",
         "directed": "its bias tells left from right",
+        "absolute": "its rotation or bias depends on where tokens stand, not on their offset alone",
         "fixed-length": "knows no position beyond the greatest length it was built for",
         "eager": "cannot be compiled by torch.compile",
     },
     "norm": {
         "scale-invariant": "gives the same output when its input is scaled",
+        "unit-rms": "starts with outputs whose mean square is one",
+        "unit-variance": "starts with outputs of mean zero and variance one, over D",
+        "unbiased": "starts with outputs of mean zero and variance one, over D - 1",
         "eager": "cannot be compiled by torch.compile",
     },
     "ffn": {

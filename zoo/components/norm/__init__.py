@@ -18,7 +18,7 @@ def zoo_register(register: Register) -> None:
         f"{here}.layer:LayerNorm",
         summary="zero mean, unit variance, learned scale and shift",
         source=_BA,
-        capabilities=("scale-invariant",),
+        capabilities=("scale-invariant", "unit-variance"),
         parameters={"eps": 1e-5},
     )
     register(
@@ -27,7 +27,7 @@ def zoo_register(register: Register) -> None:
         f"{here}.layer_plain:PlainLayerNorm",
         summary="zero mean, unit variance, nothing learned",
         source=_BA,
-        capabilities=("scale-invariant",),
+        capabilities=("scale-invariant", "unit-variance"),
         parameters={"eps": 1e-5},
     )
     register(
@@ -36,7 +36,7 @@ def zoo_register(register: Register) -> None:
         f"{here}.layer_std:StdLayerNorm",
         summary="divides by the unbiased standard deviation plus epsilon",
         source="Rush 2018, The Annotated Transformer, https://aclanthology.org/W18-2509",
-        capabilities=("scale-invariant",),
+        capabilities=("scale-invariant", "unbiased"),
         parameters={"eps": 1e-6},
     )
     register(
@@ -45,7 +45,7 @@ def zoo_register(register: Register) -> None:
         f"{here}.rms:RMSNorm",
         summary="unit root mean square, learned scale",
         source="Zhang and Sennrich 2019, equation 4, https://arxiv.org/abs/1910.07467",
-        capabilities=("scale-invariant",),
+        capabilities=("scale-invariant", "unit-rms"),
         parameters={"eps": 1e-6},
     )
     register("norm", "none", f"{here}.none:NoNorm", summary="the identity")
