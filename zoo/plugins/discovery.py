@@ -1,0 +1,109 @@
+"""Which plug-ins are installed, and which of them ``ZOO_PLUGINS`` lets in."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from zoo.errors import nearest, one_line
+from zoo.registry import Owner
+
+GROUP = "zoo"
+_IN_GROUP = re.compile(rf"^\s*\[{GROUP}\]\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An entry point of the group and the distribution it came with.
+
+    error: why the entry point cannot even be read; ``entry`` is None then.
+    requirements: the distribution's own, as its metadata has them.
+    """
+
+    name: str
+    owner: Owner
+    entry: importlib.metadata.EntryPoint | None
+    requirements: tuple[str, ...] = ()
+    error: str = ""
+
+
+def installed() -> list[Installed]:
+    """Every plug-in of every installed distribution, ordered by distribution and name.
+
+    Distribution by distribution, because ``importlib.metadata.entry_points`` gives nothing at all
+    when one of them, of whatever group, is broken.
+    """
+    found: dict[str, list[Installed]] = {}
+    for distribution in importlib.metadata.distributions():
+        try:
+            text = distribution.read_text("entry_points.txt") or ""
+        except (OSError, UnicodeDecodeError):
+            continue
+        if not _IN_GROUP.search(text):
+            continue
+        plugins = _plugins(distribution)
+        # Of one distribution found twice on the path, the first is the one that is imported.
+        found.setdefault(normal(plugins[0].owner.distribution) if plugins else "", plugins)
+    everything = [plugin for plugins in found.values() for plugin in plugins]
+    return sorted(everything, key=lambda p: (normal(p.owner.distribution), p.name))
+
+
+def _plugins(distribution: importlib.metadata.Distribution) -> list[Installed]:
+    """The plug-ins of one distribution; one row that tells why where it cannot be read."""
+    owner = Owner("unknown", "0")
+    try:
+        owner = Owner(distribution.name or "unknown", distribution.version or "0")
+        requirements = tuple(distribution.requires or ())
+        entries = [entry for entry in distribution.entry_points if entry.group == GROUP]
+    except Exception as error:  # noqa: BLE001 - its metadata may be broken in any way
+        reason = f"its metadata cannot be read: {one_line(error)}"
+        return [Installed(owner.distribution, owner, None, error=reason)]
+    return [Installed(entry.name, owner, entry, requirements) for entry in entries]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a value of ``ZOO_PLUGINS`` lets in.
+
+    Unset: all. ``a,b``: those alone, so that an empty one lets in none. ``-a``: all but that. A
+    word is the name of a plug-in or of a distribution.
+    """
+
+    setting: str | None
+
+    @property
+    def blocked(self) -> set[str]:
+        """The words that keep something out."""
+        return {word[1:] for word in self._words() if word.startswith("-")}
+
+    @property
+    def only(self) -> set[str]:
+        """The words that let something in."""
+        return {word for word in self._words() if not word.startswith("-")}
+
+    def allows(self, plugin: Installed) -> bool:
+        """Whether the plug-in may be loaded."""
+        names = {normal(plugin.name), normal(plugin.owner.distribution)}
+        if names & self.blocked:
+            return False
+        everything = self.setting is None or bool(self.blocked and not self.only)
+        return everything or bool(names & self.only)
+
+    def unknown(self, plugins: Sequence[Installed]) -> list[str]:
+        """A line for each word that means nothing here."""
+        known = {normal(name) for p in plugins for name in (p.name, p.owner.distribution)}
+        return [
+            f"ZOO_PLUGINS names '{word}', which is not installed{nearest(word, sorted(known))}"
+            for word in sorted((self.blocked | self.only) - known)
+        ]
+
+    def _words(self) -> list[str]:
+        words = [word.strip() for word in (self.setting or "").split(",")]
+        return [word[:1].replace("_", "-") + normal(word[1:]) for word in words if word]
+
+
+def normal(name: str) -> str:
+    """A distribution's name as packaging compares it: ``Zoo_Demo`` is ``zoo-demo``."""
+    return re.sub(r"[-_.]+", "-", name).lower()
