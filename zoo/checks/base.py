@@ -1,0 +1,89 @@
+"""What a check is, and how one is added. No torch here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from zoo.registry import CAPABILITIES, Choice
+
+Applies = Callable[[Choice], str | None]
+Body = TypeVar("Body", bound=Callable[..., None])
+
+
+class CheckFailed(AssertionError):  # noqa: N818 - said of a check: it failed
+    """What a check claims does not hold; the message holds the numbers."""
+
+
+class CheckSkipped(Exception):  # noqa: N818 - no error: the check has nothing to look at
+    """A check has nothing to look at in this component; the message says why."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run of checks may choose: the seed, and torch.compile's back end."""
+
+    seed: int = 0
+    compile_backend: str = "aot_eager"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that must hold for the components of a kind.
+
+    claim: what must hold, in one line. body: takes the kind's rig, and raises CheckFailed where
+    the claim is false. applies: why a choice is not looked at, or None where it is.
+    """
+
+    name: str
+    kind: str
+    claim: str
+    body: Callable[[Any], None]
+    applies: Applies
+
+
+# Kind to name to check, in the order in which they are run.
+CHECKS: dict[str, dict[str, Check]] = {kind: {} for kind in CAPABILITIES}
+
+
+def check(*kinds: str, applies: Applies | None = None) -> Callable[[Body], Body]:
+    """Add a function to the checks of some kinds.
+
+    Its name, with dashes, is the check's name; its docstring, one line, is the claim.
+    """
+
+    def add(body: Body) -> Body:
+        name = body.__name__.replace("_", "-")
+        claim = (body.__doc__ or "").strip()
+        assert len(claim.splitlines()) == 1, f"check {name} must state its claim in one line"
+        for kind in kinds:
+            assert name not in CHECKS[kind], f"two checks of {kind} are named {name}"
+            CHECKS[kind][name] = Check(name, kind, claim, body, applies or _always)
+        return body
+
+    return add
+
+
+def needs(*capabilities: str) -> Applies:
+    """Only components that declare all of these."""
+
+    def applies(choice: Choice) -> str | None:
+        missing = [c for c in capabilities if not choice.can(c)]
+        return f"it does not declare {', '.join(map(repr, missing))}" if missing else None
+
+    return applies
+
+
+def unless(capability: str) -> Applies:
+    """Only components that do not declare this."""
+    return lambda choice: f"it declares {capability!r}" if choice.can(capability) else None
+
+
+def both(*conditions: Applies) -> Applies:
+    """Only components that meet every condition; the first reason against one is given."""
+    return lambda choice: next((r for r in (c(choice) for c in conditions) if r), None)
+
+
+def _always(choice: Choice) -> str | None:
+    return None

@@ -1,0 +1,126 @@
+"""``zoo check``: hold components against their contract."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from zoo.cli.options import json_option, load_zoo, plugin_option
+
+if TYPE_CHECKING:
+    from zoo.checks.run import Result
+
+FAILED = 1
+_STYLES = {"passed": {"fg": "green"}, "failed": {"fg": "red"}, "skipped": {"fg": "yellow"}}
+
+
+@click.command()
+@click.argument("components", metavar="[KIND/NAME]...", nargs=-1)
+@plugin_option
+@click.option("--only", metavar="CHECK", multiple=True, help="Run this check; may be given again.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--compile",
+    "backend",
+    default="aot_eager",
+    show_default=True,
+    metavar="BACKEND",
+    help="What torch.compile is tried with; 'inductor' is thorough and slow.",
+)
+@click.option("--list", "listing", is_flag=True, help="List the checks and what they claim.")
+@json_option
+def check(
+    components: tuple[str, ...],
+    plugins: tuple[str, ...],
+    only: tuple[str, ...],
+    seed: int,
+    backend: str,
+    listing: bool,
+    as_json: bool,
+) -> int:
+    """Hold components against the contract of their kind.
+
+    \b
+    zoo check attention/fused
+    zoo check "attention/window(size=8)" pe/rope
+    zoo check attention/all
+    zoo check --plugin my_window.py      all that the file registers
+    zoo check all
+    zoo check --list
+    Exit status 1 where a check failed; a skipped one is reported as skipped, never as passed.
+    """
+    from zoo.checks.base import Settings
+    from zoo.checks.run import run_checks
+    from zoo.checks.subjects import subjects
+
+    if listing:
+        return _list(as_json)
+    zoo = load_zoo(plugins)
+    chosen = subjects(zoo, components, files=not components)
+    settings = Settings(seed=seed, compile_backend=backend)
+    results = run_checks(chosen, only=only, files=plugins, settings=settings)
+    return _print_json(list(results)) if as_json else _print(results)
+
+
+def _print(results: Iterable[Result]) -> int:
+    """Each result as it comes, and the counts."""
+    from zoo.checks.run import counts
+
+    done: list[Result] = []
+    for result in results:
+        if not done or done[-1].component != result.component:
+            click.echo(("\n" if done else "") + click.style(result.component, bold=True), nl=False)
+            click.echo(f"  {result.owner}")
+        done.append(result)
+        status = click.style(f"{result.status:<8}", **_STYLES[result.status])  # type: ignore[arg-type]
+        note = f": {_one_line(result.message)}" if result.message else ""
+        click.echo(f"  {status}{result.check}{note}")
+        if result.status == "failed":
+            for word, value in (
+                ("must hold", result.claim),
+                ("owner", result.owner),
+                ("repeat", result.repeat),
+            ):
+                click.echo(f"          {word + ':':<11}{value}")
+    found = counts(done)
+    components = len({result.component for result in done})
+    summary = ", ".join(f"{count} {status}" for status, count in found.items())
+    click.echo(f"\n{components} component{'s' * (components != 1)}: {summary}")
+    return FAILED if found["failed"] else 0
+
+
+def _print_json(results: list[Result]) -> int:
+    from zoo.checks.run import counts
+
+    found = counts(results)
+    click.echo(
+        json.dumps(
+            {"results": [result.as_dict() for result in results], "counts": found},
+            indent=2,
+            ensure_ascii=False,
+        )
+    )
+    return FAILED if found["failed"] else 0
+
+
+def _list(as_json: bool) -> int:
+    from zoo.checks.catalog import checks_of
+    from zoo.registry import KINDS
+
+    checks = {kind: {c.name: c.claim for c in checks_of(kind).values()} for kind in KINDS}
+    if as_json:
+        click.echo(json.dumps(checks, indent=2, ensure_ascii=False))
+        return 0
+    for kind, claims in checks.items():
+        click.secho(kind, bold=True)
+        for name, claim in claims.items():
+            click.echo(f"  {name:<22}{claim}")
+    return 0
+
+
+def _one_line(text: str) -> str:
+    """A plug-in's words must not move the cursor."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -1,0 +1,135 @@
+"""The conformance checks as pytest tests, for a plug-in's own test suite.
+
+from zoo.testing import parametrize_with_checks
+
+@parametrize_with_checks("attention/my-window")
+def test_conforms(check):
+    check()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.checks.base import Settings
+from zoo.errors import ZooError, nearest
+
+if TYPE_CHECKING:
+    from zoo.registry import Choice
+
+__all__ = ["ComponentCheck", "component_checks", "parametrize_with_checks"]
+
+
+@dataclass(frozen=True)
+class ComponentCheck:
+    """One check of one component; call it to run it.
+
+    expected: why it is expected to fail, or empty.
+    """
+
+    choice: Choice
+    name: str
+    files: tuple[str, ...] = ()
+    settings: Settings = field(default_factory=Settings)
+    expected: str = ""
+
+    @property
+    def component(self) -> str:
+        """``kind/name(params)``."""
+        return f"{self.choice.component.kind}/{self.choice}"
+
+    def __str__(self) -> str:
+        return f"{self.component}:{self.name}"
+
+    def __call__(self) -> None:
+        """Run it under pytest: fail, skip, or fail as expected; an expected failure is strict."""
+        import pytest
+
+        from zoo.checks.run import run_check
+
+        result = run_check(self.choice, self.name, files=self.files, settings=self.settings)
+        about = f"{result.component} ({result.owner}), {result.check}"
+        if self.expected:
+            if result.status == "failed":
+                pytest.xfail(f"{self.expected} [{result.message}]")
+            pytest.fail(
+                f"{about}: expected to fail ({self.expected}), but it {result.status}"
+                + (f": {result.message}" if result.message else ""),
+                pytrace=False,
+            )
+        if result.status == "skipped":
+            pytest.skip(result.message)
+        if result.status == "failed":
+            pytest.fail(
+                f"{about}: {result.message}\n  must hold: {result.claim}\n"
+                f"  repeat: {result.repeat}",
+                pytrace=False,
+            )
+
+
+def component_checks(
+    *components: str,
+    plugin: str | Path | Sequence[str | Path] = (),
+    distribution: str | Sequence[str] = (),
+    expected_failures: Mapping[str, str] | None = None,
+    settings: Settings | None = None,
+) -> list[ComponentCheck]:
+    """Every check of every component named; the arguments are parametrize_with_checks's."""
+    from zoo.checks.catalog import checks_of
+    from zoo.checks.subjects import subjects
+    from zoo.plugins import load
+
+    files = (plugin,) if isinstance(plugin, str | Path) else tuple(plugin)
+    zoo = load(files=files)
+    distributions = (distribution,) if isinstance(distribution, str) else tuple(distribution)
+    choices = subjects(zoo, components, files=not components, distributions=distributions)
+    checks = [
+        ComponentCheck(choice, name, tuple(map(str, files)), settings or Settings())
+        for choice in choices
+        for name in checks_of(choice.component.kind)
+    ]
+    return _expecting(checks, dict(expected_failures or {}))
+
+
+def parametrize_with_checks(
+    *components: str,
+    plugin: str | Path | Sequence[str | Path] = (),
+    distribution: str | Sequence[str] = (),
+    expected_failures: Mapping[str, str] | None = None,
+    settings: Settings | None = None,
+) -> Any:
+    """A pytest decorator: one test per check and component, in an argument called ``check``.
+
+    components: ``kind/name``, ``kind/name(param=value)``, ``kind/all`` or ``all``. plugin: a
+    single file, or several, to load; alone, all it registers is checked. distribution: all that
+    an installed distribution registers. expected_failures: ``"check-name"`` or
+    ``"kind/name:check-name"`` to the reason why it fails; a check that then passes or is skipped
+    fails the test. Raises ZooError where a component or a check is unknown or a reason is empty.
+    """
+    import pytest
+
+    checks = component_checks(
+        *components,
+        plugin=plugin,
+        distribution=distribution,
+        expected_failures=expected_failures,
+        settings=settings,
+    )
+    return pytest.mark.parametrize("check", checks, ids=str)
+
+
+def _expecting(checks: list[ComponentCheck], reasons: dict[str, str]) -> list[ComponentCheck]:
+    """The checks, each with the reason why it is expected to fail, where there is one."""
+    known = {key for check in checks for key in (check.name, str(check))}
+    for key, reason in reasons.items():
+        if key not in known:
+            raise ZooError(f"expected failure of an unknown check '{key}'{nearest(key, known)}")
+        if not isinstance(reason, str) or not reason.strip():
+            raise ZooError(f"the expected failure of '{key}' needs a reason")
+    return [
+        replace(check, expected=reasons.get(str(check), reasons.get(check.name, "")))
+        for check in checks
+    ]
