@@ -13,6 +13,10 @@ class ZooError(Exception):
         super().__init__(" ".join(message.split()))
 
 
+class ComponentError(ZooError):
+    """A component itself is broken: its cells fail, naming its owner, and the others go on."""
+
+
 def nearest(word: str, choices: Iterable[str]) -> str:
     """A clause naming the nearest match and the whole list: ``"; did you mean 'rope'? …"``."""
     known = list(choices)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from zoo.errors import ZooError, nearest, one_line
+from zoo.errors import ComponentError, ZooError, nearest, one_line
 
 AXES = ("attention", "pe", "norm", "ffn", "block", "pool")
 KINDS = (*AXES, "data", "baseline")
@@ -110,7 +110,7 @@ class Component:
     def resolve(self) -> Callable[..., Any]:
         """The factory itself; a lazy ``"module:attribute"`` is imported here and only here.
 
-        Raises ZooError, naming the owner, where it does not resolve.
+        Raises ComponentError, naming the owner, where it does not resolve.
         """
         if not isinstance(self.factory, str):
             return self.factory
@@ -120,12 +120,12 @@ class Component:
             for part in attribute.split("."):
                 target = getattr(target, part)
         except Exception as error:
-            raise ZooError(
+            raise ComponentError(
                 f"{self.kind} '{self.name}' of {self.owner} cannot be loaded from "
                 f"'{self.factory}': {one_line(error)}"
             ) from error
         if not callable(target):
-            raise ZooError(
+            raise ComponentError(
                 f"{self.kind} '{self.name}' of {self.owner}: '{self.factory}' is no factory "
                 f"but a {type(target).__name__}"
             )

@@ -78,6 +78,14 @@ def load(files: Sequence[str | Path] = ()) -> Zoo:
 
     notes = selection.unknown(found)
     warnings = [_warning(row) for row in rows if row.error]
+    for same in _same_names(rows):
+        who = " and ".join(f"{row.distribution} {row.version}" for row in same)
+        told = (
+            f"{who} each call a plug-in '{same[0].name}'; all are used, "
+            "and ZOO_PLUGINS tells them apart by distribution"
+        )
+        rows = [_with_error(row, "clash", told) if row in same else row for row in rows]
+        warnings.append(told)
     for owners, names in _clashes(registry).items():
         rows = [_with_clash(row, owners, names) for row in rows]
         warnings.append(_clash_warning(owners, names))
@@ -152,14 +160,26 @@ def _clashes(registry: Registry) -> dict[tuple[Owner, ...], list[Component]]:
 def _with_clash(row: PluginRow, owners: tuple[Owner, ...], same: list[Component]) -> PluginRow:
     """The row of one of the owners, telling how its components are asked for."""
     me = Owner(row.distribution, row.version)
-    if me not in owners or me.distribution == BUILT_IN or row.status not in ("ok", "clash"):
+    if me not in owners or me.distribution == BUILT_IN or row.status in ("failed", "blocked"):
         return row
     others = " and ".join(str(owner) for owner in owners if owner != me)
     told = ", ".join(
         f"{c.kind} '{c.name}' is {others}'s as well, ask for '{me.distribution}:{c.name}'"
         for c in same
     )
-    return replace(row, status="clash", error=f"{row.error}; {told}" if row.error else told)
+    return _with_error(row, "clash", told)
+
+
+def _same_names(rows: Sequence[PluginRow]) -> list[list[PluginRow]]:
+    """The plug-ins in use that have one name, though they come with several distributions."""
+    used = [row for row in rows if row.status in ("ok", "partial")]
+    groups = [[row for row in used if row.name == name] for name in {row.name for row in used}]
+    return sorted((group for group in groups if len(group) > 1), key=lambda group: group[0].name)
+
+
+def _with_error(row: PluginRow, status: str, error: str) -> PluginRow:
+    status = row.status if row.status == "partial" else status
+    return replace(row, status=status, error=f"{row.error}; {error}" if row.error else error)
 
 
 def _clash_warning(owners: tuple[Owner, ...], same: list[Component]) -> str:

@@ -19,6 +19,8 @@ from zoo.registry import AXES, Component
 # Where one of these stands, names may come to be that the source does not show.
 _DYNAMIC = {"globals", "vars", "locals", "exec", "setattr", "__import__"}
 
+_DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
 
 class UnknownError(Exception):
     """Nothing can be said without importing; the benefit of the doubt goes to the plug-in."""
@@ -62,7 +64,7 @@ def _lazy_fault(factory: str, must_be_module: bool) -> str:
     if first not in names:
         if _is_dynamic(tree) or _find(f"{path}.{first}") is not None:
             raise UnknownError
-        public = [name for name, nodes in names.items() if nodes and not name.startswith("_")]
+        public = [name for name, found in names.items() if isinstance(found[0], _DEFINITIONS)]
         return f"'{factory}' does not resolve: '{path}' has no '{first}'{nearest(first, public)}"
     if must_be_module and first == attribute and _surely_plain(attribute, names):
         return f"'{factory}' is no torch.nn.Module"
@@ -89,21 +91,21 @@ def _find(path: str) -> ModuleSpec | None:
     return None
 
 
-def _names(tree: ast.Module) -> dict[str, list[ast.stmt]]:
-    """Every name a module may have, with the classes and functions it is defined by."""
-    names: dict[str, list[ast.stmt]] = {}
+def _names(tree: ast.Module) -> dict[str, list[ast.AST]]:
+    """Every name a module may have, with all that may give it its value."""
+    names: dict[str, list[ast.AST]] = {}
     for node in _module_level(tree):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, _DEFINITIONS):
             names.setdefault(node.name, []).append(node)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
-                names.setdefault(alias.asname or alias.name.partition(".")[0], [])
+                names.setdefault(alias.asname or alias.name.partition(".")[0], []).append(node)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.setdefault(node.id, [])
+            names.setdefault(node.id, []).append(node)
     for node in ast.walk(tree):
         if isinstance(node, ast.Global):
             for name in node.names:
-                names.setdefault(name, [])
+                names.setdefault(name, []).append(node)
     return names
 
 
@@ -111,7 +113,7 @@ def _module_level(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes that run when the module is imported, within if, try and with as well."""
     for child in ast.iter_child_nodes(node):
         yield child
-        if not isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        if not isinstance(child, _DEFINITIONS):
             yield from _module_level(child)
 
 
@@ -126,7 +128,7 @@ def _is_dynamic(tree: ast.Module) -> bool:
     )
 
 
-def _surely_plain(name: str, names: dict[str, list[ast.stmt]]) -> bool:
+def _surely_plain(name: str, names: dict[str, list[ast.AST]]) -> bool:
     """Whether the name is a class that inherits from nothing but such classes."""
     if name == "object" and name not in names:
         return True
