@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from broken import BROKEN, BUILD, EVERYTHING, GOOD, SAME_ENTRY, SAME_NAME, TAKEN_NAME, Broken
-from conftest import Sandbox, make_sandbox
+from sandbox import Sandbox, make_sandbox
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 import zoo
 
 
@@ -62,9 +60,3 @@ def make_sandbox(folder: Path, install: Sequence[Path] = ()) -> Sandbox:
     if install:
         sandbox.install(*install)
     return sandbox
-
-
-@pytest.fixture(scope="session")
-def empty_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
-    """An environment with nothing of its own."""
-    return make_sandbox(tmp_path_factory.mktemp("empty") / "env")
