@@ -1,0 +1,45 @@
+"""What every room's tests share."""
+
+from __future__ import annotations
+
+import importlib
+import os
+
+import pytest
+
+from zoo import __version__
+from zoo.plugins import DEFAULT_PLUGINS
+from zoo.registry import BUILT_IN, Owner, Register, Registry
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        import torch
+
+        torch.set_num_threads(1)  # the workers share the cores among themselves
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("slow") and not config.getoption("--slow"):
+            item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))
+        if item.get_closest_marker("gpu"):
+            import torch
+
+            if not torch.cuda.is_available():
+                item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+@pytest.fixture
+def registry() -> Registry:
+    """The built-ins alone, whatever else is installed; each test may admit more to its own."""
+    registry = Registry()
+    for name in DEFAULT_PLUGINS:
+        register = Register(Owner(BUILT_IN, __version__))
+        importlib.import_module(name).zoo_register(register=register)
+        registry.admit(register)
+    return registry
