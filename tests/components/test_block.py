@@ -1,0 +1,214 @@
+"""Blocks arrange their sub-layers as torch's own layers do, and as their one line says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from references import assert_same, canonical, randoms, shake
+from torch import Tensor, nn
+
+from zoo.components.block.base import Block, Scene
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens
+from zoo.registry import Registry
+
+DIM, HEADS, HIDDEN, LENGTH, MEMORY = 8, 2, 12, 4, 5
+NOWHERE = PositionalEncoding(dim=DIM, heads=HEADS, head_dim=DIM // HEADS, max_length=16)
+PADDING = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0]], dtype=torch.bool)
+MEMORY_PADDING = torch.tensor([[1, 1, 0, 0, 0], [1, 1, 1, 1, 0]], dtype=torch.bool)
+BLOCKS = ("pre", "post", "bare")
+
+
+def build(
+    registry: Registry, name: str, *, ffn: str = "relu", cross: bool = False, dropout: float = 0.0
+) -> Block:
+    torch.manual_seed(0)
+    attention = registry.choose("attention", "split")
+    block = registry.choose("block", name).build(
+        attention.build(DIM, HEADS),
+        registry.choose("ffn", ffn).build(DIM, HIDDEN, 0.0),
+        lambda: registry.choose("norm", "layer").build(DIM),
+        dropout=dropout,
+        cross=attention.build(DIM, HEADS) if cross else None,
+    )
+    return shake(block)
+
+
+def copied(block: Block, layer: nn.Module) -> nn.Module:
+    """torch's encoder or decoder layer with the block's weights."""
+    norms = [block.attention_norm, block.ffn_norm]
+    attentions = {"self_attn": block.attention}
+    if block.cross is not None:
+        norms.insert(1, block.cross_norm)
+        attentions["multihead_attn"] = block.cross
+    state = {
+        "linear1.weight": block.ffn.inner.weight,
+        "linear1.bias": block.ffn.inner.bias,
+        "linear2.weight": block.ffn.outer.weight,
+        "linear2.bias": block.ffn.outer.bias,
+    }
+    for number, norm in enumerate(norms, 1):
+        state |= {f"norm{number}.weight": norm.scale, f"norm{number}.bias": norm.shift}
+    for name, module in attentions.items():
+        weights = canonical(module)
+        state |= {
+            f"{name}.in_proj_weight": torch.cat([weights[w] for w in ("wq", "wk", "wv")]),
+            f"{name}.in_proj_bias": torch.cat([weights[b] for b in ("bq", "bk", "bv")]),
+            f"{name}.out_proj.weight": weights["wo"],
+            f"{name}.out_proj.bias": weights["bo"],
+        }
+    layer.load_state_dict(state)
+    return layer
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("name", ["pre", "post"])
+def test_agrees_with_torchs_encoder_layer_of_the_same_weights(
+    registry: Registry, name: str, activation: str
+) -> None:
+    block = build(registry, name, ffn=activation)
+    layer = nn.TransformerEncoderLayer(
+        DIM, HEADS, HIDDEN, 0.0, activation, batch_first=True, norm_first=name == "pre"
+    ).double()
+    x = randoms(2, LENGTH, DIM)
+    expected = copied(block, layer)(x, src_key_padding_mask=~PADDING)
+    assert_same(block(x, Scene(Tokens(PADDING, torch.arange(LENGTH)), NOWHERE)), expected, [x])
+
+
+@pytest.mark.parametrize("name", ["pre", "post"])
+def test_with_cross_attention_agrees_with_torchs_decoder_layer(
+    registry: Registry, name: str
+) -> None:
+    block = build(registry, name, cross=True)
+    layer = nn.TransformerDecoderLayer(
+        DIM, HEADS, HIDDEN, 0.0, batch_first=True, norm_first=name == "pre"
+    ).double()
+    x, memory = randoms(2, LENGTH, DIM, seed=1), randoms(2, MEMORY, DIM, seed=2)
+    expected = copied(block, layer)(
+        x,
+        memory,
+        tgt_mask=torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(1),
+        memory_key_padding_mask=~MEMORY_PADDING,
+    )
+    scene = Scene(
+        Tokens.whole(LENGTH),
+        NOWHERE,
+        causal=True,
+        memory=memory,
+        memory_tokens=Tokens(MEMORY_PADDING, torch.arange(MEMORY)),
+    )
+    assert_same(block(x, scene), expected, [x, memory])
+
+
+LINES: dict[str, Callable[[Tensor, Callable[[Tensor], Tensor], nn.Module], Tensor]] = {
+    "pre": lambda x, f, norm: x + f(norm(x)),
+    "post": lambda x, f, norm: norm(x + f(x)),
+    "bare": lambda x, f, norm: f(norm(x)),
+}
+
+
+@pytest.mark.parametrize("ffn", ["swiglu", "none"])
+@pytest.mark.parametrize("name", BLOCKS)
+def test_each_sublayer_stands_in_the_blocks_one_line(
+    registry: Registry, name: str, ffn: str
+) -> None:
+    block, line, x = build(registry, name, ffn=ffn), LINES[name], randoms(2, LENGTH, DIM)
+    tokens = Tokens(PADDING, torch.arange(LENGTH))
+    expected = line(
+        x, lambda h: block.attention(h, tokens=tokens, position=NOWHERE), block.attention_norm
+    )
+    if ffn == "none":
+        assert block.ffn is None
+        assert block.ffn_norm is None
+    else:
+        expected = line(expected, block.ffn, block.ffn_norm)
+    leaves = [x, *block.parameters()]
+    assert_same(block(x, Scene(tokens, NOWHERE)), expected, leaves)
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_only_pre_asks_for_a_final_norm(registry: Registry, name: str) -> None:
+    assert build(registry, name).final_norm == (name == "pre")
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_adds_its_input_exactly_where_it_says_so(registry: Registry, name: str) -> None:
+    block = build(registry, name)
+    with torch.no_grad():
+        for layer in (block.attention.out, block.ffn.outer):
+            layer.weight.zero_()
+            layer.bias.zero_()
+    x = randoms(2, LENGTH, DIM)
+    out = block(x, Scene(Tokens.whole(LENGTH), NOWHERE))
+    assert bool(out.abs().max() > 0.1) == registry.get("block", name).can("residual")
+
+
+@pytest.mark.parametrize("read", [slice(0, 1), slice(1, 3), slice(-1, None)], ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("encoding", ["none", "rope", "alibi"])
+@pytest.mark.parametrize("name", BLOCKS)
+def test_reading_some_rows_equals_computing_all(
+    registry: Registry, name: str, encoding: str, causal: bool, read: slice
+) -> None:
+    block, x = build(registry, name, cross=True), randoms(2, LENGTH, DIM)
+    position = registry.choose("pe", encoding).build(
+        dim=DIM, heads=HEADS, head_dim=DIM // HEADS, max_length=16
+    )
+    memory, memory_tokens = randoms(2, MEMORY, DIM), Tokens(MEMORY_PADDING, torch.arange(MEMORY))
+    tokens = Tokens(PADDING, torch.tensor([[0, 1, 2, 3], [4, 5, 6, 7]]))
+    everything = Scene(
+        tokens, position.double(), causal, memory=memory, memory_tokens=memory_tokens
+    )
+    some = Scene(tokens, position, causal, read, memory=memory, memory_tokens=memory_tokens)
+    out = block(x, some)
+    assert out.shape[1] == len(range(*read.indices(LENGTH)))
+    leaves = [x, memory, *block.parameters()]
+    assert_same(out, block(x, everything)[:, read], leaves)
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_cross_attention_without_a_memory_is_refused(registry: Registry, name: str) -> None:
+    block = build(registry, name, cross=True)
+    with pytest.raises(ValueError, match="needs a memory"):
+        block(randoms(2, LENGTH, DIM), Scene(Tokens.whole(LENGTH), NOWHERE))
+
+
+@pytest.mark.parametrize("encoding", ["rope", "alibi"])
+def test_the_memory_has_no_positions_in_common_with_the_text(
+    registry: Registry, encoding: str
+) -> None:
+    block, x = build(registry, "pre", cross=True), randoms(2, LENGTH, DIM)
+    position = registry.choose("pe", encoding).build(
+        dim=DIM, heads=HEADS, head_dim=DIM // HEADS, max_length=16
+    )
+    outs = []
+    for memory_at in (torch.arange(MEMORY), torch.arange(MEMORY) + 9):
+        memory_tokens = Tokens(None, memory_at)
+        scene = Scene(
+            Tokens.whole(LENGTH),
+            position.double(),
+            memory=randoms(2, MEMORY, DIM),
+            memory_tokens=memory_tokens,
+        )
+        outs.append(block(x, scene))
+    assert_same(outs[0], outs[1])
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_dropout_acts_on_both_sublayers_in_training_only(registry: Registry, name: str) -> None:
+    dropping, still = build(registry, name, dropout=0.9), build(registry, name)
+    x, scene = randoms(2, LENGTH, DIM), Scene(Tokens.whole(LENGTH), NOWHERE)
+    assert torch.equal(dropping.eval()(x, scene), still.eval()(x, scene))
+    assert torch.equal(still.train()(x, scene), still.eval()(x, scene))
+    torch.manual_seed(1)
+    assert (dropping.train()(x, scene) - still(x, scene)).abs().max() > 0.1
+    dropping.dropout = 1.0  # nothing of a sub-layer is left
+    out = dropping(x, scene)
+    if name == "pre":
+        assert torch.equal(out, x)
+    elif name == "bare":
+        assert out.eq(0).all()
+    else:
+        assert_same(out, dropping.ffn_norm(dropping.attention_norm(x)))

@@ -1,0 +1,112 @@
+"""Each feed-forward network is its formula, forward and backward, at the stated size."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from references import assert_same, randoms, shake
+from torch import Tensor, nn
+
+from zoo.registry import Registry
+
+DIM, HIDDEN = 4, 6
+PLAIN = ("relu", "gelu", "gelu-tanh")
+ALL = (*PLAIN, "swiglu")
+
+
+def build(
+    registry: Registry, text: str, dim: int = DIM, hidden: int = HIDDEN, dropout: float = 0.0
+) -> nn.Module:
+    torch.manual_seed(0)
+    return registry.choose("ffn", text).build(dim, hidden, dropout)
+
+
+def activation(name: str, x: Tensor) -> Tensor:
+    """The papers' formulas for one number."""
+    if name == "relu":
+        return x if x > 0 else 0 * x
+    if name == "gelu":
+        return x * (1 + torch.erf(x / math.sqrt(2))) / 2
+    if name == "gelu-tanh":
+        return x / 2 * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    return x / (1 + torch.exp(-x))  # SiLU
+
+
+def by_loops(name: str, ffn: nn.Module, row: Tensor) -> Tensor:
+    """W2 · activation(W1 x + b1) + b2, or W2 (SiLU(W x) ⊙ V x), number by number."""
+    if name == "swiglu":
+        gate, value = ffn.gate_and_value.weight.chunk(2)
+        inner = [activation(name, w @ row) * (v @ row) for w, v in zip(gate, value, strict=True)]
+        return torch.stack([sum(w * a for w, a in zip(ws, inner, strict=True))
+                            for ws in ffn.outer.weight])  # fmt: skip
+    inner = [
+        activation(name, w @ row + b) for w, b in zip(ffn.inner.weight, ffn.inner.bias, strict=True)
+    ]
+    return torch.stack(
+        [
+            sum(w * a for w, a in zip(ws, inner, strict=True)) + b
+            for ws, b in zip(ffn.outer.weight, ffn.outer.bias, strict=True)
+        ]
+    )
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_output_and_gradients_are_the_formulas(registry: Registry, name: str) -> None:
+    ffn, x = shake(build(registry, name)), randoms(2, 3, DIM)
+    expected = torch.stack([by_loops(name, ffn, row) for row in x.flatten(0, 1)]).view_as(x)
+    assert_same(ffn(x), expected, [x, *ffn.parameters()])
+
+
+def test_gelu_and_its_approximation_are_near_but_not_the_same(registry: Registry) -> None:
+    x = randoms(64, DIM)
+    exact, approximate = (build(registry, name).double()(x) for name in ("gelu", "gelu-tanh"))
+    difference = (exact - approximate).abs().max()
+    assert 1e-7 < difference < 1e-2
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_plain_ones_hold_two_layers_of_the_width_asked_for(registry: Registry, name: str) -> None:
+    count = sum(p.numel() for p in build(registry, name, 64, 256).parameters())
+    assert count == 64 * 256 + 256 + 256 * 64 + 64
+
+
+@pytest.mark.parametrize(("dim", "hidden"), [(64, 256), (64, 128), (128, 512), (96, 100)])
+def test_swiglu_has_relus_parameter_count_within_two_percent(
+    registry: Registry, dim: int, hidden: int
+) -> None:
+    relu, swiglu = (
+        sum(p.numel() for p in build(registry, name, dim, hidden).parameters())
+        for name in ("relu", "swiglu")
+    )
+    assert abs(swiglu - relu) <= 0.02 * relu
+
+
+def test_swiglu_unmatched_takes_the_hidden_width_as_it_is(registry: Registry) -> None:
+    unmatched = build(registry, "swiglu(matched=False)", 8, 12)
+    assert sum(p.numel() for p in unmatched.parameters()) == 3 * 8 * 12
+    assert build(registry, "swiglu(matched=True)", 8, 12).outer.weight.shape == (8, 8)
+
+
+@pytest.mark.parametrize("hidden", [1, 2])
+def test_the_smallest_swiglu_still_computes(registry: Registry, hidden: int) -> None:
+    ffn = build(registry, "swiglu", 4, hidden)
+    assert ffn(torch.ones(1, 4)).abs().max() > 0
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_dropout_acts_in_training_only_and_leaves_the_mean(registry: Registry, name: str) -> None:
+    x = randoms(DIM, seed=3).detach().float()
+    dropping, still = build(registry, name, dropout=0.5), build(registry, name)
+    expected = still.eval()(x)
+    assert torch.equal(dropping.eval()(x), expected)
+    assert torch.equal(still.train()(x), expected)
+    many = dropping.train()(x.expand(4000, -1))
+    assert many.std(dim=0).max() > 0.01
+    error = (many.mean(dim=0) - expected).abs() / (many.std(dim=0) / 4000**0.5)
+    assert error.max() < 5
+
+
+def test_none_is_no_sublayer_at_all(registry: Registry) -> None:
+    assert build(registry, "none") is None

@@ -1,0 +1,105 @@
+"""Each norm is its formula, forward and backward."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from references import assert_same, randoms, shake
+from torch import Tensor, nn
+
+from zoo.registry import Registry
+
+DIM = 6
+ALL = ("layer", "layer-plain", "layer-std", "rms", "none")
+WITH_EPS = ALL[:-1]
+
+
+def build(registry: Registry, text: str, dim: int = DIM) -> nn.Module:
+    return shake(registry.choose("norm", text).build(dim))
+
+
+def formula(name: str, row: Tensor, eps: float, learned: dict[str, Tensor]) -> Tensor:
+    """One position's vector, number by number."""
+    count = len(row)
+    mean = sum(row) / count
+    if name == "none":
+        return row
+    if name == "rms":
+        below = (sum(one**2 for one in row) / count + eps).sqrt()
+        return torch.stack([one / below for one in row]) * learned["scale"]
+    if name == "layer-std":
+        std = torch.std(row)  # unbiased by default
+        return (row - mean) / (std + eps) * learned["scale"] + learned["shift"]
+    below = (sum((one - mean) ** 2 for one in row) / count + eps).sqrt()
+    out = torch.stack([(one - mean) / below for one in row])
+    return out * learned["scale"] + learned["shift"] if name == "layer" else out
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-3], ids=["usual", "small"])
+@pytest.mark.parametrize("eps", [None, 1e-2], ids=["default-eps", "large-eps"])
+@pytest.mark.parametrize("name", ALL)
+def test_output_and_gradients_are_the_formulas(
+    registry: Registry, name: str, eps: float | None, size: float
+) -> None:
+    if name == "none" and eps is not None:
+        with pytest.raises(Exception, match="has no parameter 'eps'"):
+            build(registry, "none(eps=0.01)")
+        return
+    norm = build(registry, name if eps is None else f"{name}(eps={eps})")
+    learned = dict(norm.named_parameters())
+    x = (randoms(2, 3, DIM) * size + size).detach().requires_grad_()  # small ones let eps show
+    default = registry.get("norm", name).parameters.get("eps", 0.0)
+    rows = [formula(name, row, eps or default, learned) for row in x.flatten(0, 1)]
+    expected = torch.stack(rows).view_as(x)
+    assert_same(norm(x), expected, [x, *learned.values()], tolerance=1e-9)
+
+
+@pytest.mark.parametrize("name", ["layer", "layer-plain", "rms"])
+def test_agrees_with_torchs_own_of_the_same_weights(registry: Registry, name: str) -> None:
+    norm, x = build(registry, name), randoms(2, 3, DIM)
+    learned = dict(norm.named_parameters())
+    if name == "rms":
+        expected = F.rms_norm(x, (DIM,), learned["scale"], 1e-6)
+    else:
+        own = nn.LayerNorm(DIM, elementwise_affine=name == "layer").double()
+        own.load_state_dict(
+            {"weight": learned["scale"], "bias": learned["shift"]} if learned else {}
+        )
+        expected = own(x)
+    assert_same(norm(x), expected, [x])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_starts_as_the_plain_norm(registry: Registry, name: str) -> None:
+    started = registry.choose("norm", name).build(DIM)
+    for key, parameter in started.named_parameters():
+        assert torch.equal(parameter, torch.full((DIM,), float(key == "scale")))
+    assert sorted(dict(started.named_parameters())) == {
+        "layer": ["scale", "shift"],
+        "layer-std": ["scale", "shift"],
+        "rms": ["scale"],
+    }.get(name, [])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_equal_numbers_give_finite_output_and_gradients(registry: Registry, name: str) -> None:
+    norm = build(registry, name)
+    for value in (0.0, 2.5):
+        x = torch.full((2, DIM), value, dtype=torch.float64, requires_grad=True)
+        out = norm(x)
+        gradients = torch.autograd.grad(out.square().sum(), [x, *norm.parameters()])
+        assert all(one.isfinite().all() for one in (out, *gradients))
+        assert all(one.abs().max() < 1e8 for one in gradients)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_is_scale_invariant_exactly_where_it_says_so(registry: Registry, name: str) -> None:
+    norm, x = build(registry, name), randoms(4, DIM) * 100
+    same = torch.allclose(norm(10 * x), norm(x), rtol=1e-5, atol=1e-5)
+    assert same == registry.get("norm", name).can("scale-invariant")
+
+
+def test_an_unbiased_deviation_of_one_number_is_refused(registry: Registry) -> None:
+    with pytest.raises(ValueError, match="width of 2 or more, not 1"):
+        build(registry, "layer-std", dim=1)

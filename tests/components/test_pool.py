@@ -1,0 +1,70 @@
+"""Pools read real tokens alone."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from references import assert_same, randoms
+from torch import Tensor
+
+from zoo.components.pool.base import Pool
+from zoo.registry import Registry
+
+PADDING = torch.tensor([[1, 1, 0, 0], [1, 0, 1, 1], [1, 0, 0, 0]], dtype=torch.bool)
+
+
+def build(registry: Registry, name: str) -> Pool:
+    return registry.choose("pool", name).build(3)
+
+
+def mean_by_loops(x: Tensor, padding: Tensor | None) -> Tensor:
+    rows = []
+    for b in range(len(x)):
+        real = [x[b, i] for i in range(x.shape[1]) if padding is None or padding[b, i]]
+        rows.append(sum(real) / len(real))
+    return torch.stack(rows)
+
+
+@pytest.mark.parametrize("padding", [None, PADDING], ids=["whole", "padded"])
+def test_mean_is_over_real_tokens_only(registry: Registry, padding: Tensor | None) -> None:
+    x = randoms(3, 4, 3)
+    assert_same(build(registry, "mean")(x, padding), mean_by_loops(x, padding), [x])
+
+
+@pytest.mark.parametrize("padding", [None, PADDING], ids=["whole", "padded"])
+def test_cls_is_the_first_token(registry: Registry, padding: Tensor | None) -> None:
+    pool, x = build(registry, "cls"), randoms(3, 4, 3)
+    expected = torch.stack([x[b][0] for b in range(3)])
+    assert_same(pool(x, padding), expected, [x])
+    assert pool.reads is not None
+    assert torch.equal(pool(x[:, pool.reads], None), expected)
+    assert registry.get("pool", "cls").can("first")
+
+
+@pytest.mark.parametrize("name", ["mean", "cls"])
+@pytest.mark.parametrize("garbage", [float("nan"), float("inf"), 1e30])
+def test_nothing_that_stands_in_padding_leaks(
+    registry: Registry, name: str, garbage: float
+) -> None:
+    pool, x = build(registry, name), randoms(3, 4, 3)
+    dirty = x.detach().masked_fill(~PADDING[..., None], garbage).requires_grad_()
+    out = pool(dirty, PADDING)
+    assert_same(out, pool(x, PADDING))
+    (gradient,) = torch.autograd.grad(out.square().sum(), [dirty])
+    assert gradient.isfinite().all()
+    assert gradient[~PADDING].eq(0).all()
+
+
+def test_the_mean_of_an_empty_text_is_zero_and_has_a_gradient_of_zero(registry: Registry) -> None:
+    x = randoms(2, 4, 3)
+    padding = torch.tensor([[False] * 4, [True] * 4])
+    out = build(registry, "mean")(x, padding)
+    assert out[0].tolist() == [0.0, 0.0, 0.0]
+    (gradient,) = torch.autograd.grad(out.sum(), [x])
+    assert gradient[0].eq(0).all()
+    assert gradient[1].eq(0.25).all()
+
+
+def test_mean_reads_every_row(registry: Registry) -> None:
+    assert build(registry, "mean").reads is None
+    assert not registry.get("pool", "mean").can("first")
