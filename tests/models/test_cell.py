@@ -1,0 +1,118 @@
+"""Which cells cannot work is known, with the reason, before anything is built."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from zoo.errors import ZooError
+from zoo.models.cell import Cell
+from zoo.registry import AXES, Owner, Register, Registry
+
+Parse = Callable[..., Cell]
+USUAL = dict(zip(AXES, ("fused", "rope", "layer", "relu", "pre", "mean"), strict=True))
+
+
+@pytest.fixture
+def parse(registry: Registry) -> Parse:
+    """A cell of the usual choices, save those named; three attentions lack something."""
+    register = Register(Owner("elsewhere", "1"))
+    for name, capabilities in {
+        "deaf": ("rotate", "padding"),
+        "stiff": ("bias", "padding"),
+        "leaky": ("rotate", "bias"),
+    }.items():
+        register("attention", name, object, summary=name, capabilities=capabilities)
+    registry.admit(register)
+    return lambda **names: Cell.parse(registry, USUAL | names)
+
+
+def test_the_usual_cell_has_no_obstacle(parse: Parse) -> None:
+    assert parse().obstacle(dim=64, heads=4) == ""
+
+
+@pytest.mark.parametrize(
+    ("names", "dim", "heads", "reason"),
+    [
+        ({"attention": "torch"}, 64, 4, "torch cannot rotate queries and keys, as rope asks"),
+        ({"attention": "stiff"}, 64, 4, "stiff cannot rotate queries and keys, as rope asks"),
+        (
+            {"attention": "stiff", "pe": "rope(base=100.0)"},
+            64,
+            4,
+            "stiff cannot rotate queries and keys, as rope(base=100.0) asks",
+        ),
+        (
+            {"attention": "deaf", "pe": "alibi"},
+            64,
+            4,
+            "deaf cannot add a score bias, as alibi asks",
+        ),
+        (
+            {"attention": "leaky"},
+            64,
+            4,
+            "leaky does not honour padding, and texts differ in length",
+        ),
+        ({"pe": "sin"}, 64, 5, "width 64 does not divide into 5 heads"),
+        ({"attention": "naive"}, 64, 128, "width 64 does not divide into 128 heads"),
+        ({}, 12, 4, "rope needs an even head width, not 3"),
+        ({"attention": "single"}, 7, 1, "rope needs an even head width, not 7"),
+    ],
+)
+def test_each_obstacle_is_named(
+    parse: Parse, names: dict[str, str], dim: int, heads: int, reason: str
+) -> None:
+    assert parse(**names).obstacle(dim, heads) == reason
+
+
+@pytest.mark.parametrize(
+    ("names", "dim", "heads"),
+    [
+        ({"attention": "torch", "pe": "alibi"}, 64, 4),
+        ({"attention": "deaf"}, 64, 4),
+        ({"attention": "stiff", "pe": "alibi"}, 64, 4),
+        ({"attention": "single"}, 64, 5),
+        ({"attention": "single"}, 12, 4),
+        ({"pe": "alibi"}, 12, 4),
+    ],
+)
+def test_what_is_not_asked_for_is_no_obstacle(
+    parse: Parse, names: dict[str, str], dim: int, heads: int
+) -> None:
+    assert parse(**names).obstacle(dim, heads) == ""
+
+
+def test_among_the_built_ins_torch_with_rope_alone_is_impossible(registry: Registry) -> None:
+    impossible = {
+        (attention, pe)
+        for attention, pe in itertools.product(registry.labels("attention"), registry.labels("pe"))
+        if Cell.parse(registry, USUAL | {"attention": attention, "pe": pe}).obstacle(64, 4)
+    }
+    assert impossible == {("torch", "rope")}
+
+
+def test_head_width_is_the_whole_width_where_there_is_one_head(parse: Parse) -> None:
+    assert parse(attention="single").head_dim(64, 4) == 64
+    assert parse(attention="naive").head_dim(64, 4) == 16
+
+
+def test_a_cells_names_are_read_back_as_the_same_cell(parse: Parse, registry: Registry) -> None:
+    cell = parse(pe="rope(base=500)", norm="rms(eps=1e-3)", ffn="swiglu(matched=False)")
+    assert cell.names == {
+        "attention": "fused",
+        "pe": "rope(base=500.0)",
+        "norm": "rms(eps=0.001)",
+        "ffn": "swiglu(matched=False)",
+        "block": "pre",
+        "pool": "mean",
+    }
+    assert Cell.parse(registry, cell.names).names == cell.names
+    assert str(cell) == "fused+rope(base=500.0)+rms(eps=0.001)+swiglu(matched=False)+pre+mean"
+
+
+def test_an_unknown_choice_is_refused(registry: Registry) -> None:
+    with pytest.raises(ZooError, match="no norm 'lyaer'; did you mean 'layer'"):
+        Cell.parse(registry, USUAL | {"norm": "lyaer"})

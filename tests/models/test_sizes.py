@@ -1,0 +1,32 @@
+"""Sizes that cannot be are refused."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from zoo.models.sizes import Sizes
+
+FIELDS = ("dim", "layers", "heads", "hidden", "head_hidden", "max_length", "vocab_size")
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("value", [-1, 0, 1.5, "many"])
+def test_sizes_are_whole_numbers_above_zero_and_only_the_heads_own_layer_may_be_none(
+    field: str, value: object
+) -> None:
+    if (field, value) == ("head_hidden", 0):
+        assert Sizes(head_hidden=0).head_hidden == 0
+    else:
+        with pytest.raises(ValidationError, match=field):
+            Sizes(**{field: value})
+
+
+def test_a_size_nobody_knows_is_refused() -> None:
+    with pytest.raises(ValidationError, match="depth"):
+        Sizes(depth=3)
+
+
+def test_sizes_do_not_change_once_made() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        Sizes().dim = 3
