@@ -1,0 +1,103 @@
+"""Documents on the device, and batches of them by length."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from zoo.components.tokens import Tokens
+from zoo.data.encode import Documents
+
+PAD = 0
+BUCKET = 16  # batches sorted by length at a time; more means less padding and less shuffling
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A few documents side by side.
+
+    ids: int (B, L), padded with 0; labels: int (B); rows: where each stands in its split.
+    real_tokens and padded_tokens count without and with padding.
+    """
+
+    ids: Tensor
+    tokens: Tokens
+    labels: Tensor
+    rows: np.ndarray
+    real_tokens: int
+    padded_tokens: int
+
+
+class Split:
+    """One split, wholly on the device, so that no step copies anything from the host."""
+
+    def __init__(self, documents: Documents, device: torch.device) -> None:
+        self.device = device
+        self.lengths = np.diff(documents.offsets)  # (N), tokens per document
+        self.ids = torch.from_numpy(np.array(documents.ids, dtype=np.int64)).to(device)
+        self.starts = torch.from_numpy(np.array(documents.offsets[:-1])).to(device)
+        self.labels = torch.from_numpy(np.array(documents.labels, dtype=np.int64)).to(device)
+        self._lengths = torch.from_numpy(self.lengths.copy()).to(device)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def subset(self, rows: np.ndarray) -> Split:
+        """These documents alone, in this order."""
+        part = copy.copy(self)
+        picked = torch.from_numpy(rows).to(self.device)
+        part.lengths = self.lengths[rows]
+        part.starts, part.labels = self.starts[picked], self.labels[picked]
+        part._lengths = self._lengths[picked]
+        return part
+
+    def batch(self, rows: np.ndarray) -> Batch:
+        """The documents of these rows, padded to the longest of them."""
+        lengths = self.lengths[rows]
+        longest = int(lengths.max())
+        picked = torch.from_numpy(rows).to(self.device, non_blocking=True)
+        positions = torch.arange(longest, device=self.device)
+        places = (self.starts[picked, None] + positions).clamp_max(len(self.ids) - 1)
+        padding = None
+        ids = self.ids[places]
+        if int(lengths.min()) < longest:
+            padding = positions < self._lengths[picked, None]
+            ids = ids.masked_fill(~padding, PAD)
+        return Batch(
+            ids,
+            Tokens(padding, positions),
+            self.labels[picked],
+            rows,
+            int(lengths.sum()),
+            longest * len(rows),
+        )
+
+    def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[Batch]:
+        """All documents once, in batches of like length, in an order of (seed, epoch) alone."""
+        for rows in shuffled_by_length(self.lengths, batch_size, seed, epoch):
+            yield self.batch(rows)
+
+    def ordered(self, batch_size: int) -> Iterator[Batch]:
+        """All documents once, longest first, for evaluation."""
+        order = np.argsort(-self.lengths, kind="stable")
+        for start in range(0, len(order), batch_size):
+            yield self.batch(order[start : start + batch_size])
+
+
+def shuffled_by_length(
+    lengths: np.ndarray, batch_size: int, seed: int, epoch: int
+) -> list[np.ndarray]:
+    """Rows in batches: shuffled, sorted by length within buckets, batches shuffled again."""
+    draw = np.random.default_rng([seed, epoch])
+    order = draw.permutation(len(lengths))
+    batches = []
+    for start in range(0, len(order), BUCKET * batch_size):
+        bucket = order[start : start + BUCKET * batch_size]
+        bucket = bucket[np.argsort(lengths[bucket], kind="stable")]
+        batches += [bucket[i : i + batch_size] for i in range(0, len(bucket), batch_size)]
+    return [batches[i] for i in draw.permutation(len(batches))]

@@ -1,0 +1,1 @@
+"""From a request to records: plan, trials and probes in worker processes."""

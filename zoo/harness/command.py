@@ -1,0 +1,44 @@
+"""The command that repeats a record."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from pydantic import BaseModel
+
+from zoo.harness.jobs import Subject
+from zoo.harness.request import Request
+
+
+def repeat_command(request: Request, subject: Subject, seed: int | None = None) -> str:
+    """``zoo bench`` with the options that give this one row again (and this seed alone)."""
+    words = ["zoo", "bench"]
+    if subject.baseline:
+        words += ["--baseline", subject.baseline]
+    else:
+        for axis, choice in subject.cell:
+            words += [f"--{axis}", choice]
+        words += ["--baseline", "none"]
+    if seed is not None:
+        words += ["--seed", str(seed)]
+    for name in ("data", "text_column", "label_column"):
+        words += _changed(name, getattr(request, name), Request.model_fields[name].default)
+    if request.keep_duplicates:
+        words.append("--keep-duplicates")
+    if not request.read_last:
+        words.append("--full-attention")
+    for part in (request.sizes, request.training, request.execution):
+        for name, field in type(part).model_fields.items():
+            words += _changed(name, getattr(part, name), field.default)
+    for file in request.plugins:
+        words += ["--plugin", file]
+    return shlex.join(words)
+
+
+def _changed(name: str, value: Any, default: Any) -> list[str]:
+    assert not isinstance(value, BaseModel)
+    option = f"--{name.replace('_', '-')}"
+    if value == default:
+        return []
+    return [option] if value is True else [option, f"{value}"]

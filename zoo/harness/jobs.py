@@ -1,0 +1,63 @@
+"""What the parent sends to a worker. Plain data; no torch here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from zoo.harness.settings import Execution, Training
+from zoo.models.sizes import Sizes
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What every piece of work of one run shares.
+
+    data: directory of the encoded corpus. plugin_files: single-file plug-ins to load.
+    threads: of one worker. read_last: let the last layer compute only the rows that are read.
+    memory_limit: MiB of data a worker may hold, 0 for no limit.
+    """
+
+    data: str
+    sizes: Sizes
+    training: Training
+    execution: Execution
+    plugin_files: tuple[str, ...] = ()
+    plugin_selection: str | None = None
+    threads: int = 1
+    read_last: bool = True
+    memory_limit: int = 0
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is trained or probed: a cell (axis to choice), or a baseline by name."""
+
+    cell: tuple[tuple[str, str], ...] = ()
+    baseline: str = ""
+
+    @property
+    def name(self) -> str:
+        """The row's name."""
+        return self.baseline or "+".join(choice for _, choice in self.cell)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Train one subject once with one seed.
+
+    checkpoint: the directory to keep its last epoch in; empty for none.
+    """
+
+    setting: Setting
+    subject: Subject
+    seed: int
+    checkpoint: str = ""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Measure one subject. seed: of its weights and of the batches it is measured on."""
+
+    setting: Setting
+    subject: Subject
+    seed: int = 0

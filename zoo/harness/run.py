@@ -1,0 +1,337 @@
+"""A request becomes records: plan, data, trials, probes."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from zoo import __version__
+from zoo.data.encode import Encoded, encode
+from zoo.data.load import load_corpus
+from zoo.errors import ZooError
+from zoo.harness.command import repeat_command
+from zoo.harness.identity import git_state, plugin_hashes, probe_key, trial_key
+from zoo.harness.jobs import Setting
+from zoo.harness.plan import Plan, Planned, make_plan
+from zoo.harness.probes import ProbeOutcome, run_probes
+from zoo.harness.process import Worker, WorkerError
+from zoo.harness.progress import Progress
+from zoo.harness.records import Record, RecordFile, Status, digest
+from zoo.harness.request import Request
+from zoo.harness.trials import TrialOutcome, TrialTask, run_trials
+from zoo.plugins import Zoo
+
+# What all records of one directory share, so that their rows can stand in one table.
+SHARED = ("data", "sizes", "training", "execution", "read_last")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run ended with. records: those of this request alone, reused ones among them."""
+
+    plan: Plan
+    records: list[Record]
+    directory: Path
+    trained: int
+    probed: int
+
+    @property
+    def failed(self) -> list[Record]:
+        """What was to run and did not end well."""
+        return [r for r in self.records if r.status not in ("ok", "skipped")]
+
+
+@dataclass
+class _Run:
+    """What the steps of one run share."""
+
+    request: Request
+    zoo: Zoo
+    plan: Plan
+    encoded: Encoded
+    config: dict[str, Any]
+    environment: dict[str, Any]
+    setting: Setting
+    file: RecordFile
+    progress: Progress
+    known: dict[str, Record] = field(default_factory=dict)
+    records: list[Record] = field(default_factory=list)
+
+    def record(self, row: Planned, kind: Any, status: Status, key: str, **rest: Any) -> Record:
+        """Write one outcome down, at once."""
+        record = Record(
+            kind=kind,
+            status=status,
+            cell=dict(row.subject.cell),
+            baseline=row.subject.baseline,
+            key=key,
+            config=self.config,
+            environment=self.environment,
+            plugins=plugin_hashes(row.choices),
+            command=repeat_command(self.request, row.subject, rest.get("seed")),
+            started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            **rest,
+        )
+        self.file.append(record)
+        self.records.append(record)
+        return record
+
+
+def run(
+    request: Request,
+    zoo: Zoo,
+    progress: Progress,
+    *,
+    out: Path | None = None,
+    fresh: bool = False,
+    collect: bool = False,
+    finished: Callable[[Plan, Sequence[Record], Path], None] = lambda *_: None,
+) -> Outcome:
+    """Carry out a request and return its records.
+
+    out: the directory that keeps the records; one of its own per data and settings by default.
+    fresh: run again what is already there. collect: run nothing, only read what is there.
+    finished: called with what there is at the end, however the run ends.
+    Raises ZooError for whatever the user asked for that cannot be had.
+    """
+    plan = make_plan(request, zoo.registry)
+    encoded, data = _prepare_data(request, zoo, progress)
+    with _scratch(progress) as log:
+        setting = _setting(request, zoo, encoded)
+        with Worker(setting.threads, log) as worker:
+            machine = _called(worker, "describe", setting)
+            given = [row.subject for row in plan.runnable if any(c.given for c in row.choices)]
+            if given and not collect:
+                _called(worker, "try", (setting, given))
+        config = _config(request, data, machine)
+        directory = out or Path("runs") / f"{_slug(data['name'])}-{digest(config)[:8]}"
+        this = _Run(
+            request=request,
+            zoo=zoo,
+            plan=plan,
+            encoded=encoded,
+            config=config,
+            environment={**machine, "zoo": __version__, "git": git_state()},
+            setting=setting,
+            file=RecordFile(directory),
+            progress=progress,
+        )
+        with this.file.held():
+            if this.file.repaired:
+                progress.notice(this.file.repaired)
+            existing = this.file.read()
+            _refuse_strangers(existing, config, directory)
+            if not fresh:
+                this.known = {r.key: r for r in existing if r.status in ("ok", "skipped")}
+            trained = probed = 0
+            try:
+                _skips(this)
+                if "trials" in request.phases:
+                    trained = _trials(this, directory, log, collect)
+                if "probes" in request.phases:
+                    probed = _probes(this, log, collect)
+            finally:
+                finished(plan, this.records, directory)
+    return Outcome(plan, this.records, directory, trained, probed)
+
+
+def _prepare_data(request: Request, zoo: Zoo, progress: Progress) -> tuple[Encoded, dict[str, Any]]:
+    """The corpus as token ids, and what a record says of it."""
+    corpus, notices = load_corpus(
+        zoo.registry,
+        request.data,
+        text_column=request.text_column,
+        label_column=request.label_column,
+    )
+    for notice in notices:
+        progress.notice(notice)
+    duplicates = corpus.duplicates
+    if duplicates:
+        fate = "kept" if request.keep_duplicates else "dropped from training"
+        progress.notice(
+            f"{duplicates} of {len(corpus.test_texts)} test documents also stand in the training "
+            f"split: {fate}"
+        )
+    if duplicates and not request.keep_duplicates:
+        corpus = corpus.without_duplicates()
+    encoded = encode(corpus, request.sizes.vocab_size, request.sizes.max_length)
+    return encoded, {
+        "name": corpus.name,
+        "fingerprint": corpus.fingerprint,
+        "train": len(corpus.train_texts),
+        "test": len(corpus.test_texts),
+        "labels": corpus.label_names,
+        "duplicates": duplicates,
+        "duplicates_kept": request.keep_duplicates,
+        "vocab_size": encoded.vocab_size,
+        "notes": corpus.notes,
+    }
+
+
+def _setting(request: Request, zoo: Zoo, encoded: Encoded) -> Setting:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return Setting(
+        data=str(encoded.directory),
+        sizes=request.sizes,
+        training=request.training,
+        execution=request.execution,
+        plugin_files=zoo.files,
+        plugin_selection=os.environ.get("ZOO_PLUGINS"),
+        threads=max(1, (cores or 1) // request.jobs),
+        read_last=request.read_last,
+        memory_limit=request.memory_limit,
+    )
+
+
+def _config(request: Request, data: dict[str, Any], machine: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "data": data,
+        "sizes": request.sizes.model_dump(),
+        "training": request.training.model_dump(),
+        "execution": {
+            "precision": machine["precision"],
+            "compile": request.execution.compile,
+        },
+        "read_last": request.read_last,
+    }
+
+
+def _refuse_strangers(existing: list[Record], config: dict[str, Any], directory: Path) -> None:
+    """More cells and seeds are welcome in a directory; other data or settings are not."""
+    for record in existing:
+        for part in SHARED:
+            if record.config.get(part) == config[part]:
+                continue
+            if part == "data":
+                there, here = record.config["data"], config["data"]
+                what = (
+                    f"data '{there['name']}' ({there['fingerprint'][:12]}), "
+                    f"not '{here['name']}' ({here['fingerprint'][:12]})"
+                )
+            elif isinstance(config[part], dict):
+                there, here = record.config.get(part, {}), config[part]
+                what = ", ".join(
+                    f"{name}={there.get(name)!r}, not {value!r}"
+                    for name, value in here.items()
+                    if there.get(name) != value
+                )
+            else:
+                what = f"{part}={record.config.get(part)!r}, not {config[part]!r}"
+            raise ZooError(f"--out {directory} holds records of {what}; choose another directory")
+
+
+def _skips(this: _Run) -> None:
+    for row in this.plan.rows:
+        if not row.obstacle:
+            continue
+        key = digest(["skipped", dict(row.subject.cell), row.obstacle, this.config])
+        if key in this.known:
+            this.records.append(this.known[key])
+        else:
+            this.record(row, "trial", "skipped", key, reason=row.obstacle)
+
+
+def _trials(this: _Run, directory: Path, log: Path, collect: bool) -> int:
+    """Every seed of every row, what is known taken over; how many were run now."""
+    tasks: list[TrialTask] = []
+    # Seeds outermost: an interrupted run then has whole rounds of cells to compare.
+    for seed in this.request.seeds:
+        for row in this.plan.runnable:
+            key = trial_key(row.subject, seed, this.config, plugin_hashes(row.choices))
+            if key in this.known:
+                this.records.append(this.known[key])
+            elif not collect:
+                tasks.append(TrialTask(row, seed, key))
+    total = len(tasks)
+    this.progress.phase("trials", total)
+
+    def done(outcome: TrialOutcome) -> None:
+        result = outcome.result or {}
+        this.record(
+            outcome.task.row,
+            "trial",
+            outcome.status,
+            outcome.task.key,
+            reason=outcome.reason,
+            seed=outcome.task.seed,
+            metrics={**result.get("metrics", {}), "seconds": outcome.seconds},
+            curve=result.get("curve", []),
+        )
+
+    run_trials(
+        tasks,
+        setting=this.setting,
+        jobs=this.request.jobs,
+        timeout=this.request.timeout,
+        checkpoints=directory / "checkpoints",
+        log=log,
+        progress=this.progress,
+        done=done,
+    )
+    return total
+
+
+def _probes(this: _Run, log: Path, collect: bool) -> int:
+    """The cost of every row, what is known taken over; how many were measured now."""
+    rows, keys = [], {}
+    reference = next(r for r in this.plan.rows if r.name == this.plan.reference)
+    for row in this.plan.runnable:
+        plugins = plugin_hashes([*row.choices, *reference.choices])
+        key = probe_key(row.subject, this.config, plugins, this.environment, reference.name)
+        if key in this.known:
+            this.records.append(this.known[key])
+        elif not collect:
+            rows.append(row)
+            keys[row.name] = key
+    this.progress.phase("probes", len(rows))
+
+    def done(outcome: ProbeOutcome) -> None:
+        this.record(
+            outcome.row,
+            "probe",
+            outcome.status,
+            keys[outcome.row.name],
+            reason=outcome.reason,
+            metrics=outcome.metrics,
+            samples=outcome.samples,
+        )
+
+    run_probes(
+        rows,
+        reference=reference,
+        setting=this.setting,
+        rounds=this.request.rounds,
+        timeout=this.request.timeout,
+        log=log,
+        progress=this.progress,
+        done=done,
+    )
+    return len(rows)
+
+
+def _called(worker: Worker, command: str, payload: Any) -> Any:
+    """A worker's answer where there can be no run without it."""
+    try:
+        return worker.call(command, payload)
+    except WorkerError as failure:
+        raise ZooError(f"the worker process cannot start: {failure.reason}") from failure
+
+
+def _scratch(progress: Progress) -> Any:
+    import contextlib
+    import tempfile
+
+    @contextlib.contextmanager
+    def log_file() -> Iterator[Path]:
+        with tempfile.TemporaryDirectory(prefix="zoo-") as directory:
+            yield Path(directory) / "worker.log"
+
+    return log_file()
+
+
+def _slug(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.") or "data"

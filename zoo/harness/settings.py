@@ -1,0 +1,44 @@
+"""What a run is asked to do, apart from which components. No torch here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
+
+Fraction = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Training(BaseModel):
+    """How each trial trains: AdamW, warm-up and decay, gradient clipping.
+
+    lr: peak learning rate. warmup: share of all steps over which it rises from zero.
+    schedule: how it falls afterwards. clip: greatest gradient norm, 0 for no clipping.
+    dropout: in attention weights, feed-forward networks, residual branches and embeddings.
+    token_dropout: share of training tokens replaced by the unknown token.
+    validation: share of the training split held out and scored in place of the test split.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    epochs: PositiveInt = 10
+    batch_size: PositiveInt = 32
+    lr: PositiveFloat = 1e-3
+    weight_decay: NonNegativeFloat = 0.01
+    dropout: Fraction = 0.1
+    token_dropout: Fraction = 0.0
+    label_smoothing: Fraction = 0.0
+    schedule: Literal["linear", "cosine", "constant"] = "linear"
+    warmup: Fraction = 0.1
+    clip: NonNegativeFloat = 1.0
+    validation: Fraction = 0.0
+
+
+class Execution(BaseModel):
+    """Where and how the arithmetic runs; ``auto`` is resolved by the worker and recorded."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    compile: bool = False
