@@ -1,0 +1,136 @@
+"""``zoo new``: what it writes can be installed, is listed, and passes its own tests."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sandbox import Sandbox, make_sandbox
+
+from zoo.registry import AXES
+
+
+def zoo_new(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "zoo", "new", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which a plug-in of every kind was written."""
+    folder = tmp_path_factory.mktemp("written")
+    for kind in AXES:
+        done = zoo_new(kind, f"my-{kind}", "--into", ".", cwd=folder)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sandbox(written: Path) -> Sandbox:
+    """An environment with all of them installed, as written."""
+    return make_sandbox(written / "env", sorted(written.glob("zoo-my-*")))
+
+
+def test_every_kind_is_listed_once_installed(sandbox: Sandbox) -> None:
+    done = sandbox.zoo("list", "--json")
+
+    owners = {f"{c['kind']}/{c['name']}": c["owner"] for c in json.loads(done.stdout)}
+    for kind in AXES:
+        assert owners[f"{kind}/my-{kind}"] == {
+            "distribution": f"zoo-my-{kind}",
+            "version": "0.1.0",
+        }
+
+
+@pytest.mark.parametrize("kind", AXES)
+def test_zoo_info_shows_its_file_and_capabilities(sandbox: Sandbox, kind: str) -> None:
+    done = sandbox.zoo("info", f"{kind}/my-{kind}", "--json")
+
+    about = json.loads(done.stdout)
+    assert Path(about["file"]).name == f"{kind}.py"
+    assert about["factory"].startswith(f"zoo_my_{kind}.{kind}:My")
+
+
+@pytest.mark.parametrize("kind", AXES)
+def test_its_own_tests_pass_as_written(sandbox: Sandbox, written: Path, kind: str) -> None:
+    project = written / f"zoo-my-{kind}"
+    done = sandbox.run("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=project)
+
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout.splitlines()[-1]
+
+
+def test_all_of_them_make_one_model(sandbox: Sandbox) -> None:
+    axes = [word for kind in AXES for word in (f"--{kind}", f"my-{kind}")]
+    done = sandbox.zoo("bench", *axes, "--data", "newswire", "--plan")
+
+    assert done.returncode == 0, done.stderr
+    assert "2 to run, 0 skipped" in done.stdout  # the cell, and the bag of words
+
+
+def test_what_it_writes_is_linted_and_typed(written: Path) -> None:
+    for command in (["ruff", "check"], ["ruff", "format", "--check"]):
+        done = subprocess.run(
+            [sys.executable, "-m", *command, "--isolated", "--line-length", "100", "."],
+            capture_output=True,
+            text=True,
+            cwd=written,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+
+
+def test_its_readme_names_what_was_written(written: Path) -> None:
+    text = (written / "zoo-my-pe" / "README.md").read_text()
+
+    assert "    zoo check pe/my-pe\n" in text
+    assert "    zoo bench --pe my-pe,rope --data newswire --epochs 1\n" in text
+    assert "$" not in text
+
+
+@pytest.mark.slow
+def test_the_line_from_the_readme_trains_it(sandbox: Sandbox, written: Path) -> None:
+    lines = (written / "zoo-my-attention" / "README.md").read_text().splitlines()
+    (bench,) = [line.split()[1:] for line in lines if line.startswith("    zoo bench")]
+    small = ["--dim", "16", "--layers", "1", "--seeds", "1", "--max-length", "32"]
+
+    done = sandbox.zoo(*bench, *small, "--out", str(written / "run"))
+    assert done.returncode == 0, done.stderr
+    assert "my-attention" in (written / "run" / "table.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["atention", "mine"], "no kind 'atention' to write; did you mean 'attention'?"),
+        (["data", "mine"], "no kind 'data' to write"),
+        (["norm", "My Norm"], "illegal name 'My Norm'"),
+        (["norm", "../norm"], "illegal name '../norm'"),
+        (["norm", "2-norm"], "illegal name '2-norm'"),
+        (["norm", ""], "illegal name ''"),
+        (["norm", "rms"], "norm 'rms' is taken by encoder-zoo"),
+        (["norm"], "Missing argument 'NAME'"),
+    ],
+)
+def test_a_bad_request_is_one_line(tmp_path: Path, arguments: list[str], told: str) -> None:
+    done = zoo_new(*arguments, cwd=tmp_path)
+
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("zoo new: error: ")
+    assert told in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_written_over(tmp_path: Path) -> None:
+    mine = tmp_path / "zoo-mine"
+    mine.mkdir()
+    (mine / "precious").write_text("mine")
+
+    done = zoo_new("norm", "mine", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "zoo new: error: zoo-mine exists already; nothing is written over\n"
+    assert [path.name for path in mine.iterdir()] == ["precious"]

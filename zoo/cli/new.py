@@ -1,0 +1,42 @@
+"""``zoo new``: a plug-in of one's own, ready to install."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from zoo.errors import ZooError
+
+
+@click.command()
+@click.argument("kind")
+@click.argument("name")
+@click.option(
+    "--into",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(),
+    help="The folder to write the plug-in's folder into (default: this one).",
+)
+def new(kind: str, name: str, into: Path) -> None:
+    """Write a plug-in with one component of KIND, called NAME.
+
+    KIND is attention, pe, norm, ffn, block or pool. The plug-in is the folder zoo-NAME: a
+    component that works as it stands, the checks as its tests, and all that pip needs.
+
+    \b
+    zoo new attention my-window
+    zoo new pe my-rope --into ~/plugins
+    """
+    from zoo.plugins import load
+    from zoo.scaffold import NewPlugin, write_plugin
+
+    plugin = NewPlugin(kind, name)
+    for component in load().registry.components(kind):
+        if component.name == name and component.owner.distribution != plugin.distribution:
+            raise ZooError(f"{kind} '{name}' is taken by {component.owner}; choose another name")
+    folder = write_plugin(plugin, into)
+    click.echo(f"{folder} is written; now")
+    click.echo(f"  pip install -e {folder}")
+    click.echo(f"  zoo check {kind}/{name}")
