@@ -1,8 +1,8 @@
 """Data sets by name, local files, the tokenizer, and what trials read.
 
-A component of kind ``data`` is a factory ``load(**parameters) -> Corpus`` (``zoo.data.corpus``): its
-parameters are those it registers, it raises ZooError where the data cannot be had, and it gives the
-same corpus for the same parameters on every machine.
+A component of kind ``data`` is a factory ``load(**parameters) -> Corpus`` (``zoo.data.corpus``).
+Its parameters are those it registers; it raises ZooError where the data cannot be had, and gives
+the same corpus for the same parameters on every machine.
 """
 
 from __future__ import annotations

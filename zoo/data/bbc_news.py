@@ -20,5 +20,5 @@ def load() -> Corpus:
     Raises HubError (a ZooError that names what else can be had) where it is neither in the Hub's
     cache nor within reach.
     """
-    corpus, _ = hub.load(f"{REPOSITORY}@{REVISION}", name="bbc-news")
+    corpus, _ = hub.load(f"{REPOSITORY}@{REVISION}", name="bbc-news", required=("train", "test"))
     return corpus

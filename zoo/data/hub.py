@@ -18,13 +18,15 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from zoo.data.corpus import Corpus
 from zoo.data.files import read_corpus
 from zoo.errors import ZooError, one_line
 
-# Together with two starts of Python this stays under five seconds.
+# With a start of Python before and after it this stays under five seconds.
 PROBE_LIMIT_S = 2.5
 _OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 _REPOSITORY = re.compile(r"(?P<id>[\w.-]+(?:/[\w.-]+)?)(?:@(?P<revision>[\w./-]+))?")
@@ -44,6 +46,7 @@ def load(
     repository: str,
     *,
     name: str = "",
+    required: Sequence[str] = (),
     text_column: str = "text",
     label_column: str = "label",
     seed: int = 0,
@@ -52,6 +55,7 @@ def load(
 
     A revision that is a full commit is read from the cache without asking the Hub; any other is
     asked for anew, and read from the cache, with a notice, where the Hub cannot be reached.
+    required: splits without which it is not whole, as after a download that was cut short.
     Raises HubError where it cannot be had, ZooError where it does not fit.
     """
     match = _REPOSITORY.fullmatch(repository)
@@ -59,24 +63,34 @@ def load(
         raise ZooError(f"'hub:{repository}' is no Hub data set; write hub:owner/name")
     name = name or f"hub:{repository}"
     revision = match["revision"] or "main"
+    request = {
+        "repository": match["id"],
+        "revision": revision,
+        "columns": [text_column, label_column],
+        "required": list(required),
+    }
     notices: list[str] = []
     with tempfile.TemporaryDirectory(prefix="zoo-hub-") as scratch:
-        directory = Path(scratch)
 
         def fetch(*, cached: bool) -> str:
-            return _fetch(match["id"], revision, directory, text_column, label_column, cached)
+            if cached and not _cache_of(match["id"]).is_dir():
+                return "it is not in the cache"  # known without starting Python to find out
+            return _fetch({**request, "directory": scratch, "cached": cached})
 
-        problem = fetch(cached=True) if _COMMIT.fullmatch(revision) else "not asked"
-        if problem and (reason := unreachable(match["id"])) is not None:
-            problem = fetch(cached=True) if problem == "not asked" else problem
-            if problem:
+        pinned = _COMMIT.fullmatch(revision) is not None
+        if not pinned or fetch(cached=True):
+            reason = unreachable(match["id"])
+            if reason is None:
+                problem = fetch(cached=False)
+                if problem:
+                    raise HubError(name, problem)
+            elif pinned or fetch(cached=True):
                 raise HubError(name, f"{reason}, and the Hub's cache has no copy")
-            notices.append(f"{name}: {reason}; using the copy in the Hub's cache")
-        elif problem and (problem := fetch(cached=False)):
-            raise HubError(name, problem)
-        commit = json.loads((directory / "done.json").read_text(encoding="utf-8"))["commit"]
+            else:
+                notices.append(f"{name}: {reason}; using the copy in the Hub's cache")
+        commit = json.loads((Path(scratch) / "done.json").read_text(encoding="utf-8"))["commit"]
         corpus, more = read_corpus(
-            directory / "splits",
+            Path(scratch) / "splits",
             name=name,
             text_column=text_column,
             label_column=label_column,
@@ -129,22 +143,20 @@ def _ask(url: str) -> str | None:
     return None
 
 
-def _fetch(
-    repository: str,
-    revision: str,
-    directory: Path,
-    text_column: str,
-    label_column: str,
-    cached: bool,
-) -> str:
-    """Have the client leave the splits in the directory; what went wrong in one line, or ''."""
-    request = {
-        "repository": repository,
-        "revision": revision,
-        "directory": str(directory),
-        "columns": [text_column, label_column],
-        "cached": cached,
-    }
+def _cache_of(repository: str) -> Path:
+    """The folder in which the Hub's client keeps a data set, by the variables it documents."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface"
+    hub = Path(os.environ.get("HF_HOME") or home) / "hub"
+    cache = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE") or str(hub)
+    name = repository.replace("/", "--")
+    return Path(os.path.expandvars(cache)).expanduser() / f"datasets--{name}"
+
+
+def _fetch(request: dict[str, Any]) -> str:
+    """Have the client leave the splits in a directory; what went wrong in one line, or ''.
+
+    request: what ``hub_fetch`` takes.
+    """
     script = Path(__file__).with_name("hub_fetch.py")
     # -P: the script's own folder must not come first on the path and hide other modules.
     done = subprocess.run(

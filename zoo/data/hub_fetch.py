@@ -1,8 +1,8 @@
 """The one place that calls the Hub's client; a script, run in a process of its own by ``hub``.
 
-It takes one argument, a JSON object: repository, revision, columns, cached (do not ask the Hub),
-and directory, into which it writes ``splits/<split>.parquet`` and then ``done.json``. What goes
-wrong is the last line on stderr, with exit status 1.
+It takes one argument, a JSON object: repository, revision, columns, required (splits it must
+have), cached (do not ask the Hub), and directory, into which it writes ``splits/<split>.parquet``
+and then ``done.json``. What goes wrong is the last line on stderr, with exit status 1.
 """
 
 from __future__ import annotations
@@ -35,16 +35,19 @@ def main(request: dict[str, Any]) -> None:
         )
     )
     directory = Path(request["directory"])
-    write_splits(folder, request["columns"], directory)
+    write_splits(folder, request["columns"], request["required"], directory)
     (directory / "done.json").write_text(json.dumps({"commit": folder.name}), encoding="utf-8")
 
 
-def write_splits(folder: Path, columns: list[str], directory: Path) -> None:
+def write_splits(folder: Path, columns: list[str], required: list[str], directory: Path) -> None:
     """Read the files as ``datasets`` does, and keep text, label, and the label's name."""
     import datasets
 
     # Its prepared copy goes into the directory, which is thrown away: the cache has the files.
     splits = datasets.load_dataset(str(folder), cache_dir=str(directory / "prepared"))
+    missing = [split for split in required if split not in splits]
+    if missing:
+        raise ValueError(f"it has no {' and no '.join(missing)} split")
     (directory / "splits").mkdir()
     for split, rows in splits.items():
         label = rows.features.get(columns[1])
@@ -70,7 +73,9 @@ if __name__ == "__main__":
     try:
         main(json.loads(sys.argv[1]))
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent process reports it
-        # The client's errors run over paragraphs; the first says what, the rest advise.
-        first = re.split(r"\n\s*\n|\. ", str(error).strip(), maxsplit=1)[0]
-        print("", " ".join(f"{type(error).__name__}: {first}".split()), sep="\n", file=sys.stderr)
+        # Of a file it cannot read, datasets says why only in the cause.
+        reason = error.__cause__ if type(error).__name__ == "DatasetGenerationError" else error
+        # The client's errors run over paragraphs; the first sentence says what, the rest advise.
+        first = re.split(r"\n\s*\n|\. ", str(reason).strip(), maxsplit=1)[0]
+        print("", " ".join(f"{type(reason).__name__}: {first}".split()), sep="\n", file=sys.stderr)
         sys.exit(1)

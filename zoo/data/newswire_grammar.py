@@ -94,3 +94,17 @@ def gerund(verb: str) -> str:
 def parsed(sentence: str) -> list[str]:
     """The sentence's words; a slot is its letter in upper case, and nothing else is upper case."""
     return [word.removeprefix("*") for word in sentence.split()]
+
+
+def with_articles(words: list[str]) -> list[str]:
+    """The words with every ``a`` before a vowel made ``an``."""
+    follows = [*words[1:], ""]
+    return [
+        "an" if word == "a" and _sounds_open(after) else word
+        for word, after in zip(words, follows, strict=True)
+    ]
+
+
+def _sounds_open(word: str) -> bool:
+    """Whether a word begins with the sound of a vowel, which a few written vowels are not."""
+    return word[:1] in tuple(_VOWELS) and not word.startswith(("uni", "use", "euro", "one"))

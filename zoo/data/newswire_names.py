@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from zoo.data.newswire_words import listed
 
-_ONSETS = (
-    "b c d f g h j k l m n p r s t v w br ch cl cr dr fl gr kl kn pl pr sh sl st th tr".split()
+_ONSETS = listed(
+    "b c d f g h j k l m n p r s t v w br ch cl cr dr fl gr kl kn pl pr sh sl st th tr"
 )
 _NUCLEI = listed("a e i o u a e i o ai ea ee ie oo ou")
 _CODAS = listed("n r l s t m nd rt ck ll rn st x ng lm rk ns d")
-_SURNAME_ENDS = (
-    "son ley ton man er ard ovic ini ez sen ham well by ford stein ard ucci enko".split()
+_SURNAME_ENDS = listed(
+    "son ley ton man er ard ovic ini ez sen ham well by ford stein ard ucci enko"
 )
 _PLACE_ENDS = listed("ton burg ford ville port stad ia mouth field haven grad ova bridge minster")
 _COMPANY_ENDS = listed(
