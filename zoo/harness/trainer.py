@@ -145,7 +145,11 @@ def predict(model: nn.Module, split: Split, batch_size: int, runtime: Runtime) -
 
 
 def score(predicted: np.ndarray, labels: np.ndarray, classes: int) -> dict[str, Any]:
-    """Accuracy, macro F1 and the confusion matrix (rows: truth) of predicted labels."""
+    """Accuracy, macro F1, the confusion matrix (rows: truth), and each error.
+
+    errors: (row of the split, true label, predicted label) of every document that went wrong,
+    from which the rest follows, and two cells can be compared document by document.
+    """
     from sklearn.metrics import confusion_matrix, f1_score
 
     every = list(range(classes))
@@ -153,5 +157,8 @@ def score(predicted: np.ndarray, labels: np.ndarray, classes: int) -> dict[str, 
         "accuracy": float((predicted == labels).mean()),
         "f1": float(f1_score(labels, predicted, labels=every, average="macro", zero_division=0)),
         "confusion": confusion_matrix(labels, predicted, labels=every).tolist(),
-        "predictions": [int(p) for p in predicted],
+        "errors": [
+            [int(row), int(labels[row]), int(predicted[row])]
+            for row in np.flatnonzero(predicted != labels)
+        ],
     }
