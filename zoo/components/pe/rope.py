@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zoo.components.pe.angles import Angles
 from zoo.components.pe.base import PositionalEncoding
 
 
@@ -14,20 +15,17 @@ class Rotary(PositionalEncoding):
     Su et al. 2021, RoFormer, equation 34. Raises ValueError for an odd head width.
     """
 
-    frequencies: Tensor
-
     def __init__(
         self, *, dim: int, heads: int, head_dim: int, max_length: int, base: float = 10000.0
     ) -> None:
         super().__init__(dim=dim, heads=heads, head_dim=head_dim, max_length=max_length)
         if head_dim % 2:
             raise ValueError(f"rotary positions need an even head width, not {head_dim}")
-        frequencies = base ** (-torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim)
-        self.register_buffer("frequencies", frequencies.float(), persistent=False)
+        self.angles = Angles(head_dim, base)
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
         """See PositionalEncoding.rotate."""
-        angles = positions[..., None] * self.frequencies  # (L or B, L; Dh / 2)
+        angles = self.angles(positions)  # (L or B, L; Dh / 2)
         if angles.dim() == 3:
             angles = angles[:, None]  # every head turns alike
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zoo.components.pe.angles import Angles
 from zoo.components.pe.base import PositionalEncoding
 
 
@@ -14,19 +15,16 @@ class Sinusoidal(PositionalEncoding):
     Vaswani et al. 2017, section 3.5. Raises ValueError for an odd width.
     """
 
-    frequencies: Tensor
-
     def __init__(
         self, *, dim: int, heads: int, head_dim: int, max_length: int, base: float = 10000.0
     ) -> None:
         super().__init__(dim=dim, heads=heads, head_dim=head_dim, max_length=max_length)
         if dim % 2:
             raise ValueError(f"sinusoidal positions need an even width, not {dim}")
-        frequencies = base ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
-        self.register_buffer("frequencies", frequencies.float(), persistent=False)
+        self.angles = Angles(dim, base)
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         """See PositionalEncoding.embed."""
-        angles = positions[..., None] * self.frequencies  # (L or B, L; D / 2)
+        angles = self.angles(positions)  # (L or B, L; D / 2)
         wave = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
         return x + wave.to(x.dtype)

@@ -1,0 +1,34 @@
+"""The angles that sines, cosines and rotations share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+
+class Angles(nn.Module):
+    """position · base^(-2i/width) for i = 0 .. width/2 - 1 (Vaswani et al. 2017, section 3.5)."""
+
+    frequencies: Tensor
+
+    def __init__(self, width: int, base: float) -> None:
+        super().__init__()
+        frequencies = base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+        self.register_buffer("frequencies", frequencies.float(), persistent=False)
+
+    def forward(self, positions: Tensor) -> Tensor:
+        """Positions (L) or (B, L) to angles (L, width / 2) or (B, L, width / 2)."""
+        return positions[..., None] * self.frequencies
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Angles:
+        """Move with the model, but never to a type narrower than float32.
+
+        In bfloat16 the angle of position 500 would be off by whole radians.
+        """
+        exact = self.frequencies
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        if torch.finfo(self.frequencies.dtype).bits < 32:
+            self.frequencies = exact.to(self.frequencies.device)
+        return self
