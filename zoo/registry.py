@@ -27,6 +27,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "cache": "keeps keys and values between decoding steps",
         "exact": "computes softmax(QK^T / sqrt(d)) V and nothing else",
         "map": "has an attention map to show",
+        "absolute": "what a rotation does to its scores depends on where tokens stand as well",
         "order": "tells one order of the tokens from another without any encoding (a window, say)",
         "one-head": "has one head as wide as the model, whatever number of heads is asked for",
         "fixed-length": "is built for one greatest length, and refuses longer input",
