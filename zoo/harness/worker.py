@@ -146,8 +146,8 @@ def try_building(_: dict[str, Any], work: tuple[Setting, list[Subject]], __: Rep
     for subject in subjects:
         try:
             build(registry, subject, setting, encoded, seed=0)
-        except (ValueError, TypeError) as error:
-            raise ZooError(f"{subject.name}: {error}") from error
+        except (ValueError, TypeError, RuntimeError) as error:
+            raise ZooError(f"{subject.name} cannot be built: {error}") from error
 
 
 def run_trial(_: dict[str, Any], trial: Trial, report: Report) -> dict[str, Any]:

@@ -9,12 +9,17 @@ from torch import Tensor, nn
 
 
 class Angles(nn.Module):
-    """position · base^(-2i/width) for i = 0 .. width/2 - 1 (Vaswani et al. 2017, section 3.5)."""
+    """position · base^(-2i/width) for i = 0 .. width/2 - 1 (Vaswani et al. 2017, section 3.5).
+
+    Raises ValueError for a base that is not above 1, whose wavelengths would not grow.
+    """
 
     frequencies: Tensor
 
     def __init__(self, width: int, base: float) -> None:
         super().__init__()
+        if not base > 1:
+            raise ValueError(f"base must be above 1, not {base}")
         frequencies = base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
         self.register_buffer("frequencies", frequencies.float(), persistent=False)
 

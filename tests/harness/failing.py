@@ -1,0 +1,52 @@
+"""Attentions that go wrong, each in its own way; registered by ``--plugin``."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+
+import torch
+
+from zoo import hookimpl
+from zoo.components.attention.fused import Fused
+
+
+class Raises(Fused):
+    def attend(self, q, k, v, mask, bias):
+        raise RuntimeError("no such luck")
+
+
+class Exits(Fused):
+    def attend(self, q, k, v, mask, bias):
+        os._exit(7)
+
+
+class Segfaults(Fused):
+    def attend(self, q, k, v, mask, bias):
+        ctypes.string_at(0)
+
+
+class Hangs(Fused):
+    def attend(self, q, k, v, mask, bias):
+        time.sleep(1000)
+
+
+class Hungry(Fused):
+    """Really allocates, until the worker's limit stops it."""
+
+    def attend(self, q, k, v, mask, bias):
+        self.hoard = torch.ones(2**33)
+        return super().attend(q, k, v, mask, bias)
+
+
+class Diverges(Fused):
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(q, k, v, mask, bias) * float("nan")
+
+
+@hookimpl
+def zoo_register(register):
+    able = ("rotate", "bias", "padding", "causal", "cross", "cache")
+    for factory in (Raises, Exits, Segfaults, Hangs, Hungry, Diverges):
+        register("attention", factory.__name__.lower(), factory, summary="bad", capabilities=able)
