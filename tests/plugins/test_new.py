@@ -57,7 +57,7 @@ def test_zoo_info_shows_its_file_and_capabilities(sandbox: Sandbox, kind: str) -
 
 @pytest.fixture(scope="module")
 def own_tests(sandbox: Sandbox, written: Path) -> dict[str, list[ElementTree.Element]]:
-    """The outcomes of the plug-ins' own tests by kind; in one process, for torch is slow to come."""
+    """The outcomes of the plug-ins' own tests by kind; one process, for torch is slow."""
     report = written / "report.xml"
     folders = [f"zoo-my-{kind}/tests" for kind in AXES]
     options = ["-q", "-p", "no:cacheprovider", "--import-mode=importlib", f"--junitxml={report}"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import os
+import select
 import sys
 import traceback
 
@@ -92,12 +93,12 @@ def _stdout_is_closed() -> bool:
 
     A pipe to a worker can break as well, and that is no reason to be quiet.
     """
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    closed = any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+    if closed:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return True
-    return False
+    return closed
 
 
 def _never_fail_to_encode() -> None:

@@ -1,0 +1,151 @@
+"""What holds for every command: quick help, one-line errors, exit status."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from console import ENV, run_zoo
+
+from zoo import __version__
+from zoo.cli import COMMANDS
+
+
+def one_error(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line on stderr of a command that was refused."""
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_help_lists_every_command(arguments: list[str]) -> None:
+    done = run_zoo(*arguments)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    for name, entry in COMMANDS.items():
+        assert f"  {name} " in done.stdout
+        assert entry.summary[:40] in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_of_its_own(command: str) -> None:
+    done = run_zoo(command, "--help")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"Usage: zoo {command} ")
+
+
+def test_help_imports_nothing_that_is_slow() -> None:
+    program = (
+        "import sys; from zoo.cli import main; main(['--help']); "
+        "print(sorted({m.partition('.')[0] for m in sys.modules}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=ENV, check=True
+    )
+    imported = done.stdout.splitlines()[-1]
+    for heavy in ("torch", "numpy", "pandas", "pydantic", "rich", "sklearn", "datasets", "pluggy"):
+        assert f"'{heavy}'" not in imported
+
+
+def test_version() -> None:
+    assert run_zoo("--version").stdout == f"zoo {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["bnch"], "zoo: error: no command 'bnch'; did you mean 'bench'? There is: bench, list"),
+        (["--vresion"], "zoo: error: no option '--vresion'; did you mean --version?"),
+        (["list", "--jsn"], "zoo list: error: no option '--jsn'; did you mean --json?"),
+        (["list", "--qqq"], "zoo list: error: no option '--qqq'; --help tells them all"),
+        (["list", "pee"], "zoo list: error: no kind 'pee'; did you mean 'pe'? There is: attention"),
+        (["info"], "zoo info: error: Missing argument 'KIND/NAME'."),
+        (["info", "pe/roep"], "zoo info: error: no pe 'roep'; did you mean 'rope'? There is: none"),
+        (["info", "fussed"], "zoo info: error: 'fussed' is no KIND/NAME, such as pe/rope"),
+        (["info", "none"], "zoo info: error: 'none' is several: pe/none, norm/none, ffn/none"),
+        (["list", "--plugin", "no.py"], "zoo list: error: plug-in file "),
+        (["bench", "--atention", "x"], "zoo bench: error: no option '--atention'; did you mean"),
+        (["bench", "--dim", "wide"], "zoo bench: error: Invalid value for '--dim': 'wide'"),
+    ],
+)
+def test_a_wrong_word_is_one_line_with_the_nearest_right_one(
+    arguments: list[str], line: str
+) -> None:
+    assert one_error(run_zoo(*arguments)).startswith(line)
+
+
+def test_debug_shows_the_traceback_above_the_line() -> None:
+    done = run_zoo("--debug", "info", "pe/roep")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("Traceback")
+    assert done.stderr.splitlines()[-1].startswith("zoo info: error: no pe 'roep'")
+
+
+def test_ctrl_c_exits_130(tmp_path: Path) -> None:
+    endless = tmp_path / "endless.py"
+    endless.write_text("import sys, time\nprint('here', file=sys.stderr)\ntime.sleep(60)\n")
+    command = [sys.executable, "-m", "zoo", "list", "--plugin", str(endless)]
+
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "here\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == "zoo list: interrupted\n"
+    assert process.returncode == 130
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["--help"], ["list", "--json"]])
+def test_a_closed_pipe_is_quiet(arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "zoo", *arguments],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENV,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.stderr, done.returncode) == ("", 141)
+
+
+def test_a_terminal_without_unicode_gets_its_text_all_the_same() -> None:
+    done = run_zoo("list", "--plugin", __file__, PYTHONIOENCODING="ascii")
+    assert "UnicodeEncodeError" not in done.stderr
+
+
+def test_lines_fit_a_narrow_terminal_and_are_whole_in_a_pipe() -> None:
+    leader, follower = pty.openpty()
+    subprocess.run(
+        [sys.executable, "-m", "zoo", "list", "pe"],
+        stdout=follower,
+        env={**ENV, "COLUMNS": "50"},
+        check=True,
+    )
+    os.close(follower)
+    on_terminal = os.read(leader, 65536).decode().splitlines()
+    os.close(leader)
+    in_pipe = run_zoo("list", "pe", COLUMNS="50").stdout.splitlines()
+
+    assert max(map(len, on_terminal[1:])) <= 50
+    assert any(line.endswith("…") for line in on_terminal)
+    assert len(in_pipe) == len(on_terminal)
+    assert any("sines and cosines added to the embeddings" in line for line in in_pipe)
+    assert not any("\x1b" in line for line in in_pipe)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete(shell: str) -> None:
+    assert "_ZOO_COMPLETE" in run_zoo(_ZOO_COMPLETE=f"{shell}_source").stdout
