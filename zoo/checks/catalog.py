@@ -12,6 +12,21 @@ _MODULES = (
     "record",
     "numerics",
     "purity",
+    "attention.padding",
+    "attention.causality",
+    "attention.context",
+    "attention.encodings",
+    "attention.exactness",
+    "attention.undeclared",
+    "pe.slots",
+    "pe.scores",
+    "norm",
+    "ffn",
+    "block",
+    "pool",
+    "data",
+    "baseline",
+    "assembly",
 )
 
 

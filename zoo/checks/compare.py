@@ -17,10 +17,11 @@ def close(actual: Tensor, expected: Tensor, what: str, *, tolerance: float = EXA
         raise CheckFailed(f"{what}: shape {tuple(actual.shape)} instead of {tuple(expected.shape)}")
     if actual.numel() == 0:
         return
+    actual, expected = actual.detach(), expected.detach()
     off = (actual.double() - expected.double()).abs()
     if not off.isfinite().all():
         raise CheckFailed(f"{what}: {int((~off.isfinite()).sum())} of {off.numel()} not finite")
-    allowed = tolerance * (1 + float(expected.detach().double().abs().max()))
+    allowed = tolerance * (1 + float(expected.double().abs().max()))
     worst = int(off.argmax())
     if float(off.max()) > allowed:
         index = tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), off.shape))
@@ -47,7 +48,7 @@ def differ(one: Tensor, other: Tensor, what: str, *, least: float = 1e-6) -> Non
     """Fail unless some entry differs by more than least."""
     if one.shape != other.shape:
         raise CheckFailed(f"{what}: shapes {tuple(one.shape)} and {tuple(other.shape)}")
-    off = float((one.double() - other.double()).abs().max())
+    off = float((one.double() - other.double()).detach().abs().max())
     if not off > least:
         raise CheckFailed(f"{what}: differs by {off:.3g} at most, where {least:.3g} is the least")
 

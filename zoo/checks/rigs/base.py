@@ -62,6 +62,8 @@ class ModuleRig(Rig):
     """For the kinds whose components are torch modules."""
 
     takes_dropout: ClassVar[bool] = False
+    # Whether training is without chance unless dropout is asked for.
+    quiet_training: ClassVar[bool] = True
 
     @abstractmethod
     def cases(

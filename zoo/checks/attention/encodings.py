@@ -1,0 +1,69 @@
+"""What attention makes of an encoding, and of none."""
+
+from __future__ import annotations
+
+import torch
+
+from zoo.checks.base import CheckFailed, check, needs
+from zoo.checks.compare import close, differ, must
+from zoo.checks.probes import Forbid, Probe
+from zoo.checks.rigs.attention import BATCH, LENGTHS, AttentionRig, attend
+from zoo.checks.rigs.base import DIM, MAX_LENGTH, normal
+from zoo.components.tokens import Tokens
+
+SHIFT = 7
+
+
+@check("attention")
+def permutation(rig: AttentionRig) -> None:
+    """Without an encoding it is equivariant to permutation, or declares `order` and is not."""
+    module = rig.attention()
+    broken = False
+    # The longer ones are for those with an order of their own that begins at some distance.
+    for length in (*LENGTHS, MAX_LENGTH) if rig.can("order") else LENGTHS:
+        x = normal(rig.generator(0), 1, length, DIM)
+        shuffle = torch.randperm(length)
+        out, shuffled = attend(module, x), attend(module, x[:, shuffle])
+        if rig.can("order"):
+            broken = broken or float((shuffled - out[:, shuffle]).abs().max()) > 1e-6
+            continue
+        try:
+            close(shuffled, out[:, shuffle], f"length {length}: output of a shuffled text")
+        except CheckFailed as failure:
+            raise CheckFailed(f"{failure}; an attention of an order declares 'order'") from None
+    must(broken or not rig.can("order"), "declares 'order', yet is equivariant to permutation")
+
+
+@check("attention", applies=needs("rotate"))
+def rotation(rig: AttentionRig) -> None:
+    """A rotation of queries and keys acts, and through the offset of positions alone."""
+    module = rig.attention()
+    turned = Probe(rotates=True)
+    x = normal(rig.generator(0), BATCH, 6, DIM)
+    out = attend(module, x, position=turned)
+    differ(out, attend(module, x), "the output with and without a rotation")
+    if rig.can("absolute"):
+        return
+    later = Tokens(None, torch.arange(6) + SHIFT)
+    close(attend(module, x, later, position=turned), out, f"output {SHIFT} positions later")
+    if rig.can("cross"):
+        again = attend(module, x, later, x, later, position=turned)
+        close(again, out, f"output {SHIFT} positions later, by a context")
+
+
+@check("attention", applies=needs("bias"))
+def score_bias(rig: AttentionRig) -> None:
+    """A bias acts on the scores: one that is very low hides a key from a query, and no other."""
+    module = rig.attention()
+    x = normal(rig.generator(0), BATCH, 6, DIM)
+    biased = attend(module, x, position=Probe(biases=True, heads=module.heads))
+    differ(biased, attend(module, x), "the output with and without a bias")
+    forbid = Forbid(module.heads)
+    out = attend(module, x, position=forbid)
+    changed = torch.cat([x[:, :3], torch.randn_like(x[:, 3:])], dim=1)
+    again = attend(module, changed, position=forbid)
+    close(again[:, :3], out[:, :3], "rows from which a bias hides what is changed")
+    differ(again[:, 3:], out[:, 3:], "rows from which nothing is hidden")
+    each = Tokens(None, torch.arange(6).expand(BATCH, 6))
+    position = Probe(biases=True, heads=module.heads)
+    close(attend(module, x, each, position=position), biased, "output for positions per text")

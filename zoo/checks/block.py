@@ -1,0 +1,170 @@
+"""Checks of blocks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from zoo.checks.base import check, needs
+from zoo.checks.compare import close, differ, must
+from zoo.checks.probes import GrowingCache, PlainAttention, Probe
+from zoo.checks.rigs.attention import padded_tokens
+from zoo.checks.rigs.base import DIM, HEADS, normal
+from zoo.checks.rigs.block import BATCH, BlockRig, plain_ffn, scene_of, texts_of
+from zoo.components.block.base import Block, Scene
+from zoo.components.tokens import Tokens
+from zoo.models.seeding import seeded
+
+LENGTH = 6
+
+
+@check("block")
+def few_rows(rig: BlockRig) -> None:
+    """Asked for some rows, it gives those rows of what it gives for all."""
+    block, x, scene = rig.block(), texts_of(rig, LENGTH), scene_of(LENGTH)
+    whole = block(x, scene)
+    for rows in (slice(0, 1), slice(2, 5)):
+        close(block(x, replace(scene, read=rows)), whole[:, rows], f"rows {rows}")
+
+
+@check("block")
+def scene(rig: BlockRig) -> None:
+    """Padding, the encoding and the causal mask reach the attention."""
+    block, x = rig.block(), texts_of(rig, LENGTH)
+    tokens = padded_tokens(LENGTH)
+    assert tokens.padding is not None
+    real = tokens.padding
+    padded = replace(scene_of(LENGTH), tokens=tokens)
+    spoilt = torch.where(real[..., None], x, 100 * torch.randn_like(x))
+    out = block(x, padded)
+    close(block(spoilt, padded)[real], out[real], "real rows with other garbage in padding")
+
+    encoded, plain = scene_of(LENGTH), Scene(Tokens.whole(LENGTH), Probe())
+    differ(block(x, encoded), block(x, plain), "the output with and without an encoding")
+    causal = replace(encoded, causal=True)
+    changed = torch.cat([x[:, :3], torch.randn_like(x[:, 3:])], dim=1)
+    past = block(x, causal)[:, :3]
+    close(block(changed, causal)[:, :3], past, "causal: rows 0 to 2 after changing the rest")
+
+
+@check("block")
+def cache(rig: BlockRig) -> None:
+    """A cache reaches the attention: step by step equals the causal pass over the whole text."""
+    block, x = rig.block(), texts_of(rig, LENGTH)
+    causal = scene_of(LENGTH, causal=True)
+    store = GrowingCache()
+    steps = []
+    for t in range(LENGTH):
+        now = slice(t, t + 1)
+        here = replace(causal, tokens=causal.tokens[now], cache=store)
+        steps.append(block(x[:, now], here))
+    must(store.kept is not None, "the cache is never used")
+    close(torch.cat(steps, dim=1), block(x, causal), "step by step")
+
+
+@check("block")
+def residual(rig: BlockRig) -> None:
+    """Around sub-layers that give nothing the input passes, where `residual` is declared alone."""
+    block = _block_of(rig, nn.Identity, silent=True)
+    x = texts_of(rig, LENGTH)
+    out = block(x, scene_of(LENGTH))
+    # Up to a factor: some blocks weigh the two branches.
+    scale = float((out * x).sum() / (x * x).sum())
+    passes = scale > 0.01 and float((out - scale * x).abs().max()) < 1e-9
+    must(
+        passes or not rig.choice.can("residual"),
+        "declares 'residual', yet the input does not pass: it is off by "
+        f"{float((out - x).abs().max()):.3g}",
+    )
+    must(rig.choice.can("residual") or not passes, "the input passes: it must declare 'residual'")
+
+
+@check("block")
+def final_norm(rig: BlockRig) -> None:
+    """Where its output grows with its input, it asks for a final norm after the stack."""
+    block = _block_of(rig, lambda: nn.LayerNorm(DIM, elementwise_affine=False))
+    x = texts_of(rig, LENGTH)
+    small, large = (float(block(f * x, scene_of(LENGTH)).std()) for f in (1, 1000))
+    growth = large / small
+    must(
+        growth < 10 or block.final_norm,
+        f"a thousand times the input gives {growth:.3g} times the output, and final_norm is False",
+    )
+
+
+@check("block")
+def norms_apart(rig: BlockRig) -> None:
+    """Each sub-layer has a norm of its own."""
+    made: list[nn.Module] = []
+
+    def norm() -> nn.Module:
+        made.append(nn.LayerNorm(DIM))
+        return made[-1]
+
+    block = rig.choice.build(PlainAttention(DIM, HEADS), plain_ffn(), norm, dropout=0.0)
+    block.double().eval()(texts_of(rig, LENGTH), scene_of(LENGTH))
+    kept = [module for module in made if any(module is m for m in block.modules())]
+    must(
+        len(kept) >= 2, f"{len(kept)} norm for two sub-layers: norm() was called {len(made)} times"
+    )
+
+
+@check("block")
+def no_ffn(rig: BlockRig) -> None:
+    """Without a feed-forward network it is a layer of attention alone."""
+    with seeded(rig.settings.seed, "checks/block"):
+        block = rig.choice.build(
+            PlainAttention(DIM, HEADS), None, lambda: nn.LayerNorm(DIM), dropout=0.0
+        )
+    block.double().eval()
+    out = block(texts_of(rig, LENGTH), scene_of(LENGTH))
+    must(tuple(out.shape) == (BATCH, LENGTH, DIM), f"shape {tuple(out.shape)}")
+
+
+@check("block", applies=needs("cross"))
+def memory(rig: BlockRig) -> None:
+    """With cross-attention it reads a memory of any length, honours its padding, and needs one."""
+    with seeded(rig.settings.seed, "checks/block"):
+        block = rig.choice.build(
+            PlainAttention(DIM, HEADS),
+            plain_ffn(),
+            lambda: nn.LayerNorm(DIM),
+            dropout=0.0,
+            cross=PlainAttention(DIM, HEADS),
+        )
+    block.double().eval()
+    x = texts_of(rig, LENGTH)
+    seen = normal(rig.generator(1), BATCH, 9, DIM)
+    tokens = padded_tokens(9)
+    assert tokens.padding is not None
+
+    def read(memory: Tensor) -> Tensor:
+        out: Tensor = block(x, scene_of(LENGTH, memory=memory, memory_tokens=tokens))
+        return out
+
+    out = read(seen)
+    must(tuple(out.shape) == tuple(x.shape), f"shape {tuple(out.shape)}")
+    differ(read(seen + 1), out, "changing the memory")
+    spoilt = torch.where(tokens.padding[..., None], seen, 100 * torch.randn_like(seen))
+    close(read(spoilt), out, "the output with other garbage in the memory's padding")
+    try:
+        block(x, scene_of(LENGTH))
+    except ValueError:
+        return
+    must(False, "a block with cross-attention takes no memory for an answer")
+
+
+def _block_of(rig: BlockRig, norm: type[nn.Module] | object, *, silent: bool = False) -> Block:
+    """A block with this norm; silent: sub-layers that give zeros."""
+    assert callable(norm)
+    with seeded(rig.settings.seed, "checks/block"):
+        attention, ffn = PlainAttention(DIM, HEADS), plain_ffn()
+        if silent:
+            for part in (attention.out, cast(nn.Sequential, ffn)[-1]):
+                for parameter in part.parameters():
+                    nn.init.zeros_(parameter)
+        block = cast(Block, rig.choice.build(attention, ffn, norm, dropout=0.0))
+    return block.double().eval()

@@ -1,0 +1,1 @@
+"""Checks of positional encodings, by theme."""

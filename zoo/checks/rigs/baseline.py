@@ -1,0 +1,66 @@
+"""The rig for baselines: those that are torch modules, and those that learn from texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from zoo.checks.base import CheckSkipped
+from zoo.checks.rigs.attention import padded_tokens
+from zoo.checks.rigs.base import Case, ModuleRig
+from zoo.components.tokens import Tokens
+from zoo.models.sizes import Sizes
+
+BATCH, CLASSES, VOCAB_SIZE = 3, 4, 50
+SIZES = Sizes(dim=8, layers=1, heads=2, hidden=16, max_length=32, vocab_size=VOCAB_SIZE)
+
+
+class BaselineRig(ModuleRig):
+    """Builds ``Baseline(vocab_size=, classes=, sizes=)``, or without arguments for texts."""
+
+    passes = ("vocab_size", "classes", "sizes")
+    quiet_training = False
+
+    @property
+    def contract(self) -> type:
+        """See Rig.contract."""
+        return nn.Module
+
+    def make(self, dropout: float = 0.0) -> Any:
+        """See Rig.make."""
+        if self.choice.can("tokens"):
+            return self.choice.build(vocab_size=VOCAB_SIZE, classes=CLASSES, sizes=SIZES)
+        return self.choice.build()
+
+    def build(self, *args: Any, **how: Any) -> nn.Module:
+        """See ModuleRig.build."""
+        if not self.choice.can("tokens"):
+            raise CheckSkipped("it is no torch module: it does not declare 'tokens'")
+        return super().build(*args, **how)
+
+    def cases(
+        self,
+        dtype: torch.dtype = torch.float64,
+        *,
+        seed: int = 0,
+        length: int = 6,
+        texts: slice = slice(None),
+    ) -> list[Case]:
+        """See ModuleRig.cases."""
+        ids = torch.randint(VOCAB_SIZE, (BATCH, length), generator=self.generator(seed))[texts]
+        tokens = padded_tokens(length)
+        assert tokens.padding is not None
+        real = tokens.padding[texts]
+        padded = Tokens(real, tokens.positions)
+        shape = (ids.shape[0], CLASSES)
+
+        def classify(tokens: Tokens) -> Any:
+            return lambda module, ids: module(ids, tokens)
+
+        whole = Tokens.whole(length)
+        return [
+            Case("plain", (ids,), classify(whole), shape, (whole.positions,)),
+            Case("padded", (ids,), classify(padded), shape, (real, padded.positions)),
+        ]
