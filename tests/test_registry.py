@@ -376,7 +376,9 @@ def register_with(**changes: Any) -> Register:
 
 
 @pytest.mark.parametrize(
-    "factory", [part, dict, "module:Class", "a_package.module:Outer.Inner"], ids=str
+    "factory",
+    [part, dict, "module:Class", "a_package.module:Outer.Inner"],
+    ids=["function", "class", "lazy", "lazy and nested"],
 )
 @pytest.mark.parametrize("name", ["mine", "m", "gelu-tanh", "a1_b.c-2", "2d"])
 def test_a_sound_component_is_taken_with_all_that_was_said(name: str, factory: Any) -> None:
