@@ -1,0 +1,19 @@
+"""The zoo's own conformance checks, of every attention and of those whose parameters matter."""
+
+from zoo.testing import parametrize_with_checks
+
+
+@parametrize_with_checks(distribution="zoo-efficient")
+def test_conforms(check):
+    check()
+
+
+@parametrize_with_checks(
+    "attention/window(size=2)",
+    "attention/nystrom(landmarks=4)",
+    "attention/performer(features=3)",
+    "attention/linformer(rank=2)",
+    "attention/fourier(norm='backward')",
+)
+def test_conforms_with_parameters(check):
+    check()

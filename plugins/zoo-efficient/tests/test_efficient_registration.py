@@ -1,0 +1,89 @@
+import subprocess
+import sys
+
+import pytest
+import torch
+from efficient_scenes import DIM, HEADS, batch, encoding, registry
+from zoo_efficient.capabilities import CAPABILITIES
+
+from zoo.components.attention.base import Attention
+
+LONGEST = {"max_length": 64}
+
+
+def build(name):
+    choice = registry().choose("attention", name)
+    torch.manual_seed(0)
+    fixed = LONGEST if choice.can("fixed-length") else {}
+    return choice, choice.build(DIM, HEADS, dropout=0.0, **fixed).double()
+
+
+def test_registers_what_it_says():
+    owned = [
+        c for c in registry().components("attention") if c.owner.distribution == "zoo-efficient"
+    ]
+    assert {c.name: c.capabilities for c in owned} == {
+        name: frozenset(can) for name, can in CAPABILITIES.items()
+    }
+    assert all(c.summary and c.source for c in owned)
+
+
+@pytest.mark.parametrize("name", CAPABILITIES)
+def test_declared_parameters_are_those_of_the_factory(name):
+    import inspect
+
+    choice, attention = build(name)
+    assert isinstance(attention, Attention)
+    taken = inspect.signature(choice.component.resolve()).parameters
+    for parameter, default in choice.component.parameters.items():
+        assert taken[parameter].default == default
+    own = set(taken) - {"dim", "heads", "dropout", "max_length"}
+    assert own == set(choice.component.parameters)
+
+
+UNDECLARED = [
+    (name, asked)
+    for name, can in CAPABILITIES.items()
+    for asked in ("causal", "cross", "cache", "rotate", "bias")
+    if asked not in can
+]
+
+
+@pytest.mark.parametrize(("name", "asked"), UNDECLARED)
+def test_what_is_not_declared_is_refused(name, asked):
+    _, attention = build(name)
+    x, tokens = batch([6, 4])
+    options = {
+        "causal": {"causal": True},
+        "cross": {"context": x.clone(), "context_tokens": tokens},
+        "cache": {"cache": object()},
+        "rotate": {},
+        "bias": {},
+    }[asked]
+    pe = {"rotate": "rope", "bias": "alibi"}.get(asked, "none")
+    with pytest.raises(ValueError, match=f"attention '{name}' cannot do .* '{asked}'"):
+        attention(x, tokens=tokens, position=encoding(pe, attention), **options)
+
+
+@pytest.mark.parametrize("name", CAPABILITIES)
+def test_dropout_acts_in_training_alone(name):
+    choice, _ = build(name)
+    fixed = LONGEST if choice.can("fixed-length") else {}
+    attention = choice.build(DIM, HEADS, dropout=0.5, **fixed).double()
+    position = encoding("none", attention)
+    x, tokens = batch([40])
+    torch.manual_seed(0)
+    one, two = (attention.train()(x, tokens=tokens, position=position) for _ in range(2))
+    assert not torch.allclose(one, two)
+    one, two = (attention.eval()(x, tokens=tokens, position=position) for _ in range(2))
+    torch.testing.assert_close(one, two, rtol=0, atol=0)
+
+
+def test_listing_imports_no_torch():
+    code = (
+        "import sys, zoo_efficient, zoo_efficient.capabilities as c\n"
+        "from zoo.registry import Register, Owner\n"
+        "zoo_efficient.zoo_register(register=Register(Owner('x', '1')))\n"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

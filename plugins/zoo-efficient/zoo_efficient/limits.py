@@ -1,0 +1,80 @@
+"""Refusing what an attention does not declare, so that nothing asked for is silently ignored."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from zoo.components.attention.base import Cache, Headed
+from zoo.components.attention.projections import Packed, Projection
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens
+from zoo_efficient.capabilities import CAPABILITIES
+
+
+def refuse(
+    name: str,
+    head_dim: int,
+    position: PositionalEncoding,
+    tokens: Tokens,
+    *,
+    causal: bool = False,
+    cross: bool = False,
+    cache: bool = False,
+) -> None:
+    """ValueError where a call asks the attention of that name for what it does not declare."""
+    can = CAPABILITIES[name]
+    one = tokens.positions[..., :1]  # an encoding's slots show themselves at a single position
+    asked = {"causal": causal, "cross": cross, "cache": cache}
+    if "rotate" not in can:
+        probe = torch.zeros(1, 1, 1, head_dim, device=one.device)
+        asked["rotate"] = position.rotate(probe, one) is not probe
+    if "bias" not in can:
+        asked["bias"] = position.bias(one, one) is not None
+    for capability, wanted in asked.items():
+        if wanted and capability not in can:
+            raise ValueError(f"attention '{name}' cannot do what was asked of it: '{capability}'")
+
+
+def at_least(name: str, least: int, value: int) -> int:
+    """The value of an integer parameter; ValueError where it is none, or too small."""
+    if type(value) is not int or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    return value
+
+
+class Limited(Headed):
+    """The projections and heads of every attention here; refuses what ``name`` cannot do."""
+
+    name: ClassVar[str]
+    projection: ClassVar[type[Projection]] = Packed
+
+    def forward(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        *,
+        tokens: Tokens,
+        context_tokens: Tokens | None = None,
+        position: PositionalEncoding,
+        causal: bool = False,
+        cache: Cache | None = None,
+    ) -> Tensor:
+        """See Attention.forward; ValueError for what the attention does not declare."""
+        cross = context is not None and context is not x
+        self.refuse(position, tokens, causal=causal, cross=cross, cache=cache is not None)
+        return super().forward(
+            x,
+            context,
+            tokens=tokens,
+            context_tokens=context_tokens,
+            position=position,
+            causal=causal,
+            cache=cache,
+        )
+
+    def refuse(self, position: PositionalEncoding, tokens: Tokens, **asked: bool) -> None:
+        """ValueError where something is asked that is not declared."""
+        refuse(self.name, self.head_dim, position, tokens, **asked)

@@ -1,0 +1,56 @@
+"""Linear attention: features elu(x) + 1 in place of the softmax."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens
+from zoo_efficient.kernel import divide, weighted_sums
+from zoo_efficient.limits import Limited
+from zoo_efficient.real import hide
+
+
+class Linear(Limited):
+    """o_i = φ(q_i)ᵀ (Σ_j φ(k_j) v_jᵀ) / φ(q_i)ᵀ Σ_j φ(k_j), φ(x) = elu(x) + 1.
+
+    Katharopoulos et al. 2020, section 3.2, equations 5 and 7; causal: section 3.3.
+    Exact about its own formula; no approximation of the softmax, and q is not scaled.
+    Cost: L · Dh² per head in time, L · Dh in memory; causal: L · (Dh² + 64 Dh) and L · (Dh + 64).
+    Choices: a rotary encoding turns φ(q) and φ(k) above the line and not below (Su et al. 2021,
+    RoFormer, section 3.3), so that what is rotated still depends on offsets alone and the
+    divisor stays positive. Dropout falls on the values: there is no map to drop from. Causal
+    self-attention goes by the order of the rows.
+    """
+
+    name = "linear"
+
+    def rotate(self, x: Tensor, tokens: Tokens, position: PositionalEncoding) -> Tensor:
+        """Leave q and k as they are: it is their features that turn."""
+        return x
+
+    def mix(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        queries: Tokens,
+        keys: Tokens,
+        position: PositionalEncoding,
+        causal: bool,
+    ) -> Tensor:
+        """See Headed.mix."""
+        q, k = features(q), hide(features(k), keys)
+        v = F.dropout(hide(v, keys), self.dropout, self.training)
+        turned_q = position.rotate(q, queries.positions)
+        turned_k = position.rotate(k, keys.positions)
+        top = weighted_sums(turned_q, turned_k, v, queries, keys, causal)
+        bottom = weighted_sums(q, k, torch.ones_like(v[..., :1]), queries, keys, causal)
+        return divide(top, bottom)
+
+
+def features(x: Tensor) -> Tensor:
+    """elu(x) + 1: x + 1 above zero, eˣ below, which stays positive where eˣ - 1 + 1 would not."""
+    return torch.where(x > 0, x + 1, x.clamp_max(0).exp())

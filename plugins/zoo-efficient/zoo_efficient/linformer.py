@@ -1,0 +1,65 @@
+"""Linformer: keys and values projected along the length."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens
+from zoo_efficient.limits import Limited, at_least
+from zoo_efficient.real import hide, ranks
+
+
+class Linformer(Limited):
+    """softmax(Q (E K)ᵀ / √Dh) (F V), with E and F learned and of shape (rank, max_length).
+
+    Wang et al. 2020, section 4, equation 7. Exact about its own formula; equal to softmax
+    attention where E and F are the identity.
+    Cost: L · rank · Dh per head in time, L · rank in memory.
+    Choices: E and F differ, and all heads share them (the paper's headwise sharing); both start
+    from N(0, 1 / max_length). A padded row counts as zero before it is projected, and columns of
+    E and F go by a token's rank among the real ones, so that it is all the same where padding
+    stands. A rank above max_length adds nothing. Raises ValueError beyond max_length rows.
+    """
+
+    name = "linformer"
+
+    def __init__(
+        self, dim: int, heads: int, *, max_length: int, dropout: float = 0.0, rank: int = 64
+    ) -> None:
+        super().__init__(dim, heads, dropout=dropout)
+        self.max_length = at_least("max_length", 1, max_length)
+        shape = (max_length, at_least("rank", 1, rank))
+        self.e, self.f = (nn.Parameter(torch.randn(shape) / max_length**0.5) for _ in range(2))
+
+    def mix(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        queries: Tokens,
+        keys: Tokens,
+        position: PositionalEncoding,
+        causal: bool,
+    ) -> Tensor:
+        """See Headed.mix."""
+        length = k.shape[-2]
+        if length > self.max_length:
+            raise ValueError(f"attention 'linformer' takes {self.max_length} tokens, not {length}")
+        return F.scaled_dot_product_attention(
+            q,
+            self._project(self.e, hide(k, keys), keys),
+            self._project(self.f, hide(v, keys), keys),
+            dropout_p=self.dropout if self.training else 0.0,
+        )
+
+    def _project(self, e: Tensor, x: Tensor, tokens: Tokens) -> Tensor:
+        """E X: (B, H, L, Dh) to (B, H, rank, Dh)."""
+        length = x.shape[-2]
+        if tokens.padding is None:
+            return e[:length].T @ x
+        rank, _ = ranks(tokens, length, x.device)
+        columns = F.embedding(rank, e)  # (B, L, rank)
+        return columns[:, None].transpose(-2, -1) @ x

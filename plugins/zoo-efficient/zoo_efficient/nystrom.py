@@ -1,0 +1,109 @@
+"""Nyström attention: the softmax matrix rebuilt from a few landmarks."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from zoo.components.attention.softmax import softmax_weights
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens, may_attend
+from zoo_efficient.limits import Limited, at_least
+from zoo_efficient.real import hide, ranks
+
+
+class Nystrom(Limited):
+    """softmax(Q K̃ᵀ/√Dh) · softmax(Q̃ K̃ᵀ/√Dh)⁺ · softmax(Q̃ Kᵀ/√Dh) · V.
+
+    Xiong et al. 2021, section 3; Q̃ and K̃ are the means of ``landmarks`` segments, and the
+    pseudo-inverse is approached by ``iterations`` steps of the paper's iteration.
+    Exact about this formula with that iteration for ⁺; equal to softmax attention for a text of
+    no more real tokens than landmarks: there A A⁺ A V = A V, and it is computed as A V.
+    Cost: L · m · Dh + m³ per head for m landmarks in time, L · m in memory.
+    Choices: segments are cut from a text's real tokens alone, their lengths differing by one at
+    most, where the paper pads to a multiple of m; the first inverse is scaled by each matrix's
+    own norms, where the authors' code takes the greatest of the whole batch and so lets texts
+    influence each other; no depthwise convolution of the values is added, as it is a part of its
+    own. Half precision is left for float32 inside: the inverse enlarges rounding. Dropout falls
+    on the left factor. The query landmarks are means of all queries, so `cross` is not declared.
+    """
+
+    name = "nystrom"
+
+    def __init__(
+        self,
+        dim: int,
+        heads: int,
+        *,
+        dropout: float = 0.0,
+        landmarks: int = 32,
+        iterations: int = 6,
+    ) -> None:
+        super().__init__(dim, heads, dropout=dropout)
+        self.landmarks = at_least("landmarks", 1, landmarks)
+        self.iterations = at_least("iterations", 1, iterations)
+
+    def mix(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        queries: Tokens,
+        keys: Tokens,
+        position: PositionalEncoding,
+        causal: bool,
+    ) -> Tensor:
+        """See Headed.mix."""
+        dtype = v.dtype
+        if dtype in (torch.bfloat16, torch.float16):
+            q, k, v = q.float(), k.float(), v.float()
+        with torch.autocast(v.device.type, enabled=False):
+            return self._mix(hide(q, queries), hide(k, keys), hide(v, keys), keys).to(dtype)
+
+    def _mix(self, q: Tensor, k: Tensor, v: Tensor, keys: Tokens) -> Tensor:
+        means, filled, short = self._segments(keys, q)
+        q_marks, k_marks = means @ q, means @ k  # (B, H, m, Dh)
+        left = softmax_weights(q, k_marks, filled, None)  # (B, H, L, m)
+        left = F.dropout(left, self.dropout, self.training)
+        if q.shape[-2] <= self.landmarks:
+            return left @ (means @ v)
+        middle = softmax_weights(q_marks, k_marks, filled, None)
+        middle = middle.masked_fill(~filled.transpose(-2, -1), 0)
+        right = softmax_weights(q_marks, k, may_attend(keys, keys, causal=False), None)
+        taken = pseudo_inverse(middle, self.iterations) @ (right @ v)
+        # In a short text every token is its own landmark, and the two right factors are I.
+        return left @ torch.where(short, means @ v, taken)
+
+    def _segments(self, tokens: Tokens, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The matrix that takes means, which landmarks there are, and which texts are short.
+
+        (B or 1, 1, m, L) of x's type; bool (B or 1, 1, 1, m); bool (B or 1, 1, 1, 1).
+        """
+        length = x.shape[-2]
+        rank, count = ranks(tokens, length, x.device)
+        marks = min(self.landmarks, length)
+        used = count.clamp(1, marks)  # a text has no more landmarks than tokens
+        segment = rank * used // count.clamp_min(1)
+        slots = torch.arange(marks, device=x.device)
+        member = segment[:, None, :] == slots[:, None]  # (B or 1, m, L)
+        if tokens.padding is not None:
+            member = member & tokens.padding[:, None, :]
+        means = member.to(x.dtype) / member.sum(dim=-1, keepdim=True).clamp_min(1)
+        filled = slots < used
+        short = count <= marks
+        return means[:, None], filled[:, None, None], short[:, None, None]
+
+
+def pseudo_inverse(a: Tensor, iterations: int) -> Tensor:
+    """Z ← ¼ Z (13 I - A Z (15 I - A Z (7 I - A Z))), from Z₀ = Aᵀ / (‖A‖₁ ‖A‖∞).
+
+    a: (..., m, m), no entry negative. Xiong et al. 2021, section 3.
+    """
+    columns, rows = a.sum(dim=-2).amax(dim=-1), a.sum(dim=-1).amax(dim=-1)
+    z = a.transpose(-2, -1) / (columns * rows)[..., None, None]
+    eye = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
+    for _ in range(iterations):
+        az = a @ z
+        z = z @ (13 * eye - az @ (15 * eye - az @ (7 * eye - az))) / 4
+    return z

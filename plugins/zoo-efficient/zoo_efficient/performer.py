@@ -1,0 +1,110 @@
+"""Performer: the softmax's kernel estimated by positive orthogonal random features."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens, may_attend
+from zoo_efficient.kernel import divide, weighted_sums
+from zoo_efficient.limits import Limited, at_least
+from zoo_efficient.real import hide
+
+
+class Performer(Limited):
+    """exp(q·k/√Dh) ≈ φ(q)·φ(k), φ(x) = exp(W x' - |x'|²/2) / √M, x' = x / Dh^¼.
+
+    Choromanski et al. 2021, FAVOR+: positive features of section 2.3, lemma 1; orthogonal ones
+    of section 2.4. Exact about the attention of these features; the estimate of the softmax's
+    kernel is unbiased, and its error falls as 1/√M.
+    Cost: L · M · Dh per head in time, L · M in memory.
+    Choices: ``features`` (M) is ⌈Dh ln Dh⌉ unless told otherwise, the growth of section 3; W is
+    drawn when built, from torch's generator, kept in state_dict and never redrawn; its rows have
+    the norms of Gaussian vectors; nothing is added to the features for stability, as exponents
+    are shifted instead by amounts that cancel. Dropout falls on the values: there is no map to
+    drop from. Causal self-attention goes by the order of the rows.
+    """
+
+    name = "performer"
+    directions: Tensor
+
+    def __init__(
+        self, dim: int, heads: int, *, dropout: float = 0.0, features: int | None = None
+    ) -> None:
+        super().__init__(dim, heads, dropout=dropout)
+        if features is None:
+            features = max(1, math.ceil(self.head_dim * math.log(self.head_dim)))
+        at_least("features", 1, features)
+        self.register_buffer("directions", orthogonal_directions(features, self.head_dim))
+
+    def mix(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        queries: Tokens,
+        keys: Tokens,
+        position: PositionalEncoding,
+        causal: bool,
+    ) -> Tensor:
+        """See Headed.mix."""
+        q, k = self.features(q, k, keys)
+        v = F.dropout(hide(v, keys), self.dropout, self.training)
+        top = weighted_sums(q, k, v, queries, keys, causal)
+        bottom = weighted_sums(q, k, torch.ones_like(v[..., :1]), queries, keys, causal)
+        return divide(top, bottom)
+
+    def weights(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        *,
+        tokens: Tokens,
+        context_tokens: Tokens | None = None,
+        position: PositionalEncoding,
+        causal: bool = False,
+    ) -> Tensor:
+        """The attention map (B, H, Lq, Lk), of which forward makes none; rows sum to one."""
+        self.refuse(position, tokens)
+        q, k, _, keys = self.scene(x, context, tokens, context_tokens, position)
+        q, k = self.features(q, k, keys)
+        products = q @ k.transpose(-2, -1)
+        mask = may_attend(tokens, keys, causal)
+        if mask is not None:
+            products = products.masked_fill(~mask, 0)
+        return divide(products, products.sum(dim=-1, keepdim=True))
+
+    def features(self, q: Tensor, k: Tensor, keys: Tokens) -> tuple[Tensor, Tensor]:
+        """φ(q) (B, H, Lq, M) and φ(k) (B, H, Lk, M), zero for padding; up to a factor per query.
+
+        Each feature's greatest exponent over a text's keys moves from its keys to the queries,
+        and each query's own greatest exponent is dropped. Both cancel in the quotient, no
+        feature overflows, and no sum of weights vanishes.
+        """
+        q, k = self._exponents(q), self._exponents(hide(k, keys))
+        if keys.padding is not None:
+            k = k.masked_fill(~keys.padding[:, None, :, None], -torch.inf)
+        lowest = torch.finfo(k.dtype).min  # a text without tokens has no greatest exponent
+        greatest = k.detach().amax(dim=-2, keepdim=True).clamp_min(lowest)
+        q = q + greatest
+        q = q - q.detach().amax(dim=-1, keepdim=True)
+        return q.exp(), (k - greatest).exp()
+
+    def _exponents(self, x: Tensor) -> Tensor:
+        x = x / self.head_dim**0.25
+        return x @ self.directions.T - x.square().sum(dim=-1, keepdim=True) / 2
+
+
+def orthogonal_directions(count: int, dim: int) -> Tensor:
+    """Rows (count, dim), each N(0, I) on its own; orthogonal within every dim of them."""
+    blocks = []
+    for _ in range(math.ceil(count / dim)):
+        basis, triangle = torch.linalg.qr(torch.randn(dim, dim))
+        # With the triangle's diagonal positive the basis is uniform among all bases.
+        blocks.append((basis * triangle.diagonal().sign()).T)
+    norms: Tensor = torch.randn(count, dim).norm(dim=-1, keepdim=True)
+    return torch.cat(blocks)[:count] * norms

@@ -1,0 +1,104 @@
+"""Sliding-window attention, on both sides."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from zoo.components.attention.softmax import softmax_weights
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens, may_attend
+from zoo_efficient.blocks import Blocks
+from zoo_efficient.limits import Limited, at_least
+from zoo_efficient.real import hide
+
+
+class Window(Limited):
+    """softmax(Q Kᵀ / √Dh + bias) V over the keys with |i - j| <= size.
+
+    Beltagy et al. 2020, Longformer, section 3.1, where w = 2 · size. Exact within the window,
+    and equal to full attention for texts of at most size + 1 tokens.
+    Cost: L · size · Dh per head in time, L · size in memory.
+    Choices: i and j are rows, so padding between real tokens would count as distance (padding
+    before or after them does not); no global tokens and no dilation.
+    """
+
+    name = "window"
+
+    def __init__(self, dim: int, heads: int, *, dropout: float = 0.0, size: int = 64) -> None:
+        super().__init__(dim, heads, dropout=dropout)
+        self.size = at_least("size", 0, size)
+
+    def mix(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        queries: Tokens,
+        keys: Tokens,
+        position: PositionalEncoding,
+        causal: bool,
+    ) -> Tensor:
+        """See Headed.mix. N blocks of C queries and W keys stand where B texts did."""
+        batch, length = q.shape[0], q.shape[2]
+        blocks = Blocks(length, self.size)
+        out = F.scaled_dot_product_attention(
+            blocks.queries(q, 2).transpose(1, 2).flatten(0, 1),  # (B N, H, C, Dh)
+            blocks.keys(hide(k, keys), 2).transpose(1, 2).flatten(0, 1),  # (B N, H, W, Dh)
+            blocks.keys(hide(v, keys), 2).transpose(1, 2).flatten(0, 1),
+            attn_mask=self._added(blocks, batch, keys, position, causal, q.dtype),
+            dropout_p=self.dropout if self.training else 0.0,
+        )
+        return blocks.join(out.unflatten(0, (batch, -1)).transpose(1, 2), 2)
+
+    def weights(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        *,
+        tokens: Tokens,
+        context_tokens: Tokens | None = None,
+        position: PositionalEncoding,
+        causal: bool = False,
+    ) -> Tensor:
+        """The attention map (B, H, L, L), of which forward makes none; rows sum to one."""
+        self.refuse(position, tokens, cross=context is not None and context is not x)
+        q, k, _, _ = self.scene(x, None, tokens, None, position)
+        rows = torch.arange(x.shape[1], device=x.device)
+        mask = (rows[:, None] - rows).abs() <= self.size
+        allowed = may_attend(tokens, tokens, causal)
+        if allowed is not None:
+            near = mask & allowed
+            # A padded query far from every token has an empty row, and is shown the whole text.
+            mask = torch.where(near.any(dim=-1, keepdim=True), near, allowed)
+        return softmax_weights(q, k, mask, position.bias(tokens.positions, tokens.positions))
+
+    def _added(
+        self,
+        blocks: Blocks,
+        batch: int,
+        tokens: Tokens,
+        position: PositionalEncoding,
+        causal: bool,
+        dtype: torch.dtype,
+    ) -> Tensor:
+        """Mask and bias of each block, (B N, 1 or H, C, W): bool, or added to the scores."""
+        mask = blocks.near(tokens.positions.device)  # (N, C, W), and (B, N, C, W) from here on
+        if tokens.padding is not None:
+            mask = mask & blocks.keys(tokens.padding, 1)[..., None, :]
+        last = tokens.positions.dim() - 1
+        q_positions = blocks.queries(tokens.positions, last)  # (N, C) or (B, N, C)
+        k_positions = blocks.keys(tokens.positions, last)
+        if causal:
+            mask = mask & (k_positions[..., None, :] <= q_positions[..., None])
+        # A padded query that may see nothing sees everything: a softmax over nothing is NaN.
+        mask = mask | ~mask.any(dim=-1, keepdim=True)
+        mask = mask.expand(batch, *mask.shape[-3:]).flatten(0, 1).unsqueeze(1)
+        # To an encoding every block is a text.
+        bias = position.bias(q_positions.flatten(0, -2), k_positions.flatten(0, -2))
+        if bias is None:
+            return mask
+        if bias.dim() == 4 and 1 < len(bias) < len(mask):  # one for the N blocks of every text
+            bias = bias.expand(batch, *bias.shape).flatten(0, 1)
+        return bias.to(dtype).masked_fill(~mask, -torch.inf)
