@@ -101,7 +101,7 @@ def _refuse_columns(spec: str, text_column: str, label_column: str) -> None:
 def _unknown(registry: Registry, spec: str, path: Path) -> str:
     """Why a spec is neither, and what comes nearest: a registered name, or a neighbouring file."""
     labels = registry.labels("data")
-    if re.fullmatch(r"[\w.-]+/[\w.-]+", spec):
+    if re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", spec):
         return f"no file or directory '{spec}'; for a data set of the Hub say '{HUB}{spec}'"
     if "/" in spec:
         beside = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []

@@ -60,7 +60,7 @@ TOPICS: dict[str, Words] = {
         devolution sovereignty electorate turnout civil-servant lobbyist petition""",
         """vote legislate campaign amend ratify govern debate veto elect pledge abolish repeal lobby
         resign endorse regulate appoint oppose reform reshuffle consult devolve deport nationalise
-        campaign canvass table fund tax ban accuse rule""",
+        canvass table fund tax ban accuse rule""",
         """political parliamentary electoral constitutional legislative federal ministerial
         democratic civic municipal diplomatic partisan liberal conservative statutory presidential
         regional unelected bipartisan judicial public cross-party local foreign domestic
@@ -131,7 +131,7 @@ TOPICS: dict[str, Words] = {
 
 SHARED = _words(
     """year people time plan week report group country month member number decision move problem
-    result change question success problem issue day place part work point way world effort role
+    result change question success issue day place part work point way world effort role
     chance position case start end statement news event meeting future hope concern view idea
     support pressure project interest figure measure offer need response risk lead level step
     reason answer challenge agreement side detail increase rise fall drop talk claim comment
@@ -154,9 +154,9 @@ SHARED = _words(
     appear approach arrive ask assess attack attract avoid back blame challenge change complete
     continue decide defend delay demand deserve earn encourage end enjoy ensure examine exceed""",
     """new big last first next recent early late major important possible likely clear good better
-    best key main full long short high low small large huge great recent serious significant
+    best key main full long short high low small large huge great serious significant
     special certain different difficult easy final former current previous whole real true simple
-    strong weak positive negative successful famous important sudden steady slow quick fresh
+    strong weak positive negative successful famous sudden steady slow quick fresh
     unusual ordinary extra total single joint common private public national international local
     foreign european young old busy quiet confident nervous happy angry proud disappointed
     surprising unexpected remarkable notable modest bold cautious keen eager ready""",

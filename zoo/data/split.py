@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import random
 from collections.abc import Hashable, Sequence
 
 from zoo.errors import ZooError
@@ -15,25 +15,24 @@ def stratified(
 ) -> tuple[list[int], list[int]]:
     """Indices of train (three quarters) and test (one quarter), each in ascending order.
 
-    Every class stands in both, in its own share; the same labels and seed give the same split.
-    Raises ZooError where that cannot be: a class of one document, or fewer documents than that.
+    A quarter of every class is for test, and at least one document of it on either side; the same
+    labels and seed give the same split on every machine.
+    Raises ZooError where a class has only one document.
     """
-    counts = Counter(labels)
-    single = [str(label) for label, count in counts.items() if count < 2]
-    if single:
-        raise ZooError(
-            f"{what} has no test split and cannot be divided: class '{single[0]}' "
-            "has only one document"
-        )
-    from sklearn.model_selection import train_test_split
-
-    # Small classes among few documents: the test split still has room for one of each.
-    test_size = max(round(len(labels) * TEST_SHARE), len(counts))
-    codes = {label: code for code, label in enumerate(counts)}
-    train, test = train_test_split(
-        list(range(len(labels))),
-        test_size=test_size,
-        stratify=[codes[label] for label in labels],
-        random_state=seed,
-    )
-    return sorted(train), sorted(test)
+    rows_of: dict[Hashable, list[int]] = {}
+    for row, label in enumerate(labels):
+        rows_of.setdefault(label, []).append(row)
+    # Of all its methods only random() is promised to stay the same from Python to Python. The
+    # usual stratified split leaves a small class out of test; here each is divided by itself.
+    draw = random.Random(seed).random
+    test: list[int] = []
+    for label, rows in rows_of.items():
+        if len(rows) < 2:
+            raise ZooError(
+                f"{what} has no test split and cannot be divided: class '{label}' "
+                "has only one document"
+            )
+        count = max(1, round(len(rows) * TEST_SHARE))
+        test += sorted(rows, key=lambda _: draw())[:count]
+    held = set(test)
+    return [row for row in range(len(labels)) if row not in held], sorted(test)
