@@ -1,0 +1,85 @@
+"""A cache and a Hub of each test's own: nothing here touches the user's, or the network."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakehub import Answer
+
+from zoo.data.corpus import Corpus
+
+
+@pytest.fixture(autouse=True)
+def own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "zoo-cache"))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf-home"))
+    # Port 9 (discard) refuses: the Hub that no test reaches unless it starts one.
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_CACHE",
+                 "HUGGINGFACE_HUB_CACHE", "HF_TOKEN"):  # fmt: skip
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def tiny() -> Corpus:
+    return Corpus(
+        name="tiny",
+        train_texts=["the cat sat on the mat", "a dog barks", "cats purr", "dogs and more dogs"],
+        train_labels=[0, 1, 0, 1],
+        test_texts=["the cat", "the dog barks at the mat"],
+        test_labels=[0, 1],
+        label_names=["cat", "dog"],
+        notes={"source": "made up"},
+    )
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[str]]]:
+    """Start a Hub that answers by a function of the path; gives the list of what it was asked."""
+    servers: list[ThreadingHTTPServer] = []
+
+    def start(answer: Callable[[str], Answer]) -> list[str]:
+        asked: list[str] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                asked.append(f"{self.command} {self.path}")
+                status, headers, body = answer(self.path.partition("?")[0])
+                self.send_response(status)
+                for name, value in {"Content-Length": str(len(body)), **headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                if self.command == "GET":
+                    self.wfile.write(body)
+
+            do_HEAD = do_GET  # noqa: N815 - the name the server looks for
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+        return asked
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port that accepts connections and never says a word."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]

@@ -1,0 +1,29 @@
+"""The real articles, from local files; skipped where they are not at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from zoo.data.encode import encode
+from zoo.data.load import load_corpus
+from zoo.registry import Registry
+
+FILES = Path(__file__).parents[3] / "shared" / "data" / "bbc-news"
+pytestmark = pytest.mark.skipif(not FILES.is_dir(), reason="the BBC files are not at hand")
+
+
+def test_bbc_news_from_files_is_read_cleaned_and_encoded(registry: Registry) -> None:
+    corpus, notices = load_corpus(registry, str(FILES))
+    assert notices == []
+    assert corpus.label_names == ["tech", "business", "sport", "entertainment", "politics"]
+    assert (len(corpus.train_texts), len(corpus.test_texts)) == (1225, 1000)
+    assert corpus.duplicates == 53
+    clean = corpus.without_duplicates()
+    assert clean.duplicates == 0
+    assert len(clean.test_texts) == 1000
+    encoded = encode(clean, 4096, 256)
+    assert encoded.vocab_size == 4096
+    assert encoded.split("test").lengths.max() == 256
+    assert encoded.corpus() == clean

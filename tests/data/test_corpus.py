@@ -1,0 +1,117 @@
+"""A corpus is sound once it exists, and is known by its content."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zoo.data.corpus import Corpus
+from zoo.errors import ZooError
+
+
+def corpus(**changes: Any) -> Corpus:
+    fields: dict[str, Any] = {
+        "name": "mine",
+        "train_texts": ["one", "two", "three"],
+        "train_labels": [0, 1, 0],
+        "test_texts": ["four", "five"],
+        "test_labels": [1, 0],
+        "label_names": ["a", "b"],
+    }
+    return Corpus(**{**fields, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"train_labels": [0, 0, 0]}, "every train document is 'a'"),
+        ({"train_texts": ["one", " \n", "three"]}, "train document 2 is empty"),
+        ({"test_texts": ["four", None]}, "test document 2 is no text but a NoneType"),
+        ({"test_texts": [], "test_labels": []}, "test has no documents"),
+        ({"train_labels": [0, 1]}, "3 texts but 2 labels"),
+        ({"test_labels": [1, 2]}, "document 2 has label 2; labels are int from 0 to 1"),
+        ({"test_labels": [1, -1]}, "has label -1"),
+        ({"test_labels": [1, True]}, "has label True"),
+        (
+            {"label_names": ["a", "b", "c"], "test_labels": [1, 2]},
+            "test has a class that train lacks: 'c'",
+        ),
+        ({"label_names": ["a", "a"]}, "two classes have one name"),
+        ({"test_texts": ["four", "fi\ud800ve"]}, "test document 2 holds half a character"),
+    ],
+)
+def test_what_is_unsound_is_refused_in_one_line(changes: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ZooError, match=complaint) as caught:
+        corpus(**changes)
+    assert str(caught.value).startswith("mine: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_the_fingerprint_is_the_same_on_every_machine() -> None:
+    assert corpus().fingerprint == (
+        "9401741d03b7e86134786b77b5bc920ecb5233ce53e5c6f377f9fa5de3c91491"
+    )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"train_texts": ["one", "two", "three."]},
+        {"train_texts": ["on", "etwo", "three"]},
+        {"test_labels": [0, 1]},
+        {"label_names": ["a", "c"]},
+        {"train_texts": ["one", "two", "three", "four"], "train_labels": [0, 1, 0, 1],
+         "test_texts": ["five"], "test_labels": [0]},
+    ],
+)  # fmt: skip
+def test_the_fingerprint_tells_any_change_of_content(changes: dict[str, Any]) -> None:
+    assert corpus(**changes).fingerprint != corpus().fingerprint
+
+
+def test_the_fingerprint_does_not_tell_a_change_of_name() -> None:
+    assert corpus(name="yours", notes={"a": "b"}).fingerprint == corpus().fingerprint
+
+
+def test_duplicates_are_counted_in_test_and_dropped_from_train() -> None:
+    # "Two" stands twice in test and, in other case and spacing, once in train.
+    mine = corpus(
+        train_texts=["one thing", "two  things", "three", "two"],
+        train_labels=[0, 1, 0, 1],
+        test_texts=["Two things", "five", "two things\n"],
+        test_labels=[1, 0, 1],
+    )
+    assert mine.duplicates == 2
+    clean = mine.without_duplicates()
+    assert clean.train_texts == ["one thing", "three", "two"]
+    assert clean.train_labels == [0, 0, 1]
+    assert clean.test_texts == mine.test_texts
+    assert clean.duplicates == 0
+    assert clean.notes["duplicates"] == "1 dropped from train"
+    assert clean.without_duplicates() is clean
+
+
+def test_a_train_split_that_is_all_duplicates_is_refused() -> None:
+    with pytest.raises(ZooError, match="every train document also stands in test"):
+        corpus(test_texts=["one", "two", "three"], test_labels=[0, 1, 0]).without_duplicates()
+    with pytest.raises(ZooError, match="every train document is 'a'"):
+        corpus(test_texts=["two", "five"]).without_duplicates()
+
+
+@given(st.lists(st.sampled_from("abcdefgh"), min_size=4, max_size=20), st.integers(0, 99))
+def test_without_duplicates_keeps_every_other_document(words: list[str], seed: int) -> None:
+    labels = [0, 1, *(random.Random(seed).choices([0, 1], k=len(words)))]
+    mine = corpus(train_texts=["p", "q", *words], train_labels=labels, test_texts=["a", "b"])
+    clean = mine.without_duplicates()
+    assert clean.duplicates == 0
+    expected = [(t, c) for t, c in zip(mine.train_texts, labels, strict=True) if t not in "ab"]
+    assert list(zip(clean.train_texts, clean.train_labels, strict=True)) == expected
+
+
+def test_counts_are_by_class_name() -> None:
+    assert corpus().counts("train") == {"a": 2, "b": 1}
+    assert dataclasses.replace(corpus(), label_names=["a", "b", "c"]).counts("test")["c"] == 0

@@ -1,0 +1,64 @@
+"""The cache: where it is, and what happens where it cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from zoo.data.cache import cache_directory, entry
+from zoo.errors import ZooError
+
+
+def write(directory: Path) -> None:
+    (directory / "file").write_text("whole")
+
+
+def sound(directory: Path) -> bool:
+    return (directory / "file").is_file()
+
+
+def test_the_variable_says_where_and_unset_it_is_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "here"))
+    assert cache_directory() == tmp_path / "here"
+    monkeypatch.setenv("ZOO_CACHE", "~/there")
+    assert cache_directory() == Path.home() / "there"
+    monkeypatch.setenv("ZOO_CACHE", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_directory().name == "encoder-zoo"
+
+
+def test_a_build_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    def fail(directory: Path) -> None:
+        write(directory)
+        raise ZooError("no")
+
+    with pytest.raises(ZooError, match="no"):
+        entry("key", fail, sound)
+    assert [path.name for path in (tmp_path / "zoo-cache").iterdir() if path.is_dir()] == []
+    assert sound(entry("key", write, sound))
+
+
+def test_what_a_killed_process_left_is_swept_up(tmp_path: Path) -> None:
+    root = tmp_path / "zoo-cache"
+    (root / "key.x1y2.draft").mkdir(parents=True)
+    (root / "key").write_text("a file in the way")
+    (root / "other.x1y2.draft").mkdir()
+    entry("key", write, sound)
+    assert sorted(path.name for path in root.iterdir() if path.is_dir()) == [
+        "key",
+        "other.x1y2.draft",
+    ]
+
+
+def test_a_cache_that_cannot_be_written_is_a_clean_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(
+        ZooError, match=r"cache .* cannot be written \(Not a directory\).*ZOO_CACHE"
+    ):
+        entry("key", write, sound)

@@ -1,0 +1,168 @@
+"""An encoded corpus: what went in comes out, memory-mapped, and a damaged one is made anew."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import multiprocessing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+import zoo.data.encode as encode_module
+from zoo.data.corpus import Corpus
+from zoo.data.encode import Encoded, encode
+from zoo.data.tokenizer import CLS
+from zoo.errors import ZooError
+
+WORDS = st.lists(st.sampled_from("the cat sat on a mat and so did dogs 東 ! é".split()), min_size=1)
+
+
+def test_ids_offsets_and_labels_of_both_splits(tiny: Corpus) -> None:
+    encoded = encode(tiny, 60, 6)
+    tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
+    for split, texts, labels in (
+        ("train", tiny.train_texts, tiny.train_labels),
+        ("test", tiny.test_texts, tiny.test_labels),
+    ):
+        documents = encoded.split(split)
+        assert len(documents) == len(texts)
+        assert documents.labels.tolist() == labels
+        assert documents.lengths.max() <= 6
+        for i, text in enumerate(texts):
+            assert documents[i].tolist() == tokenizer.encode(text).ids[:6]
+    assert encoded.vocab_size == tokenizer.get_vocab_size()
+    assert (encoded.max_length, encoded.label_names) == (6, ["cat", "dog"])
+    assert encoded.fingerprint == tiny.fingerprint
+
+
+def test_arrays_are_memory_mapped_and_read_only(tiny: Corpus) -> None:
+    documents = encode(tiny, 60, 6).split("train")
+    assert (documents.ids.dtype, documents.offsets.dtype) == (np.int32, np.int64)
+    assert documents.labels.dtype == np.int64
+    assert isinstance(documents.ids, np.memmap)
+    with pytest.raises(ValueError, match="read-only"):
+        documents.ids[0] = 1
+    with pytest.raises(IndexError):
+        documents[len(documents)]
+
+
+def test_the_tokenizer_learns_from_train_alone(tiny: Corpus) -> None:
+    other = dataclasses.replace(tiny, test_texts=["zebra zebra", "zoo zoo"])
+    one, two = encode(tiny, 60, 8), encode(other, 60, 8)
+    assert one.tokenizer_path.read_text() == two.tokenizer_path.read_text()
+    assert one.directory != two.directory
+
+
+def test_the_texts_come_back_as_they_went_in(tiny: Corpus) -> None:
+    assert encode(tiny, 60, 6).corpus() == tiny
+
+
+def test_another_process_opens_it_by_its_directory(tiny: Corpus) -> None:
+    encoded = encode(tiny, 60, 6)
+    assert Encoded.open(str(encoded.directory)) == encoded
+    with pytest.raises(ZooError, match="holds no encoded corpus"):
+        Encoded.open(encoded.directory.parent)
+    with pytest.raises(ValueError, match="no split 'dev'"):
+        encoded.split("dev")
+
+
+def test_each_size_and_each_corpus_has_its_own_entry(tiny: Corpus) -> None:
+    renamed = dataclasses.replace(tiny, name="other")
+    entries = [
+        encode(tiny, 60, 6),
+        encode(tiny, 61, 6),
+        encode(tiny, 60, 7),
+        encode(renamed, 60, 6),
+    ]
+    assert len({e.directory for e in entries}) == 4
+    assert entries[3].corpus().name == "other"
+
+
+def test_the_second_time_nothing_is_made(tiny: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = encode(tiny, 60, 6)
+
+    def never(*_: object) -> None:
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(encode_module, "train_tokenizer", never)
+    assert encode(tiny, 60, 6) == first
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["meta.json", "tokenizer.json", "texts.json", "train_ids.npy", "test_offsets.npy"],
+)
+@pytest.mark.parametrize("damage", ["gone", "cut short", "flipped"])
+def test_a_damaged_entry_is_rebuilt_and_never_trusted(tiny: Corpus, name: str, damage: str) -> None:
+    encoded = encode(tiny, 60, 6)
+    file = encoded.directory / name
+    whole = file.read_bytes()
+    if damage == "gone":
+        file.unlink()
+    elif damage == "cut short":
+        file.write_bytes(whole[: len(whole) // 2])
+    else:
+        file.write_bytes(whole[:-4] + bytes(255 - byte for byte in whole[-4:]))
+    again = encode(tiny, 60, 6)
+    assert again == encoded
+    assert file.read_bytes() == whole
+
+
+def test_a_vouching_file_that_leaves_something_out_is_not_believed(tiny: Corpus) -> None:
+    encoded = encode(tiny, 60, 6)
+    meta_file = encoded.directory / "meta.json"
+    meta = json.loads(meta_file.read_text())
+    del meta["sha256"]["train_ids.npy"]
+    meta_file.write_text(json.dumps(meta))
+    (encoded.directory / "train_ids.npy").unlink()
+    assert len(encode(tiny, 60, 6).split("train")) == 4
+
+
+def _encode_elsewhere(corpus: Corpus) -> Path:
+    return encode(corpus, 60, 6).directory
+
+
+def test_processes_at_once_make_one_entry(tiny: Corpus, tmp_path: Path) -> None:
+    with multiprocessing.get_context("fork").Pool(4) as pool:
+        directories = pool.map(_encode_elsewhere, [tiny] * 8)
+    assert len(set(directories)) == 1
+    left = sorted(path.name for path in directories[0].parent.iterdir() if path.is_dir())
+    assert left == [directories[0].name]
+
+
+@pytest.mark.parametrize(("vocab_size", "max_length"), [(5, 6), (60, 1)])
+def test_sizes_too_small_are_refused(tiny: Corpus, vocab_size: int, max_length: int) -> None:
+    with pytest.raises(ZooError, match=r"too small|no room"):
+        encode(tiny, vocab_size, max_length)
+
+
+def test_a_document_of_unprintable_characters_is_cls_alone(tiny: Corpus) -> None:
+    odd = dataclasses.replace(tiny, test_texts=["\x00\x01", "cat"])
+    documents = encode(odd, 60, 6).split("test")
+    tokenizer = Tokenizer.from_file(str(encode(odd, 60, 6).tokenizer_path))
+    assert documents[0].tolist() == [tokenizer.token_to_id(CLS)]
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(WORDS, min_size=2, max_size=6), st.integers(2, 9))
+def test_offsets_give_every_document_back(
+    tiny: Corpus, documents: list[list[str]], max_length: int
+) -> None:
+    texts = [" ".join(words) for words in documents]
+    corpus = dataclasses.replace(
+        tiny, train_texts=texts, train_labels=[i % 2 for i in range(len(texts))]
+    )
+    encoded = encode(corpus, 80, max_length)
+    tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
+    split = encoded.split("train")
+    assert split.offsets[0] == 0
+    assert split.offsets[-1] == len(split.ids)
+    for i, text in enumerate(texts):
+        assert split[i].tolist() == tokenizer.encode(text).ids[:max_length]

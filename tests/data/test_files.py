@@ -1,0 +1,209 @@
+"""Local files: every format reads alike, and what does not fit is named by file and row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zoo.data.corpus import Corpus
+from zoo.data.files import read_corpus, read_table
+from zoo.errors import ZooError
+
+ROWS: list[dict[str, Any]] = [
+    {"text": 'he said "no", twice', "label": "sad"},
+    {"text": "two\nlines, one\ttab", "label": "glad"},
+    {"text": "naïve 東京 \u2028 null", "label": "sad"},
+    {"text": "NA", "label": "glad"},
+] * 4
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    frame = pd.DataFrame(rows)
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    elif path.suffix == ".tsv":
+        frame.to_csv(path, index=False, sep="\t")
+    elif path.suffix == ".parquet":
+        frame.to_parquet(path)
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows), encoding="utf-8")
+    else:
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def read(path: Path, **options: Any) -> tuple[Corpus, list[str]]:
+    given = {"text_column": "text", "label_column": "label", "seed": 0, "name": "mine", **options}
+    return read_corpus(path, **given)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet"])
+def test_every_format_gives_the_same_corpus(tmp_path: Path, suffix: str) -> None:
+    corpus, notices = read(write(tmp_path / f"data{suffix}", ROWS))
+    expected, _ = read(write(tmp_path / "same.jsonl", ROWS))
+    assert corpus == expected
+    assert corpus.label_names == ["glad", "sad"]
+    assert (len(corpus.train_texts), len(corpus.test_texts)) == (12, 4)
+    assert corpus.counts("test") == {"glad": 2, "sad": 2}
+    assert notices == ["mine has no test split; stratified, seed 0, 4 of 16 for test"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), min_size=1).filter(
+            str.strip
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_any_text_comes_back_from_csv_and_json_lines(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("round")
+    rows = [{"text": text, "label": "x"} for text in texts]
+    for name in ("data.csv", "data.jsonl"):
+        assert read_table(write(folder / name, rows), "text", "label").texts == texts
+
+
+def test_a_directory_has_its_splits_as_given(tmp_path: Path) -> None:
+    write(tmp_path / "train.csv", ROWS[:6])
+    write(tmp_path / "test.parquet", ROWS[6:])
+    (tmp_path / "README.md").write_text("not data", encoding="utf-8")
+    corpus, notices = read(tmp_path)
+    assert corpus.train_texts == [row["text"] for row in ROWS[:6]]
+    assert corpus.test_labels == [int(row["label"] == "sad") for row in ROWS[6:]]
+    assert (notices, corpus.notes) == ([], {"split": "as given"})
+
+
+def test_shards_and_a_validation_split_that_stands_for_test(tmp_path: Path) -> None:
+    write(tmp_path / "train-00000-of-00002.parquet", ROWS[:6])
+    write(tmp_path / "train-00001-of-00002.parquet", ROWS[6:12])
+    write(tmp_path / "validation.jsonl", ROWS[12:])
+    corpus, notices = read(tmp_path)
+    assert corpus.train_texts == [row["text"] for row in ROWS[:12]]
+    assert notices == ["mine has no test split; validation.jsonl stands for it"]
+
+
+def test_a_directory_with_train_alone_is_divided(tmp_path: Path) -> None:
+    write(tmp_path / "train.csv", ROWS)
+    corpus, notices = read(tmp_path, seed=3)
+    assert len(corpus.test_texts) == 4
+    assert "seed 3" in notices[0]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_numbers_keep_their_order_and_take_their_names(tmp_path: Path, suffix: str) -> None:
+    names = {10: "ten", 9: "nine", -1: "none"}
+    rows = [{"text": f"t{i}", "label": n, "label_text": names[n]} for i, n in enumerate(names)] * 3
+    corpus, _ = read(write(tmp_path / f"named{suffix}", rows))
+    assert corpus.label_names == ["none", "nine", "ten"]
+    bare, _ = read(
+        write(tmp_path / f"bare{suffix}", [{k: r[k] for k in ("text", "label")} for r in rows])
+    )
+    assert bare.label_names == ["-1", "9", "10"]
+    assert bare.train_labels == corpus.train_labels
+
+
+def test_other_columns_by_name_and_truth_values(tmp_path: Path) -> None:
+    rows = [{"body": f"t{i}", "spam": i % 2 == 0} for i in range(8)]
+    corpus, _ = read(
+        write(tmp_path / "mail.parquet", rows), text_column="body", label_column="spam"
+    )
+    assert corpus.label_names == ["false", "true"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("a.csv", "", "a.csv is empty"),
+        ("a.jsonl", " \n", "a.jsonl is empty"),
+        ("a.json", "[]", "a.json is empty: it has no rows"),
+        ("a.csv", "text,label\n", "a.csv is empty: it has no rows"),
+        ("a.csv", "txt,label\nx,1\n", r"no column 'text' \(--text-column\).*did you mean 'txt'"),
+        ("a.csv", "text,kind\nx,1\n", r"no column 'label' \(--label-column\).*There is: text, kin"),
+        ("a.csv", "text,label\nx,1\n ,2\n", "a.csv, row 2: 'text' is empty"),
+        ("a.csv", "text,label\nx,1\ny\n", "a.csv, row 2: 'label' is missing"),
+        ("a.csv", "text,label\nx,1,2\ny,1,2\n", "more fields than its header"),
+        ("a.csv", "text,label\nx,1\ny,1,2\n", "Expected 2 fields in line 3, saw 3"),
+        ("a.csv", b"text,label\nx,1\nna\xefve,1\n", "a.csv is not UTF-8: byte 0xef in line 3"),
+        ("a.jsonl", '{"text": "x", "label": 1}\n{"text": \n', "broken JSON in line 2, column 10"),
+        ("a.jsonl", '{"text": "x", "label": 1}\n[1]\n', "row 2 is no object but a list"),
+        ("a.jsonl", '{"text": "x", "label": 1}\n{"label": 1}\n', "row 2: 'text' is missing"),
+        ("a.jsonl", '{"text": 5, "label": 1}\n', "row 1: 'text' is no text but a int"),
+        ("a.jsonl", '{"text": "x", "label": 1.5}\n', "row 1: 'label' must be text or a whole"),
+        ("a.jsonl", '{"text": "x", "label": [1]}\n', "row 1: 'label' must be text or a whole"),
+        ("a.jsonl", '{"text": "x", "label": NaN}\n', "row 1: 'label' is missing"),
+        ("a.json", '[{"text": ', "a.json is broken JSON"),
+        ("a.parquet", "no parquet", "a.parquet cannot be read: ArrowInvalid"),
+        ("a.xlsx", "x", r"a.xlsx is of no format the zoo reads \(.csv, .tsv"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_named_with_the_place(
+    tmp_path: Path, name: str, content: str | bytes, complaint: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ZooError, match=complaint) as caught:
+        read(path)
+    assert "\n" not in str(caught.value)
+
+
+def unseen(folder: Path) -> None:
+    write(folder / "train.csv", ROWS)
+    write(folder / "test.csv", [{"text": "x", "label": "angry"}])
+
+
+def one_class(folder: Path) -> None:
+    write(folder / "train.csv", [{"text": f"t{i}", "label": "sad"} for i in range(8)])
+
+
+def two_names(folder: Path) -> None:
+    rows = [{"text": "x", "label": 0, "label_text": "a"}, {"text": "y", "label": 1}]
+    rows += [{"text": "z", "label": 0, "label_text": "b"}]
+    write(folder / "train.jsonl", [{"label_text": "c", **row} for row in rows for _ in range(4)])
+
+
+def two_files(folder: Path) -> None:
+    write(folder / "train.csv", ROWS)
+    write(folder / "train.jsonl", ROWS)
+
+
+def numbers_and_words(folder: Path) -> None:
+    write(folder / "train.csv", ROWS)
+    write(folder / "test.csv", [{"text": "x", "label": 1}])
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (unseen, "test has a class that train lacks: 'angry'"),
+        (one_class, "every train document is 'sad'"),
+        (two_names, "label 0 is '[ab]' in one row and '[ab]' in another"),
+        (two_files, "two files for one split: train.csv, train.jsonl"),
+        (numbers_and_words, "some labels are numbers and some are text"),
+        (lambda folder: write(folder / "data.csv", ROWS), "no train file.*there is: data.csv"),
+        (lambda folder: None, "no train file.*there is: no data file"),
+    ],
+)
+def test_a_directory_that_does_not_fit(
+    tmp_path: Path, make: Callable[[Path], Any], complaint: str
+) -> None:
+    make(tmp_path)
+    with pytest.raises(ZooError, match=complaint):
+        read(tmp_path)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path: Path) -> None:
+    path = tmp_path / "excel.csv"
+    path.write_bytes(b"\xef\xbb\xbftext,label\nx,1\n")
+    assert read_table(path, "text", "label").texts == ["x"]

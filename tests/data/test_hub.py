@@ -1,0 +1,172 @@
+"""Data sets of the Hub: fetched, cached, and given up within five seconds where it is away."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from fakehub import COMMIT, Answer, hub_of, jsonl
+
+from zoo.data import bbc_news
+from zoo.data.load import load_corpus
+from zoo.errors import ZooError
+from zoo.registry import Registry
+
+Serve = Callable[..., list[str]]
+
+ROWS = [
+    {"text": "shares fell", "label": 1, "label_text": "business"},
+    {"text": "a late goal", "label": 0, "label_text": "sport"},
+]
+FILES = {"train.jsonl": jsonl(ROWS), "test.jsonl": jsonl(ROWS[:1])}
+CARD = b"""---
+dataset_info:
+  features:
+  - {name: body, dtype: string}
+  - name: kind
+    dtype: {class_label: {names: {'0': ham, '1': spam}}}
+---
+A card.
+"""
+
+
+@contextmanager
+def within_five_seconds() -> Iterator[None]:
+    start = time.monotonic()
+    yield
+    assert time.monotonic() - start < 5
+
+
+def refused(_: str) -> Answer:
+    return 503, {}, b"busy"
+
+
+def portal(_: str) -> Answer:
+    return (
+        200,
+        {"Content-Type": "text/html"},
+        b"<html>Please log in to the airport's network</html>",
+    )
+
+
+def test_bbc_news_comes_from_the_hub_once_and_then_from_its_cache(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = serve(hub_of(bbc_news.REPOSITORY, FILES))
+    first = bbc_news.load()
+    assert first.name == "bbc-news"
+    assert first.label_names == ["sport", "business"]
+    assert first.train_texts == ["shares fell", "a late goal"]
+    assert (first.train_labels, first.test_labels) == ([1, 0], [1])
+    assert first.notes["revision"] == COMMIT
+    requests = len(asked)
+
+    assert bbc_news.load() == first
+    assert len(asked) == requests, "a pinned revision in the cache needs no Hub"
+
+    snapshot = next((tmp_path / "hf-home").glob("hub/datasets--*/snapshots/*"))
+    (snapshot / "test.jsonl").unlink()
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ZooError, match=r"HF_HUB_OFFLINE is set, and the Hub's cache has no copy"):
+        bbc_news.load()
+    assert len(asked) == requests, "offline is offline"
+
+
+def test_the_default_runs_on_newswire_where_the_hub_is_away(
+    registry: Registry, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = dict(os.environ)
+    with within_five_seconds():
+        corpus, notices = load_corpus(registry, None)
+    assert corpus.name == "newswire"
+    assert len(notices) == 1
+    assert "127.0.0.1:9 cannot be reached: Connection refused" in notices[0]
+    assert "newswire instead" in notices[0]
+    assert "\n" not in notices[0]
+    assert dict(os.environ) == before
+    assert capfd.readouterr() == ("", ""), "no retry noise on the terminal"
+
+
+def test_bbc_news_by_name_is_an_error_that_names_what_else_can_be_had(
+    registry: Registry, silent_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent_port}")
+    with (
+        within_five_seconds(),
+        pytest.raises(
+            ZooError, match=r"cannot be reached.*local path, hub:owner/name, or newswire"
+        ),
+    ):
+        load_corpus(registry, "bbc-news")
+
+
+def test_an_endpoint_that_trickles_is_given_up_too(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def trickle() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                for letter in b"HTTP/1.1 200 OK\r\n" + b"X-Slow: 1\r\n" * 9:
+                    try:
+                        connection.send(bytes([letter]))
+                    except OSError:
+                        return
+                    time.sleep(0.2)
+
+        threading.Thread(target=trickle, daemon=True).start()
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{listener.getsockname()[1]}")
+        with within_five_seconds(), pytest.raises(ZooError, match=r"no answer within 2\.5 s"):
+            load_corpus(registry, "hub:owner/name")
+
+
+@pytest.mark.parametrize("answer", [refused, portal])
+def test_an_endpoint_that_is_no_hub_is_no_reason_to_stop(
+    registry: Registry, serve: Serve, answer: Callable[[str], Answer]
+) -> None:
+    serve(answer)
+    corpus, notices = load_corpus(registry, None)
+    assert corpus.name == "newswire"
+    assert len(notices) == 1
+
+
+def test_a_hub_data_set_with_columns_class_names_and_no_test_split(
+    registry: Registry, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"body": f"message {i}", "kind": i % 2} for i in range(8)]
+    serve(hub_of("owner/mails", {"README.md": CARD, "train.jsonl": jsonl(rows)}))
+    columns = {"text_column": "body", "label_column": "kind"}
+    corpus, notices = load_corpus(registry, "hub:owner/mails", **columns)
+    assert corpus.label_names == ["ham", "spam"]
+    assert (len(corpus.train_texts), len(corpus.test_texts)) == (6, 2)
+    assert "no test split" in notices[0]
+
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    again, notices = load_corpus(registry, "hub:owner/mails", **columns)
+    assert again == corpus
+    assert "using the copy in the Hub's cache" in notices[0]
+
+
+def test_a_column_that_the_hub_data_set_lacks(registry: Registry, serve: Serve) -> None:
+    serve(hub_of("owner/name", FILES))
+    with pytest.raises(ZooError, match=r"no column 'body'.*There is: text, label, label_text"):
+        load_corpus(registry, "hub:owner/name", text_column="body")
+
+
+def test_a_hub_data_set_that_does_not_exist(registry: Registry, serve: Serve) -> None:
+    serve(hub_of("owner/name", FILES))
+    with pytest.raises(ZooError, match=r"hub:owner/nme cannot be had: RepositoryNotFoundError"):
+        load_corpus(registry, "hub:owner/nme")
+
+
+@pytest.mark.parametrize("spec", ["hub:", "hub:a/b/c", "hub:owner name"])
+def test_what_is_no_name_of_a_hub_data_set(registry: Registry, spec: str) -> None:
+    with pytest.raises(ZooError, match="write hub:owner/name"):
+        load_corpus(registry, spec)

@@ -1,0 +1,122 @@
+"""What may stand after --data, and what is said of everything else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.data.corpus import Corpus
+from zoo.data.load import load_corpus
+from zoo.errors import ZooError
+from zoo.registry import Owner, Register, Registry
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a data file in it."""
+    rows = "".join(f"text {i},{'ab'[i % 2]}\n" for i in range(8))
+    (tmp_path / "mine.csv").write_text(f"text,label\n{rows}", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def admit(registry: Registry, name: str, factory: Any) -> None:
+    register = Register(Owner("zoo-others", "1.2"))
+    register("data", name, factory, summary="somebody's data", parameters={"size": 2})
+    registry.admit(register)
+
+
+def test_a_registered_name_with_parameters(registry: Registry) -> None:
+    corpus, notices = load_corpus(registry, "newswire(seed=2, train=30, test=7)")
+    assert (corpus.name, notices) == ("newswire", [])
+    assert (len(corpus.train_texts), len(corpus.test_texts)) == (30, 7)
+    with pytest.raises(ZooError, match=r"no parameter 'sead'; did you mean 'seed'"):
+        load_corpus(registry, "newswire(sead=2)")
+
+
+@pytest.mark.parametrize("spec", ["mine.csv", "./mine.csv", "{}/mine.csv"])
+def test_a_path(registry: Registry, elsewhere: Path, spec: str) -> None:
+    corpus, notices = load_corpus(registry, spec.format(elsewhere))
+    assert corpus.name == "mine.csv"
+    assert corpus.label_names == ["a", "b"]
+    assert "seed 0" in notices[0]
+
+
+def test_a_bare_word_is_the_registered_name_and_a_slash_makes_it_a_path(
+    registry: Registry, elsewhere: Path
+) -> None:
+    (elsewhere / "newswire").mkdir()
+    (elsewhere / "mine.csv").rename(elsewhere / "newswire" / "train.csv")
+    assert load_corpus(registry, "newswire(train=10, test=5)")[0].label_names[0] == "arts"
+    assert load_corpus(registry, "./newswire")[0].label_names == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [
+        ("newswir", r"no data 'newswir', and no such file.*did you mean 'newswire'\?.*bbc-news"),
+        ("bbc", "no data 'bbc'.*There is: .*bbc-news.*or a path, or hub:owner/name"),
+        ("", "no data ''"),
+        ("./mine.cvs", r"no file or directory './mine.cvs'; did you mean 'mine.csv'\?"),
+        ("nowhere/at/all", "no file or directory 'nowhere/at/all'"),
+        ("SetFit/bbc-news", "for a data set of the Hub say 'hub:SetFit/bbc-news'"),
+    ],
+)
+def test_what_is_neither_gets_the_nearest(
+    registry: Registry, elsewhere: Path, spec: str, complaint: str
+) -> None:
+    with pytest.raises(ZooError, match=complaint) as caught:
+        load_corpus(registry, spec)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("spec", [None, "newswire", "bbc-news"])
+def test_an_option_that_would_be_ignored_is_refused(registry: Registry, spec: str | None) -> None:
+    with pytest.raises(ZooError, match="--text-column and --label-column are for files"):
+        load_corpus(registry, spec, text_column="body")
+
+
+def test_somebody_elses_data_set(registry: Registry, tiny: Corpus) -> None:
+    admit(registry, "theirs", lambda size=0: tiny)
+    assert load_corpus(registry, "theirs(size=3)")[0] is tiny
+    assert load_corpus(registry, "zoo-others:theirs")[0] is tiny
+
+
+def fail(size: int = 0) -> Corpus:
+    raise KeyError("broken")
+
+
+@pytest.mark.parametrize(
+    ("factory", "complaint"),
+    [
+        (fail, r"data 'theirs' of zoo-others 1.2 cannot be loaded: KeyError: 'broken'"),
+        (lambda: {"train": []}, r"data 'theirs' of zoo-others 1.2 gives no Corpus but a dict"),
+    ],
+)
+def test_somebody_elses_data_set_that_breaks_its_contract(
+    registry: Registry, factory: Any, complaint: str
+) -> None:
+    admit(registry, "theirs", factory)
+    with pytest.raises(ZooError, match=complaint):
+        load_corpus(registry, "theirs")
+
+
+def test_registering_imports_nothing_heavy() -> None:
+    heavy = "{'torch', 'datasets', 'tokenizers', 'pandas', 'sklearn', 'numpy'}"
+    code = f"import sys, zoo.data, zoo.data.load; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_loading_and_encoding_never_import_torch() -> None:
+    code = (
+        "import sys, zoo.data.newswire, zoo.data.encode as e\n"
+        "e.encode(zoo.data.newswire.load(train=20, test=5), 300, 32)\n"
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

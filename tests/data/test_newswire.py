@@ -1,0 +1,110 @@
+"""The built-in corpus: the same everywhere, shaped like news, and neither trivial nor hopeless."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from zoo.data import newswire
+from zoo.data import newswire_grammar as grammar
+from zoo.data.newswire_words import SHARED, TOPICS
+from zoo.errors import ZooError
+
+CORPUS = newswire.load()
+TEXTS = CORPUS.train_texts + CORPUS.test_texts
+
+
+def test_it_is_the_same_corpus_on_every_machine() -> None:
+    assert CORPUS.fingerprint == (
+        "6f5fed70492b1083d5a35b645c1335a63dd8bc9e5af6bf568905b0eaab90f409"
+    )
+
+
+def test_a_seed_decides_it_and_the_state_of_random_does_not() -> None:
+    random.seed(5)
+    first = newswire.load(seed=3, train=20, test=5)
+    random.seed(6)
+    assert newswire.load(seed=3, train=20, test=5) == first
+    assert newswire.load(seed=4, train=20, test=5).fingerprint != first.fingerprint
+
+
+def test_it_has_the_size_and_lengths_of_bbc_news() -> None:
+    assert (len(CORPUS.train_texts), len(CORPUS.test_texts)) == (1225, 1000)
+    assert CORPUS.label_names == ["arts", "government", "markets", "sport", "technology"]
+    assert min(CORPUS.counts("train").values()) > 150
+    words = np.array([len(text.split()) for text in TEXTS])
+    assert 370 < words.mean() < 420
+    assert 200 < words.std() < 280
+    assert words.min() >= 90
+    assert words.max() <= 4010
+    assert CORPUS.duplicates == 0
+
+
+def test_it_is_lower_case_english_with_a_long_tail() -> None:
+    assert all(text == text.lower() and text.isascii() for text in TEXTS)
+    assert not any(re.search(r"\ba (?!euro)[aei]|[*_]|\ban [bcdfgjkmp]", text) for text in TEXTS)
+    vocabulary = {word for text in CORPUS.train_texts for word in text.split()}
+    assert len(vocabulary) > 4000
+
+
+def test_it_takes_no_time_to_speak_of() -> None:
+    start = time.process_time()
+    newswire.load()
+    assert time.process_time() - start < 3
+
+
+def test_a_bag_of_words_comes_close_to_the_top_and_does_not_reach_it() -> None:
+    vectors = TfidfVectorizer(sublinear_tf=True)
+    model = LogisticRegression(C=10, max_iter=200)
+    model.fit(vectors.fit_transform(CORPUS.train_texts), CORPUS.train_labels)
+    score = model.score(vectors.transform(CORPUS.test_texts), CORPUS.test_labels)
+    assert 0.955 < score < 0.985
+
+
+def test_the_smallest_corpus_has_every_topic_in_train() -> None:
+    corpus = newswire.load(train=10, test=1)
+    assert min(corpus.counts("train").values()) == 2
+    with pytest.raises(ZooError, match="train >= 10 and test >= 1, not 9 and 1"):
+        newswire.load(train=9, test=1)
+
+
+@pytest.mark.parametrize(
+    ("form", "base", "expected"),
+    [
+        (grammar.plural, "ministry", "ministries"),
+        (grammar.plural, "day", "days"),
+        (grammar.plural, "match", "matches"),
+        (grammar.plural, "batsman", "batsmen"),
+        (grammar.plural, "talisman fan", "talisman fans"),
+        (grammar.plural, "news", "news"),
+        (grammar.third, "carry", "carries"),
+        (grammar.third, "launch", "launches"),
+        (grammar.past, "ban", "banned"),
+        (grammar.past, "carry", "carried"),
+        (grammar.past, "score", "scored"),
+        (grammar.past, "win", "won"),
+        (grammar.gerund, "score", "scoring"),
+        (grammar.gerund, "agree", "agreeing"),
+        (grammar.gerund, "trim", "trimming"),
+    ],
+)
+def test_inflection(form: object, base: str, expected: str) -> None:
+    assert callable(form)
+    assert form(base) == expected
+
+
+def test_a_vowel_is_preceded_by_an() -> None:
+    words = "a actor and a user saw a one-off a".split()
+    assert " ".join(grammar.with_articles(words)) == "an actor and a user saw a one-off a"
+
+
+def test_no_word_stands_twice_in_one_list() -> None:
+    for words in (*TOPICS.values(), SHARED):
+        for listed in (words.nouns, words.verbs, words.adjectives, words.roles):
+            assert sorted({w for w in listed if listed.count(w) > 1}) == []
