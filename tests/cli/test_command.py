@@ -121,11 +121,6 @@ def test_a_closed_pipe_is_quiet(arguments: list[str]) -> None:
     assert (done.stderr, done.returncode) == ("", 141)
 
 
-def test_a_terminal_without_unicode_gets_its_text_all_the_same() -> None:
-    done = run_zoo("list", "--plugin", __file__, PYTHONIOENCODING="ascii")
-    assert "UnicodeEncodeError" not in done.stderr
-
-
 def test_lines_fit_a_narrow_terminal_and_are_whole_in_a_pipe() -> None:
     leader, follower = pty.openpty()
     subprocess.run(

@@ -192,6 +192,47 @@ def test_a_builtin_keeps_its_name(sandbox: Sandbox) -> None:
     assert json.loads(built_in.stdout)["owner"]["distribution"] == "encoder-zoo"
 
 
+def test_zoo_bench_plans_the_others_with_one_warning_each(sandbox: Sandbox) -> None:
+    request = ["--norm", "all", "--data", "newswire", "--baseline", "none", "--plan"]
+    done = sandbox.zoo("bench", *request)
+
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stderr.splitlines() if line.startswith("warning: ")] == (
+        sandbox.zoo("list").stderr.splitlines()
+    )
+    planned = [line.split() for line in done.stdout.splitlines()]
+    assert any("good" in words and "run" in words for words in planned)
+    assert any("zoo-same-name-a:shared" in words for words in planned)
+
+
+def test_zoo_bench_prints_one_warning_for_one_broken_plugin(sandbox: Sandbox) -> None:
+    request = ["--norm", "good,rms", "--data", "newswire", "--baseline", "none", "--plan"]
+    done = sandbox.zoo("bench", *request, plugins=only(BROKEN[0], GOOD))
+
+    assert done.returncode == 0
+    (warning,) = done.stderr.splitlines()
+    assert "zoo-import-fails 1.0" in warning
+    assert "2 to run, 0 skipped" in done.stdout
+
+
+@pytest.mark.slow
+def test_zoo_bench_marks_the_row_of_what_fails_when_built(sandbox: Sandbox, tmp_path: Path) -> None:
+    request = "bench --norm odd,good --data newswire --baseline none --epochs 1 --dim 8 --heads 2"
+    sizes = "--layers 1 --hidden 8 --max-length 8 --seeds 1 --phases trials"
+    out = tmp_path / "out"
+    done = sandbox.zoo(
+        *request.split(), *sizes.split(), "--out", str(out), plugins=only(BUILD, GOOD)
+    )
+
+    assert done.returncode == 1
+    table = (out / "table.csv").read_text().splitlines()
+    (good,) = [line for line in table if ",good," in line]
+    (odd,) = [line for line in table if ",odd," in line]
+    assert ",ok," in good
+    assert ",crashed," in odd
+    assert "zoo-fails-when-built 1.0" in odd
+
+
 def test_listing_what_fails_only_when_built_imports_no_torch(sandbox: Sandbox) -> None:
     program = (
         "import sys; from zoo.cli import main; main(['list']); "
