@@ -127,6 +127,57 @@ def test_an_endpoint_that_trickles_is_given_up_too(
             load_corpus(registry, "hub:owner/name")
 
 
+@pytest.mark.parametrize(
+    ("endpoint", "reason"),
+    [
+        ("http://user:secret@127.0.0.1:9", "the Hub at 127.0.0.1:9 cannot be reached"),
+        ("nonsense", "the Hub at nonsense cannot be reached: .*unknown url type"),
+        ("http://[bad", "cannot be reached: ValueError"),
+        ("http://127.0.0.1:port", "cannot be reached: InvalidURL"),
+        ("ftp://127.0.0.1:9", "the Hub at 127.0.0.1:9 cannot be reached"),
+    ],
+)
+def test_an_endpoint_that_is_misspelt_is_an_unreachable_one(
+    registry: Registry,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    endpoint: str,
+    reason: str,
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", endpoint)
+    with within_five_seconds(), pytest.raises(ZooError, match=reason) as caught:
+        load_corpus(registry, "bbc-news")
+    assert "secret" not in str(caught.value)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_server_that_speaks_no_http_is_an_unreachable_hub(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def talk() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1000)
+                connection.sendall(b"SSH-2.0-OpenSSH_9.6\r\n")
+
+        threading.Thread(target=talk, daemon=True).start()
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{listener.getsockname()[1]}")
+        with pytest.raises(ZooError, match="cannot be reached: BadStatusLine"):
+            load_corpus(registry, "bbc-news")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_proxy_that_is_away_is_an_unreachable_hub(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://hub.invalid")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    with pytest.raises(ZooError, match=r"hub\.invalid cannot be reached: Connection refused"):
+        load_corpus(registry, "bbc-news")
+
+
 @pytest.mark.parametrize("answer", [refused, portal])
 def test_an_endpoint_that_is_no_hub_is_no_reason_to_stop(
     registry: Registry, serve: Serve, answer: Callable[[str], Answer]

@@ -7,6 +7,7 @@ life first, in a few seconds, and the client runs in a process of its own (``hub
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
@@ -107,7 +108,8 @@ def unreachable(repository: str) -> str | None:
         return f"{setting} is set"
     endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
     url = f"{endpoint.rstrip('/')}/api/datasets/{urllib.parse.quote(repository)}"
-    host = urllib.parse.urlsplit(endpoint).netloc or endpoint
+    # Not urlsplit, which refuses some of what people write; and never a password.
+    host = endpoint.partition("://")[2].partition("/")[0].rpartition("@")[2] or endpoint
     answer: list[str | None] = []
     # A thread, because no timeout of a socket bounds the look-up of a name or a trickling answer.
     asker = threading.Thread(target=lambda: answer.append(_ask(url)), daemon=True)
@@ -119,15 +121,15 @@ def unreachable(repository: str) -> str | None:
 
 def _ask(url: str) -> str | None:
     """What is wrong with the answer to one request; None for any answer a Hub might give."""
-    proxies = urllib.request.getproxies()
-    scheme = urllib.parse.urlsplit(url).scheme
-    proxy = proxies.get(scheme) or proxies.get("all", "")
-    if proxy.startswith("socks"):
-        return None  # urllib speaks no SOCKS; the Hub's client may, and finds out for itself
-    if proxy:
-        proxies.setdefault(scheme, proxy)
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler(proxies))
     try:
+        scheme, host, *_ = urllib.parse.urlsplit(url)
+        proxies = urllib.request.getproxies()
+        proxy = proxies.setdefault(scheme, proxies.get("all", ""))
+        if proxy.startswith("socks") and not urllib.request.proxy_bypass(host):
+            return None  # urllib speaks no SOCKS; the Hub's client may, and finds out for itself
+        if not proxy:
+            del proxies[scheme]
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler(proxies))
         with opener.open(url, timeout=PROBE_LIMIT_S) as response:
             response.read(1)
     except urllib.error.HTTPError as error:
@@ -138,7 +140,7 @@ def _ask(url: str) -> str | None:
         if isinstance(error.reason, ssl.SSLCertVerificationError):
             return None  # reached; the client may know certificates that Python does not
         return str(getattr(error.reason, "strerror", None) or error.reason)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         return one_line(error)
     return None
 

@@ -48,7 +48,7 @@ def write_splits(folder: Path, columns: list[str], required: list[str], director
     missing = [split for split in required if split not in splits]
     if missing:
         raise ValueError(f"it has no {' and no '.join(missing)} split")
-    (directory / "splits").mkdir()
+    (directory / "splits").mkdir(exist_ok=True)  # an attempt before this one may have failed
     for split, rows in splits.items():
         label = rows.features.get(columns[1])
         names = getattr(label, "names", None)
