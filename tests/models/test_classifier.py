@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from references import assert_same, canonical, shake
+from references import assert_same, canonical, shake, sinusoid
 from torch import Tensor, nn
 
 from zoo.components.attention.split import Split
@@ -268,12 +268,12 @@ def test_the_tutorials_configuration_has_89605_parameters(
     assert sum(p.numel() for p in model.parameters()) == 89_605
 
 
-@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize(("pe", "activation"), [("none", "relu"), ("sin", "gelu")])
 @pytest.mark.parametrize("block", ["pre", "post"])
 def test_the_encoder_is_torchs_transformer_encoder_of_the_same_weights(
-    assemble: Assemble, block: str, activation: str
+    assemble: Assemble, block: str, activation: str, pe: str
 ) -> None:
-    encoder = shake(assemble(block=block, ffn=activation, pe="none")).encoder
+    encoder = shake(assemble(block=block, ffn=activation, pe=pe)).encoder
     layer = nn.TransformerEncoderLayer(
         8, 2, 12, 0.0, activation, batch_first=True, norm_first=block == "pre"
     )
@@ -308,9 +308,14 @@ def test_the_encoder_is_torchs_transformer_encoder_of_the_same_weights(
             own.norm.weight.copy_(encoder.final_norm.scale)
             own.norm.bias.copy_(encoder.final_norm.shift)
     ids, tokens = batch()
-    expected = own(encoder.embedding(ids), src_key_padding_mask=~tokens.padding)
-    out = encoder(ids, tokens)
-    assert_same(out[tokens.padding], expected[tokens.padding], [encoder.embedding.weight])
+    x = encoder.embedding(ids)
+    if pe == "sin":
+        x = x + torch.stack([sinusoid(position, 8) for position in range(5)])
+    expected = own(x, src_key_padding_mask=~tokens.padding)
+    out, leaves = encoder(ids, tokens), [encoder.embedding.weight]
+    # The encoding's frequencies are float32 numbers.
+    tolerance = 1e-5 if pe == "sin" else 1e-10
+    assert_same(out[tokens.padding], expected[tokens.padding], leaves, tolerance)
 
 
 def test_a_pre_norm_stack_ends_with_a_norm_and_the_others_do_not(assemble: Assemble) -> None:
