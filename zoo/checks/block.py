@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from zoo.checks.base import check, needs
-from zoo.checks.compare import close, differ, must
-from zoo.checks.probes import GrowingCache, PlainAttention, Probe
+from zoo.checks.compare import close, differ, largest, must
+from zoo.checks.probes import GrowingCache, Probe
 from zoo.checks.rigs.attention import padded_tokens
-from zoo.checks.rigs.base import DIM, HEADS, normal
-from zoo.checks.rigs.block import BATCH, BlockRig, plain_ffn, scene_of, texts_of
-from zoo.components.block.base import Block, Scene
+from zoo.checks.rigs.base import DIM, normal
+from zoo.checks.rigs.block import BATCH, BlockRig, scene_of, texts_of
+from zoo.components.block.base import Scene
 from zoo.components.tokens import Tokens
-from zoo.models.seeding import seeded
 
 LENGTH = 6
 
@@ -68,16 +66,15 @@ def cache(rig: BlockRig) -> None:
 @check("block")
 def residual(rig: BlockRig) -> None:
     """Around sub-layers that give nothing the input passes, where `residual` is declared alone."""
-    block = _block_of(rig, nn.Identity, silent=True)
+    block = rig.block(norm=nn.Identity, silent=True)
     x = texts_of(rig, LENGTH)
     out = block(x, scene_of(LENGTH))
     # Up to a factor: some blocks weigh the two branches.
-    scale = float((out * x).sum() / (x * x).sum())
-    passes = scale > 0.01 and float((out - scale * x).abs().max()) < 1e-9
+    scale = float((out * x).detach().sum() / (x * x).sum())
+    passes = scale > 0.01 and largest(out - scale * x) < 1e-9
     must(
         passes or not rig.choice.can("residual"),
-        "declares 'residual', yet the input does not pass: it is off by "
-        f"{float((out - x).abs().max()):.3g}",
+        f"declares 'residual', yet the input does not pass: it is off by {largest(out - x):.3g}",
     )
     must(rig.choice.can("residual") or not passes, "the input passes: it must declare 'residual'")
 
@@ -85,9 +82,9 @@ def residual(rig: BlockRig) -> None:
 @check("block")
 def final_norm(rig: BlockRig) -> None:
     """Where its output grows with its input, it asks for a final norm after the stack."""
-    block = _block_of(rig, lambda: nn.LayerNorm(DIM, elementwise_affine=False))
+    block = rig.block()
     x = texts_of(rig, LENGTH)
-    small, large = (float(block(f * x, scene_of(LENGTH)).std()) for f in (1, 1000))
+    small, large = (float(block(f * x, scene_of(LENGTH)).detach().std()) for f in (1, 1000))
     growth = large / small
     must(
         growth < 10 or block.final_norm,
@@ -104,8 +101,7 @@ def norms_apart(rig: BlockRig) -> None:
         made.append(nn.LayerNorm(DIM))
         return made[-1]
 
-    block = rig.choice.build(PlainAttention(DIM, HEADS), plain_ffn(), norm, dropout=0.0)
-    block.double().eval()(texts_of(rig, LENGTH), scene_of(LENGTH))
+    block = rig.block(norm=norm)
     kept = [module for module in made if any(module is m for m in block.modules())]
     must(
         len(kept) >= 2, f"{len(kept)} norm for two sub-layers: norm() was called {len(made)} times"
@@ -115,11 +111,7 @@ def norms_apart(rig: BlockRig) -> None:
 @check("block")
 def no_ffn(rig: BlockRig) -> None:
     """Without a feed-forward network it is a layer of attention alone."""
-    with seeded(rig.settings.seed, "checks/block"):
-        block = rig.choice.build(
-            PlainAttention(DIM, HEADS), None, lambda: nn.LayerNorm(DIM), dropout=0.0
-        )
-    block.double().eval()
+    block = rig.block(ffn=False)
     out = block(texts_of(rig, LENGTH), scene_of(LENGTH))
     must(tuple(out.shape) == (BATCH, LENGTH, DIM), f"shape {tuple(out.shape)}")
 
@@ -127,15 +119,7 @@ def no_ffn(rig: BlockRig) -> None:
 @check("block", applies=needs("cross"))
 def memory(rig: BlockRig) -> None:
     """With cross-attention it reads a memory of any length, honours its padding, and needs one."""
-    with seeded(rig.settings.seed, "checks/block"):
-        block = rig.choice.build(
-            PlainAttention(DIM, HEADS),
-            plain_ffn(),
-            lambda: nn.LayerNorm(DIM),
-            dropout=0.0,
-            cross=PlainAttention(DIM, HEADS),
-        )
-    block.double().eval()
+    block = rig.block(cross=True)
     x = texts_of(rig, LENGTH)
     seen = normal(rig.generator(1), BATCH, 9, DIM)
     tokens = padded_tokens(9)
@@ -155,16 +139,3 @@ def memory(rig: BlockRig) -> None:
     except ValueError:
         return
     must(False, "a block with cross-attention takes no memory for an answer")
-
-
-def _block_of(rig: BlockRig, norm: type[nn.Module] | object, *, silent: bool = False) -> Block:
-    """A block with this norm; silent: sub-layers that give zeros."""
-    assert callable(norm)
-    with seeded(rig.settings.seed, "checks/block"):
-        attention, ffn = PlainAttention(DIM, HEADS), plain_ffn()
-        if silent:
-            for part in (attention.out, cast(nn.Sequential, ffn)[-1]):
-                for parameter in part.parameters():
-                    nn.init.zeros_(parameter)
-        block = cast(Block, rig.choice.build(attention, ffn, norm, dropout=0.0))
-    return block.double().eval()

@@ -39,7 +39,7 @@ def same(actual: Tensor, expected: Tensor, what: str) -> None:
             f"shape {tuple(actual.shape)} instead of {tuple(expected.shape)}"
             if actual.shape != expected.shape
             else f"{int((actual != expected).sum())} of {actual.numel()} entries differ, "
-            f"by up to {float((actual.double() - expected.double()).abs().max()):.3g}"
+            f"by up to {float((actual - expected).detach().double().abs().max()):.3g}"
         )
         raise CheckFailed(f"{what}: {differing}")
 
@@ -58,6 +58,11 @@ def finite(actual: Tensor, what: str) -> None:
     bad = int((~actual.isfinite()).sum())
     if bad:
         raise CheckFailed(f"{what}: {bad} of {actual.numel()} entries are not finite")
+
+
+def largest(values: Tensor) -> float:
+    """The largest absolute value, as a plain number."""
+    return float(values.detach().abs().max())
 
 
 def must(holds: bool, what: str) -> None:

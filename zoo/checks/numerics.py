@@ -112,7 +112,9 @@ def precision(rig: ModuleRig) -> None:
 def compiled(rig: ModuleRig) -> None:
     """torch.compile gives the same output and gradients."""
     module = rig.build()
-    for case in rig.cases()[:2]:
+    cases = rig.cases()
+    # Compiling takes seconds: the case nearest to how models call it, where there is one.
+    for case in [case for case in cases if case.name == "padded"] or cases[:2]:
         torch.compiler.reset()
         run = torch.compile(case.call, backend=rig.settings.compile_backend)
         (out, grads), (expected, expected_grads) = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+import sys
 import time
 import traceback
 from collections import Counter
@@ -102,14 +103,19 @@ def _outcome(choice: Choice, check: Check, settings: Settings) -> tuple[str, str
     from zoo.models.seeding import seeded
 
     try:
-        # A stream per check: leaving one out, or adding one, changes none of the others.
-        with _one_thread(), seeded(settings.seed, f"checks/{check.kind}/{check.name}"):
+        # A stream per check: leaving one out, or adding one, changes none of the others. And what
+        # a component prints must not stand in somebody's JSON.
+        with (
+            _one_thread(),
+            contextlib.redirect_stdout(sys.stderr),
+            seeded(settings.seed, f"checks/{check.kind}/{check.name}"),
+        ):
             check.body(rig_of(choice, settings))
     except CheckSkipped as skip:
         return "skipped", str(skip)
     except CheckFailed as failure:
         return "failed", str(failure)
-    except Exception as error:  # noqa: BLE001 - whatever a component raises is its failure
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - its failure, whatever it raises
         return "failed", f"raised {one_line(error)}{_place(error)}"
     return "passed", ""
 
@@ -127,7 +133,7 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     """Where an unforeseen error came from: the last line that is not in a library."""
     frames = [
         frame

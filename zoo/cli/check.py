@@ -25,9 +25,9 @@ _STYLES = {"passed": {"fg": "green"}, "failed": {"fg": "red"}, "skipped": {"fg":
 @click.option(
     "--compile",
     "backend",
+    type=click.Choice(["eager", "aot_eager", "inductor"]),
     default="aot_eager",
     show_default=True,
-    metavar="BACKEND",
     help="What torch.compile is tried with; 'inductor' is thorough and slow.",
 )
 @click.option("--list", "listing", is_flag=True, help="List the checks and what they claim.")

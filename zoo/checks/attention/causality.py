@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from zoo.checks.base import check, needs
-from zoo.checks.compare import close, differ, must
+from zoo.checks.compare import close, differ, largest, must
 from zoo.checks.probes import GrowingCache
 from zoo.checks.rigs.attention import BATCH, LENGTHS, AttentionRig, attend, padded_tokens
 from zoo.checks.rigs.base import DIM, normal
@@ -33,8 +33,7 @@ def causality(rig: AttentionRig) -> None:
             (leak,) = torch.autograd.grad(out[:, : now + 1].sum(), x, retain_graph=True)
             must(
                 not bool(leak[:, now + 1 :].any()),
-                f"{what}: the future gets a gradient of "
-                f"{float(leak[:, now + 1 :].abs().max()):.3g}",
+                f"{what}: the future gets a gradient of {largest(leak[:, now + 1 :]):.3g}",
             )
     x = x.detach()[:, :6]
     free = attend(module, x, position=position)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from zoo.checks.base import CheckFailed, check, needs
-from zoo.checks.compare import close, differ, must
+from zoo.checks.compare import close, differ, largest, must
 from zoo.checks.probes import Forbid, Probe
 from zoo.checks.rigs.attention import BATCH, LENGTHS, AttentionRig, attend
 from zoo.checks.rigs.base import DIM, MAX_LENGTH, normal
@@ -25,7 +25,7 @@ def permutation(rig: AttentionRig) -> None:
         shuffle = torch.randperm(length)
         out, shuffled = attend(module, x), attend(module, x[:, shuffle])
         if rig.can("order"):
-            broken = broken or float((shuffled - out[:, shuffle]).abs().max()) > 1e-6
+            broken = broken or largest(shuffled - out[:, shuffle]) > 1e-6
             continue
         try:
             close(shuffled, out[:, shuffle], f"length {length}: output of a shuffled text")

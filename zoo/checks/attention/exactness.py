@@ -10,7 +10,7 @@ from torch import Tensor
 
 from zoo.checks import reference
 from zoo.checks.base import check, needs
-from zoo.checks.compare import close, must
+from zoo.checks.compare import close, largest, must
 from zoo.checks.probes import Probe
 from zoo.checks.rigs.attention import AttentionRig, attend
 from zoo.checks.rigs.base import DIM, normal
@@ -51,7 +51,9 @@ def exact(rig: AttentionRig) -> None:
         inputs = [x] if context is None else [x, context]
         names = [field.name for field in fields(weights)]
         leaves = [getattr(weights, name) for name in names]
-        theirs = torch.autograd.grad((out * direction).sum(), [*inputs, *module.parameters()])
+        theirs = torch.autograd.grad(
+            (out * direction).sum(), [*inputs, *module.parameters()], materialize_grads=True
+        )
         ours = torch.autograd.grad((expected * direction).sum(), [*inputs, *leaves])
         for name, their, our in zip(("x", "context"), theirs, ours[: len(inputs)], strict=False):
             close(their, our, f"{situation.name}: gradient of {name}")
@@ -90,7 +92,7 @@ def attention_map(rig: AttentionRig) -> None:
         shape = (TEXTS, module.heads, QUERIES, KEYS if situation.cross else QUERIES)
         must(tuple(shown.shape) == shape, f"{situation.name}: map of shape {tuple(shown.shape)}")
         expected, hidden = _reference(module, weights, situation, x, context)[1], _hidden(situation)
-        stray = float(shown.detach().masked_fill(~hidden, 0).abs().max())
+        stray = largest(shown.masked_fill(~hidden, 0))
         must(stray == 0, f"{situation.name}: a hidden key has a weight of {stray:.3g}")
         if rig.can("exact"):
             close(shown, expected, f"{situation.name}: map")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from zoo.checks.base import both, check, needs, unless
-from zoo.checks.compare import close, finite, must
+from zoo.checks.compare import close, finite, largest, must
 from zoo.checks.rigs.base import HEADS, normal
 from zoo.checks.rigs.pe import BATCH, HEAD_DIM, PositionRig, as_scores
 
@@ -44,7 +44,7 @@ def bias_direction(rig: PositionRig) -> None:
     """The bias of (i, j) is that of (j, i), or it declares `directed` and it is not."""
     encoding = rig.encoding()
     bias = as_scores(encoding, torch.arange(LENGTH))
-    off = float((bias - bias.mT).abs().max())
+    off = largest(bias - bias.mT)
     must(
         off < 1e-9 or rig.can("directed"),
         f"bias of (i, j) and (j, i) differ by {off:.3g}: one side is favoured, and 'directed' is "

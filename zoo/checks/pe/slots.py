@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from zoo.checks.base import check, needs
-from zoo.checks.compare import close, must
+from zoo.checks.compare import close, largest, must
 from zoo.checks.probes import PlainAttention
 from zoo.checks.rigs.base import DIM, HEADS, MAX_LENGTH, normal
 from zoo.checks.rigs.pe import BATCH, HEAD_DIM, PositionRig, as_scores
@@ -95,7 +95,7 @@ def order(rig: PositionRig) -> None:
     for one, other in itertools.combinations(range(LENGTH), 2):
         exchange = list(range(LENGTH))
         exchange[one], exchange[other] = other, one
-        off = float((_read(attention, encoding, x[:, exchange]) - out[:, exchange]).abs().max())
+        off = largest(_read(attention, encoding, x[:, exchange]) - out[:, exchange])
         what = f"exchanging tokens {one} and {other} changes the output by {off:.3g}"
         must(off > 1e-7 or not rig.can("order"), f"declares 'order', but {what}")
         must(off < 1e-9 or rig.can("order"), f"{what}, but 'order' is not declared")

@@ -99,15 +99,19 @@ class ModuleRig(Rig):
             if not isinstance(module, nn.Module):
                 raise CheckFailed(f"the factory gives a {type(module).__name__}, no nn.Module")
             if jitter:
-                with torch.no_grad():
-                    for parameter in module.parameters():
-                        parameter.add_(JITTER * torch.randn(parameter.shape))
-        built: nn.Module = module.to(dtype).eval()
-        return built
+                shake(module)
+        return module.to(dtype).eval()
 
     def generator(self, seed: int) -> torch.Generator:
         """The source of all inputs."""
         return torch.Generator().manual_seed(1000 * self.settings.seed + seed + 1)
+
+
+def shake(module: nn.Module) -> None:
+    """Move every parameter a little off where it starts."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(JITTER * torch.randn(parameter.shape))
 
 
 def normal(generator: torch.Generator, *shape: int, dtype: torch.dtype = torch.float64) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
@@ -10,9 +11,10 @@ from torch import Tensor, nn
 
 from zoo.checks.probes import PlainAttention, Probe
 from zoo.checks.rigs.attention import padded_tokens
-from zoo.checks.rigs.base import DIM, HEADS, Case, ModuleRig, normal
+from zoo.checks.rigs.base import DIM, HEADS, Case, ModuleRig, normal, shake
 from zoo.components.block.base import Block, Scene
 from zoo.components.tokens import Tokens
+from zoo.models.seeding import seeded
 
 BATCH = 3
 
@@ -38,9 +40,28 @@ class BlockRig(ModuleRig):
         """Whether the choice declares all of these."""
         return self.choice.can(*capabilities)
 
-    def block(self, **how: Any) -> Block:
-        """As build, typed."""
-        return cast(Block, self.build(**how))
+    def block(
+        self,
+        *,
+        ffn: bool = True,
+        cross: bool = False,
+        norm: Callable[[], nn.Module] = lambda: nn.LayerNorm(DIM),
+        silent: bool = False,
+    ) -> Block:
+        """A block with or without some of its parts, in float64 and evaluation mode.
+
+        silent: with sub-layers that give zeros, and the block's own weights as it starts.
+        """
+        with seeded(self.settings.seed, "checks/build"):
+            attention, inner = PlainAttention(DIM, HEADS), plain_ffn() if ffn else None
+            more = {"cross": PlainAttention(DIM, HEADS)} if cross else {}
+            block = cast(Block, self.choice.build(attention, inner, norm, dropout=0.0, **more))
+            if not silent:
+                shake(block)
+        for part in (attention.out, *(inner or ())) if silent else ():
+            for parameter in part.parameters():
+                nn.init.zeros_(parameter)
+        return block.double().eval()
 
     def cases(
         self,
@@ -69,7 +90,7 @@ class BlockRig(ModuleRig):
         ]
 
 
-def plain_ffn() -> nn.Module:
+def plain_ffn() -> nn.Sequential:
     """A feed-forward network that is smooth everywhere."""
     return nn.Sequential(nn.Linear(DIM, 2 * DIM), nn.Tanh(), nn.Linear(2 * DIM, DIM))
 

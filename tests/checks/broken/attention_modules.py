@@ -1,0 +1,227 @@
+"""Attentions that are wrong as modules: contexts, caches, maps, state, dtypes, declarations."""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+from specimens import Specimens
+from torch import nn
+
+from zoo import hookimpl
+from zoo.components.attention.split import Split
+from zoo.components.tokens import Tokens
+from zoo.registry import Register
+
+broken = Specimens("attention", "rotate", "bias", "padding", "causal", "cross", "cache", "map")
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    broken.register(register)
+
+
+@broken.caught_by("context", "changing a context")
+class ContextIgnored(Split):
+    def forward(self, x, context=None, *, tokens, context_tokens=None, **how):
+        return super().forward(x, tokens=tokens, **how)
+
+
+@broken.caught_by("context", "rows beside a changed query")
+class QueriesMixed(Split):
+    def forward(self, x, context=None, **how):
+        return super().forward(x - x.mean(dim=1, keepdim=True), context, **how)
+
+
+@broken.caught_by("context-padding", "garbage in its padding")
+class ContextPaddingIgnored(Split):
+    def forward(self, x, context=None, *, tokens, context_tokens=None, **how):
+        if context_tokens is not None:
+            context_tokens = Tokens(None, context_tokens.positions)
+        return super().forward(x, context, tokens=tokens, context_tokens=context_tokens, **how)
+
+
+@broken.caught_by("few-rows", "rows slice\\(2, 5")
+class RowsAtTheStart(Split):
+    """Takes every query for the first ones, whatever their positions say."""
+
+    def forward(self, x, context=None, *, tokens, **how):
+        first = Tokens(tokens.padding, torch.arange(x.shape[1]))
+        return super().forward(x, context, tokens=first, **how)
+
+
+@broken.caught_by("cache", "steps after")
+class CacheOfValuesAlone(Split):
+    def forward(self, x, context=None, *, tokens, cache=None, **how):
+        if cache is not None and cache.kept is not None:
+            k, v, before = cache.kept
+            cache.kept = (torch.zeros_like(k), v, before)
+        return super().forward(x, context, tokens=tokens, cache=cache, **how)
+
+
+@broken.caught_by("cache", "never used")
+class CacheIgnored(Split):
+    def forward(self, x, context=None, *, cache=None, **how):
+        return super().forward(x, context, **how)
+
+
+@broken.caught_by("attention-map", "a hidden key has a weight")
+class MapWithoutMask(Split):
+    def weights(self, x, context=None, *, causal=False, **how):
+        return super().weights(x, context, causal=False, **how)
+
+
+@broken.caught_by("attention-map", "map: .* off by", also=("exact",))
+class MapOfOneHead(Split):
+    def weights(self, x, context=None, **how):
+        return super().weights(x, context, **how).mean(1, keepdim=True).expand(-1, 2, -1, -1)
+
+
+@broken.caught_by("undeclared", "'causal'", without=("causal", "cache"))
+class CausalDropped(Split):
+    def forward(self, x, context=None, *, causal=False, **how):
+        return super().forward(x, context, **how)
+
+
+@broken.caught_by("undeclared", "'cross'", without=("cross",))
+class ContextDropped(Split):
+    def forward(self, x, context=None, *, context_tokens=None, **how):
+        return super().forward(x, **how)
+
+
+@broken.caught_by("heads", "declares 'one-head'")
+class SecretlyOneHead(Split):
+    def __init__(self, dim, heads, *, dropout=0.0):
+        super().__init__(dim, 1, dropout=dropout)
+
+
+@broken.caught_by("length", "without a ValueError", also=("fixed-length",))
+class LongerThanItSays(Split):
+    def __init__(self, dim, heads, *, dropout=0.0, max_length):
+        super().__init__(dim, heads, dropout=dropout)
+
+
+@broken.caught_by("length", "too long")
+class ShorterThanItSays(Split):
+    def forward(self, x, context=None, **how):
+        if x.shape[1] > 512:
+            raise ValueError("too long")
+        return super().forward(x, context, **how)
+
+
+@broken.caught_by("shape-and-dtype", "bfloat16 comes out as torch.float32")
+class Upcasts(Split):
+    def forward(self, x, context=None, **how):
+        return super().forward(x, context, **how).to(torch.promote_types(x.dtype, torch.float32))
+
+
+@broken.caught_by("shape-and-dtype", "shape \\(3, 2, 8\\)|shape \\(3, 6, 2, 4\\)")
+class HeadsLeftApart(Split):
+    def forward(self, x, context=None, **how):
+        return super().forward(x, context, **how).unflatten(-1, (self.heads, -1))
+
+
+@broken.caught_by("precision", "bfloat16 is off by")
+class CancelsDigits(Split):
+    def forward(self, x, context=None, **how):
+        return (super().forward(x, context, **how) + 300.0) - 300.0
+
+
+@broken.caught_by("no-state", "entries differ")
+class RemembersTheLastCall(Split):
+    last = 0.0
+
+    def attend(self, q, k, v, mask, bias):
+        out = super().attend(q, k, v, mask, bias)
+        out, self.last = out + 0.1 * self.last, float(out.detach().mean())
+        return out
+
+
+@broken.caught_by("inputs-untouched", "input 0 after the call")
+class CentresInPlace(Split):
+    def forward(self, x, context=None, **how):
+        with torch.no_grad():
+            x -= x.mean(dim=-1, keepdim=True)
+        return super().forward(x, context, **how)
+
+
+@broken.caught_by("inputs-untouched", "padding or positions")
+class FlipsPaddingInPlace(Split):
+    def forward(self, x, context=None, *, tokens, **how):
+        out = super().forward(x, context, tokens=tokens, **how)
+        if tokens.padding is not None:
+            tokens.padding.logical_not_()
+        return out
+
+
+@broken.caught_by("batch-invariance", "text 0 alone")
+class CentresOverTheBatch(Split):
+    def forward(self, x, context=None, **how):
+        return super().forward(x - x.mean(dim=0, keepdim=True), context, **how)
+
+
+@broken.caught_by("state-dict", "after loading")
+class BufferNotSaved(Split):
+    def __init__(self, dim, heads, *, dropout=0.0):
+        super().__init__(dim, heads, dropout=dropout)
+        self.register_buffer("features", torch.randn(dim), persistent=False)
+
+    def forward(self, x, context=None, **how):
+        return super().forward(x, context, **how) * self.features
+
+
+@broken.caught_by("same-seed", "entries differ")
+class CountsItsInstances(Split):
+    number = itertools.count()
+
+    def __init__(self, dim, heads, *, dropout=0.0):
+        super().__init__(dim, heads, dropout=dropout)
+        nn.init.constant_(self.out.bias, next(self.number))
+
+
+@broken.caught_by("compiled", "compiled output")
+class OtherwiseWhenCompiled(Split):
+    def attend(self, q, k, v, mask, bias):
+        return v if torch.compiler.is_compiling() else super().attend(q, k, v, mask, bias)
+
+
+@broken.caught_by("assembles", "RuntimeError")
+class TrainsOnOddBatchesAlone(Split):
+    def forward(self, x, context=None, **how):
+        if self.training and x.shape[0] % 2 == 0:
+            raise RuntimeError("an even batch")
+        return super().forward(x, context, **how)
+
+
+@broken.caught_by("contract", "gives a .*PlainModule, no zoo.components.attention.base.Attention")
+class PlainModule(nn.Module):
+    def __init__(self, dim, heads, *, dropout=0.0):
+        super().__init__()
+        self.heads, self.head_dim = heads, dim // heads
+
+
+@broken.caught_by("parameters", "default is 8", parameters={"size": 4})
+class AnotherDefault(Split):
+    def __init__(self, dim, heads, *, dropout=0.0, size=8):
+        super().__init__(dim, heads, dropout=dropout)
+
+
+@broken.caught_by("parameters", "'size', which is not registered")
+class UnregisteredParameter(Split):
+    def __init__(self, dim, heads, *, dropout=0.0, size=8):
+        super().__init__(dim, heads, dropout=dropout)
+
+
+@broken.caught_by("parameters", "does not take it", parameters={"size": 4})
+class NoSuchParameter(Split):
+    pass
+
+
+@broken.caught_by("defaults", "defaults spelt out", parameters={"factor": 2.0})
+class AnotherHiddenDefault(Split):
+    def __init__(self, dim, heads, *, dropout=0.0, **more):
+        super().__init__(dim, heads, dropout=dropout)
+        self.factor = more.get("factor", 3.0)
+
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(q, k, v, mask, bias) * self.factor

@@ -1,0 +1,207 @@
+"""Attentions with a wrong scoring rule: masks, scales, axes, encodings."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from specimens import Specimens
+from torch import Tensor
+
+from zoo import hookimpl
+from zoo.components.attention.split import Split
+from zoo.registry import Register
+
+broken = Specimens(
+    "attention", "rotate", "bias", "padding", "causal", "cross", "cache", "exact", "map"
+)
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    broken.register(register)
+
+
+def scores(q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor:
+    found = q @ k.mT / math.sqrt(q.shape[-1])
+    return found if bias is None else found + bias
+
+
+@broken.caught_by("padding-invariance", "padded text 1 against unpadded")
+class MaskIgnored(Split):
+    def attend(self, q, k, v, mask, bias):
+        return scores(q, k, bias).softmax(-1) @ v
+
+
+@broken.caught_by("padding-invariance", "against unpadded")
+class MaskInverted(Split):
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(q, k, v, None if mask is None else ~mask, bias)
+
+
+@broken.caught_by("padding-invariance", "other garbage in padding|against unpadded")
+class MaskTooWeak(Split):
+    def attend(self, q, k, v, mask, bias):
+        found = scores(q, k, bias)
+        found = found if mask is None else found - 5.0 * ~mask
+        return found.softmax(-1) @ v
+
+
+@broken.caught_by("padding-invariance", "unpadded|garbage")
+class MaskAfterSoftmax(Split):
+    """Weights of hidden keys are zeroed, but the rest is not normalised again."""
+
+    def attend(self, q, k, v, mask, bias):
+        weights = scores(q, k, bias).softmax(-1)
+        return (weights if mask is None else weights * mask) @ v
+
+
+@broken.caught_by("exact", "output: .* off by")
+class WrongAxis(Split):
+    def attend(self, q, k, v, mask, bias):
+        found = scores(q, k, bias)
+        found = found if mask is None else found.masked_fill(~mask, -1e9)
+        return found.softmax(-2) @ v
+
+
+@broken.caught_by("exact", "plain: output: .* off by")
+class NoScale(Split):
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(q * math.sqrt(self.head_dim), k, v, mask, bias)
+
+
+@broken.caught_by("exact", "plain: output: .* off by")
+class ScaleByWidth(Split):
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(q / math.sqrt(self.heads), k, v, mask, bias)
+
+
+@broken.caught_by("exact", "plain: gradient along wk")
+class KeysDetached(Split):
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(q, k.detach(), v, mask, bias)
+
+
+@broken.caught_by("gradcheck", "plain: ")
+class ValuesHalfDetached(Split):
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(q, k, (v + v.detach()) / 2, mask, bias)
+
+
+@broken.caught_by("gradients", "no gradient reaches project.v.weight")
+class ValuesDetached(Split):
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(q, k, v.detach(), mask, bias)
+
+
+@broken.caught_by("empty-documents", "not finite")
+class NothingToSee(Split):
+    """Hides from a query that may see nothing even that."""
+
+    def mix(self, q, k, v, queries, keys, position, causal):
+        mask, bias = self.pairs(q, queries, keys, position, causal)
+        if keys.padding is not None:
+            mask = mask & keys.padding[:, None, None, :]
+        return self.attend(q, k, v, mask, bias)
+
+
+@broken.caught_by("causality", "after changing the future")
+class LeaksOneStep(Split):
+    def mix(self, q, k, v, queries, keys, position, causal):
+        mask, bias = self.pairs(q, queries, keys, position, False)
+        if causal:
+            near = keys.positions[..., None, :] <= queries.positions[..., :, None] + 1
+            mask = near if mask is None else mask & near
+        return self.attend(q, k, v, mask, bias)
+
+
+@broken.caught_by("causality", "gradient|changing the future")
+class NeverCausal(Split):
+    def forward(self, x, context=None, *, causal=False, **how):
+        return super().forward(x, context, causal=False, **how)
+
+
+@broken.caught_by("few-rows", "causal: rows slice\\(2, 5")
+class CausalByRow(Split):
+    """Counts rows, not positions: wrong as soon as queries are not the first rows."""
+
+    def mix(self, q, k, v, queries, keys, position, causal):
+        mask, bias = self.pairs(q, queries, keys, position, False)
+        if causal:
+            past = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril()
+            mask = past if mask is None else mask & past
+        return self.attend(q, k, v, mask, bias)
+
+
+@broken.caught_by("rotation", "positions later")
+class RotatesValues(Split):
+    def mix(self, q, k, v, queries, keys, position, causal):
+        v = position.rotate(v, keys.positions)
+        return super().mix(q, k, v, queries, keys, position, causal)
+
+
+@broken.caught_by("rotation", "positions later")
+class HalvesSwappedOnKeys(Split):
+    def mix(self, q, k, v, queries, keys, position, causal):
+        k = k.unflatten(-1, (2, -1)).flip(-2).flatten(-2)
+        return super().mix(q, k, v, queries, keys, position, causal)
+
+
+@broken.caught_by("rotation", "positions later")
+class RotatesQueriesAlone(Split):
+    def rotate(self, x, tokens, position):
+        self.turn = not getattr(self, "turn", False)
+        return super().rotate(x, tokens, position) if self.turn else x
+
+
+@broken.caught_by("score-bias", "hides what is changed")
+class BiasTransposed(Split):
+    def attend(self, q, k, v, mask, bias):
+        square = bias is not None and bias.shape[-1] == bias.shape[-2]
+        return super().attend(q, k, v, mask, bias.mT if square else bias)
+
+
+@broken.caught_by("score-bias", "hides what is changed")
+class BiasSubtracted(Split):
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(q, k, v, mask, None if bias is None else -bias)
+
+
+@broken.caught_by("exact", "biases: output")
+class BiasOfFirstHead(Split):
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(q, k, v, mask, None if bias is None else bias[..., :1, :, :])
+
+
+@broken.caught_by("exact", "biases: output")
+class BiasBeforeScale(Split):
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(
+            q, k, v, mask, None if bias is None else bias / math.sqrt(q.shape[-1])
+        )
+
+
+@broken.caught_by("permutation", "declares 'order'")
+class PrefersEarlyKeys(Split):
+    def attend(self, q, k, v, mask, bias):
+        early = -0.01 * torch.arange(k.shape[-2], dtype=q.dtype)
+        return super().attend(q, k, v, mask, early if bias is None else bias + early)
+
+
+@broken.caught_by("permutation", "yet is equivariant", also=("order",))
+class OrderInNameAlone(Split):
+    pass
+
+
+@broken.caught_by("deterministic", "entries differ")
+class DropoutInEvaluation(Split):
+    def attend(self, q, k, v, mask, bias):
+        return F.dropout(super().attend(q, k, v, mask, bias), self.dropout)
+
+
+@broken.caught_by("dropout", "same output twice")
+class DropoutForgotten(Split):
+    def attend(self, q, k, v, mask, bias):
+        self.dropout = 0.0
+        return super().attend(q, k, v, mask, bias)

@@ -1,0 +1,127 @@
+"""Baselines that are wrong in one way each."""
+
+from __future__ import annotations
+
+import random
+
+import torch
+from specimens import Specimens
+from torch import nn
+
+from zoo import hookimpl
+from zoo.components.baseline.tfidf_logreg import TfidfLogisticRegression
+from zoo.registry import Register
+
+texts = Specimens("baseline", "texts")
+tokens = Specimens("baseline", "tokens")
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    texts.register(register)
+    tokens.register(register)
+
+
+class Fitted(TfidfLogisticRegression):
+    def __init__(self):
+        super().__init__()
+
+
+@texts.caught_by("sort", "declares neither", only=())
+class SaysNothing(Fitted):
+    pass
+
+
+@texts.caught_by("sort", "has no predict")
+class CannotPredict:
+    def fit(self, texts, labels):
+        pass
+
+
+@texts.caught_by("learns", "8 of 12 texts")
+class AlwaysTheFirst(Fitted):
+    def predict(self, texts):
+        return [0 for _ in texts]
+
+
+@texts.caught_by("learns", "never saw")
+class LabelsFromOne(Fitted):
+    def predict(self, texts):
+        return [label + 1 for label in super().predict(texts)]
+
+
+@texts.caught_by("same-again", "labels")
+class Guesses(Fitted):
+    def predict(self, texts):
+        return [random.randrange(3) for _ in texts]
+
+
+@texts.caught_by("same-again", "one by one")
+class LooksAtTheOthers(Fitted):
+    def predict(self, texts):
+        found = super().predict(texts)
+        return [max(set(found), key=found.count) for _ in found]
+
+
+@texts.caught_by("texts-untouched", "the labels have changed")
+class SortsLabels(Fitted):
+    def fit(self, texts, labels):
+        super().fit(texts, labels)
+        labels.sort()
+
+
+@texts.caught_by("texts-untouched", "the texts have changed")
+class LowersTexts(Fitted):
+    def predict(self, texts):
+        found = super().predict(texts)
+        texts[:] = [text.upper() for text in texts]
+        return found
+
+
+class Bag(nn.Module):
+    """The mean of real tokens' vectors, and a linear layer."""
+
+    def __init__(self, *, vocab_size, classes, sizes):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, sizes.dim)
+        self.head = nn.Linear(sizes.dim, classes)
+
+    def forward(self, ids, tokens):
+        return self.head(self.mean(self.embedding(ids), tokens))
+
+    def mean(self, x, tokens):
+        if tokens.padding is None:
+            return x.mean(dim=1)
+        real = tokens.padding[..., None]
+        return x.masked_fill(~real, 0).sum(dim=1) / real.sum(dim=1).clamp_min(1).to(x.dtype)
+
+
+@tokens.caught_by("padding-invariance", "padded against unpadded")
+class PaddingIgnored(Bag):
+    def mean(self, x, tokens):
+        return x.mean(dim=1)
+
+
+@tokens.caught_by("padding-invariance", "padded against unpadded")
+class CountsPadding(Bag):
+    def mean(self, x, tokens):
+        return x.mean(dim=1) if tokens.padding is None else (x * tokens.padding[..., None]).mean(1)
+
+
+@tokens.caught_by("shape-and-dtype", "shape \\(3, 8\\) instead of \\(3, 4\\)")
+class NoHead(Bag):
+    def forward(self, ids, tokens):
+        return self.mean(self.embedding(ids), tokens) + 0 * self.head.weight.sum()
+
+
+@tokens.caught_by("gradients", "no gradient reaches embedding.weight")
+class EmbeddingFrozenByMistake(Bag):
+    def forward(self, ids, tokens):
+        return self.head(self.mean(self.embedding(ids).detach(), tokens))
+
+
+@tokens.caught_by("deterministic", "entries differ")
+class NoisyInEvaluation(Bag):
+    def forward(self, ids, tokens):
+        out = super().forward(ids, tokens)
+        return out + 0.1 * torch.randn_like(out)

@@ -1,0 +1,131 @@
+"""Blocks that are wrong in one way each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from specimens import Specimens
+
+from zoo import hookimpl
+from zoo.components.block.bare import Bare
+from zoo.components.block.post import Post
+from zoo.components.block.pre import Pre
+from zoo.components.tokens import Tokens
+from zoo.registry import Register
+
+broken = Specimens("block", "residual", "cross")
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    broken.register(register)
+
+
+@broken.caught_by("residual", "yet the input does not pass")
+class ResidualForgotten(Bare):
+    pass
+
+
+@broken.caught_by("residual", "must declare 'residual'", without=("residual",))
+class ResidualUndeclared(Pre):
+    pass
+
+
+@broken.caught_by("final-norm", "final_norm is False")
+class FinalNormForgotten(Pre):
+    final_norm = False
+
+
+@broken.caught_by("few-rows", "rows slice")
+class ResidualOfTheFirstRows(Pre):
+    def arrange(self, x, sublayer, norm, rows):
+        out = self.drop(sublayer(norm(x)))
+        return x[:, : out.shape[1]] + out
+
+
+@broken.caught_by("few-rows", "instead of")
+class RowsIgnored(Pre):
+    def forward(self, x, scene):
+        return super().forward(x, replace(scene, read=None))
+
+
+@broken.caught_by("scene", "garbage in padding")
+class PaddingForgotten(Pre):
+    def forward(self, x, scene):
+        return super().forward(x, replace(scene, tokens=Tokens(None, scene.tokens.positions)))
+
+
+@broken.caught_by("scene", "with and without an encoding")
+class EncodingForgotten(Pre):
+    def forward(self, x, scene):
+        position = type(scene.position)()
+        return super().forward(x, replace(scene, position=position))
+
+
+@broken.caught_by("scene", "causal: rows 0 to 2")
+class CausalForgotten(Post):
+    def forward(self, x, scene):
+        return super().forward(x, replace(scene, causal=False))
+
+
+@broken.caught_by("cache", "never used")
+class CacheForgotten(Pre):
+    def forward(self, x, scene):
+        return super().forward(x, replace(scene, cache=None))
+
+
+@broken.caught_by("norms-apart", "1 norm for two sub-layers")
+class OneNormForBoth(Pre):
+    def __init__(self, attention, ffn, norm, *, dropout=0.0, cross=None):
+        shared = norm()
+        super().__init__(attention, ffn, lambda: shared, dropout=dropout, cross=cross)
+
+
+@broken.caught_by("no-ffn", "TypeError")
+class NeedsAnFfn(Pre):
+    def forward(self, x, scene):
+        return self.ffn(super().forward(x, scene))
+
+
+@broken.caught_by("memory", "changing the memory")
+class MemoryForgotten(Pre):
+    def __init__(self, attention, ffn, norm, *, dropout=0.0, cross=None):
+        super().__init__(attention, ffn, norm, dropout=dropout)
+
+
+@broken.caught_by("memory", "no memory for an answer")
+class NeedsNoMemory(Pre):
+    def _look(self, h, scene):
+        return h if scene.memory is None else super()._look(h, scene)
+
+
+@broken.caught_by("memory", "garbage in the memory's padding")
+class MemoryPaddingForgotten(Pre):
+    def _look(self, h, scene):
+        if scene.memory is not None:
+            whole = Tokens.whole(scene.memory.shape[1])
+            scene = replace(scene, memory_tokens=whole)
+        return super()._look(h, scene)
+
+
+@broken.caught_by("dropout", "same output twice")
+class DropoutForgotten(Pre):
+    def drop(self, x):
+        return x
+
+
+@broken.caught_by("gradients", "no gradient reaches .*ffn")
+class FfnForgotten(Pre):
+    def forward(self, x, scene):
+        rows = slice(None) if scene.read is None else scene.read
+        return self.arrange(x, lambda h: self._attend(h, scene), self.attention_norm, rows)
+
+
+@broken.caught_by("inputs-untouched", "input 0")
+class ResidualInPlace(Pre):
+    def arrange(self, x, sublayer, norm, rows):
+        out = super().arrange(x, sublayer, norm, rows)
+        with torch.no_grad():
+            x[:, :1] += 1
+        return out

@@ -1,0 +1,181 @@
+"""Encodings that are wrong in one way each."""
+
+from __future__ import annotations
+
+import torch
+from specimens import Specimens
+from torch import nn
+
+from zoo import hookimpl
+from zoo.components.pe.alibi import Alibi
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.pe.learned import Learned
+from zoo.components.pe.rope import Rotary
+from zoo.components.pe.sin import Sinusoidal
+from zoo.registry import Register
+
+bias = Specimens("pe", "bias", "order")
+rotary = Specimens("pe", "rotate", "order")
+added = Specimens("pe", "embed", "order")
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    for specimens in (bias, rotary, added):
+        specimens.register(register)
+
+
+class Distance(Alibi):
+    def scores(self, offset):
+        return -self.slopes[:, None, None] * offset[..., None, :, :]
+
+
+@bias.caught_by("bias-direction", "one side is favoured")
+class SignedAlibi(Distance):
+    def bias(self, q_positions, k_positions):
+        return self.scores(q_positions[..., :, None] - k_positions[..., None, :])
+
+
+@bias.caught_by("bias-direction", "yet its bias is symmetric", also=("directed",))
+class DirectedInNameAlone(Alibi):
+    pass
+
+
+@bias.caught_by("bias-offset", "positions later")
+class DistanceOfSquares(Distance):
+    def bias(self, q_positions, k_positions):
+        return self.scores((q_positions[..., :, None] ** 2 - k_positions[..., None, :] ** 2).abs())
+
+
+@bias.caught_by("bias-shape", "shape \\(3, 6\\)")
+class BiasWithoutHeads(Alibi):
+    def bias(self, q_positions, k_positions):
+        return super().bias(q_positions, k_positions)[..., 0, :, :]
+
+
+@bias.caught_by("bias-shape", "not finite")
+class BiasOfInfinity(Alibi):
+    def bias(self, q_positions, k_positions):
+        found = super().bias(q_positions, k_positions)
+        return found.masked_fill(found < -0.1, -torch.inf)
+
+
+@bias.caught_by("positions", "bias of queries 4, 1, 3")
+class BiasByRow(Alibi):
+    def bias(self, q_positions, k_positions):
+        q, k = (torch.arange(p.shape[-1]) for p in (q_positions, k_positions))
+        return super().bias(q, k)
+
+
+@rotary.caught_by("slots", "its bias acts")
+class BiasUndeclared(Rotary):
+    def bias(self, q_positions, k_positions):
+        return -(q_positions[..., :, None] - k_positions[..., None, :]).abs()[..., None, :, :]
+
+
+@rotary.caught_by("slots", "changes nothing", without=("order",))
+class RotatesNothing(PositionalEncoding):
+    pass
+
+
+@rotary.caught_by("rotation-norm", "lengths at positions")
+class Stretches(Rotary):
+    def rotate(self, x, positions):
+        return super().rotate(x, positions) * (1 + 0.01 * positions[..., None, :, None])
+
+
+@rotary.caught_by("rotation-norm", "lengths at positions")
+class SineSignForgotten(Rotary):
+    def rotate(self, x, positions):
+        angles = self.angles(positions)
+        angles = angles[:, None] if angles.dim() == 3 else angles
+        even, odd = x.unflatten(-1, (-1, 2)).unbind(-1)
+        cos, sin = angles.cos(), angles.sin()
+        return torch.stack([even * cos + odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+
+
+@rotary.caught_by("rotation-offset", "positions later")
+class TurnsBySquares(Rotary):
+    def rotate(self, x, positions):
+        return super().rotate(x, positions**2)
+
+
+@rotary.caught_by("positions", "rotate at positions 4, 1, 3")
+class TurnsByRow(Rotary):
+    def rotate(self, x, positions):
+        return super().rotate(x, torch.arange(x.shape[-2]))
+
+
+@rotary.caught_by("positions", "RuntimeError|rotate of one text")
+class OnePositionForAllTexts(Rotary):
+    def rotate(self, x, positions):
+        return super().rotate(x, positions[0] if positions.dim() == 2 else positions)
+
+
+@rotary.caught_by("precision", "far positions: torch.bfloat16")
+class FrequenciesInHalf(Rotary):
+    def __init__(self, **sizes):
+        super().__init__(**sizes)
+        self.register_buffer("narrow", self.angles.frequencies.clone(), persistent=False)
+
+    def rotate(self, x, positions):
+        self.angles.frequencies = self.narrow
+        return super().rotate(x, positions)
+
+
+@added.caught_by("embed-adds", "embeddings and to zeros")
+class ScalesEmbeddings(Sinusoidal):
+    def embed(self, x, positions):
+        return super().embed(2 * x, positions)
+
+
+@added.caught_by("order", "declares 'order', but exchanging tokens 0 and 1")
+class PairsShareAPlace(Sinusoidal):
+    def embed(self, x, positions):
+        return super().embed(x, positions // 2)
+
+
+@added.caught_by("order", "but 'order' is not declared", without=("order",))
+class OrderUndeclared(Sinusoidal):
+    pass
+
+
+@added.caught_by("length", "yet takes position", also=("fixed-length",))
+class WrapsAround(Learned):
+    def embed(self, x, positions):
+        return super().embed(x, positions % self.table.num_embeddings)
+
+
+@added.caught_by("length", "refuses position")
+class FixedLengthUndeclared(Learned):
+    pass
+
+
+@added.caught_by("no-state", "entries differ")
+class GrowsWithUse(Sinusoidal):
+    calls = 0
+
+    def embed(self, x, positions):
+        self.calls += 1
+        return super().embed(x, positions) * self.calls
+
+
+@added.caught_by("inputs-untouched", "input 0")
+class AddsInPlace(Learned):
+    def embed(self, x, positions):
+        with torch.no_grad():
+            x += self.table(positions)
+        return x
+
+
+@added.caught_by("gradients", "no gradient reaches table.weight")
+class TableDetached(Learned):
+    def embed(self, x, positions):
+        return x + self.table(positions).detach()
+
+
+@added.caught_by("gradients", "no gradient reaches unused")
+class ParameterUnused(Learned):
+    def __init__(self, **sizes):
+        super().__init__(**sizes)
+        self.unused = nn.Parameter(torch.ones(3))

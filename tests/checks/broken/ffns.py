@@ -1,0 +1,84 @@
+"""Feed-forward networks that are wrong in one way each."""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from specimens import Specimens
+from torch import nn
+
+from zoo import hookimpl
+from zoo.components.ffn.gelu import GELU
+from zoo.components.ffn.relu import ReLU
+from zoo.components.ffn.swiglu import SwiGLU
+from zoo.registry import Register
+
+broken = Specimens("ffn")
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    broken.register(register)
+
+
+@broken.caught_by("parameter-count", "576 parameters", also=("gated",))
+class GatedAtFullWidth(SwiGLU):
+    def __init__(self, dim, hidden, dropout=0.0):
+        super().__init__(dim, hidden, dropout, matched=False)
+
+
+@broken.caught_by("position-wise", "a single vector|in another order")
+class LooksAtItsNeighbour(GELU):
+    def forward(self, x):
+        return super().forward(x + x.roll(1, dims=-2) if x.dim() > 1 else x)
+
+
+@broken.caught_by("dropout", "evaluation with dropout set")
+class DropoutInEvaluation(GELU):
+    def forward(self, x):
+        return F.dropout(super().forward(x), self.dropout)
+
+
+@broken.caught_by("dropout", "same output twice")
+class DropoutForgotten(GELU):
+    def __init__(self, dim, hidden, dropout=0.0):
+        super().__init__(dim, hidden)
+
+
+@broken.caught_by("dropout", "training without dropout")
+class DropoutOfItsOwn(GELU):
+    def forward(self, x):
+        return F.dropout(super().forward(x), 0.1, self.training)
+
+
+@broken.caught_by("gradcheck", "plain: ")
+class GateDetached(SwiGLU):
+    def __init__(self, dim, hidden, dropout=0.0):
+        super().__init__(dim, hidden, dropout)
+
+    def forward(self, x):
+        gate, value = self.gate_and_value(x).chunk(2, dim=-1)
+        return self.outer(F.silu(gate).detach() * value)
+
+
+@broken.caught_by("gradients", "no gradient reaches spare.weight, spare.bias")
+class SpareLayer(GELU):
+    def __init__(self, dim, hidden, dropout=0.0):
+        super().__init__(dim, hidden, dropout)
+        self.spare = nn.Linear(dim, hidden)
+
+
+@broken.caught_by("inputs-untouched", "input 0")
+class RectifiesInPlace(ReLU):
+    def forward(self, x):
+        return super().forward(x.data.relu_())
+
+
+@broken.caught_by("shape-and-dtype", "instead of")
+class ForgetsToProjectBack(GELU):
+    def forward(self, x):
+        return F.gelu(self.inner(x))
+
+
+@broken.caught_by("contract", "gives a builtins.(builtin_)?function")
+def not_a_module(dim, hidden, dropout=0.0):
+    return F.gelu

@@ -1,0 +1,98 @@
+"""Pools that are wrong in one way each."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from specimens import Specimens
+
+from zoo import hookimpl
+from zoo.components.pool.base import Pool
+from zoo.components.pool.cls import Cls
+from zoo.components.pool.mean import Mean
+from zoo.registry import Register
+
+broken = Specimens("pool")
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    broken.register(register)
+
+
+@broken.caught_by("padding-invariance", "text 1 against unpadded")
+class MeanOverPadding(Pool):
+    def forward(self, x, padding):
+        return x.mean(dim=1)
+
+
+@broken.caught_by("padding-invariance", "text 1 against unpadded")
+class MeanByWholeLength(Pool):
+    def forward(self, x, padding):
+        return x.mean(dim=1) if padding is None else (x * padding[..., None]).mean(dim=1)
+
+
+@broken.caught_by("padding-invariance", "with inf in padding")
+class MultipliesTheMask(Pool):
+    def forward(self, x, padding):
+        if padding is None:
+            return x.mean(dim=1)
+        real = padding[..., None].to(x.dtype)
+        return (x * real).sum(dim=1) / real.sum(dim=1).clamp_min(1)
+
+
+@broken.caught_by("padding-invariance", "against unpadded")
+class MaximumWithZeros(Pool):
+    def forward(self, x, padding):
+        return (x if padding is None else x.masked_fill(~padding[..., None], 0)).amax(dim=1)
+
+
+@broken.caught_by("empty-documents", "not finite")
+class DividesByNothing(Pool):
+    def forward(self, x, padding):
+        if padding is None:
+            return x.mean(dim=1)
+        real = padding[..., None]
+        return x.masked_fill(~real, 0).sum(dim=1) / real.sum(dim=1)
+
+
+@broken.caught_by("reads", "reads rows \\[1, 2, 3, 4, 5\\]")
+class ReadsMoreThanItSays(Mean):
+    reads: ClassVar[slice | None] = slice(0, 1)
+
+
+@broken.caught_by("reads", "does not read rows")
+class ReadsLessThanItSays(Cls):
+    reads: ClassVar[slice | None] = None
+
+
+@broken.caught_by("first", "reads = None", also=("first",))
+class FirstInNameAlone(Mean):
+    pass
+
+
+@broken.caught_by("batch-invariance", "alone")
+class CentredOverTheBatch(Mean):
+    def forward(self, x, padding):
+        out = super().forward(x, padding)
+        return out - out.mean(dim=0)
+
+
+@broken.caught_by("shape-and-dtype", "shape \\(3, 1, 8\\)")
+class KeepsTheLength(Pool):
+    reads: ClassVar[slice | None] = slice(0, 1)
+
+    def forward(self, x, padding):
+        return x[:, :1]
+
+
+@broken.caught_by("no-state", "entries differ")
+class RunningMean(Mean):
+    before: float | torch.Tensor = 0.0
+
+    def forward(self, x, padding):
+        out = super().forward(x, padding)
+        out = 0.9 * out + 0.1 * self.before
+        self.before = out.detach().mean()
+        return out

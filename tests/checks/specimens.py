@@ -1,0 +1,54 @@
+"""Components written to be wrong in one way each, with the check that must catch them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from zoo.registry import Register
+
+Factory = TypeVar("Factory", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Catch:
+    """check must fail, and its message must match says."""
+
+    check: str
+    says: str
+
+
+class Specimens:
+    """The broken components of one kind; their names come from their classes."""
+
+    def __init__(self, kind: str, *capabilities: str) -> None:
+        self.kind, self.capabilities = kind, capabilities
+        self.entries: list[tuple[str, Callable[..., Any], dict[str, Any]]] = []
+
+    def caught_by(
+        self,
+        check: str,
+        says: str,
+        *,
+        also: tuple[str, ...] = (),
+        without: tuple[str, ...] = (),
+        only: tuple[str, ...] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Callable[[Factory], Factory]:
+        """Register the factory with the kind's usual capabilities, more or fewer; or only these."""
+        declared = {*self.capabilities, *also} - {*without} if only is None else {*only}
+
+        def add(factory: Factory) -> Factory:
+            name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", "-", factory.__name__).lower()
+            factory.catch = Catch(check, says)  # type: ignore[attr-defined]
+            how = {"capabilities": declared, "parameters": parameters}
+            self.entries.append((name, factory, how))
+            return factory
+
+        return add
+
+    def register(self, register: Register) -> None:
+        for name, factory, how in self.entries:
+            register(self.kind, name, factory, summary="broken on purpose", **how)
