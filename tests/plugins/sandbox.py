@@ -24,11 +24,12 @@ class Sandbox:
     def python(self) -> Path:
         return self.folder / "bin" / "python"
 
-    def install(self, *what: Path) -> None:
+    def install(self, *what: Path, editable: bool = False) -> None:
         """Install wheels or projects, in one call of pip."""
         options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet"]
         pip = [sys.executable, "-m", "pip", "--python", self.python, "install", *options]
-        done = subprocess.run([*pip, *what], capture_output=True, text=True, check=False)
+        words = [word for path in what for word in ((["-e"] if editable else []) + [path])]
+        done = subprocess.run([*pip, *words], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
 
     def run(
