@@ -79,6 +79,28 @@ def test_dropout_acts_in_training_alone(name):
     torch.testing.assert_close(one, two, rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("name", CAPABILITIES)
+def test_not_even_nan_leaves_the_padding(name):
+    _, attention = build(name)
+    position = encoding("none", attention)
+    x, tokens = batch([40, 3, 0])
+    real = tokens.padding
+    out = attention(x, tokens=tokens, position=position)
+    spoilt = attention(x.masked_fill(~real[..., None], torch.nan), tokens=tokens, position=position)
+    torch.testing.assert_close(spoilt[real], out[real], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", CAPABILITIES)
+def test_autocast_to_bfloat16_stays_near(name):
+    _, attention = build(name)
+    position = encoding("none", attention)
+    x, tokens = batch([40, 17])
+    target = attention(x, tokens=tokens, position=position)[tokens.padding].detach()
+    with torch.autocast("cpu", torch.bfloat16):
+        out = attention.float()(x.float(), tokens=tokens, position=position)[tokens.padding]
+    assert float((out.detach() - target).norm() / target.norm()) < 0.03
+
+
 def test_listing_imports_no_torch():
     code = (
         "import sys, zoo_efficient, zoo_efficient.capabilities as c\n"
