@@ -204,6 +204,7 @@ GOOD = Broken(
     "",
     works=("norm/good", "data/good"),
     files={"zoo_good_norm.py": f"{MODULES}\ndef data(): pass\n"},
+    requires="encoder-zoo-extras>=99",
 )
 
 # Two distributions that chose the same entry-point name.

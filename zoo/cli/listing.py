@@ -92,6 +92,11 @@ def plugins(plugins: tuple[str, ...], as_json: bool) -> None:
     partial  some of it is left out
     failed   all of it is left out
     blocked  ZOO_PLUGINS keeps it out
+
+    \b
+    ZOO_PLUGINS=       keeps all out but the zoo's own
+    ZOO_PLUGINS=-NAME  keeps out one plug-in or distribution
+    ZOO_PLUGINS=NAME   keeps out all others
     """
     import zoo.plugins
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -38,5 +39,5 @@ def new(kind: str, name: str, into: Path) -> None:
             raise ZooError(f"{kind} '{name}' is taken by {component.owner}; choose another name")
     folder = write_plugin(plugin, into)
     click.echo(f"{folder} is written; now")
-    click.echo(f"  pip install -e {folder}")
+    click.echo(f"  pip install -e {shlex.quote(str(folder))}")
     click.echo(f"  zoo check {kind}/{name}")

@@ -11,6 +11,7 @@ from zoo.errors import nearest, one_line
 from zoo.registry import Owner
 
 GROUP = "zoo"
+_NAMELESS = "unknown"
 _IN_GROUP = re.compile(rf"^\s*\[{GROUP}\]\s*$", re.MULTILINE)
 
 
@@ -44,17 +45,18 @@ def installed() -> list[Installed]:
         if not _IN_GROUP.search(text):
             continue
         plugins = _plugins(distribution)
+        name = normal(plugins[0].owner.distribution) if plugins else ""
         # Of one distribution found twice on the path, the first is the one that is imported.
-        found.setdefault(normal(plugins[0].owner.distribution) if plugins else "", plugins)
+        found.setdefault(name if name != _NAMELESS else f"{name} {len(found)}", plugins)
     everything = [plugin for plugins in found.values() for plugin in plugins]
     return sorted(everything, key=lambda p: (normal(p.owner.distribution), p.name))
 
 
 def _plugins(distribution: importlib.metadata.Distribution) -> list[Installed]:
     """The plug-ins of one distribution; one row that tells why where it cannot be read."""
-    owner = Owner("unknown", "0")
+    owner = Owner(_NAMELESS, "0")
     try:
-        owner = Owner(distribution.name or "unknown", distribution.version or "0")
+        owner = Owner(distribution.name or _NAMELESS, distribution.version or "0")
         requirements = tuple(distribution.requires or ())
         entries = [entry for entry in distribution.entry_points if entry.group == GROUP]
     except Exception as error:  # noqa: BLE001 - its metadata may be broken in any way
@@ -76,12 +78,12 @@ class Selection:
     @property
     def blocked(self) -> set[str]:
         """The words that keep something out."""
-        return {word[1:] for word in self._words() if word.startswith("-")}
+        return {normal(word[1:]) for word in self._words() if word.startswith("-")}
 
     @property
     def only(self) -> set[str]:
         """The words that let something in."""
-        return {word for word in self._words() if not word.startswith("-")}
+        return {normal(word) for word in self._words() if not word.startswith("-")}
 
     def allows(self, plugin: Installed) -> bool:
         """Whether the plug-in may be loaded."""
@@ -101,7 +103,7 @@ class Selection:
 
     def _words(self) -> list[str]:
         words = [word.strip() for word in (self.setting or "").split(",")]
-        return [word[:1].replace("_", "-") + normal(word[1:]) for word in words if word]
+        return [word for word in words if word]
 
 
 def normal(name: str) -> str:

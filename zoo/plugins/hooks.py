@@ -20,7 +20,8 @@ from zoo.plugins.discovery import GROUP, Installed
 from zoo.registry import BUILT_IN, Owner, Register
 
 _LONGEST_REASON = 400
-_REQUIRES_ZOO = re.compile(r"encoder[-_.]zoo\s*\(?\s*([^;()]*?)\s*\)?\s*$", re.IGNORECASE)
+# "encoder-zoo>=2" or "encoder-zoo (>=2)"; one with a marker or for an extra says nothing here.
+_REQUIRES_ZOO = re.compile(r"encoder[-_.]zoo\s*\(?\s*([<>=!~][^;()]*)\)?\s*$", re.IGNORECASE)
 
 
 class PluginError(Exception):
@@ -33,7 +34,7 @@ def imported(plugin: Installed) -> Any:
         raise PluginError(plugin.error)
     for requirement in plugin.requirements:
         if match := _REQUIRES_ZOO.match(requirement):
-            require_zoo(match[1])
+            require_zoo(match[1].strip())
     if not plugin.entry.pattern.match(plugin.entry.value):
         raise PluginError(f"its entry point '{plugin.entry.value}' is no 'package.module'")
     with blamed():
