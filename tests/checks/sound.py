@@ -42,6 +42,7 @@ def zoo_register(register: Register) -> None:
     add("ffn", "expert", Expert, gain=2.0)
     add("block", "zero", Zero, "residual", "cross")
     add("pool", "attentive", Attentive)
+    add("pool", "greatest", Greatest)
     add("baseline", "bag", Bag, "tokens")
     add("data", "tiny", tiny, repeats=4)
 
@@ -214,6 +215,16 @@ class Attentive(Pool):
         if padding is not None:
             scores = scores.masked_fill(~padding, -1e4)
         return (scores.softmax(-1)[..., None] * x).sum(dim=1)
+
+
+class Greatest(Pool):
+    """The greatest value over real tokens; zero for an empty text."""
+
+    def forward(self, x: Tensor, padding: Tensor | None) -> Tensor:
+        if padding is None:
+            return x.amax(dim=1)
+        found = x.masked_fill(~padding[..., None], -torch.inf).amax(dim=1)
+        return found.masked_fill(~padding.any(dim=1)[:, None], 0)
 
 
 class Bag(nn.Module):

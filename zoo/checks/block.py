@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from zoo.checks.base import check, needs
+from zoo.checks.base import check, needs, unless
 from zoo.checks.compare import close, differ, largest, must
 from zoo.checks.probes import GrowingCache, Probe
 from zoo.checks.rigs.attention import padded_tokens
@@ -139,3 +139,13 @@ def memory(rig: BlockRig) -> None:
     except ValueError:
         return
     must(False, "a block with cross-attention takes no memory for an answer")
+
+
+@check("block", applies=unless("cross"))
+def undeclared(rig: BlockRig) -> None:
+    """Not declaring `cross`, it refuses a cross-attention instead of ignoring it."""
+    try:
+        rig.block(cross=True)
+    except (ValueError, TypeError, NotImplementedError):
+        return
+    must(False, "takes a cross-attention, though it does not declare 'cross'")

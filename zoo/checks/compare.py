@@ -39,7 +39,7 @@ def same(actual: Tensor, expected: Tensor, what: str) -> None:
             f"shape {tuple(actual.shape)} instead of {tuple(expected.shape)}"
             if actual.shape != expected.shape
             else f"{int((actual != expected).sum())} of {actual.numel()} entries differ, "
-            f"by up to {float((actual - expected).detach().double().abs().max()):.3g}"
+            f"by up to {largest(actual.double() - expected.double()):.3g}"
         )
         raise CheckFailed(f"{what}: {differing}")
 

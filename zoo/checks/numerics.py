@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from zoo.checks.base import CheckFailed, check, unless
+from zoo.checks.base import CheckFailed, both, check, unless
 from zoo.checks.compare import close, finite, must
 from zoo.checks.rigs.base import Case, ModuleRig
-from zoo.registry import AXES
+from zoo.registry import AXES, Choice
 
 MODULES = (*AXES, "baseline")
 # What float32 and bfloat16 may be off the float64 result of the same weights, relative to its
@@ -16,7 +16,14 @@ MODULES = (*AXES, "baseline")
 BOUNDS = {torch.float32: 2.0**-16, torch.bfloat16: 2.0**-5}
 
 
-@check(*MODULES)
+def of_modules(choice: Choice) -> str | None:
+    """All components of the axes, and the baselines that are torch modules."""
+    if choice.component.kind == "baseline" and not choice.can("tokens"):
+        return "it is no torch module: it does not declare 'tokens'"
+    return None
+
+
+@check(*MODULES, applies=of_modules)
 def shape_and_dtype(rig: ModuleRig) -> None:
     """The output has the contract's shape and the input's dtype, in float32, bfloat16, float64."""
     for dtype in (torch.float32, torch.bfloat16, torch.float64):
@@ -35,7 +42,7 @@ def shape_and_dtype(rig: ModuleRig) -> None:
             finite(out, f"{case.name}, {dtype}: output")
 
 
-@check(*MODULES)
+@check(*MODULES, applies=of_modules)
 def gradients(rig: ModuleRig) -> None:
     """Every parameter gets a finite gradient that is not zero, and so does the input."""
     module = rig.build()
@@ -66,7 +73,7 @@ def gradients(rig: ModuleRig) -> None:
     must(reached > 0 or not floating, "no gradient reaches the input in any case")
 
 
-@check(*MODULES)
+@check(*MODULES, applies=of_modules)
 def gradcheck(rig: ModuleRig) -> None:
     """In float64 the gradients are those of finite differences, of inputs and parameters."""
     module = rig.build()
@@ -89,7 +96,7 @@ def gradcheck(rig: ModuleRig) -> None:
             raise CheckFailed(f"{case.name}: {' '.join(str(error).split())[:400]}") from error
 
 
-@check(*MODULES)
+@check(*MODULES, applies=of_modules)
 def precision(rig: ModuleRig) -> None:
     """Float32 stays within 2^-16 and bfloat16 within 2^-5 of float64, relative to its norm."""
     for dtype, bound in BOUNDS.items():
@@ -108,7 +115,7 @@ def precision(rig: ModuleRig) -> None:
             )
 
 
-@check(*MODULES, applies=unless("eager"))
+@check(*MODULES, applies=both(of_modules, unless("eager")))
 def compiled(rig: ModuleRig) -> None:
     """torch.compile gives the same output and gradients."""
     module = rig.build()
@@ -126,7 +133,7 @@ def compiled(rig: ModuleRig) -> None:
             close(grad, expected_grads[name], what, tolerance=1e-6)
 
 
-@check(*MODULES)
+@check(*MODULES, applies=of_modules)
 def state_dict(rig: ModuleRig) -> None:
     """A state_dict loaded into one of another seed gives the same output, bit by bit."""
     first, second = rig.build(seed=0), rig.build(seed=1)

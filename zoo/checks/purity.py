@@ -6,13 +6,13 @@ import torch
 
 from zoo.checks.base import check
 from zoo.checks.compare import close, must, same
-from zoo.checks.numerics import MODULES
+from zoo.checks.numerics import MODULES, of_modules
 from zoo.checks.rigs.base import ModuleRig
 
 DROPOUT = 0.5
 
 
-@check(*MODULES)
+@check(*MODULES, applies=of_modules)
 def deterministic(rig: ModuleRig) -> None:
     """In evaluation the same call gives the same output, whatever the random state."""
     module = rig.build(dropout=DROPOUT if rig.takes_dropout else 0.0)
@@ -41,7 +41,7 @@ def dropout(rig: ModuleRig) -> None:
     must(acts, f"training with dropout {DROPOUT} gives the same output twice, in every case")
 
 
-@check(*MODULES)
+@check(*MODULES, applies=of_modules)
 def same_seed(rig: ModuleRig) -> None:
     """The same seed gives the same weights and buffers."""
     first, second = rig.build(jitter=False), rig.build(jitter=False)
@@ -51,7 +51,7 @@ def same_seed(rig: ModuleRig) -> None:
         same(value, other[name], f"{name} of the second one built from the seed")
 
 
-@check(*MODULES)
+@check(*MODULES, applies=of_modules)
 def no_state(rig: ModuleRig) -> None:
     """A call leaves nothing behind: another one between changes neither output nor state."""
     module = rig.build()
@@ -67,7 +67,7 @@ def no_state(rig: ModuleRig) -> None:
         same(value, state[name], f"{name} after calls in evaluation")
 
 
-@check(*MODULES)
+@check(*MODULES, applies=of_modules)
 def inputs_untouched(rig: ModuleRig) -> None:
     """Inputs, padding and positions are never changed in place, in evaluation or training."""
     module = rig.build()
@@ -82,7 +82,7 @@ def inputs_untouched(rig: ModuleRig) -> None:
                 same(now, then, f"{case.name}: {sort} {number} after the call")
 
 
-@check(*MODULES)
+@check(*MODULES, applies=of_modules)
 def batch_invariance(rig: ModuleRig) -> None:
     """A text gives the same output alone as in a batch, in evaluation and in training."""
     module = rig.build()

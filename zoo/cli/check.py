@@ -50,7 +50,7 @@ def check(
     zoo check --plugin my_window.py      all that the file registers
     zoo check all
     zoo check --list
-    Exit status 1 where a check failed; a skipped one is reported as skipped, never as passed.
+    Exit status 1 where a check failed, and where none was left to run: skipped is not passed.
     """
     from zoo.checks.base import Settings
     from zoo.checks.run import run_checks
@@ -89,7 +89,7 @@ def _print(results: Iterable[Result]) -> int:
     components = len({result.component for result in done})
     summary = ", ".join(f"{count} {status}" for status, count in found.items())
     click.echo(f"\n{components} component{'s' * (components != 1)}: {summary}")
-    return FAILED if found["failed"] else 0
+    return _status(found)
 
 
 def _print_json(results: list[Result]) -> int:
@@ -103,7 +103,11 @@ def _print_json(results: list[Result]) -> int:
             ensure_ascii=False,
         )
     )
-    return FAILED if found["failed"] else 0
+    return _status(found)
+
+
+def _status(found: dict[str, int]) -> int:
+    return FAILED if found["failed"] or not found["passed"] else 0
 
 
 def _list(as_json: bool) -> int:

@@ -77,10 +77,17 @@ class ScaleByWidth(Split):
         return super().attend(q / math.sqrt(self.heads), k, v, mask, bias)
 
 
-@broken.caught_by("exact", "plain: gradient along wk")
+@broken.caught_by("exact", "plain: gradient of x")
 class KeysDetached(Split):
     def attend(self, q, k, v, mask, bias):
         return super().attend(q, k.detach(), v, mask, bias)
+
+
+@broken.caught_by("exact", "plain: gradient along wk")
+class KeyWeightsFrozen(Split):
+    def __init__(self, dim, heads, *, dropout=0.0):
+        super().__init__(dim, heads, dropout=dropout)
+        self.project.k.weight.register_hook(torch.zeros_like)
 
 
 @broken.caught_by("gradcheck", "plain: ")

@@ -94,6 +94,12 @@ class MemoryForgotten(Pre):
         super().__init__(attention, ffn, norm, dropout=dropout)
 
 
+@broken.caught_by("undeclared", "takes a cross-attention", without=("cross",))
+class CrossAttentionDropped(Pre):
+    def __init__(self, attention, ffn, norm, *, dropout=0.0, cross=None):
+        super().__init__(attention, ffn, norm, dropout=dropout)
+
+
 @broken.caught_by("memory", "no memory for an answer")
 class NeedsNoMemory(Pre):
     def _look(self, h, scene):

@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from zoo.checks.base import CheckSkipped
 from zoo.checks.rigs.attention import padded_tokens
 from zoo.checks.rigs.base import Case, ModuleRig
 from zoo.components.tokens import Tokens
@@ -33,12 +32,6 @@ class BaselineRig(ModuleRig):
         if self.choice.can("tokens"):
             return self.choice.build(vocab_size=VOCAB_SIZE, classes=CLASSES, sizes=SIZES)
         return self.choice.build()
-
-    def build(self, *args: Any, **how: Any) -> nn.Module:
-        """See ModuleRig.build."""
-        if not self.choice.can("tokens"):
-            raise CheckSkipped("it is no torch module: it does not declare 'tokens'")
-        return super().build(*args, **how)
 
     def cases(
         self,

@@ -1,0 +1,108 @@
+"""`zoo check` as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from zoo.cli import main
+
+HERE = Path(__file__).parent
+POOLS = str(HERE / "broken" / "pools.py")
+
+
+def test_a_sound_component_ends_with_its_counts_and_status_0(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["check", "pool/mean", "--compile", "eager"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("pool/mean  encoder-zoo")
+    assert "  passed  padding-invariance\n" in told
+    assert "  skipped first: it does not declare 'first'\n" in told
+    assert told.splitlines()[-1].startswith("1 component: ")
+    assert told.endswith(" passed, 0 failed, 1 skipped\n")
+
+
+def test_a_broken_one_is_told_with_claim_owner_and_command_and_status_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["check", "pool/divides-by-nothing", "--plugin", POOLS, "--compile", "eager"]) == 1
+    told = capsys.readouterr().out
+    assert "  failed  empty-documents: output: 8 of 16 entries are not finite\n" in told
+    assert "must hold: A text of padding alone gives a finite output" in told
+    assert "owner:     pools.py " in told
+    assert "repeat:    zoo check pool/divides-by-nothing --only empty-documents --plugin" in told
+
+
+def test_a_plugin_alone_means_all_that_it_registers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--plugin", POOLS, "--only", "first"]) == 1
+    told = capsys.readouterr().out
+    assert "pool/mean-over-padding" in told
+    assert "encoder-zoo" not in told
+    assert told.splitlines()[-1] == "11 components: 0 passed, 1 failed, 10 skipped"
+
+
+def test_json_holds_every_result_and_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["check", "pool/first-in-name-alone", "pool/cls", "--plugin", POOLS]
+    assert main([*arguments, "--only", "first", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["counts"] == {"passed": 1, "failed": 1, "skipped": 0}
+    broken, sound = told["results"]
+    assert sound["status"] == "passed"
+    assert broken["component"] == "pool/first-in-name-alone"
+    assert broken["check"] == "first"
+    assert broken["status"] == "failed"
+    assert broken["message"] == "reads = None instead of slice(0, 1)"
+    assert broken["owner"].startswith("pools.py ")
+    assert broken["claim"].startswith("Declaring `first`")
+    assert broken["repeat"].startswith("zoo check pool/first-in-name-alone --only first")
+
+
+def test_a_run_that_only_skips_does_not_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "attention/torch", "--only", "rotation"]) == 1
+    assert capsys.readouterr().out.endswith("1 component: 0 passed, 0 failed, 1 skipped\n")
+
+
+def test_parameters_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "norm/rms(eps=1e-3)", "--only", "position-wise"]) == 0
+    assert capsys.readouterr().out.startswith("norm/rms(eps=0.001)  ")
+
+
+def test_the_seed_is_part_of_the_command_that_repeats(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["check", "pool/maximum-with-zeros", "--plugin", POOLS, "--seed", "7", "--json"]
+    assert main([*arguments, "--only", "padding-invariance"]) == 1
+    (result,) = json.loads(capsys.readouterr().out)["results"]
+    assert "--seed 7" in result["repeat"]
+
+
+def test_every_check_can_be_listed_with_its_claim(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--list"]) == 0
+    told = capsys.readouterr().out
+    assert "  padding-invariance    More padding, or other garbage in it" in told
+    assert main(["check", "--list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert listed["pe"]["rotation-norm"] == "Rotating keeps the length of every query and key."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "nothing to check; name components as kind/name, or say all"),
+        (["fused"], "'fused' is no component; write it as kind/name"),
+        (["attention/fusd"], "did you mean 'fused'?"),
+        (["norm/rms(epsilon=1)"], "has no parameter 'epsilon'"),
+        (["pool/mean", "--only", "frist"], "did you mean 'first'?"),
+        (["--plugin", "no_such_file.py"], "cannot be read"),
+        (["pool/mean", "--compile", "magic"], "is not one of"),
+    ],
+)
+def test_bad_usage_is_one_line_and_status_2(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", *arguments]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert says in told.err
+    assert len(told.err.splitlines()) == 1
