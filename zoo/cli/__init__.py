@@ -19,6 +19,7 @@ __all__ = ["COMMANDS", "cli", "main"]
 # In the order in which `zoo --help` shows them.
 COMMANDS = {
     "bench": Entry("zoo.cli.bench:bench", "Train and measure every combination asked for."),
+    "report": Entry("zoo.cli.report:report", "Tables and effects, from the records of a run."),
     "list": Entry("zoo.cli.listing:list_components", "List what can be combined."),
     "info": Entry("zoo.cli.listing:info", "Tell everything about one component."),
     "plugins": Entry("zoo.cli.listing:plugins", "List the plug-ins and what became of each."),

@@ -9,8 +9,17 @@ from typing import Any
 
 import pandas as pd
 
+from zoo.errors import ZooError
 from zoo.harness.records import Record
 from zoo.registry import AXES
+from zoo.report.layout import as_text, notes
+from zoo.report.paired import Comparisons
+from zoo.report.pareto import pareto
+from zoo.report.ratios import PHASES, Speeds, memory_verdict
+from zoo.report.rows import Row, make_rows
+from zoo.report.statistics import over_seeds, sampling_error
+
+__all__ = ["COLUMNS", "as_text", "caption", "find_reference", "make_table", "write_tables"]
 
 # The first columns of table.csv, in this order; others may follow.
 COLUMNS = (
@@ -28,6 +37,24 @@ COLUMNS = (
     "peak_memory_mib",
     "train_seconds",
 )
+# What is known of them. Shares, except ratios; a tie is True, False, or empty where nobody can say.
+JUDGED = (
+    "rank",
+    "tie",
+    "accuracy_low",
+    "accuracy_high",
+    "accuracy_sampling_error",
+    "test_documents",
+    "reference",
+    "rounds",
+    *(f"{phase}_{what}" for phase in PHASES for what in ("ratio", "ratio_low", "ratio_high")),
+    *(f"{phase}_tie" for phase in PHASES),
+    "noise_floor",
+    "infer_noise_floor",
+    "memory_ratio",
+    "pareto_speed",
+    "pareto_memory",
+)
 # What a probe says besides, under the names it has in a record.
 PROBED = (
     "train_padded_tokens_per_s",
@@ -41,62 +68,148 @@ PROBED = (
 )
 
 
-def make_table(records: Sequence[Record]) -> pd.DataFrame:
+def make_table(records: Sequence[Record], reference: str = "") -> pd.DataFrame:
     """One row per cell, best accuracy first, then what failed or was skipped, then baselines.
 
-    A later record of the same row, kind and seed stands in for an earlier one.
+    A later record of the same row, kind and seed stands in for an earlier one. reference: the
+    cell that ratios are to, by default the one that the latest probe was measured beside.
     """
-    latest: dict[tuple[str, str, int | None], Record] = {}
-    for record in records:
-        latest[record.name, record.kind, record.seed] = record
-    rows: dict[str, list[Record]] = {}
-    for record in latest.values():
-        rows.setdefault(record.name, []).append(record)
-    table = pd.DataFrame([_row(name, group) for name, group in rows.items()])
-    if table.empty:
-        return pd.DataFrame(columns=[*COLUMNS, "baseline", *PROBED, "kernels"])
+    rows = make_rows(records)
+    if not rows:
+        return pd.DataFrame(columns=[*COLUMNS, *JUDGED, "baseline", *PROBED, "kernels"])
+    reference = find_reference(rows, reference)
+    speeds = Speeds(rows, reference)
+    judged = _judged(rows, speeds)
+    table = pd.DataFrame(
+        [
+            _measured(row) | judged[row.name] | _ratios(row, rows, speeds, reference) | _rest(row)
+            for row in rows
+        ]
+    )
+    table["rank"] = table["rank"].astype("Int64")
     order = pd.DataFrame(
         {
             "last": table["baseline"] != "",
             "status": table["status"] != "ok",
             "accuracy": -table["accuracy_mean"].astype(float),
+            "speed": -table["train_tokens_per_s"].astype(float),
         }
     )
-    best = order.sort_values(["last", "status", "accuracy"], kind="stable", na_position="last")
-    sorted_table: pd.DataFrame = table.loc[best.index].reset_index(drop=True)
-    return sorted_table
+    best = order.sort_values(list(order.columns), kind="stable", na_position="last")
+    return table.loc[best.index].reset_index(drop=True)
 
 
-def _row(name: str, group: list[Record]) -> dict[str, Any]:
-    trials = [r for r in group if r.kind == "trial"]
-    good = [r for r in trials if r.status == "ok"]
-    probe = next((r for r in group if r.kind == "probe"), None)
-    bad = next((r for r in [*trials, *([probe] if probe else [])] if r.status != "ok"), None)
-    first = group[0]
-    accuracies = [r.metrics["accuracy"] for r in good]
-    cost = probe.metrics if probe is not None and probe.status == "ok" else {}
-    params = cost.get("params") or next((r.metrics.get("params") for r in good), None)
-    row: dict[str, Any] = {axis: first.cell.get(axis, "") for axis in AXES}
-    if first.baseline:
-        row["attention"] = first.baseline
-    row |= {
-        "status": "ok" if bad is None else bad.status,
-        "reason": _reason(bad),
-        "seeds": len(good),
-        "params": params,
-        "accuracy_mean": _mean(accuracies),
-        "accuracy_std": statistics.stdev(accuracies) if len(accuracies) > 1 else None,
-        "f1_mean": _mean([r.metrics["f1"] for r in good]),
+def find_reference(rows: Sequence[Row], wanted: str = "") -> str:
+    """The cell that ratios are to: by name, or by some of its choices, as ``fused+sin``.
+
+    By default the one that the latest probe was measured beside, or, without probes, the first
+    cell that was trained; empty where there is none.
+    """
+    cells = [row for row in rows if not row.baseline and (row.trials or row.probes)]
+    if not wanted:
+        return Speeds(rows).base or next((row.name for row in cells), "")
+    parts = {part.strip() for part in wanted.split("+")}
+    for row in cells:
+        if row.name == wanted or parts <= set(row.cell.values()):
+            return row.name
+    raise ZooError(
+        f"--reference {wanted}: no such cell here. There is: {', '.join(row.name for row in cells)}"
+    )
+
+
+def _measured(row: Row) -> dict[str, Any]:
+    """The columns that were there from the first, in their order."""
+    cost = _cost(row)
+    metrics = [record.metrics for record in row.trials.values()]
+    accuracy = over_seeds(list(row.accuracies.values()))
+    columns: dict[str, Any] = {axis: row.cell.get(axis, "") for axis in AXES}
+    if row.baseline:
+        columns["attention"] = row.baseline
+    return columns | {
+        "status": row.bad.status if row.bad else "ok",
+        "reason": _reason(row.bad),
+        "seeds": len(row.trials),
+        "params": cost.get("params") or next((m.get("params") for m in metrics), None),
+        "accuracy_mean": accuracy.mean if accuracy else None,
+        "accuracy_std": accuracy.sd if accuracy else None,
+        "f1_mean": _mean([m["f1"] for m in metrics if m.get("f1") is not None]),
         "train_tokens_per_s": cost.get("train_tokens_per_s"),
         "infer_tokens_per_s": cost.get("infer_tokens_per_s"),
         "latency_ms": cost.get("latency_ms"),
         "peak_memory_mib": cost.get("peak_memory_mib"),
-        "train_seconds": _mean([r.metrics["train_seconds"] for r in good]),
-        "baseline": first.baseline,
+        "train_seconds": _mean([m["train_seconds"] for m in metrics if "train_seconds" in m]),
     }
-    row |= {column: cost.get(column) for column in PROBED}
-    row["kernels"] = " ".join(cost.get("kernels", []))
-    return row
+
+
+def _judged(rows: Sequence[Row], speeds: Speeds) -> dict[str, dict[str, Any]]:
+    """Ranks, ties, intervals and fronts of every row."""
+    accuracies = Comparisons(rows)
+    ranks = accuracies.ranks()
+    best_alone = list(ranks.values()).count(1) == 1
+    memory = {row.name: _cost(row).get("peak_memory_mib") for row in rows}
+
+    def faster(one: str, other: str) -> int | None:
+        ratio = speeds.ratio("train", one, other)
+        return ratio.verdict if ratio else None
+
+    def smaller(one: str, other: str) -> int | None:
+        mine, theirs = memory[one], memory[other]
+        return memory_verdict(mine, theirs) if mine and theirs else None
+
+    fast = [row.name for row in accuracies.rows if row.name in speeds.measured]
+    small = [row.name for row in accuracies.rows if memory[row.name]]
+    front = pareto(fast, accuracies.verdict, faster)
+    light = pareto(small, accuracies.verdict, smaller)
+    columns = {}
+    for row in rows:
+        accuracy, rank = over_seeds(list(row.accuracies.values())), ranks.get(row.name)
+        columns[row.name] = {
+            "rank": rank,
+            "tie": None if rank is None else rank == 1 and not best_alone,
+            "accuracy_low": accuracy.low if accuracy else None,
+            "accuracy_high": accuracy.high if accuracy else None,
+            "accuracy_sampling_error": sampling_error(accuracy.mean, row.documents)
+            if accuracy
+            else None,
+            "test_documents": row.documents or None,
+            "pareto_speed": front.get(row.name, ""),
+            "pareto_memory": light.get(row.name, ""),
+        }
+    return columns
+
+
+def _ratios(row: Row, rows: Sequence[Row], speeds: Speeds, reference: str) -> dict[str, Any]:
+    """Speed and memory over the reference's."""
+    columns: dict[str, Any] = {"reference": reference}
+    probe, measured = row.probe, row.name in speeds.measured
+    columns["rounds"] = len(probe.samples["rounds"]) if measured and probe else None
+    for phase in PHASES:
+        ratio = speeds.ratio(phase, row.name, reference) if measured else None
+        verdict = ratio.verdict if ratio else None
+        itself = measured and row.name == reference
+        columns |= {
+            f"{phase}_ratio": ratio.value if ratio else 1.0 if itself else None,
+            f"{phase}_ratio_low": ratio.low if ratio else None,
+            f"{phase}_ratio_high": ratio.high if ratio else None,
+            f"{phase}_tie": None if verdict is None else verdict == 0,
+        }
+    columns["noise_floor"] = speeds.floor("train", [row.name])
+    columns["infer_noise_floor"] = speeds.floor("infer", [row.name])
+    mine = _cost(row).get("peak_memory_mib")
+    other = next((_cost(r).get("peak_memory_mib") for r in rows if r.name == reference), None)
+    columns["memory_ratio"] = mine / other if mine and other else None
+    return columns
+
+
+def _rest(row: Row) -> dict[str, Any]:
+    cost = _cost(row)
+    columns: dict[str, Any] = {"baseline": row.baseline}
+    columns |= {column: cost.get(column) for column in PROBED}
+    return columns | {"kernels": " ".join(cost.get("kernels", []))}
+
+
+def _cost(row: Row) -> dict[str, Any]:
+    return row.probe.metrics if row.probe is not None and row.probe.status == "ok" else {}
 
 
 def _reason(bad: Record | None) -> str:
@@ -110,74 +223,13 @@ def _mean(values: Sequence[float]) -> float | None:
     return statistics.fmean(values) if values else None
 
 
-def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """The table as a person reads it: the axes that differ, rounded numbers, units in the heads."""
-    cells = table[table["baseline"] == ""]
-    axes = [axis for axis in AXES if cells[axis].nunique() > 1] or ["attention", "pe"]
-    if "attention" not in axes:
-        axes.insert(0, "attention")
-    shown = table[axes].copy()
-    if (table["status"] != "ok").any():
-        shown["status"] = [
-            status if status == "ok" else f"{status}: {reason}"
-            for status, reason in zip(table["status"], table["reason"], strict=True)
-        ]
-    if table["accuracy_mean"].notna().any():
-        shown["accuracy"] = [
-            _accuracy(mean, std)
-            for mean, std in zip(table["accuracy_mean"], table["accuracy_std"], strict=True)
-        ]
-        shown["macro F1"] = [_number(v, "{:.3f}") for v in table["f1_mean"]]
-        shown["seeds"] = [str(n) for n in table["seeds"]]
-    shown["params"] = [_number(v, "{:,.0f}") for v in table["params"]]
-    for head, column, form in (
-        ("train tok/s", "train_tokens_per_s", "{:,.0f}"),
-        ("infer tok/s", "infer_tokens_per_s", "{:,.0f}"),
-        ("latency ms", "latency_ms", "{:.2f}"),
-        ("memory MiB", "peak_memory_mib", "{:,.0f}"),
-        ("train s", "train_seconds", "{:.1f}"),
-    ):
-        if table[column].notna().any():
-            shown[head] = [_number(value, form) for value in table[column]]
-    return shown
-
-
-def _accuracy(mean: float | None, std: float | None) -> str:
-    if mean is None or pd.isna(mean):
-        return ""
-    return f"{mean:.3f}" if std is None or pd.isna(std) else f"{mean:.3f} ± {std:.3f}"
-
-
-def _number(value: Any, form: str) -> str:
-    return "" if value is None or pd.isna(value) else form.format(value)
-
-
-def as_text(table: pd.DataFrame, style: str = "simple") -> str:
-    """The readable table, laid out by tabulate."""
-    from tabulate import tabulate
-
-    shown = readable(table)
-    numbers, units = {"accuracy", "macro F1", "seeds", "params"}, ("/s", " ms", " MiB", " s")
-    heads = [str(head) for head in shown.columns]
-    align = ["right" if h in numbers or h.endswith(units) else "left" for h in heads]
-    return str(
-        tabulate(
-            shown.values.tolist(),
-            headers=heads,
-            tablefmt=style,
-            colalign=align if len(shown) else None,
-            disable_numparse=True,
-        )
-    )
-
-
-def caption(records: Sequence[Record]) -> str:
-    """What the table was made on: data and its fingerprint, sizes, machine."""
+def caption(records: Sequence[Record], table: pd.DataFrame | None = None) -> str:
+    """What the table says and on what it was made: a line each."""
     if not records:
         return "No records."
     config, machine = records[-1].config, records[-1].environment
     data, sizes, training = config["data"], config["sizes"], config["training"]
-    return (
+    made_on = (
         f"Data: {data['name']} ({data['fingerprint'][:12]}), {data['train']} training and "
         f"{data['test']} test documents, {data['duplicates']} in both"
         f"{'' if data['duplicates_kept'] or not data['duplicates'] else ' (dropped from training)'}"
@@ -186,15 +238,19 @@ def caption(records: Sequence[Record]) -> str:
         f"Machine: {machine.get('device_name')}, {machine.get('threads')} threads, "
         f"torch {machine.get('torch')}, {machine.get('precision')}."
     )
+    lines = notes(make_table(records) if table is None else table)
+    return "\n".join([*lines, made_on])
 
 
-def write_tables(records: Sequence[Record], directory: Path) -> None:
-    """``table.csv`` with every column and ``table.md`` as a person reads it."""
-    table = make_table(records)
+def write_tables(records: Sequence[Record], directory: Path, reference: str = "") -> pd.DataFrame:
+    """Write ``table.csv`` with every column and ``table.md`` as a person reads it; return it."""
+    table = make_table(records, reference)
+    lines = "\n".join(f"- {line}" for line in caption(records, table).splitlines())
     for name, text in (
         ("table.csv", table.to_csv(index=False)),
-        ("table.md", f"{as_text(table, 'github')}\n\n{caption(records)}\n"),
+        ("table.md", f"{as_text(table, 'github')}\n\n{lines}\n"),
     ):
         unfinished = directory / f".{name}.tmp"
         unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(directory / name)
+    return table

@@ -1,0 +1,86 @@
+"""``zoo report``: tables and effects from records alone, at any later time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from zoo.cli.options import json_option
+from zoo.errors import ZooError
+from zoo.registry import split_list
+
+
+@click.command()
+@click.argument(
+    "directories", metavar="DIR [DIR…]", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@click.option("--effects", is_flag=True, help="Tell what each component bought, in one line each.")
+@click.option(
+    "--only",
+    metavar="AXIS=NAMES",
+    multiple=True,
+    help="With --effects: use these choices of an axis alone; for several axes, give it again.",
+)
+@click.option(
+    "--reference", metavar="CELL", default="", help="The cell others are held against: fused+sin."
+)
+@json_option
+def report(
+    directories: tuple[Path, ...],
+    effects: bool,
+    only: tuple[str, ...],
+    reference: str,
+    as_json: bool,
+) -> None:
+    """Write the tables of DIR again from its records, and print them.
+
+    \b
+    zoo report runs/bbc-news-1a2b3c4d
+    zoo report runs/bbc-news-1a2b3c4d --effects
+    zoo report runs/bbc-news-1a2b3c4d --effects --only attention=fused,naive
+    """
+    from zoo.harness.records import FILE, RecordFile
+    from zoo.report.effects import make_effects
+    from zoo.report.rows import make_rows
+    from zoo.report.sentences import effects_data, effects_text
+    from zoo.report.table import as_text, caption, write_tables
+
+    if only and not effects:
+        raise ZooError("--only restricts the grid of --effects: use both")
+    restricted = dict(_restriction(one) for one in only)
+    told: list[dict[str, Any]] = []
+    for number, directory in enumerate(directories):
+        records = RecordFile(directory).read()
+        if not records:
+            raise ZooError(f"{directory}: no {FILE} with records there")
+        table = write_tables(records, directory, reference)
+        found = make_effects(make_rows(records), reference, restricted) if effects else None
+        if as_json:
+            lines = caption(records, table).splitlines()
+            told.append({"directory": str(directory), "rows": _plain(table), "notes": lines})
+            told[-1] |= effects_data(found) if found else {}
+            continue
+        if len(directories) > 1:
+            click.echo(f"{'' if number == 0 else chr(10)}{directory}\n")
+        text = f"{as_text(table)}\n\n{caption(records, table)}"
+        click.echo(effects_text(found) if found else text)
+    if as_json:
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _restriction(text: str) -> tuple[str, list[str]]:
+    """``attention=fused,naive`` as axis and choices."""
+    axis, equals, names = text.partition("=")
+    choices = list(split_list(names))
+    if not equals or not choices:
+        raise ZooError(f"--only {text}: not AXIS=NAME,NAME, such as attention=fused,naive")
+    return axis.strip(), choices
+
+
+def _plain(table: Any) -> list[dict[str, Any]]:
+    """Rows as JSON has them: null where there is nothing."""
+    rows: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=15))
+    return rows

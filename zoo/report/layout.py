@@ -1,0 +1,191 @@
+"""The table as a person reads it: ties look like ties, and every mark is told under it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from zoo.registry import AXES
+from zoo.report.ratios import MEMORY_TIE
+from zoo.report.statistics import ENOUGH, t_half
+
+FRONTS = {"front": "{}", "tied": "({})"}
+
+
+def as_text(table: pd.DataFrame, style: str = "simple") -> str:
+    """The readable table, laid out by tabulate."""
+    from tabulate import tabulate
+
+    shown = readable(table)
+    numbers, units = {"rank", "macro F1", "seeds", "params"}, ("/s", " ms", " MiB", " s")
+    heads = [str(head) for head in shown.columns]
+    align = ["right" if h in numbers or h.endswith(units) else "left" for h in heads]
+    return str(
+        tabulate(
+            shown.values.tolist(),
+            headers=heads,
+            tablefmt=style,
+            colalign=align if len(shown) else None,
+            disable_numparse=True,
+        )
+    )
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """The axes that differ, rounded numbers, units in the heads; columns of nothing left out."""
+    cells = table[table["baseline"] == ""]
+    axes = [axis for axis in AXES if cells[axis].nunique() > 1] or ["attention", "pe"]
+    if "attention" not in axes:
+        axes.insert(0, "attention")
+    shown = table[axes].copy()
+    if (table["status"] != "ok").any():
+        shown["status"] = [
+            status if status == "ok" else f"{status}: {reason}"
+            for status, reason in zip(table["status"], table["reason"], strict=True)
+        ]
+    if table["rank"].notna().any():
+        shown["rank"] = _ranks(table["rank"])
+    if table["accuracy_mean"].notna().any():
+        shown["accuracy"] = [_accuracy(row) for _, row in table.iterrows()]
+        shown["macro F1"] = [_number(v, "{:.3f}") for v in table["f1_mean"]]
+        shown["seeds"] = [str(n) for n in table["seeds"]]
+    shown["params"] = [_number(v, "{:,.0f}") for v in table["params"]]
+    for phase in ("train", "infer"):
+        if table[f"{phase}_tokens_per_s"].notna().any():
+            speeds = table[f"{phase}_tokens_per_s"]
+            shown[f"{phase} tok/s"] = [_number(value, "{:,.0f}") for value in speeds]
+        if table[f"{phase}_ratio"].notna().any():
+            shown[f"× {phase}"] = [_ratio(row, phase) for _, row in table.iterrows()]
+    for head, column, form in (
+        ("latency ms", "latency_ms", "{:.2f}"),
+        ("memory MiB", "peak_memory_mib", "{:,.0f}"),
+        ("train s", "train_seconds", "{:.1f}"),
+    ):
+        if table[column].notna().any():
+            shown[head] = [_number(value, form) for value in table[column]]
+    if (table[["pareto_speed", "pareto_memory"]] != "").any(axis=None):
+        shown["front"] = [_fronts(row) for _, row in table.iterrows()]
+    return shown
+
+
+def _ranks(ranks: pd.Series) -> list[str]:
+    counts = ranks.value_counts()
+    return [
+        "" if pd.isna(rank) else f"{rank:.0f}{'=' if counts[rank] > 1 else ''}" for rank in ranks
+    ]
+
+
+def _accuracy(row: pd.Series) -> str:
+    if pd.isna(row["accuracy_mean"]):
+        return ""
+    if row["seeds"] < ENOUGH:
+        return f"{row['accuracy_mean']:.3f}"
+    half = t_half(row["accuracy_std"], row["seeds"])
+    return f"{row['accuracy_mean']:.3f} ± {half:.3f}"
+
+
+def _ratio(row: pd.Series, phase: str) -> str:
+    value, low, high = (row[f"{phase}_ratio{end}"] for end in ("", "_low", "_high"))
+    if pd.isna(value):
+        return ""
+    if pd.isna(low):
+        return "reference" if _name(row) == row["reference"] else f"{value:.2f}"
+    said = "tie" if row[f"{phase}_tie"] else f"{value:.2f}"
+    return f"{said} ({low:.2f} to {high:.2f})"
+
+
+def _name(row: pd.Series) -> str:
+    return str(row["baseline"] or "+".join(row[axis] for axis in AXES))
+
+
+def _fronts(row: pd.Series) -> str:
+    return " ".join(
+        FRONTS[row[f"pareto_{count}"]].format(count)
+        for count in ("speed", "memory")
+        if row[f"pareto_{count}"] in FRONTS
+    )
+
+
+def percent(share: float) -> str:
+    """A noise floor as a person reads it."""
+    return f"± {share:.0%}" if share >= 0.1 else f"± {share:.1%}"
+
+
+def _number(value: Any, form: str) -> str:
+    return "" if value is None or pd.isna(value) else form.format(value)
+
+
+def notes(table: pd.DataFrame) -> list[str]:
+    """What the marks and intervals of the table mean, and what noise there is: a line each."""
+    lines = []
+    if table["accuracy_mean"].notna().any():
+        lines += _accuracy_notes(table)
+    if table["train_ratio"].notna().any():
+        lines += _speed_notes(table)
+    if (table[["pareto_speed", "pareto_memory"]] != "").any(axis=None):
+        lines.append(
+            "Front (of accuracy and speed, of accuracy and memory): nothing is really better on "
+            "one count and at least a tie on the other; in brackets where something is, but only "
+            f"by a tie. Memory is measured once; within {MEMORY_TIE:.0%} is a tie."
+        )
+    return lines
+
+
+def _accuracy_notes(table: pd.DataFrame) -> list[str]:
+    cells = table[(table["baseline"] == "") & (table["seeds"] > 0)]
+    counts = (cells if len(cells) else table[table["seeds"] > 0])["seeds"]
+    few, many = int(counts.min()), int(counts.max())
+    seeds = f"Seeds: {few if few == many else f'{few} to {many}'} per row"
+    if many < ENOUGH:
+        lines = [f"{seeds}: too few seeds for an interval (it takes {ENOUGH}); nothing is ranked."]
+    else:
+        lines = [
+            f"{seeds}, the same for all rows. ± is the 95% t-interval of the mean over seeds"
+            f"{'' if few >= ENOUGH else f'; too few seeds for one where there are under {ENOUGH}'}."
+        ]
+    ranked = int(table["rank"].notna().sum())
+    if ranked:
+        pairs = ranked * (ranked - 1) // 2
+        lines.append(
+            "Rank: 1= cannot be told apart from the best; others are 1 + the rows really better. "
+            "Really: they would differ again with new seeds on this test set (paired t-test over "
+            "seeds, and McNemar's over the documents on which two disagree; 5%, Holm's correction "
+            f"for {pairs} {'pair' if pairs == 1 else 'pairs'})."
+        )
+    if table["accuracy_sampling_error"].notna().any():
+        error = 100 * table["accuracy_sampling_error"].max()
+        documents = table["test_documents"].max()
+        lines.append(
+            f"Test set: {documents:.0f} documents; with others of their kind one model's accuracy "
+            f"would come out up to ± {error:.1f} points from this (95%, Wilson), besides ±."
+        )
+    return lines
+
+
+def _speed_notes(table: pd.DataFrame) -> list[str]:
+    rounds = table["rounds"].dropna()
+    few, many = int(rounds.min()), int(rounds.max())
+    lines = [
+        f"×: speed over the reference's in the same rounds ({few if few == many else f'{few} to '}"
+        f"{'' if few == many else many} of them), with the 95% t-interval of their log ratios"
+        f"{'' if few >= ENOUGH else f'; too few rounds for an interval (it takes {ENOUGH})'}. "
+        "tie: the interval holds 1, or the ratio is within the noise floor.",
+        f"Reference: {table['reference'].iloc[0]}.",
+    ]
+    missing = int((table["train_tokens_per_s"].notna() & table["train_ratio"].isna()).sum())
+    if missing:
+        lines[-1] += f" {missing} of the rows were measured beside another one: no ratio."
+    floors = {phase: table[column].max() for phase, column in _FLOORS.items()}
+    if all(pd.notna(floor) for floor in floors.values()):
+        lines.append(
+            f"Noise floor: {percent(floors['training'])} training, "
+            f"{percent(floors['inference'])} inference; so far may the reference seem to be from "
+            "its own twin."
+        )
+    else:
+        lines.append("Noise floor: unknown, for the reference's twin has too few rounds.")
+    return lines
+
+
+_FLOORS = {"training": "noise_floor", "inference": "infer_noise_floor"}

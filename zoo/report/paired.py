@@ -1,0 +1,205 @@
+"""Which accuracies differ: comparisons over the seeds that both sides have.
+
+The claim made where two cells are set apart: *trained again with new seeds and scored on this
+test set, they would differ again*. Other documents are another matter; the table tells the test
+set's own sampling error beside it.
+
+Seed s gives every cell the same split, order and, for exact variants, the same weights, so the
+difference within a seed is what is compared: a paired t-test over seeds. Two things are added:
+
+- A few seeds may agree by luck, and accuracies are whole documents: three seeds that each differ
+  by one document have no spread at all, and a t-test would call that certain. So the documents
+  have a say too: those on which the two disagree must fall to one side by more than chance
+  (McNemar 1947, with Edwards's correction for continuity). The larger of both p-values counts.
+- Whichever cell happens to come out best is compared with all others, so every pair counts as
+  looked at: p-values are corrected for all of them (Holm 1979), and the chance that any row is
+  set apart from its equal stays below 5%, however many rows there are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.report.rows import Row
+from zoo.report.statistics import ENOUGH, LEVEL, Interval, t_half
+
+ALPHA = 1 - LEVEL
+NOTHING = 1e-12  # what rounding leaves of a share
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A mean difference of accuracies over seeds.
+
+    half: half its own 95% t-interval; p: two-sided; None with fewer than three seeds.
+    adjusted: p after correction for everything that was looked at beside it.
+    """
+
+    mean: float
+    seeds: int
+    half: float | None = None
+    p: float | None = None
+    adjusted: float | None = None
+
+    @property
+    def interval(self) -> Interval:
+        """The mean with its interval, uncorrected."""
+        return Interval(self.mean, self.half)
+
+    @property
+    def real(self) -> bool:
+        """Whether it is told apart from nothing, after correction."""
+        return self.adjusted is not None and self.adjusted < ALPHA
+
+
+@dataclass(frozen=True)
+class Term:
+    """One pair in a sum of differences: ``weight * (plus - minus)``."""
+
+    plus: Row
+    minus: Row
+    weight: float = 1.0
+
+
+def difference(terms: Sequence[Term], seeds: Sequence[int] | None = None) -> Difference | None:
+    """A weighted sum of paired differences, over the seeds that all have; None without any."""
+    rows = [row for term in terms for row in (term.plus, term.minus)]
+    if seeds is None:
+        seeds = sorted(set.intersection(*(set(row.accuracies) for row in rows)))
+    if not seeds:
+        return None
+    values = [
+        sum(t.weight * (t.plus.accuracies[s] - t.minus.accuracies[s]) for t in terms) for s in seeds
+    ]
+    mean, count = statistics.fmean(values), len(values)
+    if count < ENOUGH:
+        return Difference(mean, count)
+    sd = statistics.stdev(values)
+    p = max(_p_of_seeds(mean, sd, count), _p_of_documents(terms, seeds))
+    return Difference(mean, count, t_half(sd, count), p)
+
+
+def _p_of_seeds(mean: float, sd: float, count: int) -> float:
+    """Two-sided p-value of the t-test that the mean is 0."""
+    from scipy import stats
+
+    # Sums of shares such as 0.1 leave 1e-17 where there is nothing: that is no difference.
+    if abs(mean) < NOTHING:
+        return 1.0
+    error = sd / math.sqrt(count)
+    return 0.0 if error < NOTHING else float(2 * stats.t.sf(abs(mean) / error, count - 1))
+
+
+def _p_of_documents(terms: Sequence[Term], seeds: Sequence[int]) -> float:
+    """Two-sided p-value that it is chance to which side the documents in dispute fall.
+
+    Each document of each seed gives the sum of its weights, plus where ``plus`` alone is right
+    and minus where ``minus`` alone is; had each an even chance of either sign, their total would
+    have the sum of their squares as its variance. Of one pair that is McNemar's test. Where all
+    cells of an average are the same model, a document counts once and not once a cell.
+    """
+    from scipy import stats
+
+    rows = [row for term in terms for row in (term.plus, term.minus)]
+    if not all(row.documents for row in rows):
+        return 0.0  # a score that is not a share of documents: they have no say
+    if all(seed in row.wrong for row in rows for seed in seeds):
+        votes = np.concatenate([_votes(terms, seed) for seed in seeds])
+    else:
+        # Known is only how many: the least dispute is one that all went to the better side.
+        votes = np.concatenate([_least_votes(term, seed) for term in terms for seed in seeds])
+    total, square, step = abs(votes.sum()), (votes**2).sum(), np.abs(votes).max(initial=0.0)
+    if total - step <= NOTHING:
+        return 1.0
+    return float(2 * stats.norm.sf((total - step) / math.sqrt(square)))
+
+
+def _votes(terms: Sequence[Term], seed: int) -> NDArray[np.float64]:
+    votes: NDArray[np.float64] = np.sum(
+        [t.weight * (t.minus.wrong[seed].astype(float) - t.plus.wrong[seed]) for t in terms], axis=0
+    )
+    return votes
+
+
+def _least_votes(term: Term, seed: int) -> NDArray[np.float64]:
+    gap = term.plus.accuracies[seed] - term.minus.accuracies[seed]
+    sign = math.copysign(term.weight, term.weight * gap)
+    return np.full(round(abs(gap) * term.plus.documents), sign)
+
+
+def corrected(differences: Sequence[Difference | None]) -> list[Difference | None]:
+    """The same with ``adjusted``: Holm's correction for all that have a p-value."""
+    from statsmodels.stats.multitest import multipletests
+
+    tested = [i for i, d in enumerate(differences) if d is not None and d.p is not None]
+    result = list(differences)
+    if tested:
+        p_values = np.array([_known(differences[i]).p for i in tested], dtype=float)
+        for i, adjusted in zip(tested, multipletests(p_values, ALPHA, "holm")[1], strict=True):
+            result[i] = replace(_known(differences[i]), adjusted=float(adjusted))
+    return result
+
+
+def _known(difference: Difference | None) -> Difference:
+    assert difference is not None
+    return difference
+
+
+class Comparisons:
+    """Every pair of the rows that can be compared, corrected for their number.
+
+    A row that lost a seed to a crash or a divergence is not compared: the seeds that are left
+    are the ones that went well.
+    """
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.rows = [
+            row
+            for row in rows
+            if not row.baseline and not row.failed and len(row.accuracies) >= ENOUGH
+        ]
+        pairs = list(itertools.combinations(self.rows, 2))
+        found = corrected([difference([Term(one, other)]) for one, other in pairs])
+        self.pairs = {
+            (one.name, other.name): d
+            for (one, other), d in zip(pairs, found, strict=True)
+            if d is not None and d.adjusted is not None
+        }
+
+    def verdict(self, one: str, other: str) -> int | None:
+        """1 where the first is really better, -1 worse, 0 for a tie; None where nobody can say."""
+        if one == other:
+            return 0
+        if (one, other) in self.pairs:
+            found, sign = self.pairs[one, other], 1
+        elif (other, one) in self.pairs:
+            found, sign = self.pairs[other, one], -1
+        else:
+            return None
+        return sign * (1 if found.mean > 0 else -1) if found.real else 0
+
+    @property
+    def best(self) -> str | None:
+        """The row of the highest mean, among at least two that can be compared."""
+        if len(self.rows) < 2:
+            return None
+        return max(self.rows, key=lambda r: statistics.fmean(r.accuracies.values())).name
+
+    def ranks(self) -> dict[str, int]:
+        """Row to rank: 1 for the best and its ties, else one more than the rows really better."""
+        best = self.best
+        if best is None:
+            return {}
+        ranks = {}
+        for row in self.rows:
+            against = [self.verdict(row.name, other.name) for other in self.rows]
+            if (told := self.verdict(row.name, best)) is not None:
+                ranks[row.name] = 1 + against.count(-1) if told < 0 else 1
+        return ranks

@@ -1,0 +1,200 @@
+"""Speeds as ratios, from rounds in which both were measured one after the other.
+
+A drifting machine hits all cells of a round alike, so each round gives one log ratio of a cell's
+speed to the reference's, and these are what is averaged. With five or so rounds the choice of an
+interval is narrow: no distribution-free one reaches 95% (the widest there is, from the smallest
+to the largest of five, holds the median in 1 - 2/2⁵ = 93.75% of cases), and a bootstrap of five
+values is far too narrow. A t-interval of the mean log ratio reaches 95% from three rounds on,
+where noise multiplies and strikes both alike, so that log ratios are symmetric; it widens, and
+does not lie, when a round goes astray. Its centre is the geometric mean of the rounds' ratios.
+
+The reference is measured against a twin of itself in the same rounds. The farther end of the
+twin's interval is the machine's noise floor: what identical cells may seem to differ by.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.harness.cost import round_rates
+from zoo.harness.records import Record
+from zoo.report.rows import Row
+from zoo.report.statistics import ENOUGH, LEVEL
+
+PHASES = ("train", "infer")
+MEMORY_TIE = 0.02  # memory is measured once; allocators and page sizes move it by about this
+
+Logs = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times as fast. low, high: its 95% interval; None with fewer than three rounds."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    floor: float | None = None
+
+    @property
+    def verdict(self) -> int | None:
+        """1 where really faster, -1 slower, 0 for a tie; None where nobody can say.
+
+        A tie is an interval that holds 1, or a ratio within the noise floor.
+        """
+        if self.low is None or self.high is None:
+            return None
+        if self.low <= 1 <= self.high or abs(math.log(self.value)) <= math.log1p(self.floor or 0.0):
+            return 0
+        return 1 if self.value > 1 else -1
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """One row's rounds: logs of its speed, and of the twin's, over the reference's, by phase."""
+
+    session: str
+    speed: dict[str, Logs]
+    twin: dict[str, Logs]
+
+
+class Speeds:
+    """The speeds of all rows that were measured beside one and the same base.
+
+    base: name of the row that took part in every session; "" where nothing was measured.
+    """
+
+    def __init__(self, rows: Sequence[Row], reference: str = "") -> None:
+        self.base = _base(rows, reference)
+        batches = _batches(rows)
+        self.measured: dict[str, _Measured] = {}
+        for row in rows:
+            if row.probe is None or row.probe.status != "ok":
+                continue
+            record = next((r for r in reversed(row.probes) if _base_of(r) == self.base), None)
+            if record is not None:
+                self.measured[row.name] = _read(row, record, batches)
+
+    def ratio(self, phase: str, one: str, other: str) -> Ratio | None:
+        """How many times as fast as the other the one is."""
+        return self.contrast(phase, {one: 1.0, other: -1.0}) if one != other else None
+
+    def contrast(self, phase: str, weights: Mapping[str, float]) -> Ratio | None:
+        """The product of speeds raised to weights that sum to 0; None where a row has none.
+
+        Rows of one session are combined round by round, so what a round does to all cancels;
+        sessions are independent, and their variances add (Welch's degrees of freedom).
+        """
+        sessions: dict[str, list[Logs]] = {}
+        for name, weight in weights.items():
+            if name == self.base:
+                continue  # its log ratio to itself is nought in every round
+            if name not in self.measured or not len(self.measured[name].speed[phase]):
+                return None
+            one = self.measured[name]
+            sessions.setdefault(one.session, []).append(weight * one.speed[phase])
+        rounds = [_summed(logs) for logs in sessions.values()]
+        floor = self.floor(phase, list(weights))
+        mean = math.fsum(float(r.mean()) for r in rounds)
+        half = _half(rounds)
+        if half is None:
+            return Ratio(math.exp(mean), floor=floor)
+        return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), floor)
+
+    def floor(self, phase: str, names: Sequence[str] | None = None) -> float | None:
+        """The noise floor as a share: the worst of the sessions these rows were measured in."""
+        chosen = self.measured if names is None else [n for n in names if n in self.measured]
+        twins = [self.measured[name].twin[phase] for name in chosen]
+        floors = [
+            math.expm1(abs(float(twin.mean())) + half)
+            for twin in twins
+            if (half := _half([twin])) is not None
+        ]
+        return max(floors, default=None)
+
+
+def memory_verdict(one: float, other: float) -> int:
+    """1 where the first takes really less memory, -1 more, 0 for a tie (within 2%)."""
+    if abs(math.log(one / other)) <= math.log1p(MEMORY_TIE):
+        return 0
+    return 1 if one < other else -1
+
+
+def _half(sessions: Sequence[Logs]) -> float | None:
+    """Half the 95% interval of a sum of means of independent samples; None of too few."""
+    from scipy import stats
+
+    if not sessions or min(map(len, sessions)) < ENOUGH:
+        return None
+    parts = [float(s.var(ddof=1)) / len(s) for s in sessions]
+    total = math.fsum(parts)
+    if total == 0:
+        return 0.0
+    df = total**2 / math.fsum(p**2 / (len(s) - 1) for p, s in zip(parts, sessions, strict=True))
+    return float(stats.t.ppf((1 + LEVEL) / 2, df)) * math.sqrt(total)
+
+
+def _summed(logs: Sequence[Logs]) -> Logs:
+    rounds = min(map(len, logs))
+    total: Logs = np.sum([one[:rounds] for one in logs], axis=0)
+    return total
+
+
+def _base_of(record: Record) -> str:
+    """The reference that a probe was measured beside; empty for one that failed."""
+    reference = record.samples.get("reference", {})
+    return str(reference.get("name", "")) if record.status == "ok" else ""
+
+
+def _base(rows: Sequence[Row], reference: str) -> str:
+    """The base of the reference's latest probe; without a reference, of the latest of all."""
+    records = [r for row in rows for r in row.probes if not reference or row.name == reference]
+    records = [r for r in records if _base_of(r)]
+    if not records:
+        return ""
+    own = [r for r in records if _base_of(r) == reference]
+    # Records come in the order of rows here; what was measured last started last.
+    return _base_of((own or sorted(records, key=lambda r: r.started))[-1])
+
+
+def _batches(rows: Sequence[Row]) -> list[list[int]]:
+    """The tokens of the batches that every model is measured on: the same for all of a run."""
+    for row in rows:
+        for record in row.probes:
+            if record.status == "ok" and not row.baseline:
+                batches: list[list[int]] = record.samples["facts"]["batches"]
+                return batches
+    return []
+
+
+def _read(row: Row, record: Record, batches: list[list[int]]) -> _Measured:
+    samples, facts = record.samples, record.samples["facts"]
+    shared = batches if row.baseline else facts["batches"]
+    own = {"train": facts["batches"], "infer": facts.get("infer_batches", facts["batches"])}
+    base = samples["reference"]["rounds"]
+    twin = samples.get("twin", {}).get("rounds", [])
+    return _Measured(
+        session=samples.get("session") or record.key,
+        speed={p: _logs(samples["rounds"], own[p], base, shared, p) for p in PHASES},
+        twin={p: _logs(twin, shared, base, shared, p) for p in PHASES},
+    )
+
+
+def _logs(
+    rounds: list[dict[str, list[float]]],
+    batches: list[list[int]],
+    base_rounds: list[dict[str, list[float]]],
+    base_batches: list[list[int]],
+    phase: str,
+) -> Logs:
+    """Log of own speed over the base's, in real tokens/s, of each round that both finished."""
+    count = min(len(rounds), len(base_rounds)) if batches and base_batches else 0
+    own = round_rates(rounds[:count], phase, batches, padded=False)
+    base = round_rates(base_rounds[:count], phase, base_batches, padded=False)
+    logs: Logs = np.log(np.array(own) / np.array(base)) if count else np.empty(0)
+    return logs

@@ -1,0 +1,151 @@
+"""Effects in words, one line each."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from zoo.report.effects import Effect, Effects
+from zoo.report.layout import percent
+from zoo.report.paired import Difference
+from zoo.report.ratios import Ratio, memory_verdict
+from zoo.report.statistics import ENOUGH
+
+LARGEST = 3  # interactions that are told
+
+
+def effects_text(effects: Effects) -> str:
+    """Main effects, the largest interactions, and what the numbers mean."""
+    lines = [sentence(effect) for effect in effects.main]
+    chosen = largest(effects.interactions)
+    if chosen:
+        count = len(effects.interactions)
+        lines += ["", f"Largest of {count} interactions:" if count > 1 else "Interaction:"]
+        lines += [sentence(effect) for effect in chosen]
+    return "\n".join([*lines, "", *_notes(effects)])
+
+
+def largest(interactions: list[Effect]) -> list[Effect]:
+    """The three that move accuracy most, then those among the three of speed that are not yet in.
+
+    By the size of what was found, not by how sure it is: the line says that.
+    """
+    by_accuracy = sorted(interactions, key=lambda e: -abs(e.accuracy.mean if e.accuracy else 0.0))
+    by_speed = sorted(interactions, key=lambda e: -_moved(e.speed.get("train")))
+    chosen = [e for e in by_accuracy[:LARGEST] if e.accuracy is not None]
+    return chosen + [e for e in by_speed[:LARGEST] if e.speed.get("train") and e not in chosen]
+
+
+def _moved(ratio: Ratio | None) -> float:
+    return abs(math.log(ratio.value)) if ratio else 0.0
+
+
+def sentence(effect: Effect) -> str:
+    """One effect: ``\\`rope\\` against \\`sin\\`: +0.4 ± 0.3 points, 0.93 × the speed``."""
+    said = f"`{effect.component}` against `{effect.against}`"
+    if effect.other:
+        said += f", with `{effect.other}` rather than `{effect.other_against}`"
+    parts = [_points(effect.accuracy)] if effect.accuracy else []
+    if train := effect.speed.get("train"):
+        parts.append(_times(train, "the speed"))
+    if infer := effect.speed.get("infer"):
+        parts.append(_times(infer, "in inference"))
+    if effect.memory is not None:
+        tie = "" if memory_verdict(effect.memory, 1.0) else " (tie)"
+        parts.append(f"{effect.memory:.2f} × the memory{tie}")
+    return f"{said}: {', '.join(parts)}"
+
+
+def _points(accuracy: Difference) -> str:
+    said = f"{100 * accuracy.mean:+.1f}"
+    if accuracy.half is None:
+        return f"{said} points ({_seeds(accuracy.seeds)}: too few seeds for an interval)"
+    return f"{said} ± {100 * accuracy.half:.1f} points{'' if accuracy.real else ' (tie)'}"
+
+
+def _seeds(count: int) -> str:
+    return f"{count} seed{'' if count == 1 else 's'}"
+
+
+def _times(ratio: Ratio, what: str) -> str:
+    if ratio.low is None or ratio.high is None:
+        return f"{ratio.value:.2f} × {what}"
+    tie = ", tie" if ratio.verdict == 0 else ""
+    return f"{ratio.value:.2f} × {what} ({ratio.low:.2f} to {ratio.high:.2f}{tie})"
+
+
+def _notes(effects: Effects) -> list[str]:
+    grid = effects.grid
+    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in grid.axes.items())
+    lines = [
+        f"Averaged over a full grid: {shape}, {_seeds(len(grid.seeds))}; what it says is of these "
+        "combinations and this test set."
+    ]
+    if len(grid.seeds) >= ENOUGH:
+        lines.append(
+            "± is the 95% t-interval over seeds of each by itself; tie: not told apart from 0 at "
+            f"5% after Holm's correction for {len(effects.main)} effects"
+            + (f" and for {len(effects.interactions)} interactions" if effects.interactions else "")
+            + "."
+        )
+    floors = [e.speed["train"].floor for e in effects.main if e.speed["train"]]
+    if known := [floor for floor in floors if floor is not None]:
+        lines.append(
+            "Speeds are geometric means, training unless it says inference, with 95% intervals "
+            f"over rounds; tie: the interval holds 1, or the ratio is within the noise floor "
+            f"({percent(max(known))})."
+        )
+    if effects.interactions:
+        lines.append(
+            "An interaction is how much more the first bought, with the one rather than with the "
+            "other; those of three axes are not looked at."
+        )
+    return lines
+
+
+def effects_data(effects: Effects) -> dict[str, Any]:
+    """The same as plain values, for JSON: all interactions, not only the largest."""
+    return {
+        "grid": {axis: list(choices) for axis, choices in effects.grid.axes.items()},
+        "seeds": list(effects.grid.seeds),
+        "effects": [_data(effect) for effect in effects.main],
+        "interactions": [_data(effect) for effect in effects.interactions],
+    }
+
+
+def _data(effect: Effect) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "axis": effect.axis,
+        "component": effect.component,
+        "against": effect.against,
+    }
+    if effect.other:
+        data |= {
+            "other_axis": effect.other_axis,
+            "other": effect.other,
+            "other_against": effect.other_against,
+        }
+    if effect.accuracy:
+        a = effect.accuracy
+        low, high = a.interval.low, a.interval.high
+        data["accuracy"] = {
+            "mean": a.mean,
+            "low": low,
+            "high": high,
+            "p": a.p,
+            "p_adjusted": a.adjusted,
+            "tie": None if a.adjusted is None else not a.real,
+        }
+    for phase, ratio in effect.speed.items():
+        if ratio:
+            verdict = ratio.verdict
+            data[f"{phase}_ratio"] = {
+                "value": ratio.value,
+                "low": ratio.low,
+                "high": ratio.high,
+                "noise_floor": ratio.floor,
+                "tie": None if verdict is None else verdict == 0,
+            }
+    if effect.memory is not None:
+        data["memory_ratio"] = effect.memory
+    return data | {"text": sentence(effect)}
