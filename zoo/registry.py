@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib
 import importlib.util
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -201,6 +203,8 @@ class Register:
                 f"illegal {kind} name {name!r}: lower-case letters and digits, "
                 "joined by single '-', '_' or '.'"
             )
+        if name == "all":
+            raise ValueError(f"{kind} 'all' is not to be had: it means every {kind}")
         if not (callable(factory) or (isinstance(factory, str) and _is_lazy(factory))):
             raise ValueError(
                 f"the factory of {kind} '{name}' must be callable or 'package.module:Class', "
@@ -295,10 +299,12 @@ class Registry:
 
 def split_list(text: str) -> Iterator[str]:
     """Split at the commas that stand outside brackets and quotes, and strip each piece."""
-    piece, depth, quote = "", 0, ""
+    piece, depth, quote, escaped = "", 0, "", False
     for letter in text:
         if quote:
-            quote = "" if letter == quote else quote
+            if letter == quote and not escaped:
+                quote = ""
+            escaped = letter == "\\" and not escaped
         elif letter in "'\"":
             quote = letter
         elif letter in "([{":
@@ -322,7 +328,7 @@ def _split_call(kind: str, text: str) -> tuple[str, ast.Call | None]:
         return name, None
     try:
         call = ast.parse(f"f({rest}", mode="eval").body
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         call = None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         raise ZooError(f"cannot read {kind} '{text}'; write it as name(param=value)")
@@ -345,7 +351,7 @@ def _bind(component: Component, call: ast.Call | None) -> dict[str, Any]:
             raise ZooError(f"{what} is given '{name}' twice")
         try:
             value = ast.literal_eval(node)
-        except ValueError:
+        except (ValueError, TypeError):  # a TypeError where a list stands in a set or as a key
             raise ZooError(
                 f"{what}: '{name}' must be a plain value such as {declared[name]!r}, "
                 f"not '{ast.unparse(node)}'"
@@ -356,10 +362,13 @@ def _bind(component: Component, call: ast.Call | None) -> dict[str, Any]:
 
 def _typed(what: str, name: str, value: Any, default: Any) -> Any:
     """The value, where its type is the default's; an int may stand for a float."""
+    if isinstance(default, float) and type(value) is int:
+        with contextlib.suppress(OverflowError):
+            value = float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ZooError(f"{what}: '{name}' must be a finite number, not {value!r}")
     if default is None or type(value) is type(default):
         return value
-    if isinstance(default, float) and type(value) is int:
-        return float(value)
     raise ZooError(
         f"{what}: '{name}' must be of type {type(default).__name__} (default {default!r}), "
         f"not {value!r}"

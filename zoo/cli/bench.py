@@ -48,6 +48,7 @@ def _axes(command: Any) -> Any:
 @click.option("--lr", type=float, help="Peak learning rate.")
 @click.option("--weight-decay", type=float, help="AdamW's weight decay.")
 @click.option("--dropout", type=float, help="Share of values dropped while training.")
+@click.option("--attention-dropout", type=float, help="Share of attention weights dropped.")
 @click.option("--token-dropout", type=float, help="Share of tokens hidden while training.")
 @click.option("--label-smoothing", type=float, help="Share of the target spread evenly.")
 @click.option("--schedule", metavar="NAME", help="linear, cosine or constant.")

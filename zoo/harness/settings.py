@@ -14,7 +14,8 @@ class Training(BaseModel):
 
     lr: peak learning rate. warmup: share of all steps over which it rises from zero.
     schedule: how it falls afterwards. clip: greatest gradient norm, 0 for no clipping.
-    dropout: in attention weights, feed-forward networks, residual branches and embeddings.
+    dropout: in feed-forward networks, residual branches, embeddings and before the head.
+    attention_dropout: of attention weights; above 0 it keeps torch from its fused kernel on a CPU.
     token_dropout: share of training tokens replaced by the unknown token.
     validation: share of the training split held out and scored in place of the test split.
     """
@@ -23,9 +24,10 @@ class Training(BaseModel):
 
     epochs: PositiveInt = 10
     batch_size: PositiveInt = 32
-    lr: PositiveFloat = 1e-3
+    lr: PositiveFloat = 3e-3
     weight_decay: NonNegativeFloat = 0.01
     dropout: Fraction = 0.1
+    attention_dropout: Fraction = 0.0
     token_dropout: Fraction = 0.0
     label_smoothing: Fraction = 0.0
     schedule: Literal["linear", "cosine", "constant"] = "linear"

@@ -126,6 +126,7 @@ def build(
         classes=len(encoded.label_names),
         seed=seed,
         dropout=setting.training.dropout,
+        attention_dropout=setting.training.attention_dropout,
         read_last=setting.read_last,
     )
 

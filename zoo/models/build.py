@@ -13,6 +13,7 @@ from zoo.components.pool.base import Pool
 from zoo.errors import ComponentError, one_line
 from zoo.models.cell import Cell
 from zoo.models.classifier import Classifier, classification_head
+from zoo.models.embedding import ScaledEmbedding
 from zoo.models.encoder import Encoder
 from zoo.models.seeding import seeded
 from zoo.models.sizes import Sizes
@@ -29,6 +30,7 @@ def build_classifier(
     classes: int,
     seed: int,
     dropout: float = 0.0,
+    attention_dropout: float = 0.0,
     read_last: bool = True,
 ) -> Classifier:
     """Assemble the cell's classifier, each part from its own stream of the seed.
@@ -41,7 +43,7 @@ def build_classifier(
     position: PositionalEncoding | None = None
     for layer in range(sizes.layers):
         with seeded(seed, f"layers.{layer}.attention"):
-            attention = build_attention(cell.attention, sizes, dropout)
+            attention = build_attention(cell.attention, sizes, attention_dropout)
         if position is None:
             with seeded(seed, "position"):
                 position = build_position(cell.pe, sizes, attention)
@@ -60,7 +62,7 @@ def build_classifier(
         blocks.append(_expect(cell.block, block, Block))
     assert position is not None
     with seeded(seed, "embedding"):
-        embedding = nn.Embedding(vocab_size, sizes.dim)
+        embedding = ScaledEmbedding(vocab_size, sizes.dim)
     with seeded(seed, "final_norm"):
         final_norm = build_norm(cell.norm, sizes.dim) if blocks[-1].final_norm else None
     with seeded(seed, "pool"):

@@ -22,5 +22,6 @@ def seeded(seed: int, part: str) -> Iterator[None]:
     So exchanging one component leaves the initial weights of all the others as they were.
     """
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derive(seed, part))
+        # Not torch.manual_seed, which seeds every device and would leave a GPU's stream changed.
+        torch.default_generator.manual_seed(derive(seed, part))
         yield
