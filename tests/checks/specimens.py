@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -43,7 +44,8 @@ class Specimens:
         def add(factory: Factory) -> Factory:
             name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", "-", factory.__name__).lower()
             factory.catch = Catch(check, says)  # type: ignore[attr-defined]
-            how = {"capabilities": declared, "parameters": parameters}
+            own = _keywords(factory) if parameters is None else parameters
+            how = {"capabilities": declared, "parameters": own}
             self.entries.append((name, factory, how))
             return factory
 
@@ -52,3 +54,14 @@ class Specimens:
     def register(self, register: Register) -> None:
         for name, factory, how in self.entries:
             register(self.kind, name, factory, summary="broken on purpose", **how)
+
+
+def _keywords(factory: Callable[..., Any]) -> dict[str, Any]:
+    """The parameters that a class inherits beside the contract's, so that only its fault is one."""
+    return {
+        name: parameter.default
+        for name, parameter in inspect.signature(factory).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+        and parameter.default is not parameter.empty
+        and name not in ("dropout", "cross")
+    }

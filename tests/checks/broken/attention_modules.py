@@ -206,7 +206,7 @@ class AnotherDefault(Split):
         super().__init__(dim, heads, dropout=dropout)
 
 
-@broken.caught_by("parameters", "'size', which is not registered")
+@broken.caught_by("parameters", "'size', which is not registered", parameters={})
 class UnregisteredParameter(Split):
     def __init__(self, dim, heads, *, dropout=0.0, size=8):
         super().__init__(dim, heads, dropout=dropout)

@@ -130,7 +130,7 @@ class ScalesEmbeddings(Sinusoidal):
 
 
 @added.caught_by("order", "declares 'order', but exchanging tokens 0 and 1")
-class PairsShareAPlace(Sinusoidal):
+class PairsShareOnePlace(Sinusoidal):
     def embed(self, x, positions):
         return super().embed(x, positions // 2)
 

@@ -96,8 +96,9 @@ class ModuleRig(Rig):
             module: Any = self.make(dropout)
             if module is None and type(None) in _members(self.contract):
                 raise CheckSkipped("it builds nothing, which its kind allows")
-            if not isinstance(module, nn.Module):
-                raise CheckFailed(f"the factory gives a {type(module).__name__}, no nn.Module")
+            if not isinstance(module, self.contract):
+                raise CheckFailed(f"the factory gives a {type(module).__name__}: see 'contract'")
+            assert isinstance(module, nn.Module)
             if jitter:
                 shake(module)
         return module.to(dtype).eval()
