@@ -29,6 +29,16 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_it_says_what_to_do_next(tmp_path: Path) -> None:
+    done = zoo_new("pe", "mine", "--into", "my plug-ins", cwd=tmp_path)
+
+    assert done.stdout.splitlines()[1:] == [
+        "  pip install -e './my plug-ins/zoo-mine'",
+        "  zoo check pe/mine",
+    ]
+    assert (tmp_path / "my plug-ins" / "zoo-mine" / "pyproject.toml").exists()
+
+
 @pytest.fixture(scope="module")
 def sandbox(written: Path) -> Sandbox:
     """An environment with all of them installed, as written."""

@@ -38,6 +38,8 @@ def new(kind: str, name: str, into: Path) -> None:
         if component.name == name and component.owner.distribution != plugin.distribution:
             raise ZooError(f"{kind} '{name}' is taken by {component.owner}; choose another name")
     folder = write_plugin(plugin, into)
-    click.echo(f"{folder} is written; now")
-    click.echo(f"  pip install -e {shlex.quote(str(folder))}")
+    # With a "./", so that pip cannot take it for a name on PyPI.
+    path = str(folder) if folder.is_absolute() else f"./{folder}"
+    click.echo(f"{path} is written; now")
+    click.echo(f"  pip install -e {shlex.quote(path)}")
     click.echo(f"  zoo check {kind}/{name}")
