@@ -65,7 +65,7 @@ def cache(rig: BlockRig) -> None:
 
 @check("block")
 def residual(rig: BlockRig) -> None:
-    """Around sub-layers that give nothing the input passes, where `residual` is declared alone."""
+    """Where `residual` is declared, and only there, the input passes around silent sub-layers."""
     block = rig.block(norm=nn.Identity, silent=True)
     x = texts_of(rig, LENGTH)
     out = block(x, scene_of(LENGTH))

@@ -50,6 +50,7 @@ def check(
     zoo check --plugin my_window.py      all that the file registers
     zoo check all
     zoo check --list
+
     Exit status 1 where a check failed, and where none was left to run: skipped is not passed.
     """
     from zoo.checks.base import Settings

@@ -16,7 +16,7 @@ PROMPT, STEPS = 3, 9
 
 @check("attention", applies=needs("causal"))
 def causality(rig: AttentionRig) -> None:
-    """When asked to be causal, changing the future never changes the past; else it does."""
+    """When asked to be causal, the future never changes the past, and the past still acts."""
     module = rig.attention()
     position = rig.encoding(module)
     for length in LENGTHS:
