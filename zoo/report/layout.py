@@ -141,7 +141,7 @@ def _accuracy_notes(table: pd.DataFrame) -> list[str]:
         lines = [f"{seeds}: too few seeds for an interval (it takes {ENOUGH}); nothing is ranked."]
     else:
         lines = [
-            f"{seeds}, the same for all rows. ± is the 95% t-interval of the mean over seeds"
+            f"{seeds}, paired across rows. ± is the 95% t-interval of the mean over seeds"
             f"{'' if few >= ENOUGH else f'; too few seeds for one where there are under {ENOUGH}'}."
         ]
     ranked = int(table["rank"].notna().sum())
@@ -158,7 +158,7 @@ def _accuracy_notes(table: pd.DataFrame) -> list[str]:
         documents = table["test_documents"].max()
         lines.append(
             f"Test set: {documents:.0f} documents; with others of their kind one model's accuracy "
-            f"would come out up to ± {error:.1f} points from this (95%, Wilson), besides ±."
+            f"would come out up to ± {error:.1f} points from this (95%, Wilson), on top of ±."
         )
     return lines
 

@@ -1,0 +1,261 @@
+"""What each component bought: known effects are found, and no more is claimed than is known."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from factory import cell, expected, failed, name, probe, record, simulated, skipped, trial
+from rates import at_least, at_most, at_rate
+
+from zoo.errors import ZooError
+from zoo.report.effects import make_effects
+from zoo.report.rows import make_rows
+from zoo.report.sentences import effects_data, effects_text, sentence
+
+AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin", "none"]}
+SQUARE = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}
+WORTH = {"rope": 3.0, "sin": 2.6, "none": 2.0}
+
+
+def effects(records, **options):
+    return make_effects(make_rows(records), **options)
+
+
+def main(found):
+    return {(e.axis, e.component, e.against): e for e in found.main}
+
+
+def grid(axes, wrong, *, seeds=3):
+    """Trials of a whole grid, whose cells get so many documents wrong."""
+    cells = [cell(**dict(zip(axes, c, strict=True))) for c in itertools.product(*axes.values())]
+    return [trial(one, seed, wrong(one, seed)) for seed in range(seeds) for one in cells]
+
+
+def probes(axes, speed, *, memory=lambda one: 100.0, rounds=5, generator=None):
+    """Probes of a whole grid in two sessions, the reference's speed 1 in each."""
+    records = []
+    for number, choices in enumerate(itertools.product(*axes.values())):
+        one = cell(**dict(zip(axes, choices, strict=True)))
+        noise = np.ones((3, rounds))
+        if generator is not None:
+            noise = np.exp(generator.normal(0, 0.03, (3, rounds)))
+        own = noise[1] if one == cell() else speed(one) * noise[0]
+        records.append(
+            probe(one, own, name(), noise[1], noise[2], memory=memory(one), session=f"{number % 2}")
+        )
+    return records
+
+
+def test_each_choice_is_held_against_the_references_averaged_over_the_rest():
+    wrong = {"fused": 10, "naive": 14, "rope": 20, "sin": 25, "none": 60}
+    found = effects(grid(AXES, lambda c, seed: wrong[c["attention"]] + wrong[c["pe"]] + seed))
+    gained = {key: effect.accuracy.mean for key, effect in main(found).items()}
+    assert gained == {
+        ("attention", "fused", "naive"): pytest.approx(0.004),
+        ("pe", "rope", "sin"): pytest.approx(0.005),
+        ("pe", "rope", "none"): pytest.approx(0.04),
+    }
+    assert [e.accuracy.mean for e in found.interactions] == pytest.approx([0, 0], abs=1e-12)
+
+
+def test_known_effects_are_covered_at_the_stated_rate(generator):
+    repeats, covered, total = 400, 0, 0
+    for _ in range(repeats):
+        hardness = generator.normal(0, 1.5, 500)
+        records = simulated(generator, AXES, lambda c: WORTH[c["pe"]], hardness=hardness)
+        truth = {pe: expected(odds, hardness) for pe, odds in WORTH.items()}
+        for (axis, one, other), effect in main(effects(records)).items():
+            if (axis, other) != ("pe", "none"):  # the two of an axis share rope's luck
+                true = truth[one] - truth[other] if axis == "pe" else 0.0
+                covered += effect.accuracy.interval.low <= true <= effect.accuracy.interval.high
+                total += 1
+    assert at_rate(covered, total, 0.95)
+
+
+def test_real_effects_are_told_and_absent_ones_are_ties(generator):
+    repeats, real, wrong = 200, 0, 0
+    for _ in range(repeats):
+        found = effects(simulated(generator, AXES, lambda c: WORTH[c["pe"]]))
+        real += main(found)["pe", "rope", "none"].accuracy.real
+        wrong += main(found)["attention", "fused", "naive"].accuracy.real
+        wrong += any(effect.accuracy.real for effect in found.interactions)
+    assert at_least(real, repeats, 0.95)
+    assert at_most(wrong, 2 * repeats, 0.05)
+
+
+def test_nothing_bought_is_claimed_no_oftener_than_stated(generator):
+    repeats, wrong = 400, 0
+    for _ in range(repeats):
+        found = effects(simulated(generator, AXES, lambda c: 3.0, documents=400))
+        wrong += any(effect.accuracy.real for effect in found.main)
+    assert at_most(wrong, repeats, 0.05)
+
+
+def test_an_interaction_is_found_and_named(generator):
+    """naive loses with sin alone."""
+    odds = lambda c: 3.0 - 1.0 * ((c["attention"], c["pe"]) == ("naive", "sin"))  # noqa: E731
+    repeats, right = 50, 0
+    for _ in range(repeats):
+        (interaction,) = effects(simulated(generator, SQUARE, odds)).interactions
+        right += interaction.accuracy.real and interaction.accuracy.mean < 0
+    assert at_least(right, repeats, 0.8)
+    assert sentence(interaction).startswith(
+        "`fused` against `naive`, with `rope` rather than `sin`: -"
+    )
+
+
+def test_exact_variants_that_agree_are_a_tie_and_do_not_count_a_document_twice():
+    """Each seed sin gets one document wrong that rope gets right, whichever attention it is."""
+    records = grid(SQUARE, lambda c, seed: range(10 + (c["pe"] == "sin")))
+    found = main(effects(records))
+    assert found["attention", "fused", "naive"].accuracy.mean == 0
+    assert not found["attention", "fused", "naive"].accuracy.real
+    assert found["pe", "rope", "sin"].accuracy.mean == pytest.approx(0.001)
+    assert found["pe", "rope", "sin"].accuracy.p == pytest.approx(0.248, abs=0.001)  # McNemar: 3, 0
+    assert not found["pe", "rope", "sin"].accuracy.real
+
+
+def test_speeds_are_geometric_means_and_memory_too():
+    speed = {("fused", "rope"): 1.0, ("fused", "sin"): 1.25, ("naive", "rope"): 0.5}
+    speed["naive", "sin"] = 0.5
+    memory = {"fused": 100.0, "naive": 150.0}
+    found = effects(
+        probes(
+            SQUARE,
+            lambda c: speed[c["attention"], c["pe"]],
+            memory=lambda c: memory[c["attention"]],
+        )
+    )
+    fused = main(found)["attention", "fused", "naive"]
+    assert fused.speed["train"].value == pytest.approx((1 / 0.5 * 1.25 / 0.5) ** 0.5)
+    assert fused.memory == pytest.approx(100 / 150)
+    assert main(found)["pe", "rope", "sin"].memory == pytest.approx(1)
+    (interaction,) = found.interactions
+    assert interaction.speed["train"].value == pytest.approx((1 / 0.5) / (1.25 / 0.5))
+
+
+def test_speed_effects_cover_at_the_stated_rate_over_two_sessions(generator):
+    repeats, covered = 400, 0
+    for _ in range(repeats):
+        found = effects(
+            probes(SQUARE, lambda c: 0.8 if c["pe"] == "sin" else 1.0, generator=generator)
+        )
+        ratio = main(found)["pe", "rope", "sin"].speed["train"]
+        covered += ratio.low <= 1 / 0.8 <= ratio.high
+    assert at_rate(covered, repeats, 0.95)
+
+
+def test_one_line_says_what_rope_bought():
+    wrong = {"rope": [20, 21, 19, 22, 20], "sin": [60, 61, 65, 58, 63]}
+    speed = lambda c: 0.93 if c["pe"] == "rope" else 1.0  # noqa: E731
+    records = grid(SQUARE, lambda c, seed: wrong[c["pe"]][seed], seeds=5)
+    records += probes(SQUARE, lambda c: speed(c) / 0.93)
+    lines = effects_text(effects(records)).splitlines()
+    assert lines[0].startswith("`fused` against `naive`: +0.0 ± 0.0 points (tie), 1.00 × the speed")
+    assert lines[1] == (
+        "`rope` against `sin`: +4.1 ± 0.5 points, 0.93 × the speed (0.93 to 0.93), "
+        "0.93 × in inference (0.93 to 0.93), 1.00 × the memory (tie)"
+    )
+    assert "Interaction:" in lines
+    assert any("2 attention × 2 pe, 5 seeds" in line for line in lines)
+
+
+@pytest.mark.parametrize(("seeds", "said"), [(1, "1 seed"), (2, "2 seeds")])
+def test_too_few_seeds_have_no_interval(seeds, said):
+    found = effects(grid(SQUARE, lambda c, seed: 10 + 30 * (c["pe"] == "sin"), seeds=seeds))
+    effect = main(found)["pe", "rope", "sin"]
+    assert sentence(effect) == (
+        f"`rope` against `sin`: +3.0 points ({said}: too few seeds for an interval)"
+    )
+    assert effects_data(found)["effects"][1]["accuracy"]["tie"] is None
+
+
+def test_probes_alone_and_trials_alone_are_enough():
+    only_speed = effects(probes(SQUARE, lambda c: 1.0))
+    only_accuracy = effects(grid(SQUARE, lambda c, seed: 10))
+    assert {e.accuracy for e in only_speed.main} == {None}
+    assert {e.speed["train"] for e in only_accuracy.main} == {None}
+    for found in (only_speed, only_accuracy):
+        assert effects_text(found)
+        assert effects_data(found)["interactions"]
+
+
+def test_baselines_are_no_part_of_the_grid():
+    records = [*grid(SQUARE, lambda c, seed: 10), *(trial("words", s, 5) for s in range(3))]
+    assert len(effects(records).grid.cells) == 4
+
+
+def test_the_reference_decides_what_is_held_against_what():
+    records = grid(SQUARE, lambda c, seed: 10 + 30 * (c["pe"] == "sin"))
+    found = main(effects(records, reference="naive+sin"))
+    assert found["pe", "sin", "rope"].accuracy.mean == pytest.approx(-0.03)
+    with pytest.raises(ZooError, match="no such cell here"):
+        effects(records, reference="nobody")
+
+
+def test_a_skipped_cell_is_missing_and_the_error_says_how_to_go_on():
+    axes = {"attention": ["fused", "naive", "linformer"], "pe": ["rope", "sin"]}
+    broken = cell(attention="linformer")
+    records = [skipped(broken, "cannot rotate")]
+    records += [r for r in grid(axes, lambda c, seed: 10) if r.cell != broken]
+    with pytest.raises(ZooError) as caught:
+        effects(records)
+    assert "linformer+rope (skipped: cannot rotate)" in str(caught.value)
+    assert "--only 'attention=fused,naive'" in str(caught.value)
+    found = effects(records, only={"attention": ["fused", "naive"]})
+    assert set(main(found)) == {("attention", "fused", "naive"), ("pe", "rope", "sin")}
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        (lambda one: [], r"naive\+sin \(no seed 2\)"),
+        (lambda one: [failed(one, 2, "oom")], r"naive\+sin \(no seed 2, oom\)"),
+    ],
+)
+def test_a_missing_seed_is_named(last, said):
+    one = cell(attention="naive", pe="sin")
+    whole = grid(SQUARE, lambda c, seed: 10)
+    records = [r for r in whole if (r.cell, r.seed) != (one, 2)] + last(one)
+    with pytest.raises(ZooError, match=said):
+        effects(records)
+
+
+def test_a_missing_probe_or_cell_is_named():
+    whole = [*grid(SQUARE, lambda c, seed: 10), *probes(SQUARE, lambda c: 1.0)]
+    one = cell(attention="naive", pe="sin")
+    no_probe = [r for r in whole if (r.cell, r.kind) != (one, "probe")]
+    with pytest.raises(ZooError, match=r"naive\+sin \(no probe\)"):
+        effects(no_probe)
+    crashed = record("probe", "crashed", cell=one, reason="gone")
+    with pytest.raises(ZooError, match=r"naive\+sin \(no probe, crashed\)"):
+        effects([*no_probe, crashed])
+    with pytest.raises(ZooError, match=r"naive\+sin \(not run\)"):
+        effects([r for r in whole if r.cell != one])
+
+
+def test_many_missing_cells_are_counted():
+    axes = {"attention": list("abcdef"), "pe": list("ABCDEF")}
+    whole = grid(axes, lambda c, seed: 10)
+    diagonal = [r for r in whole if r.cell["attention"].upper() == r.cell["pe"]]
+    with pytest.raises(ZooError, match="and 22 more; run these, or restrict the grid"):
+        effects(diagonal)
+
+
+def test_a_single_cell_is_no_grid():
+    with pytest.raises(ZooError, match="some axis has two choices"):
+        effects([trial(cell(), seed, 10) for seed in range(3)])
+
+
+@pytest.mark.parametrize(
+    ("only", "said"),
+    [
+        ({"atention": ["fused"]}, "did you mean 'attention'"),
+        ({"pe": ["rop"]}, "did you mean 'rope'"),
+    ],
+)
+def test_a_wrong_restriction_names_the_nearest(only, said):
+    with pytest.raises(ZooError, match=said):
+        effects(grid(SQUARE, lambda c, seed: 10), only=only)

@@ -1,0 +1,69 @@
+"""Means over seeds and the error of a test set, held against scipy and the papers' formulas."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from rates import at_rate
+from scipy import stats
+
+from zoo.report.statistics import over_seeds, sampling_error
+
+
+def test_mean_spread_and_interval_are_those_of_scipy():
+    scores = [0.93, 0.95, 0.941, 0.938, 0.944]
+    found = over_seeds(scores)
+    low, high = stats.ttest_1samp(scores, 0).confidence_interval(0.95)
+    assert found is not None
+    assert found.mean == pytest.approx(np.mean(scores))
+    assert found.sd == pytest.approx(np.std(scores, ddof=1))
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+@pytest.mark.parametrize("seeds", [3, 5, 10])
+def test_the_interval_over_seeds_covers_at_the_stated_rate(generator, seeds):
+    """Accuracies of whole documents: 1,000 of them, one training's sd 0.6 points."""
+    repeats = 1000
+    drawn = generator.normal(0.94, 0.006, (repeats, seeds)).round(3)
+    intervals = [over_seeds(list(scores)) for scores in drawn]
+    covered = sum(found.low <= 0.94 <= found.high for found in intervals)
+    assert at_rate(covered, repeats, 0.95)
+
+
+@pytest.mark.parametrize("scores", [[0.9], [0.9, 0.91]])
+def test_fewer_than_three_seeds_have_a_mean_and_no_interval(scores):
+    found = over_seeds(scores)
+    assert found.mean == pytest.approx(np.mean(scores))
+    assert (found.low, found.high) == (None, None)
+    assert (found.sd is None) == (len(scores) == 1)
+
+
+def test_no_seeds_have_nothing():
+    assert over_seeds([]) is None
+
+
+def test_seeds_that_agree_have_an_interval_of_no_width():
+    found = over_seeds([0.9] * 5)
+    assert found.low == pytest.approx(0.9)
+    assert found.high == pytest.approx(0.9)
+
+
+def test_no_interval_goes_beyond_what_an_accuracy_can_be():
+    high, low = over_seeds([1.0, 0.99, 1.0]), over_seeds([0.0, 0.01, 0.0])
+    assert high.high == 1.0
+    assert low.low == 0.0
+
+
+def test_the_sampling_error_is_half_of_wilsons_interval():
+    """Wilson 1927: the p for which (p̂ - p)² = z² p (1 - p) / n; half the roots' distance."""
+    p, n, z = 0.95, 307, stats.norm.ppf(0.975)
+    half = z / (1 + z**2 / n) * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    assert sampling_error(p, n) == pytest.approx(half)
+    assert sampling_error(1.0, n) > 0.005, "a perfect score on 307 documents is not certain"
+
+
+def test_without_documents_there_is_no_sampling_error():
+    assert sampling_error(0.9, 0) is None
+    assert sampling_error(math.nan, 100) is None

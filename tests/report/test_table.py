@@ -1,0 +1,223 @@
+"""The table: its columns, its order, and that ties look like ties."""
+
+from __future__ import annotations
+
+import io
+
+import pandas as pd
+import pytest
+from factory import cell, failed, name, probe, record, skipped, trial
+
+from zoo.errors import ZooError
+from zoo.report.layout import readable
+from zoo.report.table import COLUMNS, as_text, caption, make_table, write_tables
+
+REFERENCE = name()
+WRONG = {
+    "rope": [50, 52, 55, 49, 51],
+    "sin": [51, 50, 56, 50, 52],
+    "none": [190, 195, 200, 210, 192],
+}
+SPEED = {
+    "rope": [1.0, 1.0, 1.0, 1.0, 1.0],
+    "sin": [1.01, 0.98, 1.0, 1.02, 0.99],
+    "none": [2.0, 2.1, 1.9, 2.0, 2.05],
+}
+TWIN = [1.01, 0.99, 1.0, 1.01, 0.98]
+
+
+def run(*, seeds=5, baseline=True):
+    """Two that tie, one far behind and fast, and a bag of words ahead of all."""
+    records = [
+        trial(cell(pe=pe), seed, wrong[seed])
+        for pe, wrong in WRONG.items()
+        for seed in range(seeds)
+    ]
+    if baseline:
+        records += [trial("words", seed, 20) for seed in range(seeds)]
+    records += [
+        probe(cell(pe=pe), speed, REFERENCE, SPEED["rope"], TWIN) for pe, speed in SPEED.items()
+    ]
+    return records
+
+
+def by_pe(records):
+    return make_table(records).set_index("pe")
+
+
+def test_the_first_columns_are_as_promised_and_whole_rows_follow():
+    header = (
+        "attention,pe,norm,ffn,block,pool,status,reason,seeds,params,accuracy_mean,accuracy_std,"
+        "f1_mean,train_tokens_per_s,infer_tokens_per_s,latency_ms,peak_memory_mib,train_seconds"
+    )
+    table = make_table(run())
+    assert ",".join(COLUMNS) == header
+    assert tuple(table.columns[: len(COLUMNS)]) == COLUMNS
+    assert not table.columns.duplicated().any()
+    assert set(make_table([]).columns) == set(table.columns)
+
+
+def test_best_first_and_baselines_last():
+    table = make_table(run())
+    assert list(table["pe"]) == ["rope", "sin", "none", ""]
+    assert table["baseline"].iloc[-1] == table["attention"].iloc[-1] == "words"
+
+
+def test_ties_with_the_best_share_its_rank():
+    table = by_pe(run())
+    assert list(table["rank"][["rope", "sin", "none"]]) == [1, 1, 3]
+    assert list(table["tie"][["rope", "sin", "none"]]) == [True, True, False]
+    assert pd.isna(table["rank"][""])
+    shown = readable(make_table(run()))
+    assert list(shown["rank"]) == ["1=", "1=", "3", ""]
+
+
+def test_a_best_that_stands_alone_is_no_tie():
+    records = [r for r in run() if r.cell.get("pe") != "sin"]
+    assert list(by_pe(records)["tie"][["rope", "none"]]) == [False, False]
+
+
+def test_accuracy_stands_with_its_interval_over_seeds_and_the_test_sets_error_apart():
+    table, shown = by_pe(run()), readable(make_table(run()))
+    row = table.loc["rope"]
+    assert row["accuracy_low"] < row["accuracy_mean"] < row["accuracy_high"]
+    half = (row["accuracy_high"] - row["accuracy_low"]) / 2
+    assert shown["accuracy"][0] == f"{row['accuracy_mean']:.3f} ± {half:.3f}"
+    assert row["accuracy_sampling_error"] == pytest.approx(0.0137, abs=0.0002)
+    assert row["test_documents"] == 1000
+
+
+def test_a_ratio_that_is_a_tie_shows_no_number_to_rank_by():
+    shown = readable(make_table(run())).set_index("pe")
+    assert shown["× train"]["rope"] == "reference"
+    assert shown["× train"]["sin"] == "tie (0.98 to 1.02)"
+    assert shown["× train"]["none"].startswith("2.01 (")
+    assert shown["× train"][""] == ""
+    table = by_pe(run())
+    assert list(table["train_tie"][["sin", "none"]]) == [True, False]
+    assert table["train_ratio"]["rope"] == 1
+    assert 0.01 < table["noise_floor"]["none"] < 0.03
+
+
+def test_the_front_respects_ties():
+    table = by_pe(run())
+    assert list(table["pareto_speed"][["rope", "sin", "none"]]) == ["front"] * 3
+    slow = [probe(cell(pe="sin"), [0.5] * 5, REFERENCE, SPEED["rope"], TWIN)]
+    slow += [probe(cell(pe="none"), [0.5] * 5, REFERENCE, SPEED["rope"], TWIN, memory=50)]
+    table = by_pe(run() + slow)
+    assert list(table["pareto_speed"][["rope", "sin", "none"]]) == ["front", "tied", "dominated"]
+    assert list(table["pareto_memory"][["rope", "sin", "none"]]) == ["front"] * 3
+    assert list(readable(make_table(run() + slow))["front"]) == [
+        "speed memory",
+        "(speed) memory",
+        "memory",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_too_few_seeds_rank_nothing_and_say_so(seeds):
+    table = make_table(run(seeds=seeds))
+    assert table["rank"].isna().all()
+    assert table["tie"].isna().all()
+    assert table["accuracy_low"].isna().all()
+    assert (table["pareto_speed"] == "").all()
+    text = f"{as_text(table)}\n{caption(run(seeds=seeds), table)}"
+    assert "too few seeds for an interval" in text
+    assert "±" not in as_text(table)
+    assert "1=" not in text
+
+
+def test_every_mark_is_told_under_the_table():
+    notes = caption(run()).splitlines()
+    starts = "Seeds: 5,Rank: 1=,Test set: 1000,×:,Reference: fused+rope,Noise floor,Front,Data"
+    for start in starts.split(","):
+        assert sum(note.startswith(start) for note in notes) == 1, start
+    assert "Holm's correction for 3 pairs" in caption(run())
+
+
+def test_unbalanced_seeds_are_told():
+    records = [r for r in run() if (r.cell.get("pe"), r.seed) not in (("sin", 3), ("sin", 4))]
+    table = make_table(records)
+    assert sorted(table["seeds"]) == [3, 5, 5, 5]
+    assert caption(records).startswith("Seeds: 3 to 5 per row")
+    assert table.set_index("pe")["rank"]["sin"] == 1
+
+
+def test_a_row_with_two_seeds_among_others_has_no_interval_and_no_rank():
+    records = [r for r in run() if r.cell.get("pe") != "sin" or (r.seed or 0) < 2]
+    shown = readable(make_table(records)).set_index("pe")
+    assert "±" not in shown["accuracy"]["sin"]
+    assert shown["rank"]["sin"] == ""
+    assert shown["rank"]["rope"] == "1"
+
+
+def test_failed_and_skipped_rows_keep_their_reasons_and_stand_behind():
+    oom = record("probe", "oom", cell=cell(pe="learned"), reason="out of memory")
+    records = [
+        skipped(cell(pe="alibi"), "no bias"),
+        failed(cell(pe="xpos"), 0, "diverged"),
+        oom,
+        *run(),
+    ]
+    table = make_table(records)
+    assert list(table["status"]) == ["ok"] * 3 + ["skipped", "diverged", "oom"] + ["ok"]
+    reasons = table.set_index("pe")["reason"]
+    assert reasons["alibi"] == "no bias"
+    assert reasons["xpos"] == "seed 0: it did not end well"
+    assert reasons["learned"] == "probe: out of memory"
+    assert "diverged: seed 0" in as_text(table)
+
+
+def test_a_row_whose_probe_failed_is_still_ranked_by_accuracy():
+    gone = record("probe", "timeout", cell=cell(pe="sin"), reason="too long")
+    table = by_pe([*run(), gone])
+    assert table["rank"]["sin"] == 1
+    assert pd.isna(table["train_ratio"]["sin"])
+    assert table["status"]["sin"] == "timeout"
+
+
+@pytest.mark.parametrize("kind", ["trial", "probe"])
+def test_one_phase_alone_makes_a_table(kind):
+    records = [r for r in run() if r.kind == kind]
+    text = f"{as_text(make_table(records))}\n{caption(records)}"
+    assert ("Noise floor" in text) == (kind == "probe")
+    assert ("Rank" in text) == (kind == "trial")
+
+
+def test_baselines_alone_make_a_table():
+    records = [trial("words", seed, 20) for seed in range(3)]
+    assert "words" in as_text(make_table(records))
+    assert caption(records)
+
+
+def test_skipped_cells_alone_make_a_table():
+    records = [skipped(cell(pe=pe)) for pe in ("rope", "sin")]
+    assert as_text(make_table(records)).count("cannot be combined") == 2
+    assert caption(records).startswith("Data:")
+
+
+def test_no_records_make_an_empty_table():
+    assert len(make_table([])) == 0
+    assert as_text(make_table([]))
+    assert caption([]) == "No records."
+
+
+def test_another_reference_may_be_asked_for():
+    table = make_table(run(), reference="fused+none").set_index("pe")
+    assert set(table["reference"]) == {name(pe="none")}
+    assert table["train_ratio"]["rope"] == pytest.approx(0.5, abs=0.01)
+    with pytest.raises(ZooError, match="no such cell here"):
+        make_table(run(), reference="nobody")
+
+
+def test_written_twice_not_a_byte_differs_and_what_is_written_reads_back(tmp_path):
+    write_tables(run(), tmp_path)
+    first = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    write_tables(run(), tmp_path)
+    assert first == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert set(first) == {"table.csv", "table.md"}
+    read = pd.read_csv(io.BytesIO(first["table.csv"]))
+    assert list(read["rank"][:3]) == [1, 1, 3]
+    assert first["table.md"].count(b" 1= |") == 2
+    assert "- Noise floor" in first["table.md"].decode()
