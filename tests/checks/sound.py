@@ -230,7 +230,9 @@ class Greatest(Pool):
 class Bag(nn.Module):
     """The mean of real tokens' vectors, and a linear layer."""
 
-    def __init__(self, *, vocab_size: int, classes: int, sizes: Sizes) -> None:
+    def __init__(
+        self, *, vocab_size: int, classes: int, sizes: Sizes, dropout: float = 0.0
+    ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, sizes.dim)
         self.head = nn.Linear(sizes.dim, classes)

@@ -58,6 +58,14 @@ def test_the_tokenizer_learns_from_train_alone(tiny: Corpus) -> None:
     assert one.directory != two.directory
 
 
+def test_the_vocabulary_is_the_word_piece_behind_every_id(tiny: Corpus) -> None:
+    encoded = encode(tiny, 60, 6)
+    tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
+    assert len(encoded.vocabulary()) == encoded.vocab_size
+    for number, piece in enumerate(encoded.vocabulary()):
+        assert tokenizer.id_to_token(number) == piece
+
+
 def test_the_texts_come_back_as_they_went_in(tiny: Corpus) -> None:
     assert encode(tiny, 60, 6).corpus() == tiny
 

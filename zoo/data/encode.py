@@ -93,6 +93,13 @@ class Encoded:
         """The file of the tokenizer, for ``tokenizers.Tokenizer.from_file``."""
         return self.directory / TOKENIZER
 
+    def vocabulary(self) -> list[str]:
+        """The word piece behind every id, in the order of the ids (vocab_size)."""
+        from tokenizers import Tokenizer
+
+        pieces = Tokenizer.from_file(str(self.tokenizer_path)).get_vocab(with_added_tokens=True)
+        return sorted(pieces, key=pieces.__getitem__)
+
     def corpus(self) -> Corpus:
         """The corpus that was encoded, for those that learn from raw texts."""
         return Corpus(**json.loads((self.directory / TEXTS).read_text(encoding="utf-8")))

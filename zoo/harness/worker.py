@@ -21,7 +21,7 @@ from torch import nn
 from zoo import plugins
 from zoo.data.batches import Split
 from zoo.data.encode import Encoded
-from zoo.errors import ZooError, one_line
+from zoo.errors import ComponentError, ZooError, one_line
 from zoo.harness import checkpoint
 from zoo.harness.device import Runtime, describe, resolve
 from zoo.harness.jobs import Probe, Setting, Subject, Trial
@@ -106,12 +106,14 @@ def build(
     """The torch module of a cell or of a baseline that declares ``tokens``."""
     if subject.baseline:
         choice = registry.choose("baseline", subject.baseline)
+        told = {"vocabulary": encoded.vocabulary()} if choice.can("vocabulary") else {}
         with seeded(seed, "baseline"):
             module = choice.build(
                 vocab_size=encoded.vocab_size,
                 classes=len(encoded.label_names),
                 sizes=setting.sizes,
                 dropout=setting.training.dropout,
+                **told,
             )
         if not isinstance(module, nn.Module):
             raise ZooError(
@@ -141,12 +143,17 @@ def describe_machine(_: dict[str, Any], setting: Setting, __: Report) -> dict[st
 
 
 def try_building(_: dict[str, Any], work: tuple[Setting, list[Subject]], __: Report) -> None:
-    """Build subjects once; ZooError where a component refuses the values it was given."""
+    """Build subjects once; ZooError where a component refuses the values it was given.
+
+    A component that is itself broken stops nobody else: its own rows will say so.
+    """
     setting, subjects = work
     registry, encoded = _registry(setting), Encoded.open(setting.data)
     for subject in subjects:
         try:
             build(registry, subject, setting, encoded, seed=0)
+        except ComponentError:
+            continue
         except (ValueError, TypeError, RuntimeError) as error:
             raise ZooError(f"{subject.name} cannot be built: {error}") from error
 

@@ -81,7 +81,7 @@ class LowersTexts(Fitted):
 class Bag(nn.Module):
     """The mean of real tokens' vectors, and a linear layer."""
 
-    def __init__(self, *, vocab_size, classes, sizes):
+    def __init__(self, *, vocab_size, classes, sizes, dropout=0.0):
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, sizes.dim)
         self.head = nn.Linear(sizes.dim, classes)

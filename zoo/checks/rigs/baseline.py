@@ -10,16 +10,19 @@ from torch import nn
 from zoo.checks.rigs.attention import padded_tokens
 from zoo.checks.rigs.base import Case, ModuleRig
 from zoo.components.tokens import Tokens
+from zoo.data.tokenizer import SPECIALS
 from zoo.models.sizes import Sizes
 
 BATCH, CLASSES, VOCAB_SIZE = 3, 4, 50
+VOCABULARY = [*SPECIALS, *(f"word{i}" for i in range(VOCAB_SIZE - len(SPECIALS)))]
 SIZES = Sizes(dim=8, layers=1, heads=2, hidden=16, max_length=32, vocab_size=VOCAB_SIZE)
 
 
 class BaselineRig(ModuleRig):
-    """Builds ``Baseline(vocab_size=, classes=, sizes=)``, or without arguments for texts."""
+    """Builds ``Baseline(vocab_size=, classes=, sizes=, dropout=)``, or without these for texts."""
 
-    passes = ("vocab_size", "classes", "sizes")
+    passes = ("vocab_size", "classes", "sizes", "dropout", "vocabulary")
+    takes_dropout = True
     quiet_training = False
 
     @property
@@ -29,9 +32,12 @@ class BaselineRig(ModuleRig):
 
     def make(self, dropout: float = 0.0) -> Any:
         """See Rig.make."""
-        if self.choice.can("tokens"):
-            return self.choice.build(vocab_size=VOCAB_SIZE, classes=CLASSES, sizes=SIZES)
-        return self.choice.build()
+        if not self.choice.can("tokens"):
+            return self.choice.build()
+        told = {"vocabulary": VOCABULARY} if self.choice.can("vocabulary") else {}
+        return self.choice.build(
+            vocab_size=VOCAB_SIZE, classes=CLASSES, sizes=SIZES, dropout=dropout, **told
+        )
 
     def cases(
         self,

@@ -2,8 +2,9 @@
 
 One that declares ``texts`` is built without arguments and has ``fit(texts, labels)`` and
 ``predict(texts) -> labels``. One that declares ``tokens`` is a torch module, built as
-``Baseline(vocab_size=, classes=, sizes=)``, that maps (ids, tokens) to logits (B, classes) and is
-trained by the harness on the same batches as every cell.
+``Baseline(vocab_size=, classes=, sizes=, dropout=)``, that maps (ids, tokens) to logits
+(B, classes) and is trained by the harness on the same batches as every cell. One that declares
+``vocabulary`` as well is also given ``vocabulary=``, a list of the word piece behind every id.
 """
 
 from __future__ import annotations
