@@ -88,13 +88,13 @@ def difference(terms: Sequence[Term], seeds: Sequence[int] | None = None) -> Dif
 
 def _p_of_seeds(mean: float, sd: float, count: int) -> float:
     """Two-sided p-value of the t-test that the mean is 0."""
-    from scipy import stats
+    from scipy import special
 
     # Sums of shares such as 0.1 leave 1e-17 where there is nothing: that is no difference.
     if abs(mean) < NOTHING:
         return 1.0
     error = sd / math.sqrt(count)
-    return 0.0 if error < NOTHING else float(2 * stats.t.sf(abs(mean) / error, count - 1))
+    return 0.0 if error < NOTHING else float(2 * special.stdtr(count - 1, -abs(mean) / error))
 
 
 def _p_of_documents(terms: Sequence[Term], seeds: Sequence[int]) -> float:
@@ -105,7 +105,7 @@ def _p_of_documents(terms: Sequence[Term], seeds: Sequence[int]) -> float:
     have the sum of their squares as its variance. Of one pair that is McNemar's test. Where all
     cells of an average are the same model, a document counts once and not once a cell.
     """
-    from scipy import stats
+    from scipy import special
 
     rows = [row for term in terms for row in (term.plus, term.minus)]
     if not all(row.documents for row in rows):
@@ -118,7 +118,7 @@ def _p_of_documents(terms: Sequence[Term], seeds: Sequence[int]) -> float:
     total, square, step = abs(votes.sum()), (votes**2).sum(), np.abs(votes).max(initial=0.0)
     if total - step <= NOTHING:
         return 1.0
-    return float(2 * stats.norm.sf((total - step) / math.sqrt(square)))
+    return float(2 * special.ndtr(-(total - step) / math.sqrt(square)))
 
 
 def _votes(terms: Sequence[Term], seed: int) -> NDArray[np.float64]:

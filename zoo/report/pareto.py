@@ -22,7 +22,10 @@ def pareto(names: Sequence[str], first: Verdict, second: Verdict) -> dict[str, S
         for other in names:
             if other == name:
                 continue
-            counts = (first(other, name), second(other, name))
+            better = first(other, name)
+            if better not in (0, 1):
+                continue
+            counts = (better, second(other, name))
             if counts == (1, 1):
                 standing[name] = "dominated"
                 break

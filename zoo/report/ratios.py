@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from zoo.harness.cost import round_rates
 from zoo.harness.records import Record
 from zoo.report.rows import Row
-from zoo.report.statistics import ENOUGH, LEVEL
+from zoo.report.statistics import ENOUGH, t_quantile
 
 PHASES = ("train", "infer")
 MEMORY_TIE = 0.02  # memory is measured once; allocators and page sizes move it by about this
@@ -56,11 +56,11 @@ class Ratio:
 
 @dataclass(frozen=True)
 class _Measured:
-    """One row's rounds: logs of its speed, and of the twin's, over the reference's, by phase."""
+    """By phase: logs of a row's speed over the reference's, round by round; the noise floor."""
 
     session: str
     speed: dict[str, Logs]
-    twin: dict[str, Logs]
+    floor: dict[str, float | None]
 
 
 class Speeds:
@@ -109,13 +109,8 @@ class Speeds:
     def floor(self, phase: str, names: Sequence[str] | None = None) -> float | None:
         """The noise floor as a share: the worst of the sessions these rows were measured in."""
         chosen = self.measured if names is None else [n for n in names if n in self.measured]
-        twins = [self.measured[name].twin[phase] for name in chosen]
-        floors = [
-            math.expm1(abs(float(twin.mean())) + half)
-            for twin in twins
-            if (half := _half([twin])) is not None
-        ]
-        return max(floors, default=None)
+        floors = [self.measured[name].floor[phase] for name in chosen]
+        return max((floor for floor in floors if floor is not None), default=None)
 
 
 def memory_verdict(one: float, other: float) -> int:
@@ -127,8 +122,6 @@ def memory_verdict(one: float, other: float) -> int:
 
 def _half(sessions: Sequence[Logs]) -> float | None:
     """Half the 95% interval of a sum of means of independent samples; None of too few."""
-    from scipy import stats
-
     if not sessions or min(map(len, sessions)) < ENOUGH:
         return None
     parts = [float(s.var(ddof=1)) / len(s) for s in sessions]
@@ -136,7 +129,7 @@ def _half(sessions: Sequence[Logs]) -> float | None:
     if total == 0:
         return 0.0
     df = total**2 / math.fsum(p**2 / (len(s) - 1) for p, s in zip(parts, sessions, strict=True))
-    return float(stats.t.ppf((1 + LEVEL) / 2, df)) * math.sqrt(total)
+    return t_quantile(df) * math.sqrt(total)
 
 
 def _summed(logs: Sequence[Logs]) -> Logs:
@@ -181,8 +174,14 @@ def _read(row: Row, record: Record, batches: list[list[int]]) -> _Measured:
     return _Measured(
         session=samples.get("session") or record.key,
         speed={p: _logs(samples["rounds"], own[p], base, shared, p) for p in PHASES},
-        twin={p: _logs(twin, shared, base, shared, p) for p in PHASES},
+        floor={p: _floor(_logs(twin, shared, base, shared, p)) for p in PHASES},
     )
+
+
+def _floor(twin: Logs) -> float | None:
+    """The farther end of the twin's interval, as a share; None of too few rounds."""
+    half = _half([twin])
+    return None if half is None else math.expm1(abs(float(twin.mean())) + half)
 
 
 def _logs(

@@ -11,6 +11,7 @@ Two errors, told apart because more of one does nothing for the other:
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 from collections.abc import Sequence
@@ -50,10 +51,15 @@ class OverSeeds:
 
 def t_half(sd: float, count: int) -> float:
     """Half the 95% interval of a mean of ``count`` values with this standard deviation."""
-    from scipy import stats
+    return t_quantile(count - 1) * sd / math.sqrt(count)
 
-    quantile = float(stats.t.ppf((1 + LEVEL) / 2, count - 1))
-    return quantile * sd / math.sqrt(count)
+
+@functools.lru_cache(maxsize=1024)
+def t_quantile(df: float) -> float:
+    """How many standard errors a 95% interval reaches to either side."""
+    from scipy import special
+
+    return float(special.stdtrit(df, (1 + LEVEL) / 2))
 
 
 def over_seeds(scores: Sequence[float]) -> OverSeeds | None:
