@@ -98,19 +98,22 @@ class RecordFile:
         return records
 
     def append(self, record: Record) -> None:
-        """Add one record and see it onto the disk."""
-        line = json.dumps(record.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
-        data = line.encode() + b"\n"
+        """Add one record and see it onto the disk.
+
+        Raises ZooError, and leaves the file as it was, where the disk is full.
+        """
+        line = json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False)
+        left = memoryview(line.encode() + b"\n")
         try:
-            with self.path.open("ab") as file:
+            # Unbuffered, so that closing after a failed write does not write again.
+            with self.path.open("ab", buffering=0) as file:
                 size = file.tell()
                 try:
-                    file.write(data)
-                    file.flush()
+                    while left:
+                        left = left[file.write(left) or 0 :]
                     os.fsync(file.fileno())
                 except OSError:
-                    with contextlib.suppress(OSError):
-                        os.truncate(self.path, size)
+                    file.truncate(size)
                     raise
         except OSError as error:
             raise ZooError(

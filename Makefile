@@ -1,0 +1,22 @@
+.PHONY: install test slow lint format bench
+
+install:
+	pip install -c constraints.txt -e '.[test]'
+
+test:
+	pytest -n auto
+
+slow:
+	pytest -n auto --slow
+
+lint:
+	ruff check .
+	ruff format --check .
+	mypy
+
+format:
+	ruff check --fix .
+	ruff format .
+
+bench:
+	zoo bench --attention fused,naive --pe rope,sin
