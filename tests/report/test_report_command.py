@@ -6,8 +6,8 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from example import run
 from factory import cell, skipped
-from test_table import run
 
 from zoo.cli.failures import run as run_command
 from zoo.cli.report import report
