@@ -1,7 +1,9 @@
-"""A cell, sizes and a seed become a classifier."""
+"""A cell, sizes and a seed become a classifier, a language model or an encoder-decoder."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from torch import nn
@@ -13,8 +15,11 @@ from zoo.components.pool.base import Pool
 from zoo.errors import ComponentError, one_line
 from zoo.models.cell import Cell
 from zoo.models.classifier import Classifier, classification_head
+from zoo.models.decoder import Decoder
 from zoo.models.embedding import ScaledEmbedding
 from zoo.models.encoder import Encoder
+from zoo.models.encoder_decoder import EncoderDecoder
+from zoo.models.language_model import LanguageModel
 from zoo.models.seeding import seeded
 from zoo.models.sizes import Sizes
 from zoo.registry import Choice
@@ -39,45 +44,132 @@ def build_classifier(
     to allow that. Raises ComponentError where a component is not what its kind promises, and
     ValueError where one refuses the values it is given.
     """
-    blocks: list[Block] = []
-    position: PositionalEncoding | None = None
-    for layer in range(sizes.layers):
-        with seeded(seed, f"layers.{layer}.attention"):
-            attention = build_attention(cell.attention, sizes, attention_dropout)
-        if position is None:
-            with seeded(seed, "position"):
-                position = build_position(cell.pe, sizes, attention)
-        with seeded(seed, f"layers.{layer}.ffn"):
-            ffn = _build(cell.ffn, sizes.dim, sizes.hidden, dropout)
-            if ffn is not None:
-                _expect(cell.ffn, ffn, nn.Module)
-        with seeded(seed, f"layers.{layer}.block"):
-            block = _build(
-                cell.block,
-                attention,
-                ffn,
-                lambda: build_norm(cell.norm, sizes.dim),
-                dropout=dropout,
-            )
-        blocks.append(_expect(cell.block, block, Block))
-    assert position is not None
-    with seeded(seed, "embedding"):
-        embedding = ScaledEmbedding(vocab_size, sizes.dim)
-    with seeded(seed, "final_norm"):
-        final_norm = build_norm(cell.norm, sizes.dim) if blocks[-1].final_norm else None
+    plan = StackPlan(cell, sizes, seed, dropout, attention_dropout)
+    encoder = Encoder(
+        *plan.parts(vocab_size), **plan.traits, read_last=read_last and cell.attention.can("cross")
+    )
     with seeded(seed, "pool"):
         pool = _expect(cell.pool, _build(cell.pool, sizes.dim), Pool)
     with seeded(seed, "head"):
         head = classification_head(sizes.dim, sizes.head_hidden, classes, dropout)
-    encoder = Encoder(
-        embedding,
-        position,
-        blocks,
-        final_norm,
-        dropout=dropout,
-        read_last=read_last and cell.attention.can("cross"),
-    )
     return Classifier(encoder, pool, head)
+
+
+def build_language_model(
+    cell: Cell,
+    sizes: Sizes,
+    *,
+    vocab_size: int,
+    seed: int,
+    dropout: float = 0.0,
+    attention_dropout: float = 0.0,
+    tied: bool = True,
+) -> LanguageModel:
+    """Assemble the cell as a decoder without cross-attention; its pool has no place there.
+
+    tied: score tokens by the embeddings themselves, and not by a matrix of their own.
+    Raises as ``build_classifier`` does.
+    """
+    plan = StackPlan(cell, sizes, seed, dropout, attention_dropout)
+    decoder = Decoder(*plan.parts(vocab_size), **plan.traits, caches=cell.attention.can("cache"))
+    return LanguageModel(decoder, None if tied else _token_head(sizes.dim, vocab_size, seed))
+
+
+def build_encoder_decoder(
+    cell: Cell,
+    sizes: Sizes,
+    *,
+    vocab_size: int,
+    target_vocab_size: int | None = None,
+    seed: int,
+    dropout: float = 0.0,
+    attention_dropout: float = 0.0,
+    tied: bool = True,
+) -> EncoderDecoder:
+    """Assemble the cell as an encoder and a decoder of ``sizes.layers`` blocks each.
+
+    vocab_size, target_vocab_size: of source and target; None for as many. Both have embeddings
+    and an encoding of their own. tied: as in ``build_language_model``; raises likewise.
+    """
+    target = vocab_size if target_vocab_size is None else target_vocab_size
+    reading = StackPlan(cell, sizes, seed, dropout, attention_dropout, "encoder.")
+    writing = StackPlan(cell, sizes, seed, dropout, attention_dropout, "decoder.")
+    encoder = Encoder(*reading.parts(vocab_size), **reading.traits)
+    decoder = Decoder(
+        *writing.parts(target, cross=True), **writing.traits, caches=cell.attention.can("cache")
+    )
+    return EncoderDecoder(encoder, decoder, None if tied else _token_head(sizes.dim, target, seed))
+
+
+@dataclass(frozen=True)
+class StackPlan:
+    """What an encoder or a decoder is assembled from.
+
+    part: stands before the name of every stream of the seed, where a model has two stacks.
+    """
+
+    cell: Cell
+    sizes: Sizes
+    seed: int
+    dropout: float
+    attention_dropout: float
+    part: str = ""
+
+    @property
+    def traits(self) -> dict[str, Any]:
+        """What ``Stack`` wants to know beside its parts."""
+        fixed = self.cell.pe.can("fixed-length") or self.cell.attention.can("fixed-length")
+        return {"dropout": self.dropout, "max_length": self.sizes.max_length if fixed else None}
+
+    def parts(
+        self, vocab_size: int, *, cross: bool = False
+    ) -> tuple[nn.Embedding, PositionalEncoding, list[Block], nn.Module | None]:
+        """Embedding, encoding, blocks and the final norm, each from its own stream of the seed.
+
+        cross: give every block a cross-attention.
+        """
+        cell, sizes = self.cell, self.sizes
+        blocks: list[Block] = []
+        position: PositionalEncoding | None = None
+        for layer in range(sizes.layers):
+            with self.stream(f"layers.{layer}.attention"):
+                attention = build_attention(cell.attention, sizes, self.attention_dropout)
+            if position is None:
+                with self.stream("position"):
+                    position = build_position(cell.pe, sizes, attention)
+            more: dict[str, Any] = {}
+            if cross:
+                with self.stream(f"layers.{layer}.cross"):
+                    more["cross"] = build_attention(cell.attention, sizes, self.attention_dropout)
+            with self.stream(f"layers.{layer}.ffn"):
+                ffn = _build(cell.ffn, sizes.dim, sizes.hidden, self.dropout)
+                if ffn is not None:
+                    _expect(cell.ffn, ffn, nn.Module)
+            with self.stream(f"layers.{layer}.block"):
+                block = _build(
+                    cell.block,
+                    attention,
+                    ffn,
+                    lambda: build_norm(cell.norm, sizes.dim),
+                    dropout=self.dropout,
+                    **more,
+                )
+            blocks.append(_expect(cell.block, block, Block))
+        assert position is not None
+        with self.stream("embedding"):
+            embedding = ScaledEmbedding(vocab_size, sizes.dim)
+        with self.stream("final_norm"):
+            final_norm = build_norm(cell.norm, sizes.dim) if blocks[-1].final_norm else None
+        return embedding, position, blocks, final_norm
+
+    def stream(self, name: str) -> AbstractContextManager[None]:
+        """Draw from the named stream of this stack."""
+        return seeded(self.seed, self.part + name)
+
+
+def _token_head(dim: int, vocab_size: int, seed: int) -> nn.Linear:
+    with seeded(seed, "head"):
+        return nn.Linear(dim, vocab_size, bias=False)
 
 
 def build_attention(choice: Choice, sizes: Sizes, dropout: float) -> Attention:

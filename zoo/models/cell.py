@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Literal
 
 from zoo.registry import Choice, Registry
+
+Task = Literal["classify", "lm", "seq2seq"]
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,18 @@ class Cell:
         """The width of one head of this cell's attention."""
         return dim if self.attention.can("one-head") else dim // heads
 
-    def obstacle(self, dim: int, heads: int) -> str:
-        """Why this cell cannot be built at this size; empty where it can.
+    def obstacle(self, dim: int, heads: int, task: Task = "classify") -> str:
+        """Why this cell cannot be built at this size for this task; empty where it can.
 
-        Known from declared capabilities alone, before anything is built.
+        Known from declared capabilities alone, before anything is built. task: ``lm`` wants a
+        causal stack, ``seq2seq`` one with cross-attention as well.
         """
+        if task != "classify" and not self.attention.can("causal"):
+            return f"{self.attention} cannot attend to the past alone, as a decoder must"
+        if task == "seq2seq" and not self.attention.can("cross"):
+            return f"{self.attention} takes no keys and values from an encoder"
+        if task == "seq2seq" and not self.block.can("cross"):
+            return f"{self.block} has no place for cross-attention"
         for slot, doing in (("rotate", "rotate queries and keys"), ("bias", "add a score bias")):
             if self.pe.can(slot) and not self.attention.can(slot):
                 return f"{self.attention} cannot {doing}, as {self.pe} asks"

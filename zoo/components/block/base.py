@@ -21,6 +21,7 @@ class Scene:
 
     tokens: of x. position: the encoding, whose rotate and bias slots attention uses.
     read: the rows of L that the caller will read; None for all. A layer computes no others.
+    cache: of self-attention. memory_cache: of cross-attention; memory is then what is new to it.
     memory, memory_tokens: what cross-attention reads (a decoder's encoder output).
     """
 
@@ -31,6 +32,7 @@ class Scene:
     cache: Cache | None = None
     memory: Tensor | None = None
     memory_tokens: Tokens | None = None
+    memory_cache: Cache | None = None
 
 
 Sublayer = Callable[[Tensor], Tensor]
@@ -101,6 +103,8 @@ class Block(nn.Module, ABC):
     def _look(self, h: Tensor, scene: Scene) -> Tensor:
         """Cross-attention: queries from the decoder, keys and values from the encoder.
 
+        One well-known tutorial has it the other way round: queries from the encoder's output. The
+        decoder would then no longer have one output per token it has written.
         The encoding's rotations and biases tell positions within one text, so none is used here.
         """
         assert self.cross is not None
@@ -113,6 +117,7 @@ class Block(nn.Module, ABC):
             tokens=tokens,
             context_tokens=scene.memory_tokens,
             position=_NOWHERE,
+            cache=scene.memory_cache,
         )
         return out
 

@@ -1,0 +1,93 @@
+"""Small decoders, prompts for them, and their weights copied into other libraries' modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+from references import canonical
+from torch import Tensor, nn
+
+from zoo.components.block.base import Block
+from zoo.components.tokens import Tokens
+from zoo.models.build import build_encoder_decoder, build_language_model
+from zoo.models.cell import Cell
+from zoo.models.encoder_decoder import EncoderDecoder
+from zoo.models.language_model import LanguageModel
+from zoo.models.sizes import Sizes
+from zoo.registry import Registry
+
+VOCABULARY = 20
+USUAL = {
+    "attention": "fused",
+    "pe": "rope",
+    "norm": "layer",
+    "ffn": "relu",
+    "block": "pre",
+    "pool": "mean",
+}
+SMALL = {"dim": 8, "layers": 2, "heads": 2, "hidden": 12, "max_length": 16}
+M = TypeVar("M")
+
+
+def _small(build: Callable[..., M], registry: Registry, changes: dict[str, Any]) -> M:
+    names = {axis: changes.pop(axis, usual) for axis, usual in USUAL.items()}
+    sizes = {key: changes.pop(key) for key in list(changes) if key in SMALL}
+    options = {"vocab_size": VOCABULARY, "seed": 0, **changes}
+    return build(Cell.parse(registry, names), Sizes(**{**SMALL, **sizes}), **options)
+
+
+def language_model(registry: Registry, **changes: Any) -> LanguageModel:
+    """A small one of the usual cell, save for the choices, sizes and options named."""
+    return _small(build_language_model, registry, changes)
+
+
+def encoder_decoder(registry: Registry, **changes: Any) -> EncoderDecoder:
+    """Likewise."""
+    return _small(build_encoder_decoder, registry, changes)
+
+
+def some_ids(*shape: int, seed: int = 0, vocabulary: int = VOCABULARY) -> Tensor:
+    """Token ids, none of them 0."""
+    return torch.randint(1, vocabulary, shape, generator=torch.Generator().manual_seed(seed))
+
+
+def padded(texts: list[list[int]], side: str, garbage: int = 7) -> tuple[Tensor, Tokens]:
+    """Texts side by side, a token of no meaning in the padding; positions count real tokens."""
+    width = max(len(text) for text in texts)
+    ids = torch.full((len(texts), width), garbage)
+    padding = torch.zeros(len(texts), width, dtype=torch.bool)
+    positions = torch.zeros(len(texts), width, dtype=torch.long)
+    for row, text in enumerate(texts):
+        place = slice(width - len(text), width) if side == "left" else slice(0, len(text))
+        ids[row, place], padding[row, place] = torch.tensor(text), True
+        positions[row, place] = torch.arange(len(text))
+    return ids, Tokens(padding, positions)
+
+
+def copy_block(ours: Block, theirs: nn.Module) -> None:
+    """A block's weights into torch.nn.TransformerEncoderLayer or TransformerDecoderLayer."""
+    norms = [ours.attention_norm, ours.ffn_norm]
+    attentions = [(ours.attention, theirs.self_attn)]
+    if ours.cross is not None:
+        norms.insert(1, ours.cross_norm)
+        attentions.append((ours.cross, theirs.multihead_attn))
+    with torch.no_grad():
+        for source, to in attentions:
+            weights = canonical(source)
+            to.in_proj_weight.copy_(torch.cat([weights["wq"], weights["wk"], weights["wv"]]))
+            to.in_proj_bias.copy_(torch.cat([weights["bq"], weights["bk"], weights["bv"]]))
+            to.out_proj.weight.copy_(weights["wo"])
+            to.out_proj.bias.copy_(weights["bo"])
+        for number, norm in enumerate(norms, start=1):
+            copy_norm(norm, getattr(theirs, f"norm{number}"))
+        theirs.linear1.load_state_dict(ours.ffn.inner.state_dict())
+        theirs.linear2.load_state_dict(ours.ffn.outer.state_dict())
+
+
+def copy_norm(ours: nn.Module, theirs: nn.Module) -> None:
+    """A layer norm's weights into torch.nn.LayerNorm."""
+    with torch.no_grad():
+        theirs.weight.copy_(ours.scale)
+        theirs.bias.copy_(ours.shift)
