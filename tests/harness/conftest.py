@@ -19,7 +19,7 @@ COMMON = "the a of and to in said on it was for with as at by from".split()
 # A model that trains in a fraction of a second.
 TINY = (
     "--dim 16 --heads 2 --hidden 32 --layers 1 --max-length 24 --vocab-size 120 --epochs 2 "
-    "--batch-size 8 --rounds 2"
+    "--batch-size 8 --rounds 2 --threads 1"
 ).split()
 
 

@@ -18,7 +18,8 @@ from zoo.harness.records import RecordFile
 
 SWEEP = (
     "bench --attention fused,naive --pe rope,sin --seeds 2 --phases trials --dim 16 --heads 2 "
-    "--hidden 32 --layers 1 --max-length 24 --vocab-size 120 --epochs 6 --batch-size 4"
+    "--hidden 32 --layers 1 --max-length 24 --vocab-size 120 --epochs 6 --batch-size 4 "
+    "--threads 1"
 ).split()
 
 

@@ -70,6 +70,7 @@ def _axes(command: Any) -> Any:
 @click.option("--phases", metavar="NAMES", help="trials, probes, or both (the default).")
 @click.option("--reference", metavar="CELL", help="The cell ratios are to, such as fused+sin.")
 @click.option("--jobs", type=int, metavar="N", help="Trials at once; probes are always alone.")
+@click.option("--threads", type=int, metavar="N", help="Threads of one worker; 0: all cores.")
 @click.option("--rounds", type=int, metavar="N", help="Rounds of each probe.")
 @click.option("--timeout", type=float, metavar="SECONDS", help="The most that one trial may take.")
 @click.option("--memory-limit", type=int, metavar="MIB", help="The most one worker may hold.")

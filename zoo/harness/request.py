@@ -16,8 +16,9 @@ class Request(BaseModel):
     """Axes as comma lists of choices, and how to train, measure and keep them.
 
     data: a named set, a path, ``hub:owner/name``, or None for the default. seeds: which ones.
-    timeout: seconds per trial. memory_limit: MiB per worker, 0 for none. read_last: let the last
-    layer compute only what the pool reads. reference: the cell that ratios are to.
+    threads: of one worker, 0 for its share of the cores. timeout: seconds per trial.
+    memory_limit: MiB per worker, 0 for none. read_last: let the last layer compute only what the
+    pool reads. reference: the cell that ratios are to.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,6 +45,7 @@ class Request(BaseModel):
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = ("trials", "probes")
     reference: str = ""
     jobs: PositiveInt = 1
+    threads: NonNegativeInt = 0
     rounds: PositiveInt = 5
     timeout: PositiveFloat | None = None
     memory_limit: NonNegativeInt = 0

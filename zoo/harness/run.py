@@ -181,7 +181,7 @@ def _setting(request: Request, zoo: Zoo, encoded: Encoded) -> Setting:
         execution=request.execution,
         plugin_files=zoo.files,
         plugin_selection=os.environ.get("ZOO_PLUGINS"),
-        threads=max(1, (cores or 1) // request.jobs),
+        threads=request.threads or max(1, (cores or 1) // request.jobs),
         read_last=request.read_last,
         memory_limit=request.memory_limit,
     )
