@@ -1,0 +1,190 @@
+"""GPT-2, of the same weights, computes and writes the same; a part moved, and it does not."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from writers import language_model, padded
+
+from zoo.components.attention.projections import CanonicalWeights
+from zoo.components.block.base import Scene
+from zoo.components.block.post import Post
+from zoo.components.block.pre import Pre
+from zoo.components.norm.layer import LayerNorm
+from zoo.components.tokens import Tokens
+from zoo.models.generate import Decoding, generate
+from zoo.models.language_model import LanguageModel
+from zoo.models.sampling import Sampling
+from zoo.registry import Registry
+
+transformers = pytest.importorskip("transformers", reason="compares with transformers")
+
+EQUAL = 1e-5
+BROKEN = 1e-2  # what a broken twin is off by at least
+TEXTS = [[1, 2, 3, 4, 5, 6], [7, 8], [9, 10, 11, 12]]
+ATTENTIONS = pytest.mark.parametrize("attention", ["naive", "split", "packed", "fused", "torch"])
+
+
+@pytest.fixture(scope="module")
+def gpt2() -> torch.nn.Module:
+    """A small one, every weight drawn at random and none of them initial."""
+    config = transformers.GPT2Config(
+        vocab_size=20,
+        n_embd=16,
+        n_layer=2,
+        n_head=4,
+        n_inner=24,
+        n_positions=32,
+        attn_implementation="eager",
+        bos_token_id=None,
+        eos_token_id=None,
+    )
+    model = transformers.GPT2LMHeadModel(config).double().eval()
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.3 * torch.randn(
+                parameter.shape, generator=generator, dtype=torch.float64
+            )
+    return model
+
+
+def our_gpt2(registry: Registry, gpt2: torch.nn.Module, attention: str) -> LanguageModel:
+    """Our decoder with GPT-2's weights, its head tied to the embeddings as theirs is.
+
+    GPT-2 does not scale its embeddings, ours do: the weights are smaller by as much, and the
+    last norm larger, so that the head sees the same.
+    """
+    model = language_model(
+        registry,
+        attention=attention,
+        pe="learned",
+        ffn="gelu-tanh",
+        dim=16,
+        heads=4,
+        hidden=24,
+        max_length=32,
+    )
+    model.double().eval()
+    decoder, theirs, scale = model.decoder, gpt2.transformer, math.sqrt(16)
+    with torch.no_grad():
+        decoder.embedding.weight.copy_(theirs.wte.weight / scale)
+        decoder.position.table.weight.copy_(theirs.wpe.weight)
+        for block, layer in zip(decoder.blocks, theirs.h, strict=True):
+            # GPT-2 keeps its matrices the other way round: x W.
+            q, k, v = layer.attn.c_attn.weight.T.chunk(3)
+            biases = layer.attn.c_attn.bias.chunk(3)
+            out = layer.attn.c_proj
+            block.attention.load_canonical(
+                CanonicalWeights(q, k, v, out.weight.T, *biases, out.bias)
+            )
+            copy(layer.ln_1, block.attention_norm)
+            for ours, own in (
+                (block.ffn.inner, layer.mlp.c_fc),
+                (block.ffn.outer, layer.mlp.c_proj),
+            ):
+                ours.weight.copy_(own.weight.T)
+                ours.bias.copy_(own.bias)
+            copy(layer.ln_2, block.ffn_norm)
+        copy(theirs.ln_f, decoder.final_norm, scale)
+    return model
+
+
+def copy(theirs: torch.nn.LayerNorm, ours: LayerNorm, scale: float = 1.0) -> None:
+    ours.scale.copy_(theirs.weight * scale)
+    ours.shift.copy_(theirs.bias * scale)
+
+
+def off(ours: Tensor, theirs: Tensor, tokens: Tokens) -> float:
+    """The greatest difference between real tokens."""
+    return float((ours - theirs)[tokens.padding].abs().max())
+
+
+@ATTENTIONS
+@pytest.mark.parametrize("side", ["left", "right"])
+@torch.no_grad()
+def test_the_decoder_is_gpt2(
+    registry: Registry, gpt2: torch.nn.Module, attention: str, side: str
+) -> None:
+    model = our_gpt2(registry, gpt2, attention)
+    ids, tokens = padded(TEXTS, side)
+    theirs = gpt2(ids, attention_mask=tokens.padding.long(), position_ids=tokens.positions).logits
+    assert off(model(ids, tokens), theirs, tokens) < EQUAL
+
+    # To the right, padding comes after every real token, and a causal decoder never sees it.
+    flipped = Tokens(~tokens.padding, tokens.positions)
+    assert off(model(ids, flipped), theirs, tokens) > BROKEN
+    decoder = model.decoder
+    everywhere = decoder.run(ids, Scene(tokens, decoder.position, causal=False))
+    assert off(model.logits(everywhere), theirs, tokens) > BROKEN
+    for block in decoder.blocks:
+        assert type(block) is Pre
+        block.__class__ = Post
+        assert off(model(ids, tokens), theirs, tokens) > BROKEN
+        block.__class__ = Pre
+    decoder.embedding_norm, decoder.final_norm = decoder.final_norm, None
+    assert off(model(ids, tokens), theirs, tokens) > BROKEN
+
+
+@pytest.mark.parametrize("attention", ["naive", "fused"])
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ({}, {}),
+        ({"no_repeat": 2}, {"no_repeat_ngram_size": 2}),
+        ({"no_repeat": 3}, {"no_repeat_ngram_size": 3}),
+        ({"beams": 4, "length_penalty": 0.0}, {"num_beams": 4, "length_penalty": 0.0}),
+        ({"beams": 3, "no_repeat": 2}, {"num_beams": 3, "no_repeat_ngram_size": 2}),
+    ],
+    ids=str,
+)
+@torch.no_grad()
+def test_it_writes_what_gpt2_writes(
+    registry: Registry,
+    gpt2: torch.nn.Module,
+    attention: str,
+    ours: dict[str, Any],
+    theirs: dict[str, Any],
+) -> None:
+    model = our_gpt2(registry, gpt2, attention)
+    ids, tokens = padded(TEXTS, "left")
+    expected = gpt2.generate(
+        ids,
+        attention_mask=tokens.padding.long(),
+        max_new_tokens=10,
+        do_sample=False,
+        pad_token_id=0,
+        **theirs,
+    )[:, ids.shape[1] :]
+    for cache in (True, False):
+        found = generate(
+            model, ids, Decoding(max_new=10, cache=cache, **ours), padding=tokens.padding
+        )
+        assert [one.ids for one in found] == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("ours", "warpers"),
+    [
+        ({"temperature": 0.7}, [("TemperatureLogitsWarper", 0.7)]),
+        ({"top_k": 5}, [("TopKLogitsWarper", 5)]),
+        ({"top_p": 0.8}, [("TopPLogitsWarper", 0.8)]),
+        (
+            {"temperature": 1.4, "top_k": 9, "top_p": 0.6},
+            [("TemperatureLogitsWarper", 1.4), ("TopKLogitsWarper", 9), ("TopPLogitsWarper", 0.6)],
+        ),
+    ],
+    ids=str,
+)
+def test_it_draws_from_the_probabilities_that_transformers_draws_from(
+    ours: dict[str, Any], warpers: list[tuple[str, Any]]
+) -> None:
+    scores = 3 * torch.randn(50, 20, generator=torch.Generator().manual_seed(0))
+    expected = scores
+    for name, value in warpers:
+        expected = getattr(transformers, name)(value)(None, expected)
+    torch.testing.assert_close(Sampling(**ours).probabilities(scores), expected.softmax(dim=-1))
