@@ -27,6 +27,7 @@ def _axes(command: Any) -> Any:
 
 
 @click.command()
+@click.option("--suite", metavar="FILE", help="A TOML file of options; those given here win.")
 @_axes
 @click.option("--data", metavar="SPEC", help="bbc-news, newswire, a path, or hub:owner/name.")
 @click.option("--text-column", metavar="NAME", help="Column of the texts (default: text).")
@@ -88,6 +89,7 @@ def bench(
     full_attention: bool,
     seed: tuple[int, ...],
     phases: str | None,
+    suite: str | None,
     **options: Any,
 ) -> int:
     """Train and measure every combination of the components named, and print a table."""
@@ -96,18 +98,18 @@ def bench(
     from zoo.harness.plan import make_plan
     from zoo.harness.progress import for_stream
     from zoo.harness.run import run
+    from zoo.harness.suite import load_suite
 
-    asked = {name: value for name, value in options.items() if value is not None}
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    asked = {**(load_suite(suite) if suite else {}), **given}
     if compile_ is not None:
         asked["compile"] = compile_
     if full_attention:
         asked["read_last"] = False
-    if seed and "seeds" in asked:
+    if seed and "seeds" in given:
         raise ZooError("--seeds counts seeds from 0, --seed names them: use one of the two")
     if seed:
         asked["seeds"] = tuple(dict.fromkeys(seed))
-    elif asked.get("seeds", 1) < 1:
-        raise ZooError(f"--seeds {asked['seeds']}: at least 1")
     if phases is not None:
         asked["phases"] = tuple(part.strip() for part in phases.split(","))
     if fresh and collect:

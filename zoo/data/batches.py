@@ -14,7 +14,7 @@ from zoo.components.tokens import Tokens
 from zoo.data.encode import Documents
 
 PAD = 0
-BUCKET = 16  # batches sorted by length at a time; more means less padding and less shuffling
+NOISE = 0.1  # of the logarithm of a length; more means more padding and more shuffling
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,12 @@ class Split:
 def shuffled_by_length(
     lengths: np.ndarray, batch_size: int, seed: int, epoch: int
 ) -> list[np.ndarray]:
-    """Rows in batches: shuffled, sorted by length within buckets, batches shuffled again."""
+    """Rows in batches: sorted by length within some noise, then the batches shuffled.
+
+    Without the noise every epoch would put the same documents side by side.
+    """
     draw = np.random.default_rng([seed, epoch])
-    order = draw.permutation(len(lengths))
-    batches = []
-    for start in range(0, len(order), BUCKET * batch_size):
-        bucket = order[start : start + BUCKET * batch_size]
-        bucket = bucket[np.argsort(lengths[bucket], kind="stable")]
-        batches += [bucket[i : i + batch_size] for i in range(0, len(bucket), batch_size)]
+    noisy = lengths * np.exp(draw.uniform(-NOISE, NOISE, len(lengths)))
+    order = np.argsort(noisy, kind="stable")
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
     return [batches[i] for i in draw.permutation(len(batches))]

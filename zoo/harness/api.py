@@ -55,6 +55,8 @@ def option_names() -> list[str]:
 def _plain(name: str, value: Any) -> Any:
     """A list as the comma list it stands for; a number of seeds as the seeds."""
     if name == "seeds" and isinstance(value, int) and not isinstance(value, bool):
+        if value < 1:
+            raise ZooError(f"--seeds {value}: at least 1")
         return tuple(range(value))
     if name in ("phases", "plugins"):
         return (value,) if isinstance(value, str) else tuple(value)

@@ -22,7 +22,7 @@ class Training(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    epochs: PositiveInt = 10
+    epochs: PositiveInt = 6
     batch_size: PositiveInt = 32
     lr: PositiveFloat = 3e-3
     weight_decay: NonNegativeFloat = 0.01
