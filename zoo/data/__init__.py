@@ -32,3 +32,10 @@ def zoo_register(register: Register) -> None:
         summary="2,225 news stories in five topics, made up by a seeded grammar; no network",
         parameters={"seed": 0, "train": 1225, "test": 1000},
     )
+    register(
+        "data",
+        "order",
+        "zoo.data.order:load",
+        summary="a probe of word order: six orders of the same words, a bag of words is at chance",
+        parameters={"seed": 0, "train": 3000, "test": 1200, "reach": 8},
+    )

@@ -1,0 +1,148 @@
+"""The probe of word order: a bag of words is worthless by construction, every encoding is not."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections import Counter
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from zoo.data import order
+from zoo.data.load import load_corpus
+from zoo.data.tokenizer import train_tokenizer
+from zoo.errors import ZooError
+from zoo.registry import Registry
+
+CORPUS = order.load()
+SPLITS = (
+    (CORPUS.train_texts, CORPUS.train_labels),
+    (CORPUS.test_texts, CORPUS.test_labels),
+)
+THREE = {"how", "are", "you"}
+
+
+def bag(text: str) -> tuple[str, ...]:
+    return tuple(sorted(text.split()))
+
+
+def places(text: str) -> tuple[int, ...]:
+    """Where the three words stand."""
+    return tuple(i for i, word in enumerate(text.split()) if word in THREE)
+
+
+def test_it_is_the_same_corpus_on_every_machine() -> None:
+    assert CORPUS.fingerprint == (
+        "9a84404e999dbf9e3d2e36dc89c281ed66059253185c0c25faaf76979bcb7e23"
+    )
+
+
+def test_a_seed_decides_it_and_the_state_of_random_does_not() -> None:
+    random.seed(5)
+    first = order.load(seed=3, train=60, test=12)
+    random.seed(6)
+    assert order.load(seed=3, train=60, test=12) == first
+    assert order.load(seed=4, train=60, test=12).fingerprint != first.fingerprint
+
+
+def test_a_class_is_the_order_of_the_three_words() -> None:
+    assert sorted(CORPUS.label_names) == sorted(" ".join(p) for p in permutations(THREE))
+    for texts, labels in SPLITS:
+        for text, label in zip(texts, labels, strict=True):
+            words = [word for word in text.split() if word in THREE]
+            assert " ".join(words) == CORPUS.label_names[label]
+
+
+def test_every_bag_of_words_stands_in_all_six_orders_in_one_split() -> None:
+    seen: list[set[tuple[str, ...]]] = []
+    for texts, labels in SPLITS:
+        classes: dict[tuple[str, ...], list[int]] = {}
+        frames: dict[tuple[str, ...], set[tuple[int, ...]]] = {}
+        for text, label in zip(texts, labels, strict=True):
+            classes.setdefault(bag(text), []).append(label)
+            frames.setdefault(bag(text), set()).add(places(text))
+        assert all(sorted(found) == list(range(6)) for found in classes.values())
+        # Where the three stand tells no more than which words there are.
+        assert all(len(found) == 1 for found in frames.values())
+        seen.append(set(classes))
+    assert not seen[0] & seen[1]
+    assert (len(seen[0]), len(seen[1])) == (500, 200)
+    assert CORPUS.duplicates == 0
+
+
+def test_the_three_stand_at_several_distances_anywhere_in_the_text() -> None:
+    apart: Counter[int] = Counter()
+    first: Counter[int] = Counter()
+    for text in CORPUS.test_texts:
+        one, two, three = places(text)
+        apart.update([two - one, three - two])
+        first[one] += 1
+    assert set(apart) == {1, 2, 4, 8}
+    assert min(apart.values()) > 0.2 * sum(apart.values())
+    assert set(first) == set(range(4, 12))
+    assert max(len(text.split()) for text in CORPUS.train_texts) <= 40
+
+
+def test_a_bag_of_words_scores_exactly_one_sixth() -> None:
+    model = LogisticRegression(C=10, max_iter=200)
+    vectors = TfidfVectorizer(sublinear_tf=True)
+    model.fit(vectors.fit_transform(CORPUS.train_texts), CORPUS.train_labels)
+    predicted = model.predict(vectors.transform(CORPUS.test_texts))
+    answers: dict[tuple[str, ...], set[int]] = {}
+    for text, label in zip(CORPUS.test_texts, predicted, strict=True):
+        answers.setdefault(bag(text), set()).add(int(label))
+    assert all(len(found) == 1 for found in answers.values())
+    assert (predicted == CORPUS.test_labels).mean() == pytest.approx(1 / 6)
+
+
+def test_every_word_is_one_token_and_cls_stands_in_front() -> None:
+    tokenizer = train_tokenizer(CORPUS.train_texts, 4000)
+    for text in CORPUS.test_texts[:60]:
+        assert tokenizer.encode(text).tokens == ["[CLS]", *text.split()]
+
+
+@pytest.mark.parametrize("reach", [1, 3, 64])
+def test_reach_is_the_greatest_distance(registry: Registry, reach: int) -> None:
+    corpus, notices = load_corpus(registry, f"order(train=600, test=60, reach={reach})")
+    assert notices == []
+    assert (len(corpus.train_texts), len(corpus.test_texts)) == (600, 60)
+    found = set()
+    for text in corpus.train_texts:
+        one, two, three = places(text)
+        found |= {two - one, three - two}
+    assert found == {distance for distance in (1, 2, 4, 8, 16, 32, 64) if distance <= reach}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"train": 0}, "multiples of 6, not 0 and 1200"),
+        ({"train": 100}, "multiples of 6, not 100 and 1200"),
+        ({"test": -6}, "multiples of 6, not 3000 and -6"),
+        ({"reach": 0}, "order needs reach >= 1, not 0"),
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(parameters: dict[str, int], message: str) -> None:
+    with pytest.raises(ZooError, match=message):
+        order.load(**parameters)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pe", ["none", "sin", "learned", "rope", "alibi"])
+def test_encodings_tell_the_orders_apart_and_none_does_not(tmp_path: Path, pe: str) -> None:
+    request = f"bench --data order --attention fused --pe {pe} --phases trials --baseline none"
+    subprocess.run(
+        [sys.executable, "-m", "zoo", *request.split(), "--out", str(tmp_path / "run")],
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
+    lines = (tmp_path / "run" / "records.jsonl").read_text().splitlines()
+    (accuracy,) = (json.loads(line)["metrics"]["accuracy"] for line in lines)
+    assert accuracy > 0.9 if pe != "none" else accuracy == pytest.approx(1 / 6, abs=0.03)
