@@ -1,0 +1,101 @@
+"""What all peers share: the cells' pool and head around another library's encoder."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from zoo.components.pool.base import Pool
+from zoo.components.pool.cls import Cls
+from zoo.components.pool.mean import Mean
+from zoo.components.tokens import Tokens
+from zoo.errors import ComponentError, one_line
+from zoo.models.classifier import classification_head
+from zoo.models.embedding import ScaledEmbedding
+from zoo.models.sizes import Sizes
+
+POOLS: dict[str, type[Pool]] = {"mean": Mean, "cls": Cls}
+
+
+class Peer(nn.Module, ABC):
+    """A classifier whose encoder is another library's; the variant states ``encode``.
+
+    Pool and head are those of the cells, so that rows differ in the encoder alone.
+    Raises ValueError where width and heads do not fit, or the pool is unknown.
+    """
+
+    def __init__(self, *, classes: int, sizes: Sizes, dropout: float, pool: str) -> None:
+        super().__init__()
+        one_of("pool", pool, POOLS)
+        if sizes.dim % sizes.heads:
+            raise ValueError(f"width {sizes.dim} does not divide into {sizes.heads} heads")
+        self.pool = POOLS[pool](sizes.dim)
+        self.head = classification_head(sizes.dim, sizes.head_hidden, classes, dropout)
+
+    @abstractmethod
+    def encode(self, ids: Tensor, tokens: Tokens) -> Tensor:
+        """Ids (B, L) to vectors (B, L, D); what stands in rows of padding means nothing."""
+
+    def forward(self, ids: Tensor, tokens: Tokens) -> Tensor:
+        """Ids (B, L) to logits (B, classes)."""
+        logits: Tensor = self.head(self.pool(self.encode(ids, tokens), tokens.padding))
+        return logits
+
+
+class Embeds(Protocol):
+    """Adds positions to embeddings; the zoo's encodings do."""
+
+    def embed(self, x: Tensor, positions: Tensor) -> Tensor:
+        """x (B, L, D), positions (L) or (B, L)."""
+
+
+class Embedded(nn.Module):
+    """Ids to vectors as the cells do it, for encoders that come without an embedding.
+
+    position: what is added to the embeddings, or None for nothing.
+    """
+
+    def __init__(self, vocab_size: int, dim: int, position: Embeds | None, dropout: float) -> None:
+        super().__init__()
+        self.embedding = ScaledEmbedding(vocab_size, dim)
+        self.position, self.dropout = position, dropout
+
+    def forward(self, ids: Tensor, positions: Tensor) -> Tensor:
+        """Ids (B, L) and positions (L) or (B, L) to vectors (B, L, D)."""
+        x = self.embedding(ids)
+        if self.position is not None:
+            x = self.position.embed(x, positions)
+        return F.dropout(x, self.dropout, self.training)
+
+
+def readable(tokens: Tokens) -> Tensor | None:
+    """Which keys a text's queries may see: bool (B, L), or None where they may see all.
+
+    An empty text may see everything: nobody reads what comes out, and a softmax over nothing
+    would be NaN in some kernels.
+    """
+    if tokens.padding is None:
+        return None
+    return tokens.padding | ~tokens.padding.any(dim=1, keepdim=True)
+
+
+def one_of(what: str, value: str, known: Iterable[str]) -> None:
+    """Raise ValueError where the value is not one of those known."""
+    if value not in known:
+        raise ValueError(f"{what} must be one of {', '.join(known)}, not {value!r}")
+
+
+def library(module: str, baseline: str, extra: str) -> Any:
+    """The module of an optional dependency; ComponentError naming the extra where it is missing."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ComponentError(
+            f"baseline '{baseline}' needs {module}, which cannot be imported "
+            f"({one_line(error)}): pip install 'zoo-peers[{extra}]'"
+        ) from error

@@ -1,0 +1,110 @@
+"""A pretrained BERT: from a directory, the Hub's cache, or the Hub if it can be reached."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from zoo.data.hub import unreachable
+from zoo.errors import ZooError
+from zoo.models.sizes import Sizes
+from zoo_peers.wordpieces import UNKNOWN
+
+_REPOSITORY = re.compile(r"(?P<id>[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?)(?:@(?P<revision>[\w./-]+))?")
+
+
+class Pretrained:
+    """Where a pretrained model is, and its config; ZooError, within seconds, where it is not."""
+
+    def __init__(self, name: str, transformers: Any) -> None:
+        self.name, self._transformers = name, transformers
+        self._where: dict[str, Any] = {"local_files_only": True}
+        self._source, reason = name, ""
+        if not Path(name).expanduser().is_dir():
+            match = _REPOSITORY.fullmatch(name)
+            if not match:
+                raise ZooError(
+                    f"pretrained model {name!r} is neither a directory nor a name of the Hub, "
+                    "owner/name or owner/name@revision"
+                )
+            # The client itself would retry for half a minute.
+            reason = unreachable(match["id"]) or ""
+            self._source = match["id"]
+            self._where = {"revision": match["revision"], "local_files_only": bool(reason)}
+        else:
+            self._source = str(Path(name).expanduser())
+        self._trouble = f"{reason}, and the Hub's cache has no copy" if reason else ""
+        # Not AutoConfig: the first of BERT's checkpoints do not say what they are.
+        written = self._had(transformers.BertConfig.get_config_dict)[0]
+        if not written:
+            raise ZooError(
+                f"pretrained model {name!r} cannot be had: {self._trouble or 'it has no config'}"
+            )
+        if written.get("model_type", "bert") != "bert":
+            raise ZooError(f"pretrained model {name!r} is a {written['model_type']}, not a bert")
+        self.config = transformers.BertConfig.from_dict(written)
+
+    def must_fit(self, sizes: Sizes) -> None:
+        """ValueError unless it is as large as the cells that it is compared with."""
+        options = {
+            "dim": (sizes.dim, self.config.hidden_size),
+            "layers": (sizes.layers, self.config.num_hidden_layers),
+            "heads": (sizes.heads, self.config.num_attention_heads),
+            "hidden": (sizes.hidden, self.config.intermediate_size),
+        }
+        if any(asked != has for asked, has in options.values()):
+            wanted = " ".join(f"--{name} {has}" for name, (_, has) in options.items())
+            raise ValueError(f"pretrained model {self.name!r} is of another size: ask for {wanted}")
+        longest = self.config.max_position_embeddings
+        if sizes.max_length > longest:
+            raise ValueError(
+                f"pretrained model {self.name!r} knows {longest} positions, "
+                f"not {sizes.max_length}: ask for --max-length {longest} or less"
+            )
+
+    def bert(self, attn_implementation: str, options: dict[str, Any]) -> Any:
+        """The BertModel, in float32, without pooler; options: what its config is changed to."""
+        for option, value in options.items():
+            setattr(self.config, option, value)
+        model, found = self._had(
+            self._transformers.BertModel.from_pretrained,
+            config=self.config,
+            add_pooling_layer=False,
+            attn_implementation=attn_implementation,
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
+        if found["missing_keys"]:  # the library would draw them at random, and go on
+            missing = sorted(found["missing_keys"])
+            raise ZooError(
+                f"pretrained model {self.name!r} has no weights for {len(missing)} parameters, "
+                f"{missing[0]} among them"
+            )
+        return model
+
+    def vocabulary(self) -> dict[str, int]:
+        """Its word pieces and their ids; ZooError where they are not those of its embeddings."""
+        tokenizer = self._had(self._transformers.BertTokenizer.from_pretrained)
+        pieces: dict[str, int] = tokenizer.get_vocab()
+        rows = self.config.vocab_size
+        # Without its files the library gives a tokenizer all the same, of special tokens alone.
+        if UNKNOWN not in pieces or len(pieces) < rows / 2 or max(pieces.values()) >= rows:
+            raise ZooError(
+                f"pretrained model {self.name!r} has a tokenizer of {len(pieces)} word pieces "
+                f"that does not fit its {rows} embeddings"
+            )
+        return pieces
+
+    def _had(self, loader: Callable[..., Any], **options: Any) -> Any:
+        """What the library's loader gives; its errors, pages long, in one line."""
+        try:
+            return loader(self._source, **self._where, **options)
+        except (OSError, ValueError, KeyError) as error:
+            first = re.split(r"\n|\. ", str(error).strip(), maxsplit=1)[0]
+            raise ZooError(
+                f"pretrained model {self.name!r} cannot be had: {self._trouble or first}"
+            ) from error

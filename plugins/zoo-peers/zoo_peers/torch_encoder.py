@@ -1,0 +1,100 @@
+"""torch.nn.TransformerEncoder."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.pe.learned import Learned
+from zoo.components.pe.sin import Sinusoidal
+from zoo.components.tokens import Tokens
+from zoo.models.sizes import Sizes
+from zoo_peers.peer import Embedded, Peer, one_of, readable
+
+POSITIONS: dict[str, type[PositionalEncoding]] = {"sinusoidal": Sinusoidal, "learned": Learned}
+ACTIVATIONS = ("relu", "gelu")
+
+
+class TorchEncoder(Peer):
+    """torch.nn.TransformerEncoder over the cells' embedding and positions.
+
+    By default as torch has it and Vaswani et al. 2017: post-norm, ReLU, no final norm. With
+    norm_first there is a final norm, as in torch.nn.Transformer. Each layer draws weights of its
+    own; torch's constructor would give all of them the same.
+
+    Outside training, with gradients off and texts of different lengths, torch takes its fast path:
+    nested tensors, without the padding. It cannot with norm_first, with an odd number of heads,
+    under autocast or when compiled; then, as in training, padding is masked.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocab_size: int,
+        classes: int,
+        sizes: Sizes,
+        dropout: float = 0.0,
+        positions: str = "sinusoidal",
+        activation: str = "relu",
+        norm_first: bool = False,
+        attention_dropout: float = 0.0,
+        pool: str = "mean",
+    ) -> None:
+        super().__init__(classes=classes, sizes=sizes, dropout=dropout, pool=pool)
+        one_of("positions", positions, POSITIONS)
+        one_of("activation", activation, ACTIVATIONS)
+        position = POSITIONS[positions](
+            dim=sizes.dim,
+            heads=sizes.heads,
+            head_dim=sizes.dim // sizes.heads,
+            max_length=sizes.max_length,
+        )
+        self.embed = Embedded(vocab_size, sizes.dim, position, dropout)
+
+        def layer() -> nn.TransformerEncoderLayer:
+            made = nn.TransformerEncoderLayer(
+                sizes.dim,
+                sizes.heads,
+                sizes.hidden,
+                dropout=dropout,
+                activation=activation,
+                batch_first=True,
+                norm_first=norm_first,
+            )
+            # Torch drops attention weights as well; the cells have a rate of its own for that.
+            made.self_attn.dropout = attention_dropout
+            return made
+
+        self.encoder = nn.TransformerEncoder(
+            layer(),
+            sizes.layers,
+            norm=nn.LayerNorm(sizes.dim) if norm_first else None,
+            enable_nested_tensor=not norm_first and sizes.heads % 2 == 0,
+        )
+        self.encoder.layers = nn.ModuleList(layer() for _ in range(sizes.layers))
+
+    def encode(self, ids: Tensor, tokens: Tokens) -> Tensor:
+        """See Peer.encode."""
+        mask = readable(tokens)
+        x = self.embed(ids, tokens.positions)
+        with _no_fast_path_in_mixed_types(x.device.type):
+            out: Tensor = self.encoder(x, src_key_padding_mask=None if mask is None else ~mask)
+        return out
+
+
+@contextlib.contextmanager
+def _no_fast_path_in_mixed_types(device: str) -> Iterator[None]:
+    """Torch keeps its fast path from autocast on CUDA alone; elsewhere it would raise there."""
+    allowed = torch.backends.mha.get_fastpath_enabled()
+    if not allowed or not torch.is_autocast_enabled(device):
+        yield
+        return
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(True)

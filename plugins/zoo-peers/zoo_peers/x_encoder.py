@@ -1,0 +1,86 @@
+"""The encoder of x-transformers."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from zoo.components.tokens import Tokens
+from zoo.models.sizes import Sizes
+from zoo_peers.peer import Embedded, Peer, library, one_of, readable
+
+POSITIONS = ("rotary", "absolute")
+
+
+class Absolute(nn.Module):
+    """The library's table of learned positions, called as an encoding of the zoo."""
+
+    def __init__(self, table: nn.Module) -> None:
+        super().__init__()
+        self.table = table
+
+    def embed(self, x: Tensor, positions: Tensor) -> Tensor:
+        """Add to x (B, L, D) the vectors of positions (L) or (B, L)."""
+        added: Tensor = self.table(x, pos=positions)
+        return x + added
+
+
+class XEncoder(Peer):
+    """x_transformers.Encoder over the cells' embedding; needs the extra ``x``.
+
+    As the library has it: pre-norm and a final norm, LayerNorm without shift, no biases in the
+    projections of attention, GELU. Unlike its defaults: heads are dim / heads wide and not 64,
+    attention is flash (torch's scaled_dot_product_attention), rotary positions turn the whole
+    head, as the zoo's rope does, and not half of it, and both sub-layers' outputs are dropped out
+    as in the cells. ``positions='absolute'`` is its learned AbsolutePositionalEmbedding.
+
+    Raises ComponentError where x-transformers is missing, ValueError for a head width that
+    rotary positions cannot turn.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocab_size: int,
+        classes: int,
+        sizes: Sizes,
+        dropout: float = 0.0,
+        positions: str = "rotary",
+        attention_dropout: float = 0.0,
+        pool: str = "mean",
+    ) -> None:
+        super().__init__(classes=classes, sizes=sizes, dropout=dropout, pool=pool)
+        one_of("positions", positions, POSITIONS)
+        x_transformers = library("x_transformers", "x-transformers", "x")
+        head_dim = sizes.dim // sizes.heads
+        rotary = positions == "rotary"
+        if rotary and (head_dim % 2 or head_dim < 4):
+            raise ValueError(f"rotary positions need heads of an even width from 4, not {head_dim}")
+        position = None
+        if not rotary:
+            table = x_transformers.x_transformers.AbsolutePositionalEmbedding
+            position = Absolute(table(sizes.dim, sizes.max_length))
+        self.embed = Embedded(vocab_size, sizes.dim, position, dropout)
+        self.encoder = x_transformers.Encoder(
+            dim=sizes.dim,
+            depth=sizes.layers,
+            heads=sizes.heads,
+            attn_dim_head=head_dim,
+            attn_flash=True,
+            attn_dropout=attention_dropout,
+            attn_sublayer_dropout=dropout,
+            # It takes int(dim * mult): the half keeps rounding from costing a unit.
+            ff_mult=(sizes.hidden + 0.5) / sizes.dim,
+            ff_dropout=dropout,
+            ff_sublayer_dropout=dropout,
+            rotary_pos_emb=rotary,
+            rotary_emb_dim=head_dim if rotary else None,
+            verbose=False,
+        )
+
+    def encode(self, ids: Tensor, tokens: Tokens) -> Tensor:
+        """See Peer.encode."""
+        x = self.embed(ids, tokens.positions)
+        # Not mask=, which beside this masks outputs that nobody reads, and turns bfloat16 into
+        # float32 while it does.
+        out: Tensor = self.encoder(x, self_attn_kv_mask=readable(tokens), pos=tokens.positions)
+        return out
