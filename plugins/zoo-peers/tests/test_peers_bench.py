@@ -1,0 +1,88 @@
+"""The peers as rows of the table: trained, measured, and missing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PEERS = ("torch-encoder", "x-transformers", "hf-bert")
+# What a library that is not installed looks like, in every process that Python starts.
+BLOCKED = "import sys\nsys.modules.update({'transformers': None, 'x_transformers': None})\n"
+
+
+@pytest.fixture
+def without_libraries(tmp_path: Path) -> dict[str, str]:
+    """The environment of a process for which neither library is installed."""
+    folder = tmp_path / "blocked"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(BLOCKED)
+    return {"PYTHONPATH": f"{folder}:{Path(__file__).parents[3]}"}
+
+
+@pytest.mark.slow
+def test_every_peer_is_a_row_with_quality_and_cost(zoo_bench, pretrained):
+    known = f"hf-bert(pretrained={str(pretrained)!r})"
+    records, done = zoo_bench("--baseline", ",".join([*PEERS, known]))
+    assert done.returncode == 0, done.stderr
+    for name in (*PEERS, known):
+        trial, probe = (
+            next(r for r in records if r["baseline"] == name and r["kind"] == kind)
+            for kind in ("trial", "probe")
+        )
+        assert (trial["status"], probe["status"]) == ("ok", "ok"), (trial, probe)
+        assert 0 <= trial["metrics"]["accuracy"] <= 1
+        assert [epoch["number"] for epoch in trial["curve"]] == [1, 2]
+        for cost in ("train_tokens_per_s", "infer_tokens_per_s", "latency_ms", "peak_memory_mib"):
+            assert probe["metrics"][cost] > 0, cost
+    # The words, the positions (32 of the pretrained one) and the norm before layers of one size.
+    params = {r["baseline"]: r["metrics"]["params"] for r in records if r["kind"] == "trial"}
+    assert params[known] - params["hf-bert"] == (32 - 16) * 12
+
+
+def test_a_missing_library_costs_its_own_rows(zoo_bench, without_libraries):
+    eager = "hf-bert(attn_implementation='eager')"
+    names = ",".join([*PEERS, eager])
+    records, done = zoo_bench(
+        "--baseline", names, "--phases", "trials", "--layers", "1", env=without_libraries
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    rows = {r["baseline"]: r for r in records if r["baseline"]}
+    assert rows["torch-encoder"]["status"] == "ok"
+    for name, extra in (("x-transformers", "x"), ("hf-bert", "hf"), (eager, "hf")):
+        assert rows[name]["status"] == "crashed"
+        reason = rows[name]["reason"]
+        assert f"pip install 'zoo-peers[{extra}]'" in reason
+        assert "\n" not in reason
+    assert any(r["cell"] and r["status"] == "ok" for r in records)
+
+
+def test_listing_and_importing_need_no_library(without_libraries):
+    code = (
+        "import sys, zoo.plugins, zoo_peers\n"
+        "from zoo.registry import Owner, Register\n"
+        "zoo_peers.zoo_register(register=Register(Owner('x', '1')))\n"
+        "found = zoo.plugins.load()\n"
+        "assert 'torch' not in sys.modules\n"
+        "import zoo_peers.encoders\n"
+        "print(*found.registry.labels('baseline'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=without_libraries,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(PEERS) <= set(done.stdout.split())
+
+
+def test_a_refused_value_stops_the_run_before_it_starts(zoo_bench, pretrained):
+    known = f"hf-bert(pretrained={str(pretrained)!r})"
+    records, done = zoo_bench("--baseline", known, "--dim", "16")
+    assert (records, done.returncode) == ([], 2)
+    line = done.stderr.strip().splitlines()[-1]
+    assert "ask for --dim 12 --layers 2 --heads 2 --hidden 20" in line
