@@ -62,7 +62,7 @@ def describe(runtime: Runtime) -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "torch": torch.__version__,
-        "platform": platform.platform(),
+        "platform": f"{platform.system()} {platform.machine()}",
         "device": runtime.device.type,
         "device_name": name,
         "driver": driver,
