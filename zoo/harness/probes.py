@@ -97,8 +97,7 @@ def _measure(
         able = [one for one in bench if one.failure is None]
         if not able:
             return
-        slowest = max(one.facts["step_seconds"] for one in able if not one.row.subject.baseline)
-        steps = max(1, min(len(able[0].facts["batches"]), int(ROUND_SECONDS / slowest)))
+        steps = _steps(able)
         for number in range(rounds):
             turn = number % len(able)
             for one in able[turn:] + able[:turn]:
@@ -109,6 +108,15 @@ def _measure(
         for one in bench:
             if one.worker is not None:
                 one.worker.stop()
+
+
+def _steps(able: Sequence[_Measured]) -> int:
+    """Batches of a round: as many for each as the slowest can do in its time, at least one."""
+    stepped = [one.facts for one in able if "infer_batches" not in one.facts]
+    if not stepped:
+        return 1
+    slowest = max(facts["step_seconds"] for facts in stepped)
+    return max(1, min(len(stepped[0]["batches"]), int(ROUND_SECONDS / slowest)))
 
 
 def _prepare(one: _Measured, setting: Setting, timeout: float | None, log: Path) -> None:

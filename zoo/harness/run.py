@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,7 +103,7 @@ def run(
     """
     plan = make_plan(request, zoo.registry)
     encoded, data = _prepare_data(request, zoo, progress)
-    with _scratch(progress) as log:
+    with _scratch() as log:
         setting = _setting(request, zoo, encoded)
         with Worker(setting.threads, log) as worker:
             machine = _called(worker, "describe", setting)
@@ -131,7 +134,7 @@ def run(
             try:
                 _skips(this)
                 if "trials" in request.phases:
-                    trained = _trials(this, directory, log, collect)
+                    trained = _trials(this, directory, log, collect, fresh)
                 if "probes" in request.phases:
                     probed = _probes(this, log, collect)
             finally:
@@ -235,9 +238,12 @@ def _skips(this: _Run) -> None:
             this.record(row, "trial", "skipped", key, reason=row.obstacle)
 
 
-def _trials(this: _Run, directory: Path, log: Path, collect: bool) -> int:
+def _trials(this: _Run, directory: Path, log: Path, collect: bool, fresh: bool) -> int:
     """Every seed of every row, what is known taken over; how many were run now."""
     tasks: list[TrialTask] = []
+    checkpoints = directory / "checkpoints"
+    if fresh:
+        shutil.rmtree(checkpoints, ignore_errors=True)
     # Seeds outermost: an interrupted run then has whole rounds of cells to compare.
     for seed in this.request.seeds:
         for row in this.plan.runnable:
@@ -267,7 +273,7 @@ def _trials(this: _Run, directory: Path, log: Path, collect: bool) -> int:
         setting=this.setting,
         jobs=this.request.jobs,
         timeout=this.request.timeout,
-        checkpoints=directory / "checkpoints",
+        checkpoints=checkpoints,
         log=log,
         progress=this.progress,
         done=done,
@@ -321,16 +327,11 @@ def _called(worker: Worker, command: str, payload: Any) -> Any:
         raise ZooError(f"the worker process cannot start: {failure.reason}") from failure
 
 
-def _scratch(progress: Progress) -> Any:
-    import contextlib
-    import tempfile
-
-    @contextlib.contextmanager
-    def log_file() -> Iterator[Path]:
-        with tempfile.TemporaryDirectory(prefix="zoo-") as directory:
-            yield Path(directory) / "worker.log"
-
-    return log_file()
+@contextlib.contextmanager
+def _scratch() -> Iterator[Path]:
+    """A file for whatever workers print, for as long as the run goes on."""
+    with tempfile.TemporaryDirectory(prefix="zoo-") as directory:
+        yield Path(directory) / "worker.log"
 
 
 def _slug(name: str) -> str:

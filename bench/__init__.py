@@ -1,0 +1,1 @@
+"""Measurements that anybody can start; none of them is a test."""
