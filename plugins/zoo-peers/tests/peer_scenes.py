@@ -30,6 +30,7 @@ PIECES = (
 WAYS: dict[str, tuple[type[Peer], dict[str, object]]] = {
     "torch": (TorchEncoder, {}),
     "torch-learned": (TorchEncoder, {"positions": "learned", "activation": "gelu"}),
+    "torch-masked": (TorchEncoder, {"fast_path": False}),
     "torch-norm-first": (TorchEncoder, {"norm_first": True, "pool": "cls"}),
     "x": (XEncoder, {}),
     "x-absolute": (XEncoder, {"positions": "absolute"}),

@@ -192,7 +192,9 @@ def test_torch_leaves_padding_out_where_it_can(monkeypatch):
     assert made == [1]
     with torch.inference_mode():
         build("torch-norm-first")(ids, tokens)
+        build("torch-masked")(ids, tokens)
     assert made == [1]
+    assert torch.backends.mha.get_fastpath_enabled()
 
 
 def test_building_warns_of_nothing():

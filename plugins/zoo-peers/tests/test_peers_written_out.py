@@ -119,7 +119,11 @@ WRITTEN = {"torch": written_torch, "x": written_x, "bert": written_bert}
 
 
 @pytest.mark.parametrize(
-    "way", ["torch", "torch-learned", "torch-norm-first", "x", "x-absolute", "bert", "bert-eager"]
+    "way",
+    [
+        *("torch", "torch-learned", "torch-masked", "torch-norm-first"),
+        *("x", "x-absolute", "bert", "bert-eager"),
+    ],
 )
 @pytest.mark.parametrize("gradients", [True, False])
 def test_is_the_encoder_written_out(way, gradients):
@@ -129,7 +133,7 @@ def test_is_the_encoder_written_out(way, gradients):
     with torch.set_grad_enabled(gradients):  # without them torch takes another way
         out, logits = peer.encode(ids, tokens), peer(ids, tokens)
     # Sines and rotations have angles in float32, whatever the model is in.
-    within = 1e-6 if way in ("torch", "torch-norm-first", "x") else 1e-9
+    within = 1e-6 if way in ("torch", "torch-masked", "torch-norm-first", "x") else 1e-9
     assert out.shape == (3, 11, SIZES.dim)
     assert logits.shape == (3, CLASSES)
     for text, n in enumerate([9, 1, 4]):

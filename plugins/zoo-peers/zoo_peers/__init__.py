@@ -25,6 +25,7 @@ def zoo_register(register: Register) -> None:
             "positions": "sinusoidal",
             "activation": "relu",
             "norm_first": False,
+            "fast_path": True,
             "attention_dropout": 0.0,
             "pool": "mean",
         },
