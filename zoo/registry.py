@@ -1,78 +1,31 @@
-"""Kinds, component records, and how ``name(param=value)`` becomes a choice. No torch here."""
+"""Component records, and how they are registered and chosen. No torch here."""
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import importlib
 import importlib.util
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from zoo.capabilities import AXES, CAPABILITIES, KINDS
 from zoo.errors import ComponentError, ZooError, nearest, one_line
+from zoo.naming import bind, split_call, split_list
 
-AXES = ("attention", "pe", "norm", "ffn", "block", "pool")
-KINDS = (*AXES, "data", "baseline")
-
-# What a component of each kind may declare, and what the declaration means.
-CAPABILITIES: Mapping[str, Mapping[str, str]] = {
-    "attention": {
-        "rotate": "rotates queries and keys as the encoding asks (rotary encodings)",
-        "bias": "adds the encoding's bias to its scores (ALiBi and its kin)",
-        "padding": "padded positions never influence real ones",
-        "causal": "attends to the past alone when asked",
-        "cross": "takes keys and values from a context other than x",
-        "cache": "keeps keys and values between decoding steps",
-        "exact": "computes softmax(QK^T / sqrt(d)) V and nothing else",
-        "map": "has an attention map to show",
-        "absolute": "what a rotation does to its scores depends on where tokens stand as well",
-        "order": "tells one order of the tokens from another without any encoding (a window, say)",
-        "one-head": "has one head as wide as the model, whatever number of heads is asked for",
-        "fixed-length": "is built for one greatest length, and refuses longer input",
-        "eager": "cannot be compiled by torch.compile",
-    },
-    "pe": {
-        "embed": "adds to the embeddings",
-        "rotate": "rotates queries and keys",
-        "bias": "adds a bias to the scores",
-        "order": "lets attention tell one order of the tokens from another",
-        "directed": "its bias tells left from right",
-        "absolute": "its rotation or bias depends on where tokens stand, not on their offset alone",
-        "fixed-length": "knows no position beyond the greatest length it was built for",
-        "eager": "cannot be compiled by torch.compile",
-    },
-    "norm": {
-        "scale-invariant": "gives the same output when its input is scaled",
-        "unit-rms": "starts with outputs whose mean square is one",
-        "unit-variance": "starts with outputs of mean zero and variance one, over D",
-        "unbiased": "starts with outputs of mean zero and variance one, over D - 1",
-        "eager": "cannot be compiled by torch.compile",
-    },
-    "ffn": {
-        "gated": "multiplies two projections, each 2/3 as wide, to keep the parameter count",
-        "eager": "cannot be compiled by torch.compile",
-    },
-    "block": {
-        "residual": "adds its input to its output",
-        "cross": "has a place for cross-attention",
-        "eager": "cannot be compiled by torch.compile",
-    },
-    "pool": {
-        "first": "reads the first position alone",
-        "eager": "cannot be compiled by torch.compile",
-    },
-    "data": {},
-    "baseline": {
-        "texts": "learns from raw texts (fit, predict) and not from the harness's batches",
-        "tokens": "is a torch module, trained by the harness on the same batches as every cell",
-        "vocabulary": "is told the word piece behind every id, as vocabulary=",
-        "eager": "cannot be compiled by torch.compile",
-    },
-}
+__all__ = [
+    "AXES",
+    "BUILT_IN",
+    "CAPABILITIES",
+    "KINDS",
+    "Choice",
+    "Component",
+    "Owner",
+    "Register",
+    "Registry",
+    "split_list",
+]
 
 BUILT_IN = "encoder-zoo"
 _NAME = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
@@ -284,9 +237,9 @@ class Registry:
 
     def choose(self, kind: str, text: str) -> Choice:
         """Parse one ``name`` or ``name(param=value)`` into a choice; ZooError where it is bad."""
-        name, arguments = _split_call(kind, text)
+        name, arguments = split_call(kind, text)
         component = self.get(kind, name)
-        given = _bind(component, arguments)
+        given = bind(f"{kind} '{component.name}'", component.parameters, arguments)
         return Choice(component, self.label(component), MappingProxyType(given))
 
     def choices(self, kind: str, text: str) -> list[Choice]:
@@ -296,81 +249,3 @@ class Registry:
             raise ZooError(f"--{kind} is empty{nearest('', self.labels(kind))}")
         chosen = [self.choose(kind, name) for name in names]
         return list({str(choice): choice for choice in chosen}.values())
-
-
-def split_list(text: str) -> Iterator[str]:
-    """Split at the commas that stand outside brackets and quotes, and strip each piece."""
-    piece, depth, quote, escaped = "", 0, "", False
-    for letter in text:
-        if quote:
-            if letter == quote and not escaped:
-                quote = ""
-            escaped = letter == "\\" and not escaped
-        elif letter in "'\"":
-            quote = letter
-        elif letter in "([{":
-            depth += 1
-        elif letter in ")]}":
-            depth -= 1
-        if letter == "," and depth == 0 and not quote:
-            if piece.strip():
-                yield piece.strip()
-            piece = ""
-        else:
-            piece += letter
-    if piece.strip():
-        yield piece.strip()
-
-
-def _split_call(kind: str, text: str) -> tuple[str, ast.Call | None]:
-    """``window(size=64)`` as its name and its parsed call; None where there are no brackets."""
-    name, bracket, rest = text.strip().partition("(")
-    if not bracket:
-        return name, None
-    try:
-        call = ast.parse(f"f({rest}", mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        call = None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise ZooError(f"cannot read {kind} '{text}'; write it as name(param=value)")
-    return name.strip(), call
-
-
-def _bind(component: Component, call: ast.Call | None) -> dict[str, Any]:
-    """The call's arguments by parameter name, in declared order, each of the right type."""
-    if call is None:
-        return {}
-    what, declared = f"{component.kind} '{component.name}'", component.parameters
-    if len(call.args) > len(declared):
-        raise ZooError(f"{what} takes {len(declared)} parameters, not {len(call.args)}")
-    pairs = [*zip(declared, call.args, strict=False), *((k.arg, k.value) for k in call.keywords)]
-    given: dict[str, Any] = {}
-    for name, node in pairs:
-        if name is None or name not in declared:
-            raise ZooError(f"{what} has no parameter '{name}'{nearest(str(name), declared)}")
-        if name in given:
-            raise ZooError(f"{what} is given '{name}' twice")
-        try:
-            value = ast.literal_eval(node)
-        except (ValueError, TypeError):  # a TypeError where a list stands in a set or as a key
-            raise ZooError(
-                f"{what}: '{name}' must be a plain value such as {declared[name]!r}, "
-                f"not '{ast.unparse(node)}'"
-            ) from None
-        given[name] = _typed(what, name, value, declared[name])
-    return {name: given[name] for name in declared if name in given}
-
-
-def _typed(what: str, name: str, value: Any, default: Any) -> Any:
-    """The value, where its type is the default's; an int may stand for a float."""
-    if isinstance(default, float) and type(value) is int:
-        with contextlib.suppress(OverflowError):
-            value = float(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ZooError(f"{what}: '{name}' must be a finite number, not {value!r}")
-    if default is None or type(value) is type(default):
-        return value
-    raise ZooError(
-        f"{what}: '{name}' must be of type {type(default).__name__} (default {default!r}), "
-        f"not {value!r}"
-    )

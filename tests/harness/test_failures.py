@@ -66,3 +66,12 @@ def test_a_probe_that_fails_is_a_row_too(tmp_path: Path, tiny: list[str]):
     assert table.status["exits"] == "crashed"
     assert table.reason["exits"].startswith("probe: the worker exited")
     assert float(table.train_tokens_per_s["fused"]) > 0
+
+
+def test_a_reference_that_fails_leaves_the_others_measured(tmp_path: Path, tiny: list[str]):
+    arguments = ["bench", "--plugin", str(FAILING), "--attention", "exits,fused", "--pe", "sin"]
+    assert main([*arguments, *tiny, "--phases", "probes", "--out", str(tmp_path)]) == 1
+    table = pd.read_csv(tmp_path / "table.csv", keep_default_na=False).set_index("attention")
+    assert table.status.to_dict() == {"fused": "ok", "exits": "crashed", "tfidf-logreg": "ok"}
+    assert float(table.train_tokens_per_s["fused"]) > 0
+    assert table.train_ratio["fused"] == ""

@@ -58,7 +58,7 @@ class Worker:
         return pipe
 
     def send(self, command: str, payload: Any = None) -> None:
-        """Have the worker start on a command of ``zoo.harness.worker.COMMANDS``."""
+        """Have the worker start on a command of ``zoo.harness.work.COMMANDS``."""
         with contextlib.suppress(OSError):  # a dead worker is told of by receive
             self._pipe.send((command, payload))
 

@@ -1,0 +1,92 @@
+"""Reading ``name(param=value)``: parsed, never run."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from zoo.errors import ZooError, nearest
+
+
+def split_list(text: str) -> Iterator[str]:
+    """Split at the commas that stand outside brackets and quotes, and strip each piece."""
+    piece, depth, quote, escaped = "", 0, "", False
+    for letter in text:
+        if quote:
+            if letter == quote and not escaped:
+                quote = ""
+            escaped = letter == "\\" and not escaped
+        elif letter in "'\"":
+            quote = letter
+        elif letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+        if letter == "," and depth == 0 and not quote:
+            if piece.strip():
+                yield piece.strip()
+            piece = ""
+        else:
+            piece += letter
+    if piece.strip():
+        yield piece.strip()
+
+
+def split_call(kind: str, text: str) -> tuple[str, ast.Call | None]:
+    """``window(size=64)`` as its name and its parsed call; None where there are no brackets."""
+    name, bracket, rest = text.strip().partition("(")
+    if not bracket:
+        return name, None
+    try:
+        call = ast.parse(f"f({rest}", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        call = None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise ZooError(f"cannot read {kind} '{text}'; write it as name(param=value)")
+    return name.strip(), call
+
+
+def bind(what: str, declared: Mapping[str, Any], call: ast.Call | None) -> dict[str, Any]:
+    """The call's arguments by parameter name, in declared order, each of its default's type.
+
+    what: how an error names the component. declared: its parameters with their defaults.
+    Raises ZooError for an unknown or doubled parameter, or a value that is not plain.
+    """
+    if call is None:
+        return {}
+    if len(call.args) > len(declared):
+        raise ZooError(f"{what} takes {len(declared)} parameters, not {len(call.args)}")
+    pairs = [*zip(declared, call.args, strict=False), *((k.arg, k.value) for k in call.keywords)]
+    given: dict[str, Any] = {}
+    for name, node in pairs:
+        if name is None or name not in declared:
+            raise ZooError(f"{what} has no parameter '{name}'{nearest(str(name), declared)}")
+        if name in given:
+            raise ZooError(f"{what} is given '{name}' twice")
+        try:
+            value = ast.literal_eval(node)
+        except (ValueError, TypeError):  # a TypeError where a list stands in a set or as a key
+            raise ZooError(
+                f"{what}: '{name}' must be a plain value such as {declared[name]!r}, "
+                f"not '{ast.unparse(node)}'"
+            ) from None
+        given[name] = _typed(what, name, value, declared[name])
+    return {name: given[name] for name in declared if name in given}
+
+
+def _typed(what: str, name: str, value: Any, default: Any) -> Any:
+    """The value, where its type is the default's; an int may stand for a float."""
+    if isinstance(default, float) and type(value) is int:
+        with contextlib.suppress(OverflowError):
+            value = float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ZooError(f"{what}: '{name}' must be a finite number, not {value!r}")
+    if default is None or type(value) is type(default):
+        return value
+    raise ZooError(
+        f"{what}: '{name}' must be of type {type(default).__name__} (default {default!r}), "
+        f"not {value!r}"
+    )
