@@ -71,7 +71,7 @@ def build_language_model(
     Raises as ``build_classifier`` does.
     """
     plan = StackPlan(cell, sizes, seed, dropout, attention_dropout)
-    decoder = Decoder(*plan.parts(vocab_size), **plan.traits, caches=cell.attention.can("cache"))
+    decoder = Decoder(*plan.parts(vocab_size), **plan.traits)
     return LanguageModel(decoder, None if tied else _token_head(sizes.dim, vocab_size, seed))
 
 
@@ -95,9 +95,7 @@ def build_encoder_decoder(
     reading = StackPlan(cell, sizes, seed, dropout, attention_dropout, "encoder.")
     writing = StackPlan(cell, sizes, seed, dropout, attention_dropout, "decoder.")
     encoder = Encoder(*reading.parts(vocab_size), **reading.traits)
-    decoder = Decoder(
-        *writing.parts(target, cross=True), **writing.traits, caches=cell.attention.can("cache")
-    )
+    decoder = Decoder(*writing.parts(target, cross=True), **writing.traits)
     return EncoderDecoder(encoder, decoder, None if tied else _token_head(sizes.dim, target, seed))
 
 
@@ -119,7 +117,11 @@ class StackPlan:
     def traits(self) -> dict[str, Any]:
         """What ``Stack`` wants to know beside its parts."""
         fixed = self.cell.pe.can("fixed-length") or self.cell.attention.can("fixed-length")
-        return {"dropout": self.dropout, "max_length": self.sizes.max_length if fixed else None}
+        return {
+            "dropout": self.dropout,
+            "max_length": self.sizes.max_length if fixed else None,
+            "caches": self.cell.attention.can("cache"),
+        }
 
     def parts(
         self, vocab_size: int, *, cross: bool = False

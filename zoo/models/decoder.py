@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import Tensor
 
 from zoo.components.block.base import Scene
@@ -17,13 +15,7 @@ class Decoder(Stack):
 
     What a token may see follows from ``tokens`` alone: real tokens whose position is not above
     its own. So padding may stand to the left or to the right, as long as the positions say so.
-
-    caches: whether its attention keeps keys and values between decoding steps.
     """
-
-    def __init__(self, *args: Any, caches: bool = True, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.caches = caches
 
     def forward(
         self,

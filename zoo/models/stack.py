@@ -20,6 +20,7 @@ class Stack(nn.Module):
     final_norm: the norm after the last block, where the block wants one.
     embedding_norm: a norm before the first block, as BERT has it (Devlin et al. 2019).
     max_length: the most tokens it takes, where one of its parts knows no more; else None.
+    caches: whether its attention keeps keys and values between decoding steps.
     read_last: whether the last block may compute only the rows that the caller reads.
     """
 
@@ -33,6 +34,7 @@ class Stack(nn.Module):
         embedding_norm: nn.Module | None = None,
         dropout: float = 0.0,
         max_length: int | None = None,
+        caches: bool = True,
         read_last: bool = True,
     ) -> None:
         super().__init__()
@@ -40,7 +42,8 @@ class Stack(nn.Module):
         self.embedding_norm = embedding_norm
         self.blocks = nn.ModuleList(blocks)
         self.final_norm = final_norm
-        self.dropout, self.max_length, self.read_last = dropout, max_length, read_last
+        self.dropout, self.max_length = dropout, max_length
+        self.caches, self.read_last = caches, read_last
 
     def run(self, ids: Tensor, scene: Scene, cache: DecoderCache | None = None) -> Tensor:
         """Ids (B, L) to vectors (B, L, D), or to the rows of L that ``scene.read`` names.
