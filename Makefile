@@ -4,10 +4,10 @@ install:
 	pip install -c constraints.txt -e '.[test]'
 
 test:
-	pytest -n auto
+	pytest
 
 slow:
-	pytest -n auto --slow
+	pytest --slow
 
 lint:
 	ruff check .

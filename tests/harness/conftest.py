@@ -3,11 +3,10 @@ from __future__ import annotations
 import csv
 import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from sweeps import TINY
 
 WORDS = {
     "sport": "goal match team coach league striker cup season".split(),
@@ -15,12 +14,6 @@ WORDS = {
     "music": "album singer band concert song guitar stage chart".split(),
 }
 COMMON = "the a of and to in said on it was for with as at by from".split()
-
-# A model that trains in a fraction of a second.
-TINY = (
-    "--dim 16 --heads 2 --hidden 32 --layers 1 --max-length 24 --vocab-size 120 --epochs 2 "
-    "--batch-size 8 --rounds 2 --threads 1"
-).split()
 
 
 @pytest.fixture(scope="session")
@@ -51,15 +44,3 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 def tiny(corpus_directory: Path) -> list[str]:
     """The options of a run that takes seconds."""
     return [*TINY, "--data", str(corpus_directory)]
-
-
-def zoo(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
-    """Run ``zoo`` as a user does."""
-    return subprocess.run(
-        [sys.executable, "-m", "zoo", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-        **options,  # type: ignore[call-overload]
-    )

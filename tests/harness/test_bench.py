@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import TINY, zoo
+from sweeps import TINY, zoo
 
 from zoo.cli import main
 from zoo.harness.records import Record, RecordFile

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from sweeps import TINY
 
 from zoo.cli import main
 from zoo.harness.records import RecordFile
@@ -15,8 +16,6 @@ FAILING = Path(__file__).with_name("failing.py")
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory, corpus_directory: Path) -> Path:
-    from conftest import TINY
-
     out = tmp_path_factory.mktemp("failures")
     names = "raises,exits,segfaults,hangs,hungry,diverges,fused"
     status = main(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import zoo
+from sweeps import zoo
 
 from zoo.harness.records import RecordFile
 
