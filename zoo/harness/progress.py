@@ -124,8 +124,7 @@ class Live:
         self.bars.start()
         self.whole: Any = None
         self.tasks: dict[str, Any] = {}
-        self.name = ""
-        self.epochs = 1
+        self.name, self.done, self.epochs = "", 0, 1
 
     def notice(self, text: str) -> None:
         """See Progress."""
@@ -134,7 +133,7 @@ class Live:
     def phase(self, name: str, total: int) -> None:
         """See Progress."""
         self._clear()
-        self.name = name
+        self.name, self.done = name, 0
         if total:
             self.whole = self.bars.add_task(name, total=total)
 
@@ -155,16 +154,18 @@ class Live:
         """See Progress."""
         for task in self.tasks.values():
             self.bars.update(task, completed=number, total=total)
+        if self.whole is not None:
+            self.bars.update(self.whole, completed=self.done + len(self.tasks) * number / total)
 
     def ended(self, label: str, status: str, reason: str, result: dict[str, Any] | None) -> None:
         """See Progress."""
         task = self.tasks.pop(label, None)
         if task is not None:
-            done = self.bars.tasks[self.bars.task_ids.index(task)].completed
+            completed = self.bars.tasks[self.bars.task_ids.index(task)].completed
             self.bars.remove_task(task)
-            if self.whole is not None:
-                left = 1 - done / self.epochs if self.name == "trials" else 1
-                self.bars.advance(self.whole, left)
+            if self.whole is not None and self.name == "trials":
+                self.bars.advance(self.whole, 1 - completed / self.epochs)
+            self.done += 1
         self.notice(f"{label}: {told(status, reason, result)}")
 
     def close(self) -> None:

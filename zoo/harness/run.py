@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
-import os
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zoo import __version__
-from zoo.data.encode import Encoded, encode
-from zoo.data.load import load_corpus
 from zoo.errors import ZooError
 from zoo.harness.command import repeat_command
-from zoo.harness.identity import git_state, plugin_hashes, probe_key, trial_key
+from zoo.harness.identity import plugin_hashes, probe_key, trial_key
 from zoo.harness.jobs import Setting
 from zoo.harness.plan import Plan, Planned, make_plan
+from zoo.harness.prepare import prepare, scratch_log
 from zoo.harness.probes import ProbeOutcome, run_probes
-from zoo.harness.process import Worker, WorkerError
 from zoo.harness.progress import Progress
 from zoo.harness.records import Record, RecordFile, Status, digest
 from zoo.harness.request import Request
@@ -55,7 +49,6 @@ class _Run:
     request: Request
     zoo: Zoo
     plan: Plan
-    encoded: Encoded
     config: dict[str, Any]
     environment: dict[str, Any]
     setting: Setting
@@ -102,24 +95,17 @@ def run(
     Raises ZooError for whatever the user asked for that cannot be had.
     """
     plan = make_plan(request, zoo.registry)
-    encoded, data = _prepare_data(request, zoo, progress)
-    with _scratch() as log:
-        setting = _setting(request, zoo, encoded)
-        with Worker(setting.threads, log) as worker:
-            machine = _called(worker, "describe", setting)
-            given = [row.subject for row in plan.runnable if any(c.given for c in row.choices)]
-            if given and not collect:
-                _called(worker, "try", (setting, given))
-        config = _config(request, data, machine)
-        directory = out or Path("runs") / f"{_slug(data['name'])}-{digest(config)[:8]}"
+    with scratch_log() as log:
+        prepared = prepare(request, zoo, progress, log, () if collect else plan.runnable)
+        config = prepared.config
+        directory = out or Path("runs") / f"{_slug(config['data']['name'])}-{digest(config)[:8]}"
         this = _Run(
             request=request,
             zoo=zoo,
             plan=plan,
-            encoded=encoded,
             config=config,
-            environment={**machine, "zoo": __version__, "git": git_state()},
-            setting=setting,
+            environment=prepared.environment,
+            setting=prepared.setting,
             file=RecordFile(directory),
             progress=progress,
         )
@@ -140,67 +126,6 @@ def run(
             finally:
                 finished(plan, this.records, directory)
     return Outcome(plan, this.records, directory, trained, probed)
-
-
-def _prepare_data(request: Request, zoo: Zoo, progress: Progress) -> tuple[Encoded, dict[str, Any]]:
-    """The corpus as token ids, and what a record says of it."""
-    corpus, notices = load_corpus(
-        zoo.registry,
-        request.data,
-        text_column=request.text_column,
-        label_column=request.label_column,
-    )
-    for notice in notices:
-        progress.notice(notice)
-    duplicates = corpus.duplicates
-    if duplicates:
-        fate = "kept" if request.keep_duplicates else "dropped from training"
-        progress.notice(
-            f"{duplicates} of {len(corpus.test_texts)} test documents also stand in the training "
-            f"split: {fate}"
-        )
-    if duplicates and not request.keep_duplicates:
-        corpus = corpus.without_duplicates()
-    encoded = encode(corpus, request.sizes.vocab_size, request.sizes.max_length)
-    return encoded, {
-        "name": corpus.name,
-        "fingerprint": corpus.fingerprint,
-        "train": len(corpus.train_texts),
-        "test": len(corpus.test_texts),
-        "labels": corpus.label_names,
-        "duplicates": duplicates,
-        "duplicates_kept": request.keep_duplicates,
-        "vocab_size": encoded.vocab_size,
-        "notes": corpus.notes,
-    }
-
-
-def _setting(request: Request, zoo: Zoo, encoded: Encoded) -> Setting:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return Setting(
-        data=str(encoded.directory),
-        sizes=request.sizes,
-        training=request.training,
-        execution=request.execution,
-        plugin_files=zoo.files,
-        plugin_selection=os.environ.get("ZOO_PLUGINS"),
-        threads=request.threads or max(1, (cores or 1) // request.jobs),
-        read_last=request.read_last,
-        memory_limit=request.memory_limit,
-    )
-
-
-def _config(request: Request, data: dict[str, Any], machine: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "data": data,
-        "sizes": request.sizes.model_dump(),
-        "training": request.training.model_dump(),
-        "execution": {
-            "precision": machine["precision"],
-            "compile": request.execution.compile,
-        },
-        "read_last": request.read_last,
-    }
 
 
 def _refuse_strangers(existing: list[Record], config: dict[str, Any], directory: Path) -> None:
@@ -317,21 +242,6 @@ def _probes(this: _Run, log: Path, collect: bool) -> int:
         done=done,
     )
     return len(rows)
-
-
-def _called(worker: Worker, command: str, payload: Any) -> Any:
-    """A worker's answer where there can be no run without it."""
-    try:
-        return worker.call(command, payload)
-    except WorkerError as failure:
-        raise ZooError(f"the worker process cannot start: {failure.reason}") from failure
-
-
-@contextlib.contextmanager
-def _scratch() -> Iterator[Path]:
-    """A file for whatever workers print, for as long as the run goes on."""
-    with tempfile.TemporaryDirectory(prefix="zoo-") as directory:
-        yield Path(directory) / "worker.log"
 
 
 def _slug(name: str) -> str:

@@ -1,0 +1,137 @@
+"""What comes before any training: the data, the setting of the work, and what the machine is."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoo import __version__
+from zoo.data.encode import Encoded, encode
+from zoo.data.load import load_corpus
+from zoo.errors import ZooError
+from zoo.harness.identity import git_state
+from zoo.harness.jobs import Setting
+from zoo.harness.plan import Planned
+from zoo.harness.process import Worker, WorkerError
+from zoo.harness.progress import Progress
+from zoo.harness.request import Request
+from zoo.plugins import Zoo
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What every trial and probe of a request shares.
+
+    config: data, sizes, training and execution as resolved. environment: versions and machine.
+    """
+
+    encoded: Encoded
+    setting: Setting
+    config: dict[str, Any]
+    environment: dict[str, Any]
+
+
+def prepare(
+    request: Request, zoo: Zoo, progress: Progress, log: Path, rows: Sequence[Planned]
+) -> Prepared:
+    """Load and encode the data, and start a worker once to ask what the machine is.
+
+    rows: those of them that were given parameters are built once, to see that they can be.
+    Raises ZooError for data that cannot be had and for values that a component refuses.
+    """
+    encoded, data = prepare_data(request, zoo, progress)
+    setting = make_setting(request, zoo, encoded)
+    with Worker(setting.threads, log) as worker:
+        machine = _called(worker, "describe", setting)
+        given = [row.subject for row in rows if any(choice.given for choice in row.choices)]
+        if given:
+            _called(worker, "try", (setting, given))
+    return Prepared(
+        encoded,
+        setting,
+        make_config(request, data, machine),
+        {**machine, "zoo": __version__, "git": git_state()},
+    )
+
+
+def prepare_data(request: Request, zoo: Zoo, progress: Progress) -> tuple[Encoded, dict[str, Any]]:
+    """The corpus as token ids, and what a record says of it."""
+    corpus, notices = load_corpus(
+        zoo.registry,
+        request.data,
+        text_column=request.text_column,
+        label_column=request.label_column,
+    )
+    for notice in notices:
+        progress.notice(notice)
+    duplicates = corpus.duplicates
+    if duplicates:
+        fate = "kept" if request.keep_duplicates else "dropped from training"
+        progress.notice(
+            f"{duplicates} of {len(corpus.test_texts)} test documents also stand in the training "
+            f"split: {fate}"
+        )
+    if duplicates and not request.keep_duplicates:
+        corpus = corpus.without_duplicates()
+    encoded = encode(corpus, request.sizes.vocab_size, request.sizes.max_length)
+    return encoded, {
+        "name": corpus.name,
+        "fingerprint": corpus.fingerprint,
+        "train": len(corpus.train_texts),
+        "test": len(corpus.test_texts),
+        "labels": corpus.label_names,
+        "duplicates": duplicates,
+        "duplicates_kept": request.keep_duplicates,
+        "vocab_size": encoded.vocab_size,
+        "notes": corpus.notes,
+    }
+
+
+def make_setting(request: Request, zoo: Zoo, encoded: Encoded) -> Setting:
+    """What workers are told; without ``--threads`` a share of the cores."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return Setting(
+        data=str(encoded.directory),
+        sizes=request.sizes,
+        training=request.training,
+        execution=request.execution,
+        plugin_files=zoo.files,
+        plugin_selection=os.environ.get("ZOO_PLUGINS"),
+        threads=request.threads or max(1, (cores or 1) // request.jobs),
+        read_last=request.read_last,
+        memory_limit=request.memory_limit,
+    )
+
+
+def make_config(request: Request, data: dict[str, Any], machine: dict[str, Any]) -> dict[str, Any]:
+    """What a record says of data, sizes, training and execution."""
+    return {
+        "data": data,
+        "sizes": request.sizes.model_dump(),
+        "training": request.training.model_dump(),
+        "execution": {
+            "precision": machine["precision"],
+            "compile": request.execution.compile,
+        },
+        "read_last": request.read_last,
+    }
+
+
+@contextlib.contextmanager
+def scratch_log() -> Iterator[Path]:
+    """A file for whatever workers print, for as long as the run goes on."""
+    with tempfile.TemporaryDirectory(prefix="zoo-") as directory:
+        yield Path(directory) / "worker.log"
+
+
+def _called(worker: Worker, command: str, payload: Any) -> Any:
+    """A worker's answer where there can be no run without it."""
+    try:
+        return worker.call(command, payload)
+    except WorkerError as failure:
+        raise ZooError(f"the worker process cannot start: {failure.reason}") from failure
