@@ -37,5 +37,5 @@ def zoo_register(register: Register) -> None:
         "order",
         "zoo.data.order:load",
         summary="a probe of word order: six orders of the same words, a bag of words is at chance",
-        parameters={"seed": 0, "train": 3000, "test": 1200, "reach": 8},
+        parameters={"seed": 0, "train": 6000, "test": 1200, "reach": 8},
     )

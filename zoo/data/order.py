@@ -35,10 +35,10 @@ FILLERS = (
 ).split()
 # Fewest words before the first of the three, and how many numbers of words there can be on each
 # side. The fewest leave enough bags of words for any number of documents.
-FEWEST, EDGE = 4, 8
+FEWEST, EDGE = 2, 4
 
 
-def load(*, seed: int = 0, train: int = 3000, test: int = 1200, reach: int = 8) -> Corpus:
+def load(*, seed: int = 0, train: int = 6000, test: int = 1200, reach: int = 8) -> Corpus:
     """The documents of that seed.
 
     train, test: documents, a multiple of six each. reach: the greatest distance from one of the
