@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import load_zoo, plugin_option
+from zoo.cli.options import (
+    DATA,
+    EXECUTION,
+    SIZES,
+    SUITE,
+    TRAINING,
+    WORKER,
+    asked_for,
+    axis_options,
+    load_zoo,
+    plugin_option,
+    shared_options,
+)
 from zoo.registry import AXES
 
 if TYPE_CHECKING:
@@ -16,65 +28,19 @@ if TYPE_CHECKING:
     from zoo.harness.run import Outcome
 
 
-def _axes(command: Any) -> Any:
-    for axis in reversed((*AXES, "baseline")):
-        what = "Baselines" if axis == "baseline" else f"{axis.capitalize()} components"
-        none = ", or none" if axis == "baseline" else ""
-        command = click.option(
-            f"--{axis}", metavar="NAMES", help=f"{what}: a comma list, all{none}."
-        )(command)
-    return command
-
-
 @click.command()
-@click.option("--suite", metavar="FILE", help="A TOML file of options; those given here win.")
-@_axes
-@click.option("--data", metavar="SPEC", help="bbc-news, newswire, a path, or hub:owner/name.")
-@click.option("--text-column", metavar="NAME", help="Column of the texts (default: text).")
-@click.option("--label-column", metavar="NAME", help="Column of the labels (default: label).")
-@click.option(
-    "--keep-duplicates/--drop-duplicates",
-    default=None,
-    help="Whether to train on documents that also stand in the test split.",
-)
-@click.option("--dim", type=int, help="Width of the model.")
-@click.option("--layers", type=int, help="Number of blocks.")
-@click.option("--heads", type=int, help="Attention heads.")
-@click.option("--hidden", type=int, help="Inner width of the feed-forward networks.")
-@click.option("--head-hidden", type=int, help="Width of the head's own layer; 0 for none.")
-@click.option("--max-length", type=int, help="Tokens per text; what is beyond is cut off.")
-@click.option("--vocab-size", type=int, help="Entries of the word-piece vocabulary.")
-@click.option("--epochs", type=int, help="Passes over the training split.")
-@click.option("--batch-size", type=int, help="Documents per step.")
-@click.option("--lr", type=float, help="Peak learning rate.")
-@click.option("--weight-decay", type=float, help="AdamW's weight decay.")
-@click.option("--dropout", type=float, help="Share of values dropped while training.")
-@click.option("--attention-dropout", type=float, help="Share of attention weights dropped.")
-@click.option("--token-dropout", type=float, help="Share of tokens hidden while training.")
-@click.option("--label-smoothing", type=float, help="Share of the target spread evenly.")
-@click.option("--schedule", metavar="NAME", help="linear, cosine or constant.")
-@click.option("--warmup", type=float, help="Share of all steps over which the rate rises.")
-@click.option("--clip", type=float, help="Greatest gradient norm; 0 for no clipping.")
-@click.option(
-    "--validation", type=float, help="Score this share of the training split, not the test split."
-)
+@SUITE
+@axis_options("components: a comma list, all")
+@click.option("--baseline", metavar="NAMES", help="Baselines: a comma list, all, or none.")
+@shared_options(DATA, SIZES, TRAINING)
 @click.option("--seeds", type=int, metavar="N", help="Train each cell with seeds 0 to N-1.")
 @click.option("--seed", type=int, multiple=True, metavar="S", help="This seed; may be repeated.")
-@click.option("--device", metavar="NAME", help="auto, cpu, cuda or mps.")
-@click.option("--precision", metavar="NAME", help="auto, fp32 or bf16.")
-@click.option("--compile/--no-compile", "compile_", default=None, help="Use torch.compile.")
-@click.option(
-    "--full-attention",
-    is_flag=True,
-    help="Compute every position in the last layer, also those that the pool does not read.",
-)
+@shared_options(EXECUTION)
 @click.option("--phases", metavar="NAMES", help="trials, probes, or both (the default).")
 @click.option("--reference", metavar="CELL", help="The cell ratios are to, such as fused+sin.")
 @click.option("--jobs", type=int, metavar="N", help="Trials at once; probes are always alone.")
-@click.option("--threads", type=int, metavar="N", help="Threads of one worker; 0: all cores.")
 @click.option("--rounds", type=int, metavar="N", help="Rounds of each probe.")
-@click.option("--timeout", type=float, metavar="SECONDS", help="The most that one trial may take.")
-@click.option("--memory-limit", type=int, metavar="MIB", help="The most one worker may hold.")
+@shared_options(WORKER)
 @click.option("--out", metavar="DIR", help="Where records and tables go (default: under runs/).")
 @click.option("--fresh", is_flag=True, help="Run again what is already there.")
 @click.option("--collect", is_flag=True, help="Run nothing; show what is already there.")
@@ -85,11 +51,8 @@ def bench(
     fresh: bool,
     collect: bool,
     plan_only: bool,
-    compile_: bool | None,
-    full_attention: bool,
     seed: tuple[int, ...],
     phases: str | None,
-    suite: str | None,
     **options: Any,
 ) -> int:
     """Train and measure every combination of the components named, and print a table."""
@@ -98,15 +61,9 @@ def bench(
     from zoo.harness.plan import make_plan
     from zoo.harness.progress import for_stream
     from zoo.harness.run import run
-    from zoo.harness.suite import load_suite
 
-    given = {name: value for name, value in options.items() if value not in (None, ())}
-    asked = {**(load_suite(suite) if suite else {}), **given}
-    if compile_ is not None:
-        asked["compile"] = compile_
-    if full_attention:
-        asked["read_last"] = False
-    if seed and "seeds" in given:
+    asked = asked_for(options)
+    if seed and options["seeds"] is not None:
         raise ZooError("--seeds counts seeds from 0, --seed names them: use one of the two")
     if seed:
         asked["seeds"] = tuple(dict.fromkeys(seed))
