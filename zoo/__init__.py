@@ -10,14 +10,16 @@ if TYPE_CHECKING:
     from zoo.errors import ZooError
     from zoo.harness.api import bench
     from zoo.hookspecs import hookimpl
+    from zoo.keep.load import load
 
-__all__ = ["ZooError", "__version__", "bench", "hookimpl"]
+__all__ = ["ZooError", "__version__", "bench", "hookimpl", "load"]
 
 # Resolved on first use, so that `import zoo` costs nothing and a plug-in's import stays cheap.
 _LAZY = {
     "ZooError": "zoo.errors",
     "bench": "zoo.harness.api",
     "hookimpl": "zoo.hookspecs",
+    "load": "zoo.keep.load",
 }
 
 

@@ -20,6 +20,10 @@ __all__ = ["COMMANDS", "cli", "main"]
 COMMANDS = {
     "bench": Entry("zoo.cli.bench:bench", "Train and measure every combination asked for."),
     "report": Entry("zoo.cli.report:report", "Tables and effects, from the records of a run."),
+    "train": Entry("zoo.cli.train:train", "Train one model and keep it."),
+    "predict": Entry("zoo.cli.predict:predict", "Classify texts with a kept model."),
+    "evaluate": Entry("zoo.cli.evaluate:evaluate", "Score a kept model on labelled texts."),
+    "attend": Entry("zoo.cli.attend:attend", "Show what a kept model's tokens look at."),
     "list": Entry("zoo.cli.listing:list_components", "List what can be combined."),
     "info": Entry("zoo.cli.listing:info", "Tell everything about one component."),
     "plugins": Entry("zoo.cli.listing:plugins", "List the plug-ins and what became of each."),

@@ -94,11 +94,11 @@ def shared_options(*groups: tuple[Decorator, ...]) -> Decorator:
     return add
 
 
-def axis_options(what: str) -> Decorator:
+def axis_options(what: str, metavar: str = "NAMES") -> Decorator:
     """Add an option for every axis; what: the help's words after the axis' name."""
     return shared_options(
         tuple(
-            click.option(f"--{axis}", metavar="NAMES", help=f"{axis.capitalize()} {what}.")
+            click.option(f"--{axis}", metavar=metavar, help=f"{axis.capitalize()} {what}.")
             for axis in AXES
         )
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,6 +87,20 @@ class Split:
         order = np.argsort(-self.lengths, kind="stable")
         for start in range(0, len(order), batch_size):
             yield self.batch(order[start : start + batch_size])
+
+
+def padded(documents: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tokens]:
+    """Token ids of a few texts side by side: int (B, L), padded with 0, and what is real of them.
+
+    Apart from any split: for texts that come as they are read.
+    """
+    longest = max(len(ids) for ids in documents)
+    rows = [[*ids, *[PAD] * (longest - len(ids))] for ids in documents]
+    lengths = torch.tensor([len(ids) for ids in documents], device=device)
+    positions = torch.arange(longest, device=device)
+    even = min(len(ids) for ids in documents) == longest
+    padding = None if even else positions < lengths[:, None]
+    return torch.tensor(rows, device=device), Tokens(padding, positions)
 
 
 def shuffled_by_length(

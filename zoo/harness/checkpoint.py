@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -26,11 +28,18 @@ def keep(file: Path, trainer: Trainer, curve: list[dict[str, float]]) -> None:
     if trainer.runtime.device.type == "cuda":
         tensors["random/cuda"] = torch.cuda.get_rng_state()
     about = {"epoch": trainer.epoch, "step": trainer.step, "curve": curve}
+    write(file, tensors, about)
+
+
+def write(
+    file: Path, tensors: Mapping[str, torch.Tensor], about: Mapping[str, Any] | None = None
+) -> None:
+    """Put tensors, and what JSON can hold about them, into a file, whole or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_suffix(".tmp")
     # Tied or sliced tensors share memory, which the format refuses; clones do not.
     owned = {name: t.detach().clone().contiguous() for name, t in tensors.items()}
-    save_file(owned, unfinished, metadata={"zoo": json.dumps(about)})
+    save_file(owned, unfinished, metadata={"zoo": json.dumps(about)} if about else None)
     os.replace(unfinished, file)
 
 

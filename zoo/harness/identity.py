@@ -31,16 +31,21 @@ def plugin_hashes(choices: Iterable[Choice]) -> dict[str, str]:
     for choice in choices:
         owner = choice.component.owner
         if owner.distribution != BUILT_IN:
-            hashes[owner.distribution] = f"{owner.version} {_component_hash(choice)}"
+            hashes[owner.distribution] = f"{owner.version} {component_hash(choice)}"
     return hashes
 
 
-def _component_hash(choice: Choice) -> str:
-    """A hash of the Python files beside the component's own, which is all it is likely made of."""
+def component_hash(choice: Choice) -> str:
+    """A hash of the Python files beside the component's own, which is all it is likely made of.
+
+    Of a built-in: those of its kind. Of another: those of its whole package.
+    """
     file = choice.component.file()
     if file is None:
         return "unknown"
     path = Path(file)
+    if choice.component.owner.distribution == BUILT_IN:
+        return _package_hash(path.parent)
     package = path.parent
     if not (package / "__init__.py").exists():
         return _hash_of([path])

@@ -45,13 +45,15 @@ class Subject:
 class Trial:
     """Train one subject once with one seed.
 
-    checkpoint: the directory to keep its last epoch in; empty for none.
+    checkpoint: the file to keep its last epoch in; weights: the file to leave the trained
+    weights in. Empty for none.
     """
 
     setting: Setting
     subject: Subject
     seed: int
     checkpoint: str = ""
+    weights: str = ""
 
 
 @dataclass(frozen=True)

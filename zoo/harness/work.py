@@ -23,6 +23,7 @@ from zoo.harness.memory import peak_of
 from zoo.harness.probe import TextProbe, TorchProbe
 from zoo.harness.rate import measure_matrix_rate
 from zoo.harness.trainer import Trainer, predict, score
+from zoo.harness.witness import testify
 from zoo.models.build import build_classifier
 from zoo.models.cell import Cell
 from zoo.models.seeding import derive, seeded
@@ -149,7 +150,7 @@ def _torch_trial(
     scores = predict(model, scored, EVALUATION_BATCH, runtime)
     seconds = time.perf_counter() - start
     labels = scored.labels.cpu().numpy()
-    return {
+    result: dict[str, Any] = {
         "metrics": {
             "params": params,
             "train_seconds": sum(row["seconds"] for row in curve),
@@ -159,6 +160,10 @@ def _torch_trial(
         },
         "curve": curve,
     }
+    if trial.weights:
+        result["witness"] = testify(model, encoded.vocab_size, encoded.max_length)
+        checkpoint.write(Path(trial.weights), model.state_dict())
+    return result
 
 
 def _text_trial(registry: Registry, trial: Trial, encoded: Encoded) -> dict[str, Any]:

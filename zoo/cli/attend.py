@@ -1,0 +1,102 @@
+"""``zoo attend``: what the tokens of a text look at, as numbers, a picture or a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from zoo.cli.model import model_options, open_model, tell_limits
+from zoo.cli.options import json_option
+from zoo.cli.table import print_table
+from zoo.errors import ZooError
+
+if TYPE_CHECKING:
+    from zoo.keep.views import View
+
+PICTURES, PAGES = (".png", ".svg"), (".html",)
+MATRIX = 12  # tokens; a wider matrix fits no terminal
+MOST = 3  # tokens named in place of a row
+
+
+@click.command()
+@model_options
+@click.argument("text")
+@click.option("--layer", metavar="N", help="This layer alone, from 1.")
+@click.option("--head", metavar="N", help="This head, from 1, or all (default: their mean).")
+@click.option(
+    "--out",
+    "files",
+    metavar="FILE",
+    multiple=True,
+    help="Write a picture (.png, .svg) or a page to hover over (.html); may be given again.",
+)
+@json_option
+def attend(
+    directory: str,
+    device: str | None,
+    allow_changed: bool,
+    plugins: tuple[str, ...],
+    text: str,
+    layer: str | None,
+    head: str | None,
+    files: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Show how much every token of a text looks at every other, in every layer.
+
+    \b
+    zoo attend model "can you can that"
+    zoo attend model "can you can that" --layer 1 --head all --out heads.png
+    zoo attend model "can you can that" --out map.html
+
+    A row is a token that looks, a column one that is looked at; rows sum to one. A page holds
+    every layer and head, whatever is asked for here.
+    """
+    for file in files:
+        if Path(file).suffix.lower() not in (*PICTURES, *PAGES):
+            raise ZooError(f"--out {file}: its name must end with .png, .svg or .html")
+    if not text.strip():
+        raise ZooError("the text is empty: there is nothing in it to read")
+    model = open_model(directory, device, allow_changed, plugins)
+
+    from zoo.keep.views import views
+
+    attention_map = model.attention_map(text)
+    shown = views(attention_map, layer, head)
+    for file in files:
+        if Path(file).suffix.lower() in PAGES:
+            from zoo.keep.page import write_page
+
+            write_page(Path(file), attention_map, model.card.cell)
+        else:
+            from zoo.keep.picture import write_picture
+
+            write_picture(Path(file), attention_map.tokens, shown, model.card.cell)
+        click.echo(f"wrote {file}", err=True)
+    if as_json:
+        rows = [{"layer": v.layer, "head": v.head, "weights": v.weights.tolist()} for v in shown]
+        told = {"tokens": attention_map.tokens, "cut": attention_map.cut, "maps": rows}
+        click.echo(json.dumps(told, ensure_ascii=False, allow_nan=False))
+    elif not files:
+        _print(attention_map.tokens, shown)
+    tell_limits(attention_map.cut > 0, 0, 1, model.max_length)
+
+
+def _print(tokens: list[str], shown: list[View]) -> None:
+    for number, view in enumerate(shown):
+        click.echo(("\n" if number else "") + view.title)
+        if len(tokens) <= MATRIX:
+            rows = [
+                [token, *(f"{weight:.2f}" for weight in row)]
+                for token, row in zip(tokens, view.weights, strict=True)
+            ]
+            print_table(rows, ["", *tokens])
+            continue
+        rows = []
+        for token, row in zip(tokens, view.weights, strict=True):
+            most = row.argsort()[::-1][:MOST]
+            rows.append([token, ", ".join(f"{tokens[i]} {row[i]:.2f}" for i in most)])
+        print_table(rows, ["token", f"looks most at ({MOST} of {len(tokens)})"])

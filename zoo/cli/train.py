@@ -1,0 +1,72 @@
+"""``zoo train``: one model, trained as ``zoo bench`` trains it, and kept."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from zoo.cli.options import (
+    DATA,
+    EXECUTION,
+    SIZES,
+    SUITE,
+    TRAINING,
+    WORKER,
+    asked_for,
+    axis_options,
+    load_zoo,
+    plugin_option,
+    shared_options,
+)
+
+# What a suite says of comparing many, which the training of one has no use for.
+COMPARING = ("baseline", "seeds", "phases", "reference", "jobs", "rounds")
+
+
+@click.command()
+@click.option("--save", metavar="DIR", required=True, help="A new directory for the model.")
+@SUITE
+@axis_options("component", "NAME")
+@shared_options(DATA, SIZES, TRAINING)
+@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="S", help="Default: 0.")
+@shared_options(EXECUTION, WORKER)
+@plugin_option
+def train(save: str, seed: int, **options: Any) -> int:
+    """Train one model and keep it: weights, tokenizer, and all it takes to load it.
+
+    \b
+    zoo train --attention fused --pe rope --data newswire --save model
+    zoo predict model "the striker scored twice"
+
+    It is the very model that 'zoo bench' scores for the same options and seed. Of a suite,
+    whatever is about comparing several (seeds, baselines, probes) is passed over.
+    """
+    from zoo.harness.api import make_request
+    from zoo.harness.progress import for_stream
+    from zoo.keep.train import TrainingFailedError
+    from zoo.keep.train import train as train_one
+
+    asked = {name: value for name, value in asked_for(options).items() if name not in COMPARING}
+    request = make_request(asked)
+    loaded = load_zoo(request.plugins)
+    progress = for_stream(sys.stderr)
+    try:
+        model = train_one(request, loaded, progress, Path(save), seed)
+    except TrainingFailedError as error:
+        click.echo(f"zoo train: {error}", err=True)
+        return 1
+    finally:
+        progress.close()
+    card = model.card
+    held = card.data["test"] if card.scores["scored"] == "test" else ""
+    click.echo(
+        f"{card.cell}, seed {card.seed}: accuracy {card.scores['accuracy']:.3f}, "
+        f"macro F1 {card.scores['f1']:.3f} on {f'{held} ' if held else ''}{card.scores['scored']} "
+        f"documents of {card.data['name']}; {card.scores['params']:,} parameters, trained in "
+        f"{card.scores['train_seconds']:.1f} s"
+    )
+    click.echo(f"Model: {save}")
+    return 0

@@ -1,0 +1,1 @@
+"""Trained models: kept in a directory, loaded, asked, judged and looked into."""
