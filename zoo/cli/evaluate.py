@@ -100,7 +100,7 @@ def _print(found: Evaluation, mistakes: int) -> None:
         ],
         ["class", "precision", "recall", "F1", "support"],
     )
-    click.echo("\nConfusion (rows: what it is, columns: what was predicted)\n")
+    click.echo("\nConfusion (rows: true, columns: predicted)\n")
     labels = [c.label for c in found.classes]
     print_table(
         [[label, *map(str, row)] for label, row in zip(labels, found.confusion, strict=True)],
@@ -111,6 +111,6 @@ def _print(found: Evaluation, mistakes: int) -> None:
         click.echo(f"\nThe worst of {len(found.mistakes)} mistakes\n")
         print_table(
             [[m.label, m.predicted, f"{m.probability:.3f}", m.text] for m in shown],
-            ["is", "predicted", "p(is)", "text"],
+            ["true", "predicted", "p(true)", "text"],
             cut=3,
         )

@@ -19,7 +19,7 @@ COLUMNS = 4
 
 
 def write_picture(file: Path, tokens: Sequence[str], shown: Sequence[View], title: str) -> None:
-    """Draw the maps side by side, on one scale from 0 to 1; the ending says PNG or SVG.
+    """Draw the maps side by side, on one scale from 0; the name's ending says PNG or SVG.
 
     The same maps give the same file. Raises ZooError where it cannot be written.
     """
@@ -29,9 +29,9 @@ def write_picture(file: Path, tokens: Sequence[str], shown: Sequence[View], titl
     figure = Figure(figsize=(columns * (side + 1.2) + 0.6, rows * (side + 1.2)), dpi=120)
     figure.set_layout_engine("constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
-    image = None
+    image, most = None, max(float(view.weights.max()) for view in shown)
     for axes, view in zip(grid.flat, shown, strict=False):
-        image = axes.imshow(view.weights, vmin=0.0, vmax=1.0, cmap="viridis")
+        image = axes.imshow(view.weights, vmin=0.0, vmax=most, cmap="viridis")
         _label(axes, tokens, view.title)
     for axes in list(grid.flat)[len(shown) :]:
         axes.set_axis_off()
