@@ -1,0 +1,95 @@
+"""What the README says is so."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from zoo.cli import main
+from zoo.registry import KINDS, Registry
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+TINY = (
+    "--data newswire(train=60,test=30) --dim 16 --heads 2 --hidden 32 --layers 1 --max-length 16 "
+    "--vocab-size 300 --epochs 1 --batch-size 16 --rounds 1 --threads 1"
+).split()
+
+
+def lines(command: str) -> list[str]:
+    """The README's lines of one zoo command, comments off."""
+    found = re.findall(rf"^ {{4}}(?:.*&& )?(zoo {command}\b[^\n]*)$", README, re.MULTILINE)
+    return [line.split("#")[0].strip() for line in found]
+
+
+def test_the_two_commands_stand_first():
+    code = [line.strip() for line in README.splitlines() if line.startswith("    ")]
+    assert code[0] == (
+        "pip install -c constraints.txt . && zoo bench --attention fused,naive --pe rope,sin"
+    )
+    assert code[1] == "pip install -c constraints.txt -e '.[test]' && pytest"
+
+
+def test_the_first_commands_zoo_line_gives_four_cells_and_the_baseline(tmp_path: Path, capsys):
+    command = lines("bench")[0]
+    assert command == "zoo bench --attention fused,naive --pe rope,sin"
+    out = tmp_path / "out"
+    assert main([*shlex.split(command)[1:], *TINY, "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    for row in ("fused", "naive", "tfidf-logreg"):
+        assert row in printed
+
+
+@pytest.mark.parametrize("command", [c for c in lines("bench") if "--plan" in c])
+def test_plans_are_printed_as_shown(command: str, capsys):
+    assert main(shlex.split(command)[1:]) == 0
+    assert "to run" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [*lines("list"), *lines("info")])
+def test_listings_are_printed_as_shown(command: str, capsys):
+    assert main(shlex.split(command)[1:]) == 0
+    assert "fused" in capsys.readouterr().out
+
+
+def test_every_bench_line_uses_options_that_exist():
+    for command in lines("bench"):
+        options = re.findall(r"--[a-z-]+", command)
+        assert options
+        assert main(["bench", "--help"]) == 0
+        for option in options:
+            assert any(
+                option in parameter.opts
+                for parameter in __import__("zoo.cli.bench", fromlist=["bench"]).bench.params
+            ), option
+
+
+def test_the_table_of_parts_names_every_built_in(registry: Registry):
+    for kind in KINDS:
+        row = next(line for line in README.splitlines() if line.startswith(f"| {kind} |"))
+        assert re.findall(r"`([^`]+)`", row) == registry.labels(kind) or set(
+            re.findall(r"`([^`]+)`", row)
+        ) == set(registry.labels(kind))
+
+
+def test_the_table_shown_is_the_published_one():
+    shown = re.search(
+        r"<!-- table: (\S+) -->\n(.*?)<!-- end of table -->", README, re.DOTALL | re.MULTILINE
+    )
+    assert shown is not None
+    assert shown[2].strip() == (ROOT / shown[1] / "table.md").read_text().strip()
+
+
+def test_published_tables_come_from_their_records(tmp_path: Path):
+    from zoo.harness.records import RecordFile
+    from zoo.report.table import write_tables
+
+    published = sorted(path.parent for path in (ROOT / "results").rglob("records.jsonl"))
+    assert published
+    for directory in published:
+        write_tables(RecordFile(directory).read(), tmp_path)
+        for name in ("table.csv", "table.md"):
+            assert (tmp_path / name).read_bytes() == (directory / name).read_bytes(), directory
