@@ -67,6 +67,36 @@ def test_what_a_component_raises_is_its_failure_and_says_where(tmp_path: Path) -
     assert result.message == "raised SystemExit: enough (raising.py:9)"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class Leave(BaseException): pass\ndef go(): raise Leave('now')",
+        "import pytest\ndef go(): pytest.skip('Leave now')",
+        "class Leave(Exception):\n    def __str__(self): raise ValueError\ndef go(): raise Leave",
+    ],
+)
+def test_no_exception_of_a_component_ends_the_run_or_passes_for_a_skip(
+    tmp_path: Path, text: str
+) -> None:
+    plugin = tmp_path / "leaving.py"
+    plugin.write_text(
+        f"{text}\n"
+        "from torch import nn\n"
+        "from zoo import hookimpl\n"
+        "class Norm(nn.Module):\n"
+        "    def __init__(self, dim):\n"
+        "        super().__init__()\n"
+        "    def forward(self, x):\n"
+        "        go()\n"
+        "@hookimpl\n"
+        "def zoo_register(register):\n"
+        "    register('norm', 'leaves', Norm, summary='leaves')\n"
+    )
+    result = run_check(one("norm/leaves", str(plugin)), "shape-and-dtype")
+    assert result.status == "failed"
+    assert "Leave" in result.message
+
+
 def test_results_do_not_hang_on_what_ran_before_and_leave_the_generator_alone() -> None:
     choice = one("pool/mean-over-padding", POOLS)
     torch.manual_seed(1)

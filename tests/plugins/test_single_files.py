@@ -118,6 +118,10 @@ def test_a_terminal_that_lacks_a_letter_shows_the_rest(corpus_file: Path) -> Non
         ("import nowhere_at_all", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
         ("def f(:", "SyntaxError"),
         ("x = 1", "it implements no hook"),
+        (
+            "class E(Exception):\n    def __str__(self): raise SystemExit(0)\nraise E",
+            "cannot be used: E",
+        ),
         (CORPUS.replace('"data", "pets"', '"data", "Pets!"'), "illegal data name 'Pets!'"),
         (
             CORPUS.replace('"data", "pets"', '"norm", "m"').replace("pets_or_shares,", "Majority,"),

@@ -115,9 +115,19 @@ def _outcome(choice: Choice, check: Check, settings: Settings) -> tuple[str, str
         return "skipped", str(skip)
     except CheckFailed as failure:
         return "failed", str(failure)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - its failure, whatever it raises
-        return "failed", f"raised {one_line(error)}{_place(error)}"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - its failure, even a SystemExit or a pytest.skip
+        return "failed", f"raised {_worded(error)}{_place(error)}"
     return "passed", ""
+
+
+def _worded(error: BaseException) -> str:
+    """The error in one line, even where it cannot put itself into words."""
+    try:
+        return one_line(error)
+    except Exception:  # noqa: BLE001 - its __str__ is the component's code as well
+        return type(error).__name__
 
 
 @contextlib.contextmanager

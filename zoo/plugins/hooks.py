@@ -142,6 +142,8 @@ def _said(error: BaseException) -> str:
     """The error in one line of bearable length, even where it cannot put itself into words."""
     try:
         text = one_line(error)
-    except Exception:  # noqa: BLE001 - its __str__ is the plug-in's code as well
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - its __str__ is the plug-in's code, and may even exit
         text = type(error).__name__
     return text if len(text) <= _LONGEST_REASON else text[: _LONGEST_REASON - 1] + "…"
