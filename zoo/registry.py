@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from keyword import iskeyword
 from types import MappingProxyType
 from typing import Any
 
@@ -151,7 +152,7 @@ class Register:
         Raises ValueError where a word is not one the zoo knows.
         """
         if kind not in KINDS:
-            raise ValueError(f"no kind '{kind}'{nearest(kind, KINDS)}")
+            raise ValueError(f"no kind {kind!r}{nearest(str(kind), KINDS)}")
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ValueError(
                 f"illegal {kind} name {name!r}: lower-case letters and digits, "
@@ -164,8 +165,21 @@ class Register:
                 f"the factory of {kind} '{name}' must be callable or 'package.module:Class', "
                 f"not {factory!r}"
             )
+        what = f"{kind} '{name}'"
+        if not isinstance(summary, str) or not isinstance(source, str):
+            raise ValueError(f"summary and source of {what} must be text")
+        listed: object = capabilities
+        if isinstance(listed, str) or not isinstance(listed, Collection):
+            raise ValueError(f"capabilities of {what} must be a list of them, not {capabilities!r}")
+        if parameters is not None and not isinstance(parameters, Mapping):
+            raise ValueError(f"parameters of {what} must map names to defaults")
+        for parameter in parameters or {}:
+            if not (isinstance(parameter, str) and parameter.isidentifier()) or iskeyword(
+                parameter
+            ):
+                raise ValueError(f"{what} has a parameter that cannot be written: {parameter!r}")
         for capability in capabilities:
-            if capability not in CAPABILITIES[kind]:
+            if not isinstance(capability, str) or capability not in CAPABILITIES[kind]:
                 raise ValueError(
                     f"{kind} '{name}' declares an unknown capability '{capability}'"
                     f"{nearest(capability, CAPABILITIES[kind])}"
