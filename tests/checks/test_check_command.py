@@ -30,7 +30,7 @@ def test_a_broken_one_is_told_with_claim_owner_and_command_and_status_1(
 ) -> None:
     assert main(["check", "pool/divides-by-nothing", "--plugin", POOLS, "--compile", "eager"]) == 1
     told = capsys.readouterr().out
-    assert "  failed  empty-documents: output: 8 of 16 entries are not finite\n" in told
+    assert "  failed  empty-documents: output: 16 of 32 entries are not finite\n" in told
     assert "must hold: A text of padding alone gives a finite output" in told
     assert "owner:     pools.py " in told
     assert "repeat:    zoo check pool/divides-by-nothing --only empty-documents --plugin" in told

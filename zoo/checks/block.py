@@ -10,10 +10,11 @@ from torch import Tensor, nn
 from zoo.checks.base import check, needs, unless
 from zoo.checks.compare import close, differ, largest, must
 from zoo.checks.probes import GrowingCache, Probe
+from zoo.checks.purity import DRAWS, DROPOUT, fair_share
 from zoo.checks.rigs.attention import padded_tokens
 from zoo.checks.rigs.base import DIM, normal
 from zoo.checks.rigs.block import BATCH, BlockRig, scene_of, texts_of
-from zoo.components.block.base import Scene
+from zoo.components.block.base import Block, Scene
 from zoo.components.tokens import Tokens
 
 LENGTH = 6
@@ -80,6 +81,24 @@ def residual(rig: BlockRig) -> None:
 
 
 @check("block")
+def dropout_scale(rig: BlockRig) -> None:
+    """Dropout makes up for what it drops: on the average, training gives what evaluation does."""
+
+    def passed(silent: bool = False) -> tuple[Block, Tensor]:
+        # One sub-layer and no norm, so that the average passes through all that comes after.
+        block = rig.block(ffn=False, norm=nn.Identity, silent=silent, dropout=DROPOUT)
+        return block, block(x, scene_of(LENGTH)).detach()
+
+    x = texts_of(rig, LENGTH)
+    around = passed(silent=True)[1]
+    block, expected = passed()
+    block.train()
+    with torch.no_grad():
+        draws = [block(x, scene_of(LENGTH)) - around for _ in range(DRAWS)]
+    fair_share(torch.stack(draws).mean(0), expected - around)
+
+
+@check("block")
 def final_norm(rig: BlockRig) -> None:
     """Where its output grows with its input, it asks for a final norm after the stack."""
     block = rig.block()
@@ -134,6 +153,12 @@ def memory(rig: BlockRig) -> None:
     differ(read(seen + 1), out, "changing the memory")
     spoilt = torch.where(tokens.padding[..., None], seen, 100 * torch.randn_like(seen))
     close(read(spoilt), out, "the output with other garbage in the memory's padding")
+    store = GrowingCache()
+    for what, rows in (("first filled", slice(None)), ("read again", slice(0, 0))):
+        new = {"memory": seen[:, rows], "memory_tokens": tokens[rows], "memory_cache": store}
+        again = block(x, scene_of(LENGTH, **new))
+        must(store.kept is not None, "the memory's cache is never used")
+        close(again, out, f"the output with the memory's cache, {what}")
     try:
         block(x, scene_of(LENGTH))
     except ValueError:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from zoo.checks.base import check
 from zoo.checks.compare import close, must, same
 from zoo.checks.numerics import MODULES, of_modules
 from zoo.checks.rigs.base import ModuleRig
 
-DROPOUT = 0.5
+DROPOUT, DRAWS = 0.5, 200
 
 
 @check(*MODULES, applies=of_modules)
@@ -39,6 +40,28 @@ def dropout(rig: ModuleRig) -> None:
         )
         with_dropout.eval()
     must(acts, f"training with dropout {DROPOUT} gives the same output twice, in every case")
+
+
+@check("attention", "ffn")
+def dropout_scale(rig: ModuleRig) -> None:
+    """Dropout makes up for what it drops: on the average, training gives what evaluation does."""
+    module = rig.build(dropout=DROPOUT)
+    case = rig.cases()[0]
+    with torch.no_grad():
+        expected = case(module)
+        module.train()
+        draws = [case(module) for _ in range(DRAWS)]
+    fair_share(torch.stack(draws).mean(0), expected)
+
+
+def fair_share(mean: Tensor, expected: Tensor) -> None:
+    """Fail unless the mean over dropout's draws is what evaluation gives, by and large.
+
+    Dropout before something that is not linear moves the mean a little. Forgetting to divide by
+    1 - p halves it, and doing so twice doubles it.
+    """
+    ratio = float((mean * expected).sum() / expected.square().sum())
+    must(0.7 < ratio < 1.4, f"training gives {ratio:.3g} times what evaluation does, on average")
 
 
 @check(*MODULES, applies=of_modules)

@@ -115,13 +115,13 @@ class Upcasts(Split):
         return super().forward(x, context, **how).to(torch.promote_types(x.dtype, torch.float32))
 
 
-@broken.caught_by("shape-and-dtype", "shape \\(3, 2, 8\\)|shape \\(3, 6, 2, 4\\)")
+@broken.caught_by("shape-and-dtype", "shape \\(3, 6, 2, 8\\)")
 class HeadsLeftApart(Split):
     def forward(self, x, context=None, **how):
         return super().forward(x, context, **how).unflatten(-1, (self.heads, -1))
 
 
-@broken.caught_by("precision", "bfloat16 is off by")
+@broken.caught_by("precision", "float(16|32) is off by")
 class CancelsDigits(Split):
     def forward(self, x, context=None, **how):
         return (super().forward(x, context, **how) + 300.0) - 300.0
@@ -225,3 +225,36 @@ class AnotherHiddenDefault(Split):
 
     def attend(self, q, k, v, mask, bias):
         return super().attend(q, k, v, mask, bias) * self.factor
+
+
+@broken.caught_by("left-padding", "text 1: padded on the left")
+class PaddingByCount(Split):
+    def pairs(self, q, queries, keys, position, causal):
+        if keys.padding is not None:
+            rows = torch.arange(keys.padding.shape[1])
+            real = rows < keys.padding.sum(dim=1, keepdim=True)
+            keys = Tokens(real, keys.positions)
+        return super().pairs(q, queries, keys, position, causal)
+
+
+@broken.caught_by("positions", "thrice as far apart", only=("rotate", "bias", "padding"))
+class PositionsByRow(Split):
+    def forward(self, x, context=None, *, tokens, context_tokens=None, position, **asked):
+        if context is not None or any(asked.values()):
+            raise ValueError("it attends to the whole text itself, and that alone")
+        rows = Tokens(tokens.padding, torch.arange(x.shape[1]))
+        return super().forward(x, tokens=rows, position=position)
+
+
+@broken.caught_by("positions", "text 1 at positions of its own")
+class PositionsOfTheFirstText(Split):
+    def scene(self, x, context, tokens, context_tokens, position, cache=None):
+        if tokens.positions.dim() == 2:
+            tokens = Tokens(tokens.padding, tokens.positions[0])
+        return super().scene(x, context, tokens, context_tokens, position, cache)
+
+
+@broken.caught_by("assembles", "shape|size")
+class WiredToItsHeads(Split):
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(q.reshape(*q.shape[:-1], 8), k, v, mask, bias)

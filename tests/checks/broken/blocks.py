@@ -135,3 +135,15 @@ class ResidualInPlace(Pre):
         with torch.no_grad():
             x[:, :1] += 1
         return out
+
+
+@broken.caught_by("memory", "cache is never used", also=("cross",))
+class MemoryCacheForgotten(Pre):
+    def forward(self, x, scene):
+        return super().forward(x, replace(scene, memory_cache=None))
+
+
+@broken.caught_by("dropout-scale", "training gives 0.[45]")
+class DropoutNotMadeUpFor(Pre):
+    def drop(self, x):
+        return x * (torch.rand_like(x) >= self.dropout) if self.training else x

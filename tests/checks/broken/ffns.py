@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from specimens import Specimens
 from torch import nn
@@ -20,7 +21,7 @@ def zoo_register(register: Register) -> None:
     broken.register(register)
 
 
-@broken.caught_by("parameter-count", "576 parameters", also=("gated",))
+@broken.caught_by("parameter-count", "1920 parameters", also=("gated",))
 class GatedAtFullWidth(SwiGLU):
     def __init__(self, dim, hidden, dropout=0.0):
         super().__init__(dim, hidden, dropout, matched=False)
@@ -82,3 +83,12 @@ class ForgetsToProjectBack(GELU):
 @broken.caught_by("contract", "gives a builtins.(builtin_)?function")
 def not_a_module(dim, hidden, dropout=0.0):
     return F.gelu
+
+
+@broken.caught_by("dropout-scale", "training gives 0.[45]")
+class DropoutNotMadeUpFor(GELU):
+    def forward(self, x):
+        inner = self.activation(self.inner(x))
+        if self.training:
+            inner = inner * (torch.rand_like(inner) >= self.dropout)
+        return self.outer(inner)

@@ -7,7 +7,7 @@ import torch
 from zoo.checks.base import check, needs
 from zoo.checks.compare import close, differ, largest, must
 from zoo.checks.probes import GrowingCache
-from zoo.checks.rigs.attention import BATCH, LENGTHS, AttentionRig, attend, padded_tokens
+from zoo.checks.rigs.attention import BATCH, LENGTHS, LONG, AttentionRig, attend, padded_tokens
 from zoo.checks.rigs.base import DIM, normal
 from zoo.components.tokens import Tokens
 
@@ -19,7 +19,7 @@ def causality(rig: AttentionRig) -> None:
     """When asked to be causal, the future never changes the past, and the past still acts."""
     module = rig.attention()
     position = rig.encoding(module)
-    for length in LENGTHS:
+    for length in (*LENGTHS, LONG):
         x = normal(rig.generator(0), BATCH, length, DIM).requires_grad_()
         out = attend(module, x, position=position, causal=True)
         for now in (0, 2, length // 2, length - 2):

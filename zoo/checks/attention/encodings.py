@@ -10,6 +10,7 @@ from zoo.checks.probes import Forbid, Probe
 from zoo.checks.rigs.attention import BATCH, LENGTHS, AttentionRig, attend
 from zoo.checks.rigs.base import DIM, MAX_LENGTH, normal
 from zoo.components.tokens import Tokens
+from zoo.registry import Choice
 
 SHIFT = 7
 
@@ -32,6 +33,27 @@ def permutation(rig: AttentionRig) -> None:
         except CheckFailed as failure:
             raise CheckFailed(f"{failure}; an attention of an order declares 'order'") from None
     must(broken or not rig.can("order"), "declares 'order', yet is equivariant to permutation")
+
+
+def _encoded(choice: Choice) -> str | None:
+    if choice.can("rotate") or choice.can("bias"):
+        return None
+    return "it declares neither 'rotate' nor 'bias'"
+
+
+@check("attention", applies=_encoded)
+def positions(rig: AttentionRig) -> None:
+    """The encoding is asked at the positions given: of any spacing, and each text's own."""
+    module = rig.attention()
+    position = rig.encoding(module)
+    x = normal(rig.generator(0), BATCH, 6, DIM)
+    near = torch.arange(6)
+    each = torch.stack([near, 3 * near, 2 * near + 1])  # (B, L)
+    out = attend(module, x, Tokens(None, each), position=position)
+    for text in range(BATCH):
+        alone = attend(module, x[text : text + 1], Tokens(None, each[text]), position=position)
+        close(out[text], alone[0], f"text {text} at positions of its own against alone")
+    differ(out[1:2], attend(module, x[1:2], position=position), "positions thrice as far apart")
 
 
 @check("attention", applies=needs("rotate"))

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from zoo.checks.base import check, needs
 from zoo.checks.compare import close, finite, largest, must
-from zoo.checks.rigs.attention import BATCH, LENGTHS, AttentionRig, attend, padded_tokens
+from zoo.checks.rigs.attention import BATCH, LENGTHS, LONG, AttentionRig, attend, padded_tokens
 from zoo.checks.rigs.base import DIM, normal
 from zoo.components.tokens import Tokens
 
@@ -19,7 +19,7 @@ def padding_invariance(rig: AttentionRig) -> None:
     """More padding, or other garbage in it, never changes real tokens' outputs or gradients."""
     module = rig.attention()
     position = rig.encoding(module)
-    for length in LENGTHS:
+    for length in (*LENGTHS, LONG):
         for causal in (False, True) if rig.can("causal") else (False,):
             x = normal(rig.generator(0), BATCH, length, DIM).requires_grad_()
             tokens = padded_tokens(length)
@@ -43,6 +43,27 @@ def padding_invariance(rig: AttentionRig) -> None:
                 not bool(leak[~real].any()),
                 f"{what}: padding gets a gradient of {largest(leak[~real]):.3g}",
             )
+
+
+@check("attention", applies=needs("padding", "causal"))
+def left_padding(rig: AttentionRig) -> None:
+    """A prompt padded on its left, counted from its first real token, gives what it does alone."""
+    # What generation does with prompts of several lengths; elsewhere padding stands on the right.
+    module = rig.attention()
+    position = rig.encoding(module)
+    length = LENGTHS[0]
+    x = normal(rig.generator(0), BATCH, length, DIM)
+    real = padded_tokens(length).padding
+    assert real is not None
+    real = real.flip(1)
+    tokens = Tokens(real, (real.cumsum(dim=1) - 1).clamp_min(0))
+    for causal in (False, True):
+        out = attend(module, _spoilt(x, real), tokens, position=position, causal=causal)
+        for text in range(BATCH):
+            kept = real[text]
+            alone = attend(module, x[text : text + 1, kept], position=position, causal=causal)
+            what = f"text {text}{', causal' if causal else ''}"
+            close(out[text, kept], alone[0], f"{what}: padded on the left against unpadded")
 
 
 @check("attention", applies=needs("padding", "cross"))

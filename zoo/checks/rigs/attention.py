@@ -16,6 +16,8 @@ from zoo.components.tokens import Tokens
 BATCH = 3
 # A text whose length no block divides, and longer than the usual window.
 LENGTHS = (6, 149)
+# And one longer than the usual block, for what a kernel must still do there.
+LONG = 523
 
 
 class AttentionRig(ModuleRig):

@@ -14,7 +14,8 @@ from zoo.checks.base import CheckFailed, CheckSkipped, Settings
 from zoo.models.seeding import seeded
 from zoo.registry import Choice
 
-DIM, HEADS, HIDDEN, MAX_LENGTH = 8, 2, 24, 600
+# No two of them agree, nor does √(DIM / HEADS) with HEADS: one taken for another must show.
+DIM, HEADS, HIDDEN, MAX_LENGTH = 16, 2, 40, 600
 JITTER = 0.1
 
 

@@ -47,6 +47,7 @@ class BlockRig(ModuleRig):
         cross: bool = False,
         norm: Callable[[], nn.Module] = lambda: nn.LayerNorm(DIM),
         silent: bool = False,
+        dropout: float = 0.0,
     ) -> Block:
         """A block with or without some of its parts, in float64 and evaluation mode.
 
@@ -55,7 +56,7 @@ class BlockRig(ModuleRig):
         with seeded(self.settings.seed, "checks/build"):
             attention, inner = PlainAttention(DIM, HEADS), plain_ffn() if ffn else None
             more = {"cross": PlainAttention(DIM, HEADS)} if cross else {}
-            block = cast(Block, self.choice.build(attention, inner, norm, dropout=0.0, **more))
+            block = cast(Block, self.choice.build(attention, inner, norm, dropout=dropout, **more))
             if not silent:
                 shake(block)
         for part in (attention.out, *(inner or ())) if silent else ():
