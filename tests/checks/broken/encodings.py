@@ -179,3 +179,23 @@ class ParameterUnused(Learned):
     def __init__(self, **sizes):
         super().__init__(**sizes)
         self.unused = nn.Parameter(torch.ones(3))
+
+
+@rotary.caught_by("positions", "rotate in another order")
+class AnglesKeptByLength(Rotary):
+    def rotate(self, x, positions):
+        if not hasattr(self, "kept"):
+            self.kept = {}
+        return super().rotate(x, self.kept.setdefault(positions.shape[-1], positions))
+
+
+@bias.caught_by("assembles", "size|shape|match")
+class WiredToTwoHeads(Alibi):
+    def __init__(self, *, dim, heads, head_dim, max_length):
+        super().__init__(dim=dim, heads=2, head_dim=head_dim, max_length=max_length)
+
+
+@added.caught_by("order", "584 of 600 positions")
+class BeginsAgain(Sinusoidal):
+    def embed(self, x, positions):
+        return super().embed(x, positions % 16)

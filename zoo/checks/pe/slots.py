@@ -57,6 +57,13 @@ def positions(rig: PositionRig) -> None:
     full = as_scores(encoding, whole)
     close(as_scores(encoding, some, whole), full[..., some, :], "bias of queries 4, 1, 3")
     close(as_scores(encoding, whole, some), full[..., some], "bias of keys 4, 1, 3")
+    # As many as before, so that what is kept by length shows.
+    other = torch.tensor([5, 2, 0, 4, 1, 3])
+    for what, slot, given in (("embed", encoding.embed, x), ("rotate", encoding.rotate, heads)):
+        moved = slot(given[..., other, :], other)
+        close(moved, slot(given, whole)[..., other, :], f"{what} in another order")
+    reordered = full[..., other, :][..., other]
+    close(as_scores(encoding, other), reordered, "bias in another order")
 
     each = torch.stack([whole, whole + 2, whole * 3])  # (B, L)
     for text in range(BATCH):
@@ -99,6 +106,10 @@ def order(rig: PositionRig) -> None:
         what = f"exchanging tokens {one} and {other} changes the output by {off:.3g}"
         must(off > 1e-7 or not rig.can("order"), f"declares 'order', but {what}")
         must(off < 1e-9 or rig.can("order"), f"{what}, but 'order' is not declared")
+    if rig.can("embed", "order"):
+        table = encoding.embed(torch.zeros(1, MAX_LENGTH, DIM).double(), torch.arange(MAX_LENGTH))
+        alike = MAX_LENGTH - len(table[0].unique(dim=0))
+        must(not alike, f"{alike} of {MAX_LENGTH} positions are embedded as another one is")
 
 
 @check("pe")
