@@ -43,6 +43,7 @@ def zoo_register(register: Register) -> None:
     add("block", "zero", Zero, "residual", "cross")
     add("pool", "attentive", Attentive)
     add("pool", "greatest", Greatest)
+    add("pool", "last", Last)
     add("baseline", "bag", Bag, "tokens")
     add("data", "tiny", tiny, repeats=4)
 
@@ -215,6 +216,17 @@ class Attentive(Pool):
         if padding is not None:
             scores = scores.masked_fill(~padding, -1e4)
         return (scores.softmax(-1)[..., None] * x).sum(dim=1)
+
+
+class Last(Pool):
+    """The last real token, wherever it stands: every row is the last of some text."""
+
+    def forward(self, x: Tensor, padding: Tensor | None) -> Tensor:
+        if padding is None:
+            return x[:, -1]
+        last = (padding * torch.arange(x.shape[1])).argmax(dim=1)
+        taken = x[torch.arange(len(x)), last]
+        return taken.masked_fill(~padding.any(dim=1, keepdim=True), 0)
 
 
 class Greatest(Pool):

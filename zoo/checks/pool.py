@@ -24,6 +24,8 @@ def padding_invariance(rig: PoolRig) -> None:
     padding = padded_tokens(LENGTH).padding
     assert padding is not None
     out = pool(x, padding)
+    close(pool.train()(x, padding), out, "output in training")
+    pool.eval()
     for text in range(BATCH):
         n = int(padding[text].sum())
         close(out[text], pool(x[text : text + 1, :n], None)[0], f"text {text} against unpadded")
@@ -56,7 +58,12 @@ def reads(rig: PoolRig) -> None:
     # Many texts: where a pool takes the greatest value, every row is the greatest in some.
     x = normal(rig.generator(0), 50, LENGTH, DIM).requires_grad_()
     out = pool(x, None)
-    (gradient,) = torch.autograd.grad(out.sin().sum(), x)
+    # Of several lengths as well: one that reads a text's last token reads every row, in some text.
+    lengths = 1 + torch.arange(len(x)) % LENGTH
+    total = out.sin().sum()
+    if pool.reads is None:
+        total = total + pool(x, torch.arange(LENGTH) < lengths[:, None]).sin().sum()
+    (gradient,) = torch.autograd.grad(total, x)
     read = gradient.abs().amax(dim=(0, 2)) > 0  # (L)
     said = torch.zeros(LENGTH, dtype=torch.bool)
     said[slice(None) if pool.reads is None else pool.reads] = True

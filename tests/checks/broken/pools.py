@@ -96,3 +96,9 @@ class RunningMean(Mean):
         out = 0.9 * out + 0.1 * self.before
         self.before = out.detach().mean()
         return out
+
+
+@broken.caught_by("padding-invariance", "output in training")
+class MaskInEvaluationAlone(Mean):
+    def forward(self, x, padding):
+        return super().forward(x, None if self.training else padding)
