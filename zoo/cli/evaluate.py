@@ -59,9 +59,10 @@ def evaluate(
     """
     from zoo.data.load import load_corpus
 
-    model = open_model(directory, device, allow_changed, plugins)
+    registry = load_zoo(plugins).registry
+    model = open_model(directory, device, allow_changed, registry)
     corpus, notices = load_corpus(
-        load_zoo(plugins).registry, data, text_column=text_column, label_column=label_column
+        registry, data, text_column=text_column, label_column=label_column
     )
     for notice in notices:
         click.echo(notice, err=True)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import DEVICE, load_zoo, plugin_option
+from zoo.cli.options import DEVICE, plugin_option
 
 if TYPE_CHECKING:
     from zoo.keep.classifier import TextClassifier
+    from zoo.registry import Registry
 
 
 def model_options(command: Callable[..., Any]) -> Any:
@@ -30,7 +31,7 @@ def model_options(command: Callable[..., Any]) -> Any:
 
 
 def open_model(
-    directory: str, device: str | None, allow_changed: bool, plugins: tuple[str, ...]
+    directory: str, device: str | None, allow_changed: bool, registry: Registry
 ) -> TextClassifier:
     """The model of a directory, on the device asked for (auto by default)."""
     from pathlib import Path
@@ -40,7 +41,6 @@ def open_model(
 
     read(Path(directory))  # refused before torch is imported, which takes seconds
     request = make_request({"device": device or "auto"})
-    registry = load_zoo(plugins).registry
 
     from zoo.harness.device import resolve
     from zoo.keep.load import load_from

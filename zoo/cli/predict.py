@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from zoo.cli.model import model_options, open_model, tell_limits
+from zoo.cli.options import load_zoo
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def predict(
     Texts are read, predicted and printed a batch at a time, so there may be any number of them.
     """
     given = _texts(texts, source, text_column)
-    model = open_model(directory, device, allow_changed, plugins)
+    model = open_model(directory, device, allow_changed, load_zoo(plugins).registry)
     seen = cut = unknown = 0
 
     def counted() -> Iterator[Prediction]:
