@@ -47,6 +47,24 @@ class TorchProbe:
     def prepare(self) -> dict[str, Any]:
         """Compile, warm up until steps are steady, and tell params, FLOPs and kernels."""
         first = self._seconds(self._train, self.batches[0])
+        steady = self.warm_up()
+        flops, kernels = self._count(self.batches[0])
+        return {
+            "params": sum(p.numel() for p in self.model.parameters() if p.requires_grad),
+            "first_step_seconds": first,
+            "compile_seconds": max(0.0, first - steady),
+            "flops_per_token": flops / self.batches[0].padded_tokens if flops else None,
+            "kernels": kernels,
+            "batches": [[b.real_tokens, b.padded_tokens] for b in self.batches],
+            "latency_tokens": [b.real_tokens for b in self.singles],
+        }
+
+    def warm_up(self) -> float:
+        """Step until three steps in a row take the same time, and return it in seconds.
+
+        A process that has waited for its turn finds its caches cold, its clock low and, on some
+        machines, its pages gone: without this a first step was seen to take 40 times a steady one.
+        """
         times: list[float] = []
         end = time.perf_counter() + WARM_SECONDS
         while len(times) < WARM_STEPS and (len(times) < 3 or time.perf_counter() < end):
@@ -54,23 +72,13 @@ class TorchProbe:
             last = times[-3:]
             if len(last) == 3 and max(last) - min(last) < STABLE * min(last):
                 break
-        for single in self.singles:
-            self._infer(single)
-        flops, kernels = self._count(self.batches[0])
-        return {
-            "params": sum(p.numel() for p in self.model.parameters() if p.requires_grad),
-            "first_step_seconds": first,
-            "compile_seconds": max(0.0, first - times[-1]),
-            "warm_steps": len(times) + 1,
-            "step_seconds": float(np.median(times[-3:])),
-            "flops_per_token": flops / self.batches[0].padded_tokens if flops else None,
-            "kernels": kernels,
-            "batches": [[b.real_tokens, b.padded_tokens] for b in self.batches],
-            "latency_tokens": [b.real_tokens for b in self.singles],
-        }
+        for batch in [self.batches[0], *self.singles]:
+            self._infer(batch)
+        return float(np.median(times[-3:]))
 
     def round(self, steps: int) -> dict[str, Any]:
-        """Seconds of each training step, each inference batch, and each single text."""
+        """Seconds of each training step, each inference batch, and each single text, once warm."""
+        self.warm_up()
         batches = self.batches[:steps]
         return {
             "train": [self._seconds(self._train, b) for b in batches],
@@ -142,11 +150,15 @@ class TextProbe:
         self._fit()
         return {
             "params": getattr(self.model, "parameters", None),
-            "step_seconds": time.perf_counter() - start,
+            "first_step_seconds": time.perf_counter() - start,
             "kernels": [],
             "batches": [[self.train_tokens, self.train_tokens]],
             "infer_batches": [[self.test_tokens, self.test_tokens]],
         }
+
+    def warm_up(self) -> float:
+        """Fit and predict once; a round is one step, whatever the seconds returned."""
+        return _timed(self._fit) + _timed(lambda: self.model.predict(self.corpus.test_texts))
 
     def round(self, steps: int) -> dict[str, Any]:
         """Seconds of one fit, of one prediction of the test split, and of single texts."""

@@ -41,6 +41,7 @@ class _Measured:
     worker: Worker | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     memory: dict[str, Any] = field(default_factory=dict)
+    step_seconds: float = 0.0
     rounds: list[dict[str, Any]] = field(default_factory=list)
     failure: WorkerError | None = None
 
@@ -94,6 +95,9 @@ def _measure(
             if not one.twin:
                 progress.started(one.row.name, 0)
             _guarded(one, functools.partial(_prepare, one, setting, timeout, log))
+        for one in bench:
+            if one.failure is None:
+                _guarded(one, functools.partial(_warm_up, one, timeout))
         able = [one for one in bench if one.failure is None]
         if not able:
             return
@@ -112,11 +116,11 @@ def _measure(
 
 def _steps(able: Sequence[_Measured]) -> int:
     """Batches of a round: as many for each as the slowest can do in its time, at least one."""
-    stepped = [one.facts for one in able if "infer_batches" not in one.facts]
+    stepped = [one for one in able if "infer_batches" not in one.facts]
     if not stepped:
         return 1
-    slowest = max(facts["step_seconds"] for facts in stepped)
-    return max(1, min(len(stepped[0]["batches"]), int(ROUND_SECONDS / slowest)))
+    slowest = max(one.step_seconds for one in stepped)
+    return max(1, min(len(stepped[0].facts["batches"]), int(ROUND_SECONDS / slowest)))
 
 
 def _prepare(one: _Measured, setting: Setting, timeout: float | None, log: Path) -> None:
@@ -128,6 +132,11 @@ def _prepare(one: _Measured, setting: Setting, timeout: float | None, log: Path)
                 one.memory[phase] = worker.call("memory", (probe, phase), timeout=timeout)
     one.worker = Worker(setting.threads, log, setting.memory_limit)
     one.facts = one.worker.call("prepare", probe, timeout=timeout)
+
+
+def _warm_up(one: _Measured, timeout: float | None) -> None:
+    assert one.worker is not None
+    one.step_seconds = one.worker.call("warm-up", timeout=timeout)
 
 
 def _round(one: _Measured, steps: int, timeout: float | None) -> None:

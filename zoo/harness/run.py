@@ -114,15 +114,14 @@ def run(
                 progress.notice(this.file.repaired)
             existing = this.file.read()
             _refuse_strangers(existing, config, directory)
-            if not fresh:
-                this.known = {r.key: r for r in existing if r.status in ("ok", "skipped")}
+            this.known = {r.key: r for r in existing if r.status in ("ok", "skipped")}
             trained = probed = 0
             try:
                 _skips(this)
-                if "trials" in request.phases:
-                    trained = _trials(this, directory, log, collect, fresh)
-                if "probes" in request.phases:
-                    probed = _probes(this, log, collect)
+                # A phase that was not asked for shows what is there already, as --collect does.
+                only_known = {p: collect or p not in request.phases for p in ("trials", "probes")}
+                trained = _trials(this, directory, log, only_known["trials"], fresh)
+                probed = _probes(this, log, only_known["probes"], fresh)
             finally:
                 finished(plan, this.records, directory)
     return Outcome(plan, this.records, directory, trained, probed)
@@ -167,13 +166,13 @@ def _trials(this: _Run, directory: Path, log: Path, collect: bool, fresh: bool) 
     """Every seed of every row, what is known taken over; how many were run now."""
     tasks: list[TrialTask] = []
     checkpoints = directory / "checkpoints"
-    if fresh:
+    if fresh and not collect:
         shutil.rmtree(checkpoints, ignore_errors=True)
     # Seeds outermost: an interrupted run then has whole rounds of cells to compare.
     for seed in this.request.seeds:
         for row in this.plan.runnable:
             key = trial_key(row.subject, seed, this.config, plugin_hashes(row.choices))
-            if key in this.known:
+            if key in this.known and (collect or not fresh):
                 this.records.append(this.known[key])
             elif not collect:
                 tasks.append(TrialTask(row, seed, key))
@@ -206,14 +205,14 @@ def _trials(this: _Run, directory: Path, log: Path, collect: bool, fresh: bool) 
     return total
 
 
-def _probes(this: _Run, log: Path, collect: bool) -> int:
+def _probes(this: _Run, log: Path, collect: bool, fresh: bool) -> int:
     """The cost of every row, what is known taken over; how many were measured now."""
     rows, keys = [], {}
     reference = next(r for r in this.plan.rows if r.name == this.plan.reference)
     for row in this.plan.runnable:
         plugins = plugin_hashes([*row.choices, *reference.choices])
         key = probe_key(row.subject, this.config, plugins, this.environment, reference.name)
-        if key in this.known:
+        if key in this.known and (collect or not fresh):
             this.records.append(this.known[key])
         elif not collect:
             rows.append(row)

@@ -214,6 +214,12 @@ def _torch_probe(registry: Registry, probe: Probe, encoded: Encoded) -> TorchPro
     return TorchProbe(model, train, probe.setting.training, runtime, probe.seed)
 
 
+def probe_warm_up(state: dict[str, Any], _: None, __: Report) -> float:
+    """Seconds that one step of what was prepared takes, once it is warm."""
+    seconds: float = state["probe"].warm_up()
+    return seconds
+
+
 def probe_round(state: dict[str, Any], steps: int, _: Report) -> dict[str, Any]:
     """One round of timed steps on what was prepared."""
     samples: dict[str, Any] = state["probe"].round(steps)
@@ -245,6 +251,7 @@ COMMANDS: dict[str, Callable[[dict[str, Any], Any, Report], Any]] = {
     "try": try_building,
     "trial": run_trial,
     "prepare": prepare_probe,
+    "warm-up": probe_warm_up,
     "round": probe_round,
     "memory": probe_memory,
     "matrix-rate": matrix_rate,

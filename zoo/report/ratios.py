@@ -191,8 +191,17 @@ def _logs(
     base_batches: list[list[int]],
     phase: str,
 ) -> Logs:
-    """Log of own speed over the base's, in real tokens/s, of each round that both finished."""
+    """Log of own speed over the base's, in real tokens/s, of each round that both finished.
+
+    Where both took the same batches, the median of their ratios batch by batch: a stumble over
+    one batch is then no stumble of the round.
+    """
     count = min(len(rounds), len(base_rounds)) if batches and base_batches else 0
+    if batches == base_batches:
+        pairs = zip(rounds[:count], base_rounds[:count], strict=True)
+        return np.array(
+            [np.median(np.log(base[phase]) - np.log(own[phase])) for own, base in pairs]
+        )
     own = round_rates(rounds[:count], phase, batches, padded=False)
     base = round_rates(base_rounds[:count], phase, base_batches, padded=False)
     logs: Logs = np.log(np.array(own) / np.array(base)) if count else np.empty(0)
