@@ -17,6 +17,8 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.keep.classifier import TextClassifier
 from zoo.keep.page import render_page
+from zoo.keep.picture import write_picture
+from zoo.keep.views import View
 from zoo.registry import Registry
 
 TEXT = "can you can that"
@@ -98,7 +100,7 @@ def test_without_a_file_the_numbers_are_printed(trained: Path, capsys) -> None:
 
 
 def test_a_heat_map_is_drawn_as_png_and_svg(trained: Path, tmp_path: Path, capsys) -> None:
-    text = "goal $x$ match"  # two dollar signs would be a formula
+    text = "goal of the match"
     files = [str(tmp_path / name) for name in ("a.png", "b.png", "a.svg", "b.svg")]
     outs = [word for file in files for word in ("--out", file)]
     assert main(["attend", str(trained), text, *outs]) == 0
@@ -111,6 +113,14 @@ def test_a_heat_map_is_drawn_as_png_and_svg(trained: Path, tmp_path: Path, capsy
     svg = drawn.decode()
     assert svg.count(">goal<") == 4  # rows and columns, of two layers
     assert "layer 2, mean over heads" in svg
+
+
+def test_a_token_that_looks_like_a_formula_is_drawn_as_it_stands(tmp_path: Path) -> None:
+    view = View(layer=1, head=None, weights=np.full((2, 2), 0.5, dtype=np.float32))
+    write_picture(tmp_path / "map.svg", ["$\\frac$", "goal"], [view], "a title of $1 and $2")
+    svg = (tmp_path / "map.svg").read_text()
+    assert svg.count(">$\\frac$<") == 2
+    assert "a title of $1 and $2" in svg
 
 
 def test_the_page_needs_nothing_but_itself(

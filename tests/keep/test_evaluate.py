@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 from kept import test_documents, write_csv
-from sklearn.metrics import classification_report, confusion_matrix
+from sklearn.metrics import (
+    classification_report,
+    confusion_matrix,
+    precision_recall_fscore_support,
+)
 
 from zoo.cli import main
 from zoo.keep.classifier import TextClassifier
@@ -73,10 +77,22 @@ def test_a_person_sees_classes_confusion_and_mistakes(trained: Path, corpus: Pat
         assert words in printed
 
 
-def test_a_class_without_documents_has_no_support(model: TextClassifier) -> None:
-    found = evaluate(model, ["a goal", "a song"], ["sport", "music"])
-    assert [row.support for row in found.classes] == [0, 1, 1]
-    assert sum(map(sum, found.confusion)) == 2
+def test_every_class_weighs_the_same_however_many_documents_it_has(
+    model: TextClassifier, corpus: Path
+) -> None:
+    """Twenty documents of one class, two of another and none of the third."""
+    texts, labels = test_documents(corpus)
+    sport = [text for text, label in zip(texts, labels, strict=True) if label == "sport"]
+    music = [text for text, label in zip(texts, labels, strict=True) if label == "music"]
+    texts, labels = [*sport, *sport, *music[:2]], ["sport"] * 20 + ["music"] * 2
+    found = evaluate(model, texts, labels)
+    given = [p.label for p in model.predict(texts)]
+    averages = precision_recall_fscore_support(
+        labels, given, labels=model.labels, average="macro", zero_division=0
+    )
+    assert [row.support for row in found.classes] == [0, 2, 20]
+    assert found.macro_f1 == pytest.approx(averages[2])
+    assert found.macro_f1 == pytest.approx(sum(row.f1 for row in found.classes) / 3)
 
 
 def test_train_and_all_are_other_documents_than_test(trained: Path, corpus: Path, capsys) -> None:
