@@ -143,6 +143,15 @@ def test_a_round_that_was_cut_short_counts_the_batches_it_did():
     assert len(BATCHES) == 2
 
 
+def test_a_stumble_over_one_batch_is_no_stumble_of_the_round():
+    one = probe(cell(pe="sin"), [1.25] * 5, REFERENCE)
+    for number, samples in enumerate((one.samples["rounds"], one.samples["reference"]["rounds"])):
+        for timed_round in samples:
+            timed_round["train"] = timed_round["train"][:1] * 3
+            timed_round["train"][number] *= 50
+    assert speeds(one).ratio("train", SIN, REFERENCE).value == pytest.approx(1.25)
+
+
 def test_another_reference_may_be_chosen_from_what_was_measured():
     rows = make_rows(
         [

@@ -199,10 +199,14 @@ def _logs(
     count = min(len(rounds), len(base_rounds)) if batches and base_batches else 0
     if batches == base_batches:
         pairs = zip(rounds[:count], base_rounds[:count], strict=True)
-        return np.array(
-            [np.median(np.log(base[phase]) - np.log(own[phase])) for own, base in pairs]
-        )
+        return np.array([_batch_by_batch(own[phase], base[phase]) for own, base in pairs])
     own = round_rates(rounds[:count], phase, batches, padded=False)
     base = round_rates(base_rounds[:count], phase, base_batches, padded=False)
     logs: Logs = np.log(np.array(own) / np.array(base)) if count else np.empty(0)
     return logs
+
+
+def _batch_by_batch(own: list[float], base: list[float]) -> float:
+    """Median log of how many times as fast, over the batches that both did; in seconds."""
+    both = min(len(own), len(base))
+    return float(np.median(np.log(base[:both]) - np.log(own[:both])))
