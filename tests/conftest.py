@@ -17,10 +17,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker:
         import torch
 
-        torch.set_num_threads(1)  # the workers share the cores among themselves
+        # Each worker keeps to a core of its own, and so does whatever it starts: threads that spin
+        # while they wait for one another make two on one core many times as slow as one.
+        torch.set_num_threads(1)
+        if hasattr(os, "sched_setaffinity"):
+            cores = sorted(os.sched_getaffinity(0))
+            os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
