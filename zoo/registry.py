@@ -92,10 +92,13 @@ class Component:
 
     def file(self) -> str | None:
         """The source file the factory stands in, found without importing it; None if unknown."""
+        factory: Any = self.factory
+        while hasattr(factory, "func"):  # functools.partial stands in a file of Python's own
+            factory = factory.func
         module = (
-            self.factory.partition(":")[0]
-            if isinstance(self.factory, str)
-            else getattr(self.factory, "__module__", "")
+            factory.partition(":")[0]
+            if isinstance(factory, str)
+            else getattr(factory, "__module__", "")
         )
         try:
             spec = importlib.util.find_spec(module)

@@ -27,12 +27,13 @@ def code_hash() -> str:
 
 def plugin_hashes(choices: Iterable[Choice]) -> dict[str, str]:
     """Owner to ``version hash`` of every foreign component among the choices."""
-    hashes = {}
+    found: dict[str, tuple[str, set[str]]] = {}
     for choice in choices:
         owner = choice.component.owner
         if owner.distribution != BUILT_IN:
-            hashes[owner.distribution] = f"{owner.version} {component_hash(choice)}"
-    return hashes
+            _, parts = found.setdefault(owner.distribution, (owner.version, set()))
+            parts.add(component_hash(choice))
+    return {name: f"{version} {'+'.join(sorted(p))}" for name, (version, p) in found.items()}
 
 
 def component_hash(choice: Choice) -> str:
