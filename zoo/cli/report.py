@@ -46,7 +46,8 @@ def report(
     from zoo.report.effects import make_effects
     from zoo.report.rows import make_rows
     from zoo.report.sentences import effects_data, effects_text
-    from zoo.report.table import as_text, caption, write_tables
+    from zoo.report.table import as_text, caption
+    from zoo.report.write import write_report
 
     if only and not effects:
         raise ZooError("--only restricts the grid of --effects: use both")
@@ -56,7 +57,7 @@ def report(
         records = RecordFile(directory).read()
         if not records:
             raise ZooError(f"{directory}: no {FILE} with records there")
-        table = write_tables(records, directory, reference)
+        table = write_report(records, directory, reference)
         found = make_effects(make_rows(records), reference, restricted) if effects else None
         if as_json:
             lines = caption(records, table).splitlines()
