@@ -14,6 +14,7 @@ import filelock
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from zoo.errors import ZooError
+from zoo.tasks.score import CLASSIFY
 
 SCHEMA_VERSION = 1
 FILE = "records.jsonl"
@@ -25,8 +26,9 @@ class Record(BaseModel):
     """The outcome of one trial or one probe, with all that is needed to repeat it.
 
     cell: axis to choice; empty for a baseline. baseline: its name; empty for a cell.
-    config: data, sizes, training and execution, as resolved. key: a hash of everything that the
-    outcome hangs on; two records with one key are the same work. metrics: results by name.
+    config: task (but for a classifier's), data, sizes, training and execution, as resolved.
+    key: a hash of everything that the outcome hangs on; two records with one key are the same
+    work. metrics: results by name.
     curve: one row per epoch. samples: raw timings. environment: versions and machine.
     command: repeats this record.
     """
@@ -49,6 +51,11 @@ class Record(BaseModel):
     plugins: dict[str, str] = {}
     command: str = ""
     started: str = ""
+
+    @property
+    def task(self) -> str:
+        """What it was trained for; a record that does not say is a classifier's."""
+        return str(self.config.get("task", CLASSIFY))
 
     @property
     def name(self) -> str:

@@ -1,7 +1,7 @@
 """What each component bought, averaged over everything it was combined with.
 
 A main effect holds the reference's choice of an axis against another choice of it: the difference
-of accuracies in each combination of the other axes and each seed, averaged over the combinations.
+of scores in each combination of the other axes and each seed, averaged over the combinations.
 Every seed gives one such average, and these are the sample: the interval is a t-interval over
 seeds, right however much cells of one seed have in common. Speeds are combined the same way in
 logs, round by round, and memory as a geometric mean. The averages are over the combinations of
@@ -23,6 +23,7 @@ from zoo.report.paired import Difference, Term, corrected, difference
 from zoo.report.ratios import PHASES, Ratio, Speeds
 from zoo.report.rows import Row
 from zoo.report.table import find_reference
+from zoo.tasks.score import Score
 
 
 @dataclass(frozen=True)
@@ -31,18 +32,24 @@ class Effect:
 
     In an interaction ``other`` and ``other_against`` are two choices of another axis, and the
     numbers say how much more it bought with the first of them than with the second.
-    accuracy: a share. speed: by phase. memory: a ratio of peak memory in training.
+    difference: of the task's score. speed: by phase. memory: a ratio of peak memory in training.
     """
 
     axis: str
     component: str
     against: str
-    accuracy: Difference | None
+    difference: Difference | None
     speed: dict[str, Ratio | None]
     memory: float | None
+    score: Score
     other_axis: str = ""
     other: str = ""
     other_against: str = ""
+
+    @property
+    def accuracy(self) -> Difference | None:
+        """The difference, by the name it has where the score is an accuracy."""
+        return self.difference
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,7 @@ def _effect(pairs: Pairs, grid: Grid, speeds: Speeds, named: tuple[str, ...]) ->
         difference(terms, grid.seeds),
         {phase: speeds.contrast(phase, weights) for phase in PHASES},
         _memory(pairs),
+        pairs[0][0].score,
         *rest,
     )
 
@@ -118,6 +126,6 @@ def _memory(pairs: Pairs) -> float | None:
 
 
 def _corrected(effects: list[Effect]) -> list[Effect]:
-    """Accuracies corrected for how many of their kind are looked at."""
-    found = corrected([effect.accuracy for effect in effects])
-    return [replace(e, accuracy=a) for e, a in zip(effects, found, strict=True)]
+    """Differences corrected for how many of their kind are looked at."""
+    found = corrected([effect.difference for effect in effects])
+    return [replace(e, difference=d) for e, d in zip(effects, found, strict=True)]

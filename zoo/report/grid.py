@@ -54,7 +54,7 @@ def full_grid(rows: Sequence[Row], reference: str, only: Mapping[str, Sequence[s
             f"{', '.join(row.name for row in cells) or 'no cell'}"
         )
     known = {tuple(row.cell[axis] for axis in axes): row for row in cells}
-    seeds = tuple(sorted({seed for row in cells for seed in row.accuracies}))
+    seeds = tuple(sorted({seed for row in cells for seed in row.values}))
     probed = any(_probed(row) for row in cells)
     missing = {}
     for choices in itertools.product(*axes.values()):
@@ -85,7 +85,7 @@ def _lack(row: Row | None, seeds: Sequence[int], probed: bool) -> str:
         return "not run"
     if row.bad is not None and row.bad.status == "skipped":
         return f"skipped: {row.bad.reason}"
-    if absent := [seed for seed in seeds if seed not in row.accuracies]:
+    if absent := [seed for seed in seeds if seed not in row.values]:
         why = f", {row.bad.status}" if row.bad and row.bad.kind == "trial" else ""
         which = "trial" if len(absent) == len(seeds) else f"seed {', '.join(map(str, absent))}"
         return f"no {which}{why}"

@@ -7,8 +7,10 @@ from typing import Any
 import pandas as pd
 
 from zoo.registry import AXES
+from zoo.report.columns import scores_in
 from zoo.report.ratios import MEMORY_TIE
 from zoo.report.statistics import ENOUGH, t_half
+from zoo.tasks.score import Score
 
 FRONTS = {"front": "{}", "tied": "({})"}
 
@@ -18,7 +20,8 @@ def as_text(table: pd.DataFrame, style: str = "simple") -> str:
     from tabulate import tabulate
 
     shown = readable(table)
-    numbers, units = {"rank", "macro F1", "seeds", "params"}, ("/s", " ms", " MiB", " s")
+    others = {score.label for score in scores_in(table)[1:]}
+    numbers, units = {"rank", "seeds", "params"} | others, ("/s", " ms", " MiB", " s")
     heads = [str(head) for head in shown.columns]
     align = ["right" if h in numbers or h.endswith(units) else "left" for h in heads]
     return str(
@@ -46,9 +49,12 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
         ]
     if table["rank"].notna().any():
         shown["rank"] = _ranks(table["rank"])
-    if table["accuracy_mean"].notna().any():
-        shown["accuracy"] = [_accuracy(row) for _, row in table.iterrows()]
-        shown["macro F1"] = [_number(v, "{:.3f}") for v in table["f1_mean"]]
+    score, *others = scores_in(table)
+    if table[f"{score.name}_mean"].notna().any():
+        shown[score.label] = [_value(row, score) for _, row in table.iterrows()]
+        for other in others:
+            if (values := table[f"{other.name}_mean"]).notna().any():
+                shown[other.label] = [_number(value, other.form) for value in values]
         shown["seeds"] = [str(n) for n in table["seeds"]]
     shown["params"] = [_number(v, "{:,.0f}") for v in table["params"]]
     for phase in ("train", "infer"):
@@ -76,13 +82,12 @@ def _ranks(ranks: pd.Series) -> list[str]:
     ]
 
 
-def _accuracy(row: pd.Series) -> str:
-    if pd.isna(row["accuracy_mean"]):
-        return ""
-    if row["seeds"] < ENOUGH:
-        return f"{row['accuracy_mean']:.3f}"
-    half = t_half(row["accuracy_std"], row["seeds"])
-    return f"{row['accuracy_mean']:.3f} ± {half:.3f}"
+def _value(row: pd.Series, score: Score) -> str:
+    mean = row[f"{score.name}_mean"]
+    if pd.isna(mean) or row["seeds"] < ENOUGH:
+        return _number(mean, score.form)
+    half = t_half(row[f"{score.name}_std"], row["seeds"])
+    return f"{score.form.format(mean)} ± {score.form.format(half)}"
 
 
 def _ratio(row: pd.Series, phase: str) -> str:
@@ -119,20 +124,21 @@ def _number(value: Any, form: str) -> str:
 def notes(table: pd.DataFrame) -> list[str]:
     """What the marks and intervals of the table mean, and what noise there is: a line each."""
     lines = []
-    if table["accuracy_mean"].notna().any():
-        lines += _accuracy_notes(table)
+    score = scores_in(table)[0]
+    if table[f"{score.name}_mean"].notna().any():
+        lines += _score_notes(table, score)
     if table["train_ratio"].notna().any():
         lines += _speed_notes(table)
     if (table[["pareto_speed", "pareto_memory"]] != "").any(axis=None):
         lines.append(
-            "Front (of accuracy and speed, of accuracy and memory): nothing is really better on "
-            "one count and at least a tie on the other; in brackets where something is, but only "
-            f"by a tie. Memory is measured once; within {MEMORY_TIE:.0%} is a tie."
+            f"Front (of {score.label} and speed, of {score.label} and memory): nothing is really "
+            "better on one count and at least a tie on the other; in brackets where something is, "
+            f"but only by a tie. Memory is measured once; within {MEMORY_TIE:.0%} is a tie."
         )
     return lines
 
 
-def _accuracy_notes(table: pd.DataFrame) -> list[str]:
+def _score_notes(table: pd.DataFrame, score: Score) -> list[str]:
     cells = table[(table["baseline"] == "") & (table["seeds"] > 0)]
     counts = (cells if len(cells) else table[table["seeds"] > 0])["seeds"]
     few, many = int(counts.min()), int(counts.max())
@@ -144,21 +150,25 @@ def _accuracy_notes(table: pd.DataFrame) -> list[str]:
             f"{seeds}, paired across rows. ± is the 95% t-interval of the mean over seeds"
             f"{'' if few >= ENOUGH else f'; too few seeds for one where there are under {ENOUGH}'}."
         ]
+    if not score.higher_is_better:
+        lines[-1] += f" Fewer {score.unit} are better."
+    shares = bool(table["test_documents"].notna().any())
     ranked = int(table["rank"].notna().sum())
     if ranked:
         pairs = ranked * (ranked - 1) // 2
         lines.append(
             "Rank: 1= cannot be told apart from the best; others are 1 + the rows really better. "
             "Really: they would differ again with new seeds on this test set (paired t-test over "
-            "seeds, and McNemar's over the documents on which two disagree; 5%, Holm's correction "
+            f"seeds{_MCNEMAR if shares else ''}; 5%, Holm's correction "
             f"for {pairs} {'pair' if pairs == 1 else 'pairs'})."
         )
-    if table["accuracy_sampling_error"].notna().any():
-        error = 100 * table["accuracy_sampling_error"].max()
+    if shares:
+        error = 100 * table[f"{score.name}_sampling_error"].max()
         documents = table["test_documents"].max()
         lines.append(
-            f"Test set: {documents:.0f} documents; with others of their kind one model's accuracy "
-            f"would come out up to ± {error:.1f} points from this (95%, Wilson), on top of ±."
+            f"Test set: {documents:.0f} documents; with others of their kind one model's "
+            f"{score.label} would come out up to ± {error:.1f} points from this (95%, Wilson), on "
+            "top of ±."
         )
     return lines
 
@@ -188,4 +198,5 @@ def _speed_notes(table: pd.DataFrame) -> list[str]:
     return lines
 
 
+_MCNEMAR = ", and McNemar's over the documents on which two disagree"
 _FLOORS = {"training": "noise_floor", "inference": "infer_noise_floor"}

@@ -1,11 +1,12 @@
-"""Which accuracies differ: comparisons over the seeds that both sides have.
+"""Which scores differ: comparisons over the seeds that both sides have.
 
 The claim made where two cells are set apart: *trained again with new seeds and scored on this
 test set, they would differ again*. Other documents are another matter; the table tells the test
 set's own sampling error beside it.
 
 Seed s gives every cell the same split, order and, for exact variants, the same weights, so the
-difference within a seed is what is compared: a paired t-test over seeds. Two things are added:
+difference within a seed is what is compared: a paired t-test over seeds. Two things are added,
+the first where the score is a share of documents (an accuracy is, bits per byte are not):
 
 - A few seeds may agree by luck, and accuracies are whole documents: three seeds that each differ
   by one document have no spread at all, and a t-test would call that certain. So the documents
@@ -36,7 +37,7 @@ NOTHING = 1e-12  # what rounding leaves of a share
 
 @dataclass(frozen=True)
 class Difference:
-    """A mean difference of accuracies over seeds.
+    """A mean difference of scores over seeds, in the score's own direction.
 
     half: half its own 95% t-interval; p: two-sided; None with fewer than three seeds.
     adjusted: p after correction for everything that was looked at beside it.
@@ -72,12 +73,10 @@ def difference(terms: Sequence[Term], seeds: Sequence[int] | None = None) -> Dif
     """A weighted sum of paired differences, over the seeds that all have; None without any."""
     rows = [row for term in terms for row in (term.plus, term.minus)]
     if seeds is None:
-        seeds = sorted(set.intersection(*(set(row.accuracies) for row in rows)))
+        seeds = sorted(set.intersection(*(set(row.values) for row in rows)))
     if not seeds:
         return None
-    values = [
-        sum(t.weight * (t.plus.accuracies[s] - t.minus.accuracies[s]) for t in terms) for s in seeds
-    ]
+    values = [sum(t.weight * (t.plus.values[s] - t.minus.values[s]) for t in terms) for s in seeds]
     mean, count = statistics.fmean(values), len(values)
     if count < ENOUGH:
         return Difference(mean, count)
@@ -129,7 +128,7 @@ def _votes(terms: Sequence[Term], seed: int) -> NDArray[np.float64]:
 
 
 def _least_votes(term: Term, seed: int) -> NDArray[np.float64]:
-    gap = term.plus.accuracies[seed] - term.minus.accuracies[seed]
+    gap = term.plus.values[seed] - term.minus.values[seed]
     sign = math.copysign(term.weight, term.weight * gap)
     return np.full(round(abs(gap) * term.plus.documents), sign)
 
@@ -161,9 +160,7 @@ class Comparisons:
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.rows = [
-            row
-            for row in rows
-            if not row.baseline and not row.failed and len(row.accuracies) >= ENOUGH
+            row for row in rows if not row.baseline and not row.failed and len(row.values) >= ENOUGH
         ]
         pairs = list(itertools.combinations(self.rows, 2))
         found = corrected([difference([Term(one, other)]) for one, other in pairs])
@@ -183,14 +180,15 @@ class Comparisons:
             found, sign = self.pairs[other, one], -1
         else:
             return None
-        return sign * (1 if found.mean > 0 else -1) if found.real else 0
+        return sign * (1 if self.rows[0].score.better(found.mean) > 0 else -1) if found.real else 0
 
     @property
     def best(self) -> str | None:
-        """The row of the highest mean, among at least two that can be compared."""
+        """The row of the best mean, among at least two that can be compared."""
         if len(self.rows) < 2:
             return None
-        return max(self.rows, key=lambda r: statistics.fmean(r.accuracies.values())).name
+        score = self.rows[0].score
+        return max(self.rows, key=lambda r: score.better(statistics.fmean(r.values.values()))).name
 
     def ranks(self) -> dict[str, int]:
         """Row to rank: 1 for the best and its ties, else one more than the rows really better."""

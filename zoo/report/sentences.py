@@ -10,6 +10,7 @@ from zoo.report.layout import percent
 from zoo.report.paired import Difference
 from zoo.report.ratios import Ratio, memory_verdict
 from zoo.report.statistics import ENOUGH
+from zoo.tasks.score import Score
 
 LARGEST = 3  # interactions that are told
 
@@ -26,13 +27,13 @@ def effects_text(effects: Effects) -> str:
 
 
 def largest(interactions: list[Effect]) -> list[Effect]:
-    """The three that move accuracy most, then those among the three of speed that are not yet in.
+    """The three that move the score most, then those among the three of speed that are not yet in.
 
     By the size of what was found, not by how sure it is: the line says that.
     """
-    by_accuracy = sorted(interactions, key=lambda e: -abs(e.accuracy.mean if e.accuracy else 0.0))
+    by_score = sorted(interactions, key=lambda e: -abs(e.difference.mean if e.difference else 0.0))
     by_speed = sorted(interactions, key=lambda e: -_moved(e.speed.get("train")))
-    chosen = [e for e in by_accuracy[:LARGEST] if e.accuracy is not None]
+    chosen = [e for e in by_score[:LARGEST] if e.difference is not None]
     return chosen + [e for e in by_speed[:LARGEST] if e.speed.get("train") and e not in chosen]
 
 
@@ -45,7 +46,7 @@ def sentence(effect: Effect) -> str:
     said = f"`{effect.component}` against `{effect.against}`"
     if effect.other:
         said += f", with `{effect.other}` rather than `{effect.other_against}`"
-    parts = [_points(effect.accuracy)] if effect.accuracy else []
+    parts = [_change(effect.difference, effect.score)] if effect.difference else []
     if train := effect.speed.get("train"):
         parts.append(_times(train, "the speed"))
     if infer := effect.speed.get("infer"):
@@ -56,11 +57,11 @@ def sentence(effect: Effect) -> str:
     return f"{said}: {', '.join(parts)}"
 
 
-def _points(accuracy: Difference) -> str:
-    said = f"{100 * accuracy.mean:+.1f}"
-    if accuracy.half is None:
-        return f"{said} points ({_seeds(accuracy.seeds)}: too few seeds for an interval)"
-    return f"{said} ± {100 * accuracy.half:.1f} points{'' if accuracy.real else ' (tie)'}"
+def _change(found: Difference, score: Score) -> str:
+    said = score.told(found.mean, found.half)
+    if found.half is None:
+        return f"{said} ({_seeds(found.seeds)}: too few seeds for an interval)"
+    return f"{said}{'' if found.real else ' (tie)'}"
 
 
 def _seeds(count: int) -> str:
@@ -81,6 +82,9 @@ def _notes(effects: Effects) -> list[str]:
         f"Averaged over a full grid: {shape}, {_seeds(len(grid.seeds))}; what it says is of these "
         "combinations and this test set."
     ]
+    score = effects.main[0].score
+    if not score.higher_is_better:
+        lines.append(f"Fewer {score.unit} are better.")
     if len(grid.seeds) >= ENOUGH:
         lines.append(
             "± is the 95% t-interval over seeds of each by itself; tie: not told apart from 0 at "
@@ -125,16 +129,15 @@ def _data(effect: Effect) -> dict[str, Any]:
             "other": effect.other,
             "other_against": effect.other_against,
         }
-    if effect.accuracy:
-        a = effect.accuracy
-        low, high = a.interval.low, a.interval.high
-        data["accuracy"] = {
-            "mean": a.mean,
+    if found := effect.difference:
+        low, high = found.interval.low, found.interval.high
+        data[effect.score.name] = {
+            "mean": found.mean,
             "low": low,
             "high": high,
-            "p": a.p,
-            "p_adjusted": a.adjusted,
-            "tie": None if a.adjusted is None else not a.real,
+            "p": found.p,
+            "p_adjusted": found.adjusted,
+            "tie": None if found.adjusted is None else not found.real,
         }
     for phase, ratio in effect.speed.items():
         if ratio:

@@ -62,10 +62,12 @@ def t_quantile(df: float) -> float:
     return float(special.stdtrit(df, (1 + LEVEL) / 2))
 
 
-def over_seeds(scores: Sequence[float]) -> OverSeeds | None:
-    """Summary of shares such as accuracies; None of none, no interval of fewer than three.
+def over_seeds(
+    scores: Sequence[float], lowest: float = 0.0, highest: float = 1.0
+) -> OverSeeds | None:
+    """Summary of scores such as accuracies; None of none, no interval of fewer than three.
 
-    The interval is cut at 0 and 1, which no true share lies beyond.
+    The interval is cut at the ends that no true score lies beyond: 0 and 1 of a share.
     """
     if not scores:
         return None
@@ -74,7 +76,7 @@ def over_seeds(scores: Sequence[float]) -> OverSeeds | None:
     if sd is None or len(scores) < ENOUGH:
         return OverSeeds(mean, sd, None, None)
     half = t_half(sd, len(scores))
-    return OverSeeds(mean, sd, max(0.0, mean - half), min(1.0, mean + half))
+    return OverSeeds(mean, sd, max(lowest, mean - half), min(highest, mean + half))
 
 
 def sampling_error(accuracy: float, documents: int) -> float | None:

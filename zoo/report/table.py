@@ -12,71 +12,28 @@ import pandas as pd
 from zoo.errors import ZooError
 from zoo.harness.records import Record
 from zoo.registry import AXES
+from zoo.report.columns import COLUMNS, PROBED, judged_columns
 from zoo.report.layout import as_text, notes
 from zoo.report.paired import Comparisons
 from zoo.report.pareto import pareto
 from zoo.report.ratios import PHASES, Speeds, memory_verdict
 from zoo.report.rows import Row, make_rows
 from zoo.report.statistics import over_seeds, sampling_error
+from zoo.tasks.score import CLASSIFY, scores_of
 
 __all__ = ["COLUMNS", "as_text", "caption", "find_reference", "make_table", "write_tables"]
 
-# The first columns of table.csv, in this order; others may follow.
-COLUMNS = (
-    *AXES,
-    "status",
-    "reason",
-    "seeds",
-    "params",
-    "accuracy_mean",
-    "accuracy_std",
-    "f1_mean",
-    "train_tokens_per_s",
-    "infer_tokens_per_s",
-    "latency_ms",
-    "peak_memory_mib",
-    "train_seconds",
-)
-# What is known of them. Shares, except ratios; a tie is True, False, or empty where nobody can say.
-JUDGED = (
-    "rank",
-    "tie",
-    "accuracy_low",
-    "accuracy_high",
-    "accuracy_sampling_error",
-    "test_documents",
-    "reference",
-    "rounds",
-    *(f"{phase}_{what}" for phase in PHASES for what in ("ratio", "ratio_low", "ratio_high")),
-    *(f"{phase}_tie" for phase in PHASES),
-    "noise_floor",
-    "infer_noise_floor",
-    "memory_ratio",
-    "pareto_speed",
-    "pareto_memory",
-)
-# What a probe says besides, under the names it has in a record.
-PROBED = (
-    "train_padded_tokens_per_s",
-    "infer_padded_tokens_per_s",
-    "latency_p95_ms",
-    "infer_memory_mib",
-    "reserved_memory_mib",
-    "flops_per_token",
-    "matrix_share",
-    "compile_seconds",
-)
-
 
 def make_table(records: Sequence[Record], reference: str = "") -> pd.DataFrame:
-    """One row per cell, best accuracy first, then what failed or was skipped, then baselines.
+    """One row per cell, best score first, then what failed or was skipped, then baselines.
 
     A later record of the same row, kind and seed stands in for an earlier one. reference: the
     cell that ratios are to, by default the one that the latest probe was measured beside.
     """
     rows = make_rows(records)
     if not rows:
-        return pd.DataFrame(columns=[*COLUMNS, *JUDGED, "baseline", *PROBED, "kernels"])
+        judged_names = judged_columns(scores_of(CLASSIFY)[0])
+        return pd.DataFrame(columns=[*COLUMNS, *judged_names, "baseline", *PROBED, "kernels"])
     reference = find_reference(rows, reference)
     speeds = Speeds(rows, reference)
     judged = _judged(rows, speeds)
@@ -91,7 +48,7 @@ def make_table(records: Sequence[Record], reference: str = "") -> pd.DataFrame:
         {
             "last": table["baseline"] != "",
             "status": table["status"] != "ok",
-            "accuracy": -table["accuracy_mean"].astype(float),
+            "score": -rows[0].score.direction * table[f"{rows[0].score.name}_mean"].astype(float),
             "speed": -table["train_tokens_per_s"].astype(float),
         }
     )
@@ -121,7 +78,7 @@ def _measured(row: Row) -> dict[str, Any]:
     """The columns that were there from the first, in their order."""
     cost = _cost(row)
     metrics = [record.metrics for record in row.trials.values()]
-    accuracy = over_seeds(list(row.accuracies.values()))
+    score, values = row.score, over_seeds(list(row.values.values()))
     columns: dict[str, Any] = {axis: row.cell.get(axis, "") for axis in AXES}
     if row.baseline:
         columns["attention"] = row.baseline
@@ -130,9 +87,9 @@ def _measured(row: Row) -> dict[str, Any]:
         "reason": _reason(row.bad),
         "seeds": len(row.trials),
         "params": cost.get("params") or next((m.get("params") for m in metrics), None),
-        "accuracy_mean": accuracy.mean if accuracy else None,
-        "accuracy_std": accuracy.sd if accuracy else None,
-        "f1_mean": _mean([m["f1"] for m in metrics if m.get("f1") is not None]),
+        f"{score.name}_mean": values.mean if values else None,
+        f"{score.name}_std": values.sd if values else None,
+        **{f"{other.name}_mean": _mean(list(row.of(other).values())) for other in row.scores[1:]},
         "train_tokens_per_s": cost.get("train_tokens_per_s"),
         "infer_tokens_per_s": cost.get("infer_tokens_per_s"),
         "latency_ms": cost.get("latency_ms"),
@@ -143,8 +100,8 @@ def _measured(row: Row) -> dict[str, Any]:
 
 def _judged(rows: Sequence[Row], speeds: Speeds) -> dict[str, dict[str, Any]]:
     """Ranks, ties, intervals and fronts of every row."""
-    accuracies = Comparisons(rows)
-    ranks = accuracies.ranks()
+    compared = Comparisons(rows)
+    ranks = compared.ranks()
     best_alone = list(ranks.values()).count(1) == 1
     memory = {row.name: _cost(row).get("peak_memory_mib") for row in rows}
 
@@ -156,20 +113,21 @@ def _judged(rows: Sequence[Row], speeds: Speeds) -> dict[str, dict[str, Any]]:
         mine, theirs = memory[one], memory[other]
         return memory_verdict(mine, theirs) if mine and theirs else None
 
-    fast = [row.name for row in accuracies.rows if row.name in speeds.measured]
-    small = [row.name for row in accuracies.rows if memory[row.name]]
-    front = pareto(fast, accuracies.verdict, faster)
-    light = pareto(small, accuracies.verdict, smaller)
+    fast = [row.name for row in compared.rows if row.name in speeds.measured]
+    small = [row.name for row in compared.rows if memory[row.name]]
+    front = pareto(fast, compared.verdict, faster)
+    light = pareto(small, compared.verdict, smaller)
     columns = {}
     for row in rows:
-        accuracy, rank = over_seeds(list(row.accuracies.values())), ranks.get(row.name)
+        score, rank = row.score, ranks.get(row.name)
+        values = over_seeds(list(row.values.values()), score.lowest, score.highest)
         columns[row.name] = {
             "rank": rank,
             "tie": None if rank is None else rank == 1 and not best_alone,
-            "accuracy_low": accuracy.low if accuracy else None,
-            "accuracy_high": accuracy.high if accuracy else None,
-            "accuracy_sampling_error": sampling_error(accuracy.mean, row.documents)
-            if accuracy
+            f"{score.name}_low": values.low if values else None,
+            f"{score.name}_high": values.high if values else None,
+            f"{score.name}_sampling_error": sampling_error(values.mean, row.documents)
+            if values
             else None,
             "test_documents": row.documents or None,
             "pareto_speed": front.get(row.name, ""),
@@ -230,9 +188,7 @@ def caption(records: Sequence[Record], table: pd.DataFrame | None = None) -> str
     config, machine = records[-1].config, records[-1].environment
     data, sizes, training = config["data"], config["sizes"], config["training"]
     made_on = (
-        f"Data: {data['name']} ({data['fingerprint'][:12]}), {data['train']} training and "
-        f"{data['test']} test documents, {data['duplicates']} in both"
-        f"{'' if data['duplicates_kept'] or not data['duplicates'] else ' (dropped from training)'}"
+        f"Data: {data['name']} ({data['fingerprint'][:12]}), {data.get('told') or _counted(data)}"
         f". Model: {sizes['layers']} layers, width {sizes['dim']}, {sizes['heads']} heads, "
         f"{sizes['max_length']} tokens; {training['epochs']} epochs. "
         f"Machine: {machine.get('device_name')}, {machine.get('threads')} threads, "
@@ -240,6 +196,14 @@ def caption(records: Sequence[Record], table: pd.DataFrame | None = None) -> str
     )
     lines = notes(make_table(records) if table is None else table)
     return "\n".join([*lines, made_on])
+
+
+def _counted(data: dict[str, Any]) -> str:
+    dropped = data["duplicates"] and not data["duplicates_kept"]
+    return (
+        f"{data['train']} training and {data['test']} test documents, {data['duplicates']} in both"
+        f"{' (dropped from training)' if dropped else ''}"
+    )
 
 
 def write_tables(records: Sequence[Record], directory: Path, reference: str = "") -> pd.DataFrame:

@@ -1,0 +1,1 @@
+"""What a model is trained for: its data, its loss, and the score its rows are ranked by."""
