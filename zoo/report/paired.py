@@ -100,12 +100,9 @@ def _p_of_documents(terms: Sequence[Term], seeds: Sequence[int]) -> float:
     """Two-sided p-value that it is chance to which side the documents in dispute fall.
 
     Each document of each seed gives the sum of its weights, plus where ``plus`` alone is right
-    and minus where ``minus`` alone is; had each an even chance of either sign, their total would
-    have the sum of their squares as its variance. Of one pair that is McNemar's test. Where all
-    cells of an average are the same model, a document counts once and not once a cell.
+    and minus where ``minus`` alone is. Of one pair that is McNemar's test. Where all cells of an
+    average are the same model, a document counts once and not once a cell.
     """
-    from scipy import special
-
     rows = [row for term in terms for row in (term.plus, term.minus)]
     if not all(row.documents for row in rows):
         return 0.0  # a score that is not a share of documents: they have no say
@@ -114,6 +111,17 @@ def _p_of_documents(terms: Sequence[Term], seeds: Sequence[int]) -> float:
     else:
         # Known is only how many: the least dispute is one that all went to the better side.
         votes = np.concatenate([_least_votes(term, seed) for term in terms for seed in seeds])
+    return p_of_votes(votes)
+
+
+def p_of_votes(votes: NDArray[np.float64]) -> float:
+    """Two-sided p-value that votes for one side and the other fall by chance.
+
+    Had each an even chance of either sign, their total would have the sum of their squares as its
+    variance.
+    """
+    from scipy import special
+
     total, square, step = abs(votes.sum()), (votes**2).sum(), np.abs(votes).max(initial=0.0)
     if total - step <= NOTHING:
         return 1.0
@@ -135,20 +143,24 @@ def _least_votes(term: Term, seed: int) -> NDArray[np.float64]:
 
 def corrected(differences: Sequence[Difference | None]) -> list[Difference | None]:
     """The same with ``adjusted``: Holm's correction for all that have a p-value."""
+    adjusted = holm([None if d is None else d.p for d in differences])
+    return [
+        d if d is None or p is None else replace(d, adjusted=p)
+        for d, p in zip(differences, adjusted, strict=True)
+    ]
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Adjusted p-values of everything that was tested; None where nothing was."""
     from statsmodels.stats.multitest import multipletests
 
-    tested = [i for i, d in enumerate(differences) if d is not None and d.p is not None]
-    result = list(differences)
+    tested = [i for i, p in enumerate(p_values) if p is not None]
+    adjusted: list[float | None] = [None] * len(p_values)
     if tested:
-        p_values = np.array([_known(differences[i]).p for i in tested], dtype=float)
-        for i, adjusted in zip(tested, multipletests(p_values, ALPHA, "holm")[1], strict=True):
-            result[i] = replace(_known(differences[i]), adjusted=float(adjusted))
-    return result
-
-
-def _known(difference: Difference | None) -> Difference:
-    assert difference is not None
-    return difference
+        known = np.array([p_values[i] for i in tested], dtype=float)
+        for i, p in zip(tested, multipletests(known, ALPHA, "holm")[1], strict=True):
+            adjusted[i] = float(p)
+    return adjusted
 
 
 class Comparisons:

@@ -27,6 +27,7 @@ from zoo.report.rows import Row
 from zoo.report.statistics import ENOUGH, t_quantile
 
 PHASES = ("train", "infer")
+NOTHING = 1e-12  # what rounding leaves of a log ratio
 MEMORY_TIE = 0.02  # memory is measured once; allocators and page sizes move it by about this
 
 Logs = NDArray[np.float64]
@@ -34,12 +35,16 @@ Logs = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times as fast. low, high: its 95% interval; None with fewer than three rounds."""
+    """How many times as fast. low, high: its 95% interval; None with fewer than three rounds.
+
+    floor: the noise floor as a share. p: two-sided, that it is 1.
+    """
 
     value: float
     low: float | None = None
     high: float | None = None
     floor: float | None = None
+    p: float | None = None
 
     @property
     def verdict(self) -> int | None:
@@ -49,9 +54,14 @@ class Ratio:
         """
         if self.low is None or self.high is None:
             return None
-        if self.low <= 1 <= self.high or abs(math.log(self.value)) <= math.log1p(self.floor or 0.0):
+        if self.low <= 1 <= self.high or self.in_noise:
             return 0
         return 1 if self.value > 1 else -1
+
+    @property
+    def in_noise(self) -> bool:
+        """Whether it is within the noise floor."""
+        return abs(math.log(self.value)) <= math.log1p(self.floor or 0.0)
 
 
 @dataclass(frozen=True)
@@ -85,10 +95,14 @@ class Speeds:
         return self.contrast(phase, {one: 1.0, other: -1.0}) if one != other else None
 
     def contrast(self, phase: str, weights: Mapping[str, float]) -> Ratio | None:
-        """The product of speeds raised to weights that sum to 0; None where a row has none.
+        """The product of speeds raised to weights that sum to 0; None where a row has none."""
+        sessions = self.sessions(phase, weights)
+        return None if sessions is None else combined(sessions, self.floor(phase, list(weights)))
 
-        Rows of one session are combined round by round, so what a round does to all cancels;
-        sessions are independent, and their variances add (Welch's degrees of freedom).
+    def sessions(self, phase: str, weights: Mapping[str, float]) -> list[Logs] | None:
+        """Logs of that product, round by round, of each session; None where a row has none.
+
+        Rows of one session are combined round by round, so what a round does to all cancels.
         """
         sessions: dict[str, list[Logs]] = {}
         for name, weight in weights.items():
@@ -98,19 +112,23 @@ class Speeds:
                 return None
             one = self.measured[name]
             sessions.setdefault(one.session, []).append(weight * one.speed[phase])
-        rounds = [_summed(logs) for logs in sessions.values()]
-        floor = self.floor(phase, list(weights))
-        mean = math.fsum(float(r.mean()) for r in rounds)
-        half = _half(rounds)
-        if half is None:
-            return Ratio(math.exp(mean), floor=floor)
-        return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), floor)
+        return [_summed(logs) for logs in sessions.values()]
 
     def floor(self, phase: str, names: Sequence[str] | None = None) -> float | None:
         """The noise floor as a share: the worst of the sessions these rows were measured in."""
         chosen = self.measured if names is None else [n for n in names if n in self.measured]
         floors = [self.measured[name].floor[phase] for name in chosen]
         return max((floor for floor in floors if floor is not None), default=None)
+
+
+def combined(sessions: Sequence[Logs], floor: float | None) -> Ratio:
+    """The product of independent sessions' ratios, with its interval and its p-value."""
+    mean = math.fsum(float(rounds.mean()) for rounds in sessions)
+    error = _error(sessions)
+    if error is None:
+        return Ratio(math.exp(mean), floor=floor)
+    half = error.reach
+    return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), floor, error.p(mean))
 
 
 def memory_verdict(one: float, other: float) -> int:
@@ -120,16 +138,37 @@ def memory_verdict(one: float, other: float) -> int:
     return 1 if one < other else -1
 
 
-def _half(sessions: Sequence[Logs]) -> float | None:
-    """Half the 95% interval of a sum of means of independent samples; None of too few."""
+@dataclass(frozen=True)
+class _Error:
+    """A standard error and its degrees of freedom."""
+
+    size: float
+    df: float
+
+    @property
+    def reach(self) -> float:
+        """Half the 95% interval."""
+        return t_quantile(self.df) * self.size if self.size else 0.0
+
+    def p(self, mean: float) -> float:
+        """Two-sided p-value that what has this mean is nought."""
+        from scipy import special
+
+        if abs(mean) < NOTHING:
+            return 1.0
+        return float(2 * special.stdtr(self.df, -abs(mean) / self.size)) if self.size else 0.0
+
+
+def _error(sessions: Sequence[Logs]) -> _Error | None:
+    """The error of a sum of means of independent samples (Welch); None of too few."""
     if not sessions or min(map(len, sessions)) < ENOUGH:
         return None
     parts = [float(s.var(ddof=1)) / len(s) for s in sessions]
     total = math.fsum(parts)
     if total == 0:
-        return 0.0
+        return _Error(0.0, 1.0)
     df = total**2 / math.fsum(p**2 / (len(s) - 1) for p, s in zip(parts, sessions, strict=True))
-    return t_quantile(df) * math.sqrt(total)
+    return _Error(math.sqrt(total), df)
 
 
 def _summed(logs: Sequence[Logs]) -> Logs:
@@ -180,8 +219,8 @@ def _read(row: Row, record: Record, batches: list[list[int]]) -> _Measured:
 
 def _floor(twin: Logs) -> float | None:
     """The farther end of the twin's interval, as a share; None of too few rounds."""
-    half = _half([twin])
-    return None if half is None else math.expm1(abs(float(twin.mean())) + half)
+    error = _error([twin])
+    return None if error is None else math.expm1(abs(float(twin.mean())) + error.reach)
 
 
 def _logs(

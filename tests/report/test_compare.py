@@ -1,0 +1,328 @@
+"""``zoo compare``: equal runs come out equal, what changed is found, and nothing else is said."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from factory import CONFIG, MACHINE, cell, failed, name, probe, record, simulated, skipped, trial
+from rates import at_least, at_most
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+
+from zoo.cli import main
+from zoo.errors import ZooError
+from zoo.harness.records import RecordFile
+from zoo.report.compare import compare
+
+AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}
+SIN, NAIVE = cell(pe="sin"), cell(attention="naive")
+TWIN = [1.01, 0.99, 1.0, 1.01, 0.99]
+
+
+def only_row(comparison, **choices):
+    (row,) = [row for row in comparison.rows if row.name == name(**choices)]
+    return row
+
+
+def change(comparison, metric, **choices):
+    (found,) = [c for c in only_row(comparison, **choices).changes if c.metric == metric]
+    return found
+
+
+def seeds(subject, wrong, **options):
+    return [trial(subject, seed, count, **options) for seed, count in enumerate(wrong)]
+
+
+def measured(generator, factor=1.0, *, drift=1.0, session="a", machine=MACHINE, **memory):
+    """Probes of a reference and of one cell this many times as fast, on a noisy machine."""
+    base, twin, own = drift * np.exp(generator.normal(0, 0.01, (3, 5)))
+    common = {"session": session, "environment": machine}
+    return [
+        probe(cell(), base, name(), base, twin, **common, **memory),
+        probe(SIN, factor * own, name(), base, twin, **common, **memory),
+    ]
+
+
+def with_config(records, room, **values):
+    """The same records with other settings."""
+    config = {**CONFIG, room: {**CONFIG[room], **values}}
+    return [r.model_copy(update={"config": config}) for r in records]
+
+
+def test_equal_runs_are_told_apart_no_oftener_than_stated(generator):
+    """Four cells trained twice over, and one of them measured twice: the whole comparison."""
+    repeats, wrongly, changed = 300, 0, 0
+    for _ in range(repeats):
+        hardness = generator.normal(0, 1.5, 400)
+        runs = [
+            simulated(generator, AXES, lambda parts: 3.0, hardness=hardness)
+            + measured(generator, drift=generator.uniform(0.5, 2), session=session)
+            for session in "ab"
+        ]
+        comparison = compare(*runs)
+        wrongly += comparison.failed("worse")
+        changed += comparison.failed("change")
+    assert at_most(changed, repeats, 0.05)
+    assert wrongly <= changed
+
+
+def test_a_real_drop_is_found_and_stands_in_its_own_row_alone(generator):
+    """Some eight points of accuracy of the cells with ``sin``."""
+    repeats, right = 30, 0
+    for _ in range(repeats):
+        hardness = generator.normal(0, 1.5, 1000)
+        before = simulated(generator, AXES, lambda parts: 3.0, hardness=hardness)
+        after = simulated(
+            generator, AXES, lambda parts: 3.0 - (parts["pe"] == "sin"), hardness=hardness
+        )
+        verdicts = {row.name: row.verdict for row in compare(before, after).rows}
+        right += verdicts == {
+            name(attention=a, pe=p): "worse" if p == "sin" else "tie"
+            for a in AXES["attention"]
+            for p in AXES["pe"]
+        }
+    assert at_least(right, repeats, 0.8)
+
+
+def test_the_difference_is_scipys_paired_t_test_over_the_seeds_of_both():
+    before, after = [40, 52, 45, 48, 41], [60, 75, 61, 70, 55]
+    found = change(compare(seeds(SIN, before), seeds(SIN, [*after, 9])), "accuracy", pe="sin")
+    accuracies = [(1000 - np.array(wrong)) / 1000 for wrong in (after, before)]
+    expected = stats.ttest_rel(*accuracies)
+    assert (found.p, found.seeds) == (pytest.approx(expected.pvalue), 5)
+    assert (found.low, found.high) == pytest.approx(expected.confidence_interval(0.95))
+    assert found.after == pytest.approx(np.mean(1 - np.array([*after, 9]) / 1000))
+
+
+def test_many_rows_are_corrected_for():
+    """A p-value of about 0.02 is one in fifty: of thirty rows none is set apart by it."""
+    wrong = [50, 50, 50, 50, 50], [62, 58, 73, 54, 70]
+    before, after = seeds(SIN, wrong[0]), seeds(SIN, wrong[1])
+    alone = change(compare(before, after), "accuracy", pe="sin")
+    assert 0.01 < alone.p < 0.05
+    assert alone.verdict == "worse"
+    others = [r for i in range(30) for r in seeds(cell(pe=f"pe{i}"), [50, 52, 51, 50, 52])]
+    among = change(compare(before + others, after + others), "accuracy", pe="sin")
+    assert (among.p, among.verdict) == (alone.p, "tie")
+
+
+def test_one_seed_speaks_of_these_models_alone():
+    """McNemar's test, and the verdict says what it is worth."""
+    before, after = [trial(SIN, 0, range(30))], [trial(SIN, 0, range(20, 90))]
+    comparison = compare(before, after)
+    found, row = change(comparison, "accuracy", pe="sin"), only_row(comparison, pe="sin")
+    expected = mcnemar([[0, 60], [20, 0]], exact=False, correction=True).pvalue
+    assert found.p == pytest.approx(expected)
+    assert found.models_only
+    assert (found.low, row.verdict) == (None, "worse")
+    assert "of these models only: 1 seed in common" in row.why
+
+
+def test_two_seeds_count_a_document_once():
+    """Twice the same disagreement is no more than once."""
+    one = [[trial(SIN, s, wrong) for s in (0,)] for wrong in (range(10), range(2, 20))]
+    two = [[trial(SIN, s, wrong) for s in (0, 1)] for wrong in (range(10), range(2, 20))]
+    p_values = [change(compare(*runs), "accuracy", pe="sin").p for runs in (one, two)]
+    assert p_values[0] == pytest.approx(p_values[1])
+
+
+def test_one_seed_without_its_errors_says_nothing():
+    comparison = compare(seeds(SIN, [10], told=False), seeds(SIN, [300], told=False))
+    row = only_row(comparison, pe="sin")
+    assert (row.verdict, row.why) == ("not comparable", "1 seed in common, it takes 3")
+
+
+@pytest.mark.parametrize(
+    ("room", "values", "told"),
+    [
+        ("data", {"fingerprint": "0123456789abcdef"}, "other data: newswire (baf54e518248)"),
+        ("data", {"test": 307}, "other test split: 1000 test documents against 307"),
+        ("data", {"train": 900}, "other training split: 1000 documents against 900"),
+        ("training", {"validation": 0.25}, "against 25% of the training documents"),
+        ("training", {"epochs": 20}, "other settings: epochs 2 against 20"),
+        ("sizes", {"dim": 128}, "other settings: dim 64 against 128"),
+    ],
+)
+def test_what_cannot_be_compared_says_why(room, values, told):
+    before = [*seeds(SIN, [50] * 5), *measured(np.random.default_rng(0))]
+    comparison = compare(before, with_config(before, room, **values))
+    assert {row.verdict for row in comparison.rows} == {"not comparable"}
+    assert told in only_row(comparison, pe="sin").why
+    assert comparison.failed("worse")  # a gate that could look at nothing stays shut
+
+
+def test_a_machine_of_half_the_speed_changes_nothing(generator):
+    comparison = compare(measured(generator), measured(generator, drift=0.5, session="b"))
+    found = change(comparison, "train speed", pe="sin")
+    assert found.verdict == "tie"
+    assert found.value == pytest.approx(1.0, abs=0.05)
+    assert found.after < 0.6 * found.before
+
+
+def test_a_cell_that_became_slower_beside_its_reference_is_worse(generator):
+    comparison = compare(measured(generator, 1.0), measured(generator, 0.7, session="b"))
+    row = only_row(comparison, pe="sin")
+    assert (row.verdict, row.why) == ("worse", "train speed, inference speed")
+    found = change(comparison, "train speed", pe="sin")
+    assert found.value == pytest.approx(0.7, rel=0.05)
+    assert found.low < 0.7 < found.high
+
+
+def test_the_interval_of_two_runs_is_welchs(generator):
+    """Of the log ratios' means: scipy's own, from both runs' rounds."""
+    runs = [measured(generator), measured(generator, 0.9, session="b")]
+    logs = []
+    for run in runs:
+        base, own = (
+            np.array([sum(one["train"]) for one in r.samples["rounds"]]) for r in (run[0], run[1])
+        )
+        logs.append(np.log(base / own))
+    expected = stats.ttest_ind(logs[1], logs[0], equal_var=False)
+    found = change(compare(*runs), "train speed", pe="sin")
+    assert found.p == pytest.approx(expected.pvalue)
+    low, high = np.exp(expected.confidence_interval(0.95))
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_a_change_within_the_noise_floor_is_a_tie():
+    """Rounds so steady that the interval alone would set 3% apart; the twin wavers by 4%."""
+    base, twin = [1.0] * 5, [1.0, 1.04, 1.05, 1.03, 1.06]
+    runs = [
+        [
+            probe(cell(), base, name(), base, twin),
+            probe(SIN, [speed, speed * 1.001, speed, speed, speed * 0.999], name(), base, twin),
+        ]
+        for speed in (1.0, 1.03)
+    ]
+    found = change(compare(*runs), "train speed", pe="sin")
+    assert found.low > 1
+    assert (found.adjusted < 0.05, found.verdict) == (True, "tie")
+
+
+@pytest.mark.parametrize(
+    "other", [{"torch": "2.14.0"}, {"threads": 8}, {"device": "cuda"}, {"device_name": "another"}]
+)
+def test_another_machine_is_compared_by_ratios_and_says_so(generator, other):
+    before = measured(generator, memory=100.0)
+    after = measured(generator, 0.7, session="b", machine={**MACHINE, **other}, memory=300.0)
+    comparison = compare(before, after)
+    assert "Another machine" in comparison.timing
+    assert "compared only as each row's ratio to" in comparison.timing
+    found = change(comparison, "train speed", pe="sin")
+    assert (found.verdict, found.before, found.after) == ("worse", None, None)
+    memory = change(comparison, "memory", pe="sin")
+    assert (memory.value, memory.verdict, memory.relative) == (1.0, "tie", True)
+
+
+def test_without_a_common_reference_speeds_are_not_compared(generator):
+    other = [r for r in measured(generator) if r.name == name(pe="sin")]
+    comparison = compare(measured(generator), other)
+    assert change(comparison, "train speed", pe="sin").verdict is None
+    assert "Speeds are not compared" in comparison.timing
+
+
+def test_memory_goes_by_its_two_percent(generator):
+    for memory, verdict in ((101.0, "tie"), (110.0, "worse"), (90.0, "better")):
+        after = measured(generator, session="b", memory=memory)
+        found = change(compare(measured(generator), after), "memory", pe="sin")
+        assert (found.verdict, found.before, found.after) == (verdict, 100.0, memory)
+
+
+def test_a_row_that_got_better_and_worse_is_mixed(generator):
+    before = [*seeds(SIN, [50, 52, 51, 49, 50]), *measured(generator)]
+    after = [*seeds(SIN, [20, 22, 21, 23, 20]), *measured(generator, 0.6, session="b")]
+    row = only_row(compare(before, after), pe="sin")
+    assert row.verdict == "mixed"
+    assert row.why == "worse train speed, inference speed; better accuracy"
+    assert compare(before, after).failed("worse")
+
+
+def test_a_cell_that_fails_now_is_worse_and_one_that_is_mended_better():
+    well, ill = seeds(SIN, [50] * 5), [*seeds(SIN, [50] * 4), failed(SIN, 4, "oom")]
+    now = only_row(compare(well, ill), pe="sin")
+    assert (now.verdict, now.why) == ("worse", "oom (seed 4): it did not end well")
+    mended = only_row(compare(ill, well), pe="sin")
+    assert (mended.verdict, mended.why) == ("better", "before: oom (seed 4): it did not end well")
+    both = only_row(compare(ill, ill), pe="sin")
+    assert both.verdict == "not comparable"
+    assert "a seed was lost" in both.why
+
+
+def test_cells_of_one_run_alone_are_added_and_gone():
+    shared = seeds(SIN, [50] * 5)
+    before = [*shared, *seeds(NAIVE, [50]), skipped(cell(pe="alibi"), "no bias")]
+    after = [*shared, *seeds(cell(pe="alibi"), [50]), *seeds(cell(pe="none"), [50])]
+    comparison = compare(before, after)
+    assert comparison.gone == {name(attention="naive"): ""}
+    assert comparison.added == {name(pe="none"): "", name(pe="alibi"): "before skipped: no bias"}
+    assert comparison.failed("change")
+    assert not comparison.failed("worse")
+
+
+def test_runs_with_nothing_in_common_are_refused():
+    with pytest.raises(ZooError, match=r"no cell in common: one run has fused\+sin"):
+        compare(seeds(SIN, [50]), seeds(NAIVE, [50]))
+
+
+def test_versions_that_differ_are_told():
+    after = [
+        record(
+            "trial",
+            seed=0,
+            cell=SIN,
+            environment={**MACHINE, "zoo": "9.9"},
+            metrics={"accuracy": 0.9},
+        )
+    ]
+    assert compare(seeds(SIN, [50]), after).environment == {"zoo": ("", "9.9")}
+
+
+@pytest.fixture
+def runs(tmp_path, generator):
+    before = [*seeds(SIN, [50, 52, 51, 49, 50]), *measured(generator)]
+    after = [*seeds(SIN, [90, 95, 91, 99, 92]), *measured(generator, session="b")]
+    for side, records in (("a", before), ("b", after)):
+        file = RecordFile(tmp_path / side)
+        with file.held():
+            for one in records:
+                file.append(one)
+    return str(tmp_path / "a"), str(tmp_path / "b")
+
+
+def test_the_command_prints_and_exits_by_what_it_found(runs, capsys):
+    a, b = runs
+    assert main(["compare", a, b]) == 0
+    printed = capsys.readouterr().out
+    for part in ("0.950 ± 0.001", "-4.3 ± ", "worse: accuracy", "Holm", "Noise floor", "reference"):
+        assert part in printed, part
+    assert main(["compare", a, b, "--fail-on", "worse"]) == 1
+    assert main(["compare", b, a, "--fail-on", "worse"]) == 0
+    assert main(["compare", b, a, "--fail-on", "change"]) == 1
+    assert main(["compare", a, a, "--fail-on", "change"]) == 0
+
+
+def test_json_and_markdown_say_the_same(runs, capsys):
+    assert main(["compare", *runs, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    verdicts = {row["name"]: row["verdict"] for row in told["rows"]}
+    assert verdicts == {name(): "tie", name(pe="sin"): "worse"}
+    assert main(["compare", *runs, "--markdown"]) == 0
+    printed = capsys.readouterr().out
+    assert "| worse: accuracy" in printed
+    assert all(f"- {note}" in printed for note in told["notes"])
+
+
+def test_bad_input_is_a_line_and_exit_2(runs, tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    for arguments, told in (
+        ([runs[0], str(tmp_path / "gone")], "gone: no such directory"),
+        ([str(tmp_path / "empty"), runs[0]], "empty: no records.jsonl with records there"),
+        ([*runs, "--reference", "nix"], "--reference nix: no such cell was measured in both runs"),
+        ([*runs, "--fail-on", "nix"], "'nix' is not one of"),
+        ([*runs, "--json", "--markdown"], "use one of the two"),
+    ):
+        assert main(["compare", *arguments]) == 2
+        (line,) = capsys.readouterr().err.strip().splitlines()
+        assert told in line

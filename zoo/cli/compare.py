@@ -1,0 +1,64 @@
+"""``zoo compare``: what changed between two runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from zoo.cli.options import json_option
+from zoo.errors import ZooError
+
+if TYPE_CHECKING:
+    from zoo.harness.records import Record
+
+
+@click.command()
+@click.argument("before", metavar="A", type=click.Path(path_type=Path))
+@click.argument("after", metavar="B", type=click.Path(path_type=Path))
+@click.option(
+    "--reference", metavar="CELL", default="", help="The cell speeds are held against: fused+sin."
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["worse", "change"]),
+    help="Exit with 1 where a row got worse, or where anything changed; also where nothing could "
+    "be compared.",
+)
+@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@json_option
+def compare(
+    before: Path, after: Path, reference: str, fail_on: str | None, markdown: bool, as_json: bool
+) -> int:
+    """Tell what changed from the run in directory A to the one in B.
+
+    \b
+    zoo compare runs/monday runs/tuesday
+    zoo compare results/bbc-news/cpu runs/mine --fail-on worse
+    """
+    from zoo.report.compare import compare as compare_records
+    from zoo.report.compare_text import comparison_data, comparison_text
+
+    if markdown and as_json:
+        raise ZooError("--markdown and --json: use one of the two")
+    found = compare_records(_read(before), _read(after), reference)
+    sides = str(before), str(after)
+    if as_json:
+        told = comparison_data(found, *sides)
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        click.echo(comparison_text(found, *sides, markdown))
+    return 1 if fail_on and found.failed(fail_on) else 0
+
+
+def _read(directory: Path) -> list[Record]:
+    from zoo.harness.records import FILE, RecordFile
+
+    if not directory.is_dir():
+        raise ZooError(f"{directory}: no such directory")
+    records = RecordFile(directory).read()
+    if not records:
+        raise ZooError(f"{directory}: no {FILE} with records there")
+    return records

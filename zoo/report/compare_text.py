@@ -1,0 +1,137 @@
+"""A comparison of two runs as a person reads it, and as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from zoo.registry import AXES
+from zoo.report.change import Change
+from zoo.report.compare import ComparedRow, Comparison
+from zoo.report.compare_cost import REFERENCE
+from zoo.report.layout import percent
+from zoo.report.ratios import MEMORY_TIE
+
+HEADS = {"train speed": "× train", "inference speed": "× infer", "memory": "× memory"}
+
+
+def comparison_text(comparison: Comparison, before: str, after: str, markdown: bool = False) -> str:
+    """The table of what changed, what only one run has, and what the marks mean."""
+    from tabulate import tabulate
+
+    rows = [_cells(row, comparison) for row in comparison.rows]
+    heads = [head for head in rows[0] if any(row[head] for row in rows)] if rows else []
+    table = tabulate(
+        [[row[head] for head in heads] for row in rows],
+        headers=heads,
+        tablefmt="github" if markdown else "simple",
+        disable_numparse=True,
+    )
+    sides = [f"before: {before}", f"after: {after}"]
+    lines = [
+        *_only("added", comparison.added),
+        *_only("gone", comparison.gone),
+        *_notes(comparison),
+    ]
+    told = "\n".join(f"- {line}" for line in lines) if markdown else "\n".join(lines)
+    return "\n\n".join(part for part in ("  \n".join(sides), table, told) if part)
+
+
+def comparison_data(comparison: Comparison, before: str, after: str) -> dict[str, Any]:
+    """The same as plain values, for JSON."""
+    return {
+        "before": before,
+        "after": after,
+        "reference": comparison.reference,
+        "environment": {name: list(pair) for name, pair in comparison.environment.items()},
+        "added": comparison.added,
+        "gone": comparison.gone,
+        "tests": comparison.tests,
+        "rows": [asdict(row) for row in comparison.rows],
+        "notes": _notes(comparison),
+    }
+
+
+def _cells(row: ComparedRow, comparison: Comparison) -> dict[str, str]:
+    """One line of the table: head to text."""
+    cells = [r.cell for r in comparison.rows if not r.baseline]
+    axes = [axis for axis in AXES if len({cell[axis] for cell in cells}) > 1]
+    shown = {axis: row.cell.get(axis, "") for axis in axes or ["attention", "pe"]}
+    if row.baseline:
+        shown[next(iter(shown))] = row.baseline
+    changes = {change.metric: change for change in row.changes}
+    accuracy = changes.get("accuracy", Change("accuracy"))
+    shown["before"] = _score(accuracy.before, accuracy.before_half)
+    shown["after"] = _score(accuracy.after, accuracy.after_half)
+    shown["points"] = _points(accuracy)
+    for metric, head in HEADS.items():
+        shown[head] = _ratio(changes.get(metric, Change(metric)))
+    shown["verdict"] = f"{row.verdict}: {row.why}" if row.why else row.verdict
+    return shown
+
+
+def _score(mean: float | None, half: float | None) -> str:
+    if mean is None:
+        return ""
+    return f"{mean:.3f}" + (f" ± {half:.3f}" if half is not None else "")
+
+
+def _points(change: Change) -> str:
+    if change.value is None:
+        return ""
+    said = f"{100 * change.value:+.1f}"
+    if change.low is not None and change.high is not None:
+        said += f" ± {50 * (change.high - change.low):.1f}"
+    return f"{said} (tie)" if change.verdict == "tie" else said
+
+
+def _ratio(change: Change) -> str:
+    if change.value is None:
+        return "reference" if change.why == REFERENCE else ""
+    said = "tie" if change.verdict == "tie" else f"{change.value:.2f}"
+    if change.low is None or change.high is None:
+        return f"tie ({change.value:.2f})" if change.verdict == "tie" else said
+    return f"{said} ({change.low:.2f} to {change.high:.2f})"
+
+
+def _only(what: str, names: dict[str, str]) -> list[str]:
+    if not names:
+        return []
+    told = [f"{name} ({why})" if why else name for name, why in names.items()]
+    return [f"{what.capitalize()}: {', '.join(told)}."]
+
+
+def _notes(comparison: Comparison) -> list[str]:
+    changes = [change for row in comparison.rows for change in row.changes]
+    lines = []
+    if comparison.tests:
+        lines.append(
+            "Points: difference of accuracies, paired by the seeds that both runs have, with its "
+            "95% t-interval; ×: after over before, with the 95% t-interval over rounds. Each "
+            "interval is by itself; verdicts are at 5% after Holm's correction for all "
+            f"{comparison.tests} tests here: chance alone tells a change in fewer than one of "
+            "twenty comparisons of equal runs."
+        )
+    if comparison.timing:
+        lines.append(comparison.timing)
+    floors = [change.floor for change in changes if change.floor is not None]
+    if floors:
+        lines.append(
+            f"Noise floor: {percent(max(floors))} (both runs' own, added as squares); a speed "
+            "within it is a tie."
+        )
+    if any(change.metric == "memory" and change.verdict for change in changes):
+        lines.append(f"Memory is measured once; within {MEMORY_TIE:.0%} is a tie.")
+    if any(change.models_only for change in changes):
+        lines.append(
+            "Of these models only: with so few seeds the documents on which the two models "
+            "disagree are all there is to go by (McNemar's test); what training again would give, "
+            "nobody can say."
+        )
+    if comparison.environment:
+        differ = [
+            f"{name} {one or 'none'} → {other or 'none'}"
+            for name, (one, other) in comparison.environment.items()
+        ]
+        lines.append(f"Made with: {', '.join(differ)}.")
+    return lines
