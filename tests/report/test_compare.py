@@ -15,6 +15,7 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.harness.records import RecordFile
 from zoo.report.compare import compare
+from zoo.report.compare_text import comparison_text
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}
 SIN, NAIVE = cell(pe="sin"), cell(attention="naive")
@@ -264,6 +265,34 @@ def test_cells_of_one_run_alone_are_added_and_gone():
 def test_runs_with_nothing_in_common_are_refused():
     with pytest.raises(ZooError, match=r"no cell in common: one run has fused\+sin"):
         compare(seeds(SIN, [50]), seeds(NAIVE, [50]))
+
+
+def bits(subject, values):
+    """Trials of a language model, of which fewer bits per byte are better."""
+    return [
+        record(
+            "trial",
+            seed=s,
+            cell=subject,
+            config={**CONFIG, "task": "lm"},
+            metrics={"bits_per_byte": value},
+        )
+        for s, value in enumerate(values)
+    ]
+
+
+def test_a_score_of_which_less_is_better_goes_by_its_own_direction():
+    before, after = bits(SIN, [2.10, 2.12, 2.11, 2.13]), bits(SIN, [2.30, 2.33, 2.31, 2.33])
+    row = only_row(compare(before, after), pe="sin")
+    assert (row.verdict, row.why) == ("worse", "bits/byte")
+    assert only_row(compare(after, before), pe="sin").verdict == "better"
+    text = comparison_text(compare(before, after), "a", "b")
+    assert "+0.203 ± 0.008 bits per byte" in text
+
+
+def test_runs_of_two_tasks_are_refused():
+    with pytest.raises(ZooError, match="one run is of the task classify, the other of lm"):
+        compare(seeds(SIN, [50]), bits(SIN, [2.0]))
 
 
 def test_versions_that_differ_are_told():

@@ -21,6 +21,7 @@ from zoo.report.compare_cost import REFERENCE, Costs
 from zoo.report.paired import ALPHA, Term, difference, holm, p_of_votes
 from zoo.report.rows import Row, make_rows
 from zoo.report.statistics import ENOUGH, OverSeeds, over_seeds, t_half
+from zoo.tasks.score import Score, scores_of
 
 KINDS = ("trial", "probe")
 
@@ -41,10 +42,12 @@ class ComparedRow:
 class Comparison:
     """Two runs. added, gone: rows of one of them alone, or that only one of them could run.
 
-    reference: the cell that speeds are held against, "" where there is none; timing: how speeds
-    were compared; environment: what the runs were made with, where it differs.
+    score: the one that rows are compared by. reference: the cell that speeds are held against, ""
+    where there is none; timing: how speeds were compared; environment: what the runs were made
+    with, where it differs. tests: how many verdicts are corrected for.
     """
 
+    score: Score
     rows: list[ComparedRow]
     added: dict[str, str]
     gone: dict[str, str]
@@ -64,7 +67,7 @@ class Comparison:
 
 
 def compare(before: Sequence[Record], after: Sequence[Record], reference: str = "") -> Comparison:
-    """Compare two runs; ZooError where they have no row in common."""
+    """Compare two runs; ZooError where they have no row, or not their task, in common."""
     old = {row.name: row for row in make_rows(before)}
     new = {row.name: row for row in make_rows(after)}
     common = [name for name in new if name in old]
@@ -72,6 +75,12 @@ def compare(before: Sequence[Record], after: Sequence[Record], reference: str = 
         raise ZooError(
             f"no cell in common: one run has {_some(list(old))}, the other {_some(list(new))}"
         )
+    if before[-1].task != after[-1].task:
+        raise ZooError(
+            f"one run is of the task {before[-1].task}, the other of {after[-1].task}: there is "
+            "nothing to compare"
+        )
+    score = scores_of(after[-1].task)[0]
     costs = Costs(list(old.values()), list(new.values()), reference)
     added = {name: "" for name in new if name not in old}
     gone = {name: "" for name in old if name not in new}
@@ -86,10 +95,11 @@ def compare(before: Sequence[Record], after: Sequence[Record], reference: str = 
     tested = holm([c.p for _, _, changes in found for c in changes])
     adjusted = iter(tested)
     rows = [
-        _row(one, other, [_judged(c, next(adjusted)) for c in changes])
+        _row(one, other, [_judged(c, next(adjusted), score) for c in changes])
         for one, other, changes in found
     ]
     return Comparison(
+        score,
         rows,
         added,
         gone,
@@ -101,10 +111,13 @@ def compare(before: Sequence[Record], after: Sequence[Record], reference: str = 
 
 
 def _score(one: Row, other: Row) -> Change:
-    """Accuracy, paired by the seeds that both have."""
-    before, after = (over_seeds(list(r.accuracies.values())) for r in (one, other))
+    """The score that rows are ranked by, paired by the seeds that both have."""
+    score = other.score
+    before, after = (
+        over_seeds(list(r.values.values()), score.lowest, score.highest) for r in (one, other)
+    )
     change = Change(
-        "accuracy",
+        score.label,
         before=before.mean if before else None,
         after=after.mean if after else None,
         before_half=_half(before, one),
@@ -114,7 +127,7 @@ def _score(one: Row, other: Row) -> Change:
         return replace(change, why="not scored in both" if before or after else "")
     if one.failed or other.failed:
         return replace(change, why="a seed was lost, and those left are the ones that went well")
-    seeds = sorted(set(one.accuracies) & set(other.accuracies))
+    seeds = sorted(set(one.values) & set(other.values))
     if not before or not after:
         return replace(change, why="not scored in both" if before or after else "")
     if one.failed or other.failed:
@@ -140,17 +153,17 @@ def _score(one: Row, other: Row) -> Change:
 
 def _half(found: OverSeeds | None, row: Row) -> float | None:
     """Half the interval as the table prints it."""
-    if found is None or found.sd is None or len(row.accuracies) < ENOUGH:
+    if found is None or found.sd is None or len(row.values) < ENOUGH:
         return None
-    return t_half(found.sd, len(row.accuracies))
+    return t_half(found.sd, len(row.values))
 
 
-def _judged(change: Change, adjusted: float | None) -> Change:
+def _judged(change: Change, adjusted: float | None, score: Score) -> Change:
     """With its verdict where it was tested; memory brings its own."""
     if adjusted is None or change.value is None:
         return change
-    if change.metric == "accuracy":
-        grown, noise = change.value > 0, False
+    if change.metric == score.label:
+        grown, noise = score.better(change.value) > 0, False
     else:
         grown = change.value > 1
         noise = abs(np.log(change.value)) <= np.log1p(change.floor or 0.0)

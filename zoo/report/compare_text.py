@@ -11,6 +11,7 @@ from zoo.report.compare import ComparedRow, Comparison
 from zoo.report.compare_cost import REFERENCE
 from zoo.report.layout import percent
 from zoo.report.ratios import MEMORY_TIE
+from zoo.tasks.score import Score
 
 HEADS = {"train speed": "× train", "inference speed": "× infer", "memory": "× memory"}
 
@@ -60,28 +61,30 @@ def _cells(row: ComparedRow, comparison: Comparison) -> dict[str, str]:
     if row.baseline:
         shown[next(iter(shown))] = row.baseline
     changes = {change.metric: change for change in row.changes}
-    accuracy = changes.get("accuracy", Change("accuracy"))
-    shown["before"] = _score(accuracy.before, accuracy.before_half)
-    shown["after"] = _score(accuracy.after, accuracy.after_half)
-    shown["points"] = _points(accuracy)
+    score = comparison.score
+    scored = changes.get(score.label, Change(score.label))
+    shown[f"{score.label} before"] = _mean(score, scored.before, scored.before_half)
+    shown["after"] = _mean(score, scored.after, scored.after_half)
+    shown["change"] = _change(score, scored)
     for metric, head in HEADS.items():
         shown[head] = _ratio(changes.get(metric, Change(metric)))
     shown["verdict"] = f"{row.verdict}: {row.why}" if row.why else row.verdict
     return shown
 
 
-def _score(mean: float | None, half: float | None) -> str:
+def _mean(score: Score, mean: float | None, half: float | None) -> str:
     if mean is None:
         return ""
-    return f"{mean:.3f}" + (f" ± {half:.3f}" if half is not None else "")
+    return score.form.format(mean) + (f" ± {score.form.format(half)}" if half is not None else "")
 
 
-def _points(change: Change) -> str:
+def _change(score: Score, change: Change) -> str:
     if change.value is None:
         return ""
-    said = f"{100 * change.value:+.1f}"
+    half = None
     if change.low is not None and change.high is not None:
-        said += f" ± {50 * (change.high - change.low):.1f}"
+        half = (change.high - change.low) / 2
+    said = score.told(change.value, half)
     return f"{said} (tie)" if change.verdict == "tie" else said
 
 
@@ -106,10 +109,10 @@ def _notes(comparison: Comparison) -> list[str]:
     lines = []
     if comparison.tests:
         lines.append(
-            "Points: difference of accuracies, paired by the seeds that both runs have, with its "
-            "95% t-interval; ×: after over before, with the 95% t-interval over rounds. Each "
-            "interval is by itself; verdicts are at 5% after Holm's correction for all "
-            f"{comparison.tests} tests here: chance alone tells a change in fewer than one of "
+            f"Change: difference of {comparison.score.label}, paired by the seeds that both runs "
+            "have, with its 95% t-interval; ×: after over before, with the 95% t-interval over "
+            "rounds. Each interval is by itself; verdicts are at 5% after Holm's correction for "
+            f"all {comparison.tests} tests here: chance alone tells a change in fewer than one of "
             "twenty comparisons of equal runs."
         )
     if comparison.timing:
