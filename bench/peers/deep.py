@@ -1,0 +1,124 @@
+"""The deep encoder, trained: against the peers, and against the machine's own matrix product."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from bench.peers.lines import Line, machine, made
+from bench.peers.options import Options
+from bench.peers.rivals import PEERS, Batch, MissingError, pair, random_batches, training
+from bench.peers.timing import Ratio, Times, Work, interval, race, ratio
+from zoo.harness.device import Runtime
+from zoo.harness.rate import measure_matrix_rate
+
+WORK = "deep encoder"
+REACH = {
+    "x-transformers (flash)": 1.15,
+    "HF BERT (sdpa)": 1.5,
+    "nn.TransformerEncoder": 2.2,
+}
+PIECES = 2
+
+
+def against_peers(options: Options) -> Iterator[Line]:
+    """Each peer against the cell that is the same function."""
+    runtime, shape = options.runtime, options.deep
+    batches = random_batches(shape, runtime.device)
+    contenders: dict[str, Work] = {}
+    for peer in PEERS:
+        try:
+            ours, theirs = pair(peer, shape)
+        except MissingError as missing:
+            yield Line(work=WORK, against=peer.name, skipped=str(missing), **machine(runtime))
+            continue
+        if not contenders:
+            contenders["itself"] = training(copy.deepcopy(ours), batches, runtime)
+            first = peer.name
+        contenders[f"ours as {peer.name}"] = training(ours, batches, runtime)
+        contenders[peer.name] = training(theirs, batches, runtime)
+    times = race(contenders, rounds=options.rounds, pieces=PIECES, synchronise=runtime.synchronise)
+    noise = ratio(times["itself"], times[f"ours as {first}"]).ratio
+    for peer in PEERS:
+        if peer.name in times:
+            ours_name = f"ours as {peer.name}"
+            yield made(
+                WORK,
+                peer.name,
+                ratio(times[peer.name], times[ours_name]),
+                runtime,
+                rounds=options.rounds,
+                reach=REACH[peer.name],
+                noise=round(noise, 4),
+                detail=f"{shape.words}; forward, backward, AdamW; equal logits and gradients",
+                seconds=on_gpu(runtime, times, peer.name, ours_name),
+            )
+
+
+def on_gpu(runtime: Runtime, times: Times, *names: str) -> dict[str, float] | None:
+    """Absolute times, which mean something on a GPU alone."""
+    if runtime.device.type != "cuda":
+        return None
+    return {name: float(np.median(times[name])) for name in names}
+
+
+def matrix_rates(options: Options) -> Iterator[Line]:
+    """Our fp32 and bf16 against the machine's matrix product at the same precision."""
+    shape, device = options.deep, options.runtime.device
+    batches = random_batches(shape, device)
+    ours, _ = pair(PEERS[-1], shape)  # torch's encoder, which everybody has
+    runtimes = {name: Runtime(device, name) for name in ("fp32", "bf16")}
+    contenders = {}
+    for name, runtime in runtimes.items():
+        contenders[name] = training(copy.deepcopy(ours), batches, runtime)
+    contenders["itself"] = training(ours, batches, runtimes["fp32"])
+    times: Times = {name: np.zeros((options.rounds, PIECES)) for name in contenders}
+    rates = {name: np.zeros(options.rounds) for name in runtimes}
+    for number in range(options.rounds):
+        one = race(contenders, rounds=1, pieces=PIECES, synchronise=options.runtime.synchronise)
+        for name in contenders:
+            times[name][number] = one[name][0]
+        for name, runtime in runtimes.items():
+            rates[name][number] = measure_matrix_rate(runtime, rounds=5)
+    flops = shape.training_flops()
+    noise = ratio(times["itself"], times["fp32"]).ratio
+    gpu = device.type == "cuda"
+    detail = f"{shape.words}; {flops / 1e9:.3g} GFLOP a step by formula; matrix product at "
+    for name, reach in (("fp32", 0.88), ("bf16", 0.5 if gpu else 0.55)):
+        share: Ratio = interval(flops / np.median(times[name], axis=1) / rates[name])
+        yield made(
+            f"{WORK}, {name}",
+            f"{name} matrix product",
+            share,
+            runtimes[name],
+            rounds=options.rounds,
+            reach=None if gpu and name == "fp32" else reach,
+            noise=round(noise, 4),
+            detail=f"{detail}{np.median(rates[name]) / 1e9:.4g} GFLOP/s",
+            seconds=on_gpu(runtimes[name], times, name),
+        )
+    yield made(
+        f"{WORK}, bf16",
+        "ours in fp32",
+        ratio(times["fp32"], times["bf16"]),
+        runtimes["bf16"],
+        rounds=options.rounds,
+        reach=None if gpu else 2.3,
+        noise=round(noise, 4),
+        detail=f"{shape.words}; autocast; logits within {_off(ours, batches[0], runtimes):.2g}",
+    )
+
+
+def _off(model: torch.nn.Module, batch: Batch, runtimes: dict[str, Runtime]) -> float:
+    """How far bf16's logits are from fp32's, as a share of the greatest of them."""
+    ids, tokens, _ = batch
+    model.eval()
+    logits = []
+    with torch.inference_mode():
+        for runtime in runtimes.values():
+            with runtime.autocast():
+                logits.append(model(ids, tokens).float())
+    return float((logits[0] - logits[1]).abs().max() / logits[0].abs().max())

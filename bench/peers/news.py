@@ -1,0 +1,25 @@
+"""BBC news for the comparisons that need real texts."""
+
+from __future__ import annotations
+
+from bench.peers.options import Options
+from bench.peers.rivals import MissingError
+from zoo import plugins
+from zoo.data.corpus import Corpus
+from zoo.data.load import load_corpus
+from zoo.errors import ZooError
+
+QUICK = "newswire(train=120,test=60)"
+
+
+def corpus(options: Options) -> Corpus:
+    """The articles, from ``--data`` or the Hub; made-up ones for --quick. MissingError without."""
+    spec = str(options.data) if options.data else QUICK if options.quick else "bbc-news"
+    try:
+        found, _ = load_corpus(plugins.load().registry, spec)
+    except ZooError as error:
+        raise MissingError(
+            f"needs BBC news ({' '.join(str(error).split())}): --data DIR with its train and "
+            "test files"
+        ) from error
+    return found

@@ -1,0 +1,70 @@
+"""What every comparison is told, and the sizes they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from zoo.harness.device import Runtime
+from zoo.models.sizes import Sizes
+
+CLASSES = 5
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A model and the batches it is given."""
+
+    sizes: Sizes
+    batch: int
+    length: int
+
+    @property
+    def words(self) -> str:
+        """For a line's detail."""
+        s = self.sizes
+        return (
+            f"{s.layers} layers, width {s.dim}, {s.heads} heads, hidden {s.hidden}, "
+            f"{self.batch} x {self.length} tokens"
+        )
+
+    def training_flops(self) -> int:
+        """Floating point operations of the matrix products of one training step.
+
+        Forward, per layer: 8 B L D^2 in the four projections, 4 B L^2 D in scores and mixing,
+        4 B L D hidden in the feed-forward network; backward costs twice as much (Kaplan et al.
+        2020, section 2.1). What a kernel computes again in its backward pass is not counted, nor
+        embedding and head.
+        """
+        s, tokens = self.sizes, self.batch * self.length
+        layer = tokens * (8 * s.dim**2 + 4 * self.length * s.dim + 4 * s.dim * s.hidden)
+        return 3 * s.layers * layer
+
+
+def _shape(batch: int, length: int, dim: int, layers: int, heads: int, hidden: int) -> Shape:
+    sizes = Sizes(
+        dim=dim, layers=layers, heads=heads, hidden=hidden, max_length=length, vocab_size=4000
+    )
+    return Shape(sizes, batch, length)
+
+
+DEEP = _shape(16, 512, 256, 4, 4, 1024)
+BERT_BASE = _shape(64, 512, 768, 12, 12, 3072)
+TINY = _shape(2, 16, 16, 2, 2, 32)
+
+
+@dataclass(frozen=True)
+class Options:
+    """rounds: of every race. quick: tiny sizes, to see that it runs. data: of BBC news."""
+
+    runtime: Runtime
+    rounds: int = 5
+    quick: bool = False
+    data: Path | None = None
+
+    @property
+    def deep(self) -> Shape:
+        """The deep encoder: BERT-base on a GPU."""
+        if self.quick:
+            return TINY
+        return BERT_BASE if self.runtime.device.type == "cuda" else DEEP

@@ -1,0 +1,158 @@
+"""The peers and their twins: built, and shown to be one function before anything is timed."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from bench.peers.options import CLASSES, Shape
+from zoo.components.tokens import Tokens
+from zoo.harness.device import Runtime
+
+PLUGIN = Path(__file__).parents[2] / "plugins" / "zoo-peers"
+TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A library's encoder: how it is built, what it needs, and what it is called."""
+
+    name: str
+    module: str
+    adaptor: str
+    given: Mapping[str, Any]
+
+
+PEERS = (
+    Peer("x-transformers (flash)", "x_transformers", "XEncoder", {"positions": "absolute"}),
+    Peer("HF BERT (sdpa)", "transformers", "HfBert", {"attn_implementation": "sdpa"}),
+    Peer(
+        "nn.TransformerEncoder",
+        "torch",
+        "TorchEncoder",
+        {"positions": "learned", "activation": "gelu", "norm_first": True},
+    ),
+)
+
+
+class MissingError(Exception):
+    """A library that is not installed, and how to install it."""
+
+
+class UnequalError(Exception):
+    """Two models that should be one function are not; nothing may be timed."""
+
+
+def pair(peer: Peer, shape: Shape) -> tuple[nn.Module, nn.Module]:
+    """Ours and theirs, of equal weights, on the CPU in float32; MissingError without the library.
+
+    The adaptors are those of plugins/zoo-peers, from this checkout where it is not installed.
+    """
+    if importlib.util.find_spec(peer.module) is None:
+        raise MissingError(f"needs {peer.module}: pip install -c constraints.txt -e '.[peers]'")
+    if importlib.util.find_spec("zoo_peers") is None:
+        sys.path.append(str(PLUGIN))
+    from zoo_peers import encoders
+    from zoo_peers.twin import twin
+
+    torch.manual_seed(0)
+    sizes = shape.sizes
+    build = getattr(encoders, peer.adaptor)
+    theirs = build(vocab_size=sizes.vocab_size, classes=CLASSES, sizes=sizes, **peer.given)
+    ours = twin(theirs, sizes, vocab_size=sizes.vocab_size, classes=CLASSES)
+    _must_be_equal(peer, ours, theirs, sizes.vocab_size, min(shape.length, 128))
+    return ours, theirs
+
+
+def _must_be_equal(
+    peer: Peer, ours: nn.Module, theirs: nn.Module, vocab_size: int, length: int
+) -> None:
+    """Equal logits and gradients, with and without padding, from the weights they start with."""
+    from zoo_peers.twin import ties
+
+    draw = torch.Generator().manual_seed(1)
+    ids = torch.randint(1, vocab_size, (3, length), generator=draw)
+    positions = torch.arange(length)
+    padding = positions < torch.tensor([[length], [length // 2], [max(1, length // 3)]])
+    targets = torch.tensor([0, 1, 2])
+    for tokens in (Tokens(None, positions), Tokens(padding, positions)):
+        for model in (ours, theirs):
+            model.zero_grad()
+        mine, other = ours(ids, tokens), theirs(ids, tokens)
+        must_agree(f"logits of {peer.name}", mine, other)
+        for logits in (mine, other):
+            F.cross_entropy(logits, targets).backward()
+        for tie in ties(theirs, ours):  # type: ignore[arg-type]
+            assert tie.ours.grad is not None
+            assert tie.theirs.grad is not None
+            must_agree(
+                f"gradients of {peer.name}", tie.ours.grad[tie.rows] * tie.factor, tie.theirs.grad
+            )
+    for model in (ours, theirs):
+        model.zero_grad()
+
+
+def must_agree(what: str, ours: Tensor, theirs: Tensor, tolerance: float = TOLERANCE) -> None:
+    """UnequalError unless the two are the same within the tolerance."""
+    off = float((ours - theirs).detach().abs().max())
+    if not off <= tolerance:
+        raise UnequalError(f"{what} differ by {off:.2g}, more than {tolerance:g}")
+
+
+Batch = tuple[Tensor, Tokens, Tensor]
+
+
+def random_batches(shape: Shape, device: torch.device, number: int = 2) -> list[Batch]:
+    """Full batches of random ids: (B, L), their tokens, and labels (B)."""
+    draw = torch.Generator().manual_seed(2)
+    size = (shape.batch, shape.length)
+    return [
+        (
+            torch.randint(1, shape.sizes.vocab_size, size, generator=draw).to(device),
+            Tokens.whole(shape.length, device),
+            torch.randint(CLASSES, (shape.batch,), generator=draw).to(device),
+        )
+        for _ in range(number)
+    ]
+
+
+def training(
+    model: nn.Module, batches: Sequence[Batch], runtime: Runtime
+) -> Callable[[int], object]:
+    """A step of forward, backward and AdamW on the batch of that number; the same for everybody."""
+    model.to(runtime.device).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+
+    def step(piece: int) -> None:
+        ids, tokens, labels = batches[piece % len(batches)]
+        with runtime.autocast():
+            logits = model(ids, tokens)
+        loss = F.cross_entropy(logits.float(), labels)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
+def inference(
+    model: nn.Module, batches: Sequence[Batch], runtime: Runtime
+) -> Callable[[int], object]:
+    """The logits of the batch of that number, in evaluation."""
+    model.to(runtime.device).eval()
+
+    @torch.inference_mode()
+    def step(piece: int) -> None:
+        ids, tokens, _ = batches[piece % len(batches)]
+        with runtime.autocast():
+            model(ids, tokens)
+
+    return step
