@@ -100,7 +100,6 @@ def test_flops_are_those_that_torch_counts():
     with FlopCounterMode(display=False) as counter:
         vectors = ours.encoder(ids, tokens)
         vectors.sum().backward()
-    # All but the gradient with respect to the embedded tokens, which the formula counts, is exact.
     assert counter.get_total_flops() == pytest.approx(shape.training_flops(), rel=1e-6)
 
 

@@ -1,0 +1,44 @@
+"""Measured by pytest-benchmark; see the package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from bench.components.cases import SCALES, NothingToMeasure, choices, make
+from zoo import plugins
+from zoo.registry import Choice
+
+# Names that stay what they are from commit to commit: kind/name, size.
+EVERY = {f"{c.component.kind}/{c}": c for c in choices(plugins.load().registry)}
+COMPONENTS = pytest.mark.parametrize("choice", EVERY.values(), ids=EVERY)
+SIZES = pytest.mark.parametrize("size", SCALES)
+
+
+@SIZES
+@COMPONENTS
+def test_forward(benchmark: Any, choice: Choice, size: str) -> None:
+    """One call, with what gradients need kept."""
+    benchmark.group = f"{choice.component.kind}, forward, {size}"
+    benchmark(_case(choice, size).forward)
+
+
+@SIZES
+@COMPONENTS
+def test_backward(benchmark: Any, choice: Choice, size: str) -> None:
+    """The gradients of inputs and weights."""
+    benchmark.group = f"{choice.component.kind}, backward, {size}"
+    case = _case(choice, size)
+    if not case.leaves:
+        pytest.skip("it has no gradients")
+    benchmark(case.backward())
+
+
+def _case(choice: Choice, size: str) -> Any:
+    torch.manual_seed(0)
+    try:
+        return make(choice, SCALES[size])
+    except NothingToMeasure as nothing:
+        pytest.skip(str(nothing))

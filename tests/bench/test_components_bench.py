@@ -1,0 +1,72 @@
+"""Every component that is registered is measured, without being listed anywhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from bench.components.cases import KINDS, SCALES, NothingToMeasure, choices, make
+from zoo.registry import KINDS as EVERY_KIND
+from zoo.registry import Owner, Register, Registry
+
+ROOT = Path(__file__).parents[2]
+# What there is to measure nothing of, and why.
+NOTHING = {"ffn/none": "no network", "baseline/tfidf-logreg": "raw texts"}
+
+
+def test_every_kind_but_data_is_measured_whole(registry: Registry):
+    named = {f"{c.component.kind}/{c}" for c in choices(registry)}
+    assert set(EVERY_KIND) - set(KINDS) == {"data"}
+    assert named == {f"{kind}/{label}" for kind in KINDS for label in registry.labels(kind)}
+
+
+def test_each_has_a_forward_and_a_backward_pass(registry: Registry):
+    for choice in choices(registry):
+        name = f"{choice.component.kind}/{choice}"
+        if name in NOTHING:
+            with pytest.raises(NothingToMeasure, match=NOTHING[name]):
+                make(choice, SCALES["small"])
+            continue
+        case = make(choice, SCALES["small"])
+        assert torch.isfinite(case.forward()).all(), name
+        gradients = case.backward()()
+        assert any(g is not None and g.abs().max() > 0 for g in gradients), name
+
+
+def test_a_new_component_needs_no_line_of_code(registry: Registry):
+    class Halved(torch.nn.Module):
+        def __init__(self, dim: int) -> None:
+            super().__init__()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x / 2
+
+    register = Register(Owner("somebody", "1"))
+    register("norm", "halved", Halved, summary="x / 2")
+    registry.admit(register)
+    choice = next(c for c in choices(registry) if str(c) == "halved")
+    case = make(choice, SCALES["large"])
+    torch.testing.assert_close(case.forward(), case.leaves[0] / 2)
+
+
+@pytest.mark.slow
+def test_a_run_is_saved_and_compared(tmp_path: Path):
+    words = [sys.executable, "-m", "pytest", "bench", "--benchmark-only", "-q", "-k", "rms-small"]
+    more = ["--benchmark-autosave", f"--benchmark-storage={tmp_path}", "--benchmark-max-time=0.01"]
+    for _ in range(2):
+        done = subprocess.run(
+            [*words, *more], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "norm, forward, small" in done.stdout
+    compared = subprocess.run(
+        ["pytest-benchmark", f"--storage={tmp_path}", "compare", "--group-by=fullname"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert compared.stdout.count("norm/rms-small") >= 2
