@@ -11,20 +11,36 @@ from zoo.harness.records import Record
 from zoo.report.latex import as_latex
 from zoo.report.table import caption, write_tables
 
+PLOTS = "plots"  # the folder in a run's directory
+
 
 def write_report(records: Sequence[Record], directory: Path, reference: str = "") -> pd.DataFrame:
     """Write all that is made of records into an existing directory, and return the table.
 
-    ``table.csv``, ``table.md``, ``table.tex``. The same records give the same bytes, here and
-    anywhere else with the same versions. reference: the cell that others are held against.
+    ``table.csv``, ``table.md``, ``table.tex``, and under ``plots/`` those plots, as PNG and SVG,
+    that there are records enough for; an older one that there are not is deleted. The same
+    records give the same bytes, here and anywhere else with the same versions.
+    reference: the cell that others are held against.
     """
+    from zoo.report.facts import make_facts
+    from zoo.report.plots.all import NAMES, make_plots
+
     table = write_tables(records, directory, reference)
-    write_text(directory / "table.tex", as_latex(table, caption(records, table).splitlines()))
+    write_file(directory / "table.tex", as_latex(table, caption(records, table).splitlines()))
+    plots = make_plots(make_facts(records, table, reference))
+    folder = directory / PLOTS
+    folder.mkdir(exist_ok=True)
+    for name in NAMES:
+        for suffix in (".png", ".svg"):
+            folder.joinpath(f"{name}{suffix}").unlink(missing_ok=True)
+    for plot in plots:
+        write_file(folder / f"{plot.name}.svg", f"{plot.svg}\n")
+        write_file(folder / f"{plot.name}.png", plot.png)
     return table
 
 
-def write_text(file: Path, text: str) -> None:
+def write_file(file: Path, content: str | bytes) -> None:
     """Write a file whole: who reads it meanwhile finds the old one."""
     unfinished = file.with_name(f".{file.name}.tmp")
-    unfinished.write_text(text, encoding="utf-8")
+    unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
     unfinished.replace(file)

@@ -1,0 +1,140 @@
+"""What each component bought, as a forest plot: a line per effect, an interval on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
+
+from zoo.report.around import Bought
+from zoo.report.effects import Effect
+from zoo.report.plots.plot import Plot, finish
+from zoo.report.plots.style import HUES, MUTED, PAPER, RULE, WIDTH
+from zoo.report.ratios import memory_verdict
+from zoo.report.sentences import sentence
+from zoo.report.text import plain
+
+LINE, FRAME = 0.24, 1.1  # inches: of an effect, and of axis and title
+BETTER, WORSE = HUES[0], HUES[1]
+# Middle, low, high, and what is known of it: 1 better, -1 worse, 0 tie, None nobody can say.
+Estimate = tuple[float, float | None, float | None, int | None]
+
+
+def forest_plots(bought: Bought | None) -> list[Plot]:
+    """One plot with a panel each for accuracy, speed and memory; none without effects."""
+    if bought is None or not bought.effects:
+        return []
+    effects = bought.effects
+    panels = {
+        "accuracy, percentage points": [_accuracy(effect) for effect in effects],
+        "training speed, ×": [_speed(effect) for effect in effects],
+        "peak memory, ×": [_memory(effect) for effect in effects],
+    }
+    shown = {label: found for label, found in panels.items() if any(found)}
+    if not shown:
+        return []
+    # From the top down, with a line's room between axes.
+    places, last, at = [], effects[0].axis, 0.0
+    for effect in effects:
+        at -= 1.0 + 0.7 * (effect.axis != last)
+        places.append(at)
+        last = effect.axis
+    size = (WIDTH, FRAME + LINE * -at)
+    figure = Figure(figsize=size, layout="constrained")
+    columns = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
+    marks = {}
+    for column, (axes, (label, found)) in enumerate(zip(columns, shown.items(), strict=True)):
+        for number, (effect, estimate) in enumerate(zip(effects, found, strict=True)):
+            if estimate:
+                gid = f"effect-{number}-{column}"
+                marks[gid] = plain(sentence(effect))
+                _draw(axes, places[number], estimate, gid)
+        _frame(axes, label, found, _floor(effects) if "speed" in label else None)
+    names = [plain(f"{e.component} vs {e.against}", 36) for e in effects]
+    columns[0].set_yticks(places, names)
+    columns[0].set_ylim(at - 0.8, -0.2)
+    about = (
+        f"{bought.about} Blue circles: really better; vermilion squares: really worse; open: a tie "
+        "or too few seeds to tell. Lines are 95% intervals, of each effect by itself; the grey "
+        "band is the machine's noise floor. Memory is measured once."
+    )
+    return [finish("effects", "What each component bought", about, figure, marks)]
+
+
+def _accuracy(effect: Effect) -> Estimate | None:
+    found = effect.accuracy
+    if found is None:
+        return None
+    low, high = found.interval.low, found.interval.high
+    known = None if found.adjusted is None else int(found.real) * (1 if found.mean > 0 else -1)
+    ends = (None if low is None else 100 * low, None if high is None else 100 * high)
+    return 100 * found.mean, *ends, known
+
+
+def _speed(effect: Effect) -> Estimate | None:
+    ratio = effect.speed.get("train")
+    return (ratio.value, ratio.low, ratio.high, ratio.verdict) if ratio else None
+
+
+def _memory(effect: Effect) -> Estimate | None:
+    if effect.memory is None:
+        return None
+    return effect.memory, None, None, memory_verdict(effect.memory, 1.0)
+
+
+def _floor(effects: Sequence[Effect]) -> float | None:
+    ratios = [effect.speed.get("train") for effect in effects]
+    return max((r.floor for r in ratios if r and r.floor is not None), default=None)
+
+
+def _draw(axes: Axes, place: float, estimate: Estimate, gid: str) -> None:
+    middle, low, high, known = estimate
+    hue = {1: BETTER, -1: WORSE}.get(known or 0, MUTED)
+    if low is not None and high is not None:
+        axes.hlines(place, low, high, color=hue, linewidth=1.4)
+    axes.plot(
+        middle,
+        place,
+        "s" if known == -1 else "o",
+        markersize=5.5,
+        markeredgecolor=hue,
+        markerfacecolor=hue if known else PAPER,
+        gid=gid,
+    )
+
+
+def _frame(axes: Axes, label: str, found: Sequence[Estimate | None], floor: float | None) -> None:
+    ratio = label.endswith("×")
+    nothing = 1.0 if ratio else 0.0
+    if floor is not None:
+        axes.axvspan(1 / (1 + floor), 1 + floor, color=RULE, alpha=0.6, linewidth=0, zorder=0)
+    axes.axvline(nothing, color=MUTED, linewidth=0.9, zorder=1)
+    ends = [v for e in found if e for v in e[:3] if v is not None] + [nothing]
+    if ratio:
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        low, high = min(ends) / 1.06, max(ends) * 1.06
+        axes.set_xlim(low, high)
+        axes.set_xticks(_ticks(low, high))
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:+g}"))
+        axes.margins(x=0.08)
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel(label)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Four or so round ratios between the ends."""
+    for steps in ((0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50), (0.25, 0.5, 0.7, 1, 1.4, 2, 4)):
+        ticks = [step for step in steps if low <= step <= high]
+        if len(ticks) >= 3:
+            return ticks
+    found = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+    return [float(tick) for tick in found if low <= tick <= high]

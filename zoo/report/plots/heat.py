@@ -1,0 +1,132 @@
+"""The grid attention × pe as a heat map: every cell with its number, or why it has none."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from zoo.report.facts import Facts
+from zoo.report.plots.plot import Plot, finish
+from zoo.report.plots.style import MUTED, PAPER, WIDTH
+from zoo.report.text import plain
+
+LINE, FRAME = 0.34, 1.5  # inches: of a row, and of axis and title
+DARK, LIGHT = "#010101", "#fefefe"  # of numbers on a colour: the same in any mode of a page
+_MIDDLE = {"accuracy": "accuracy_mean", "train_ratio": "train_ratio"}
+Cells = dict[tuple[str, str], int]
+
+
+def heat_plots(facts: Facts) -> list[Plot]:
+    """One plot with a panel each for accuracy and speed; none without two choices of each axis."""
+    if not {"attention", "pe"} <= set(facts.axes):
+        return []
+    cells = _cells(facts)
+    panels = [
+        (column, label, form)
+        for column, label, form in (
+            ("accuracy", "accuracy, share of documents", "{:.3f}"),
+            ("train_ratio", "training speed, × the reference's", "{:.2f}"),
+        )
+        if sum(facts.lines[n][_MIDDLE[column]] is not None for n in cells.values()) > 1
+    ]
+    if not panels:
+        return []
+    attention, pe = facts.axes["attention"], facts.axes["pe"]
+    figure = Figure(figsize=(WIDTH, FRAME + LINE * len(attention)), layout="constrained")
+    columns = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    marks: dict[str, str] = {}
+    for place, (axes, (column, label, form)) in enumerate(zip(columns, panels, strict=True)):
+        values = {at: facts.lines[number][_MIDDLE[column]] for at, number in cells.items()}
+        known = [float(value) for value in values.values() if value is not None]
+        scale = _scale(known, _width(facts, list(cells.values()), column))
+        for x, one in enumerate(pe):
+            for y, other in enumerate(attention):
+                number = cells.get((other, one))
+                gid = f"row-{number}-{place}" if number is not None else ""
+                if number is not None:
+                    marks[gid] = facts.told(number)
+                value = values.get((other, one))
+                status = "not run" if number is None else str(facts.lines[number]["status"])
+                text = form.format(value) if value is not None else status.replace("ok", "")
+                _cell(axes, x, y, scale(value) if value is not None else None, text, gid)
+        _frame(axes, attention, pe, label)
+    columns[0].set_ylabel("attention")
+    rest = [axis for axis in facts.axes if axis not in ("attention", "pe")]
+    about = "Lighter is more. A hatched cell has no number, and says why."
+    if rest:
+        about += f" With {', '.join(rest)} as in the reference."
+    return [finish("grid", "Every attention with every encoding", about, figure, marks)]
+
+
+def _cells(facts: Facts) -> Cells:
+    """Attention and pe to the row, with the other axes as in the reference."""
+    base = {
+        axis: choices[0] for axis, choices in facts.axes.items() if axis not in ("attention", "pe")
+    }
+    return {
+        (row.cell["attention"], row.cell["pe"]): number
+        for number, row in enumerate(facts.rows)
+        if not row.baseline and all(row.cell[axis] == choice for axis, choice in base.items())
+    }
+
+
+def _width(facts: Facts, numbers: list[int], column: str) -> float:
+    """The middle width of the intervals in a column; 0 where there are none."""
+    ends = [(facts.lines[n][f"{column}_low"], facts.lines[n][f"{column}_high"]) for n in numbers]
+    widths = [float(high - low) for low, high in ends if low is not None]
+    return statistics.median(widths) if widths else 0.0
+
+
+def _scale(known: list[float], width: float) -> Callable[[float], tuple[float, float, float]]:
+    """Value to a colour between dark blue and yellow, which grey print keeps in order.
+
+    The whole scale is never less than twice an interval's width: ties are of nearly one colour.
+    """
+    colours, middle = colormaps["cividis"], (min(known) + max(known)) / 2
+    span = max(max(known) - min(known), 2 * width)
+
+    def colour(value: float) -> tuple[float, float, float]:
+        red, green, blue, _ = colours(0.5 + (value - middle) / span if span else 0.5)
+        return red, green, blue
+
+    return colour
+
+
+def _cell(
+    axes: Axes, x: int, y: int, colour: tuple[float, float, float] | None, text: str, gid: str
+) -> None:
+    square = Rectangle((x - 0.5, y - 0.5), 1, 1, linewidth=1.5, edgecolor=PAPER)
+    square.set_facecolor(colour or "none")
+    if colour is None:
+        square.set(hatch="///", edgecolor=MUTED, linewidth=0.3)
+    if gid:
+        square.set_gid(gid)
+    axes.add_patch(square)
+    ink = MUTED
+    if colour is not None:
+        red, green, blue = colour
+        ink = DARK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else LIGHT
+    small = 8 if len(text) < 7 else 6.5
+    back = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.0} if colour is None else None
+    axes.text(x, y, text, ha="center", va="center", color=ink, fontsize=small, bbox=back)
+
+
+def _frame(axes: Axes, attention: list[str], pe: list[str], label: str) -> None:
+    axes.set_xlim(-0.5, len(pe) - 0.5)
+    axes.set_ylim(len(attention) - 0.5, -0.5)
+    names = [plain(name, 16) for name in pe]
+    axes.set_xticks(range(len(pe)), names)
+    if sum(map(len, names)) > 30:
+        for tick in axes.get_xticklabels():
+            tick.set(rotation=30, ha="right")
+    axes.set_yticks(range(len(attention)), [plain(name, 24) for name in attention])
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
+    axes.spines[["left", "bottom"]].set_visible(False)
+    axes.set_title(label)
+    axes.set_xlabel("pe")
