@@ -52,6 +52,6 @@ def _around(rows: Sequence[Row], reference: str) -> Bought | None:
         return None
     order = list(base.cell)
     effects.sort(key=lambda effect: order.index(effect.axis))
-    accuracies = corrected([effect.accuracy for effect in effects])
-    effects = [replace(e, accuracy=a) for e, a in zip(effects, accuracies, strict=True)]
+    found = corrected([effect.difference for effect in effects])
+    effects = [replace(e, difference=d) for e, d in zip(effects, found, strict=True)]
     return Bought(effects, f"With everything else as in the reference, {reference}.")

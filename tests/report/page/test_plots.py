@@ -149,4 +149,4 @@ def test_effects_around_the_reference_where_the_grid_is_not_full():
     assert full.about == "Averaged over the full grid of 2 pe × 3 norm."
     pairs = [difference([Term(rows[records[0].name], rows[one])]) for one in looked_at]
     adjusted = [d.adjusted for d in corrected(pairs)]
-    assert [e.accuracy.adjusted for e in around.effects] == adjusted
+    assert [e.difference.adjusted for e in around.effects] == adjusted
