@@ -1,4 +1,4 @@
-.PHONY: install test slow lint format bench
+.PHONY: install test slow lint format bench results
 
 install:
 	pip install -c constraints.txt -e '.[test]'
@@ -20,3 +20,7 @@ format:
 
 bench:
 	zoo bench --attention fused,naive --pe rope,sin
+
+results:
+	zoo results
+	python -m bench.readme

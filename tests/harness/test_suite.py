@@ -8,6 +8,7 @@ import pytest
 
 from zoo.cli import main
 from zoo.harness.records import RecordFile
+from zoo.harness.suite import load_published, load_suite
 
 SUITE = """\
 # zoo bench --suite small.toml
@@ -36,6 +37,12 @@ def zoo_register(register):
 """
 
 
+PUBLISHED = '[published]\ndirectory = "somewhere/cpu"\ntitle = "A title"\n'
+BESIDE = (
+    '[[published.beside]]\nname = "theirs"\ncell = { attention = "fused" }\nsource = "a paper"\n'
+)
+
+
 @pytest.fixture
 def suite(tmp_path: Path, corpus_directory: Path) -> Path:
     (tmp_path / "mine.py").write_text(PLUGIN)
@@ -54,6 +61,16 @@ def test_a_suite_holds_a_whole_request_and_its_plugins(suite: Path, tmp_path: Pa
     hashes = {r.plugins.get("mine.py") for r in records if r.cell["attention"] == "mine"}
     assert len(hashes) == 1
     assert None not in hashes
+
+
+def test_what_is_published_of_a_suite_is_no_option(suite: Path, capsys):
+    plain = load_suite(suite)
+    suite.write_text(suite.read_text() + PUBLISHED + BESIDE + "value = 0.9\n")
+    assert load_suite(suite) == plain
+    published = load_published(suite)
+    assert published is not None
+    assert (published.directory, published.beside[0].value) == (("somewhere/cpu",), 0.9)
+    assert main(["bench", "--suite", str(suite), "--plan"]) == 0
 
 
 def test_a_plugin_that_changed_is_trained_again(suite: Path, tmp_path: Path):
@@ -80,6 +97,14 @@ def test_an_option_on_the_command_line_wins(suite: Path, tmp_path: Path):
         ("dim = 0", "--dim 0"),
         ("seeds = 0", "--seeds 0"),
         ('plugins = ["gone.py"]', "gone.py cannot be read"),
+        ('plugins = "gone.py"', "gone.py cannot be read"),
+        ("[training]\nepochs = 2", "no option 'training'"),
+        ("published = 3", "[published]"),
+        ('[published]\ntitle = "A title"', "[published] directory: Field required"),
+        (PUBLISHED + 'tittle = "again"', "[published] has no key 'tittle'; did you mean 'title'?"),
+        (PUBLISHED + BESIDE + "second = 9", "has no key 'second'; did you mean 'seconds'?"),
+        (PUBLISHED + BESIDE, "[published] beside.0: a figure needs value or seconds"),
+        (PUBLISHED + BESIDE.replace("attention", "atention"), "did you mean 'attention'?"),
     ],
 )
 def test_a_bad_suite_is_refused_in_one_line(text: str, told: str, tmp_path: Path, capsys):

@@ -21,6 +21,7 @@ COMMANDS = {
     "bench": Entry("zoo.cli.bench:bench", "Train and measure every combination asked for."),
     "report": Entry("zoo.cli.report:report", "Tables and effects, from the records of a run."),
     "compare": Entry("zoo.cli.compare:compare", "Tell what changed between two runs."),
+    "results": Entry("zoo.cli.results:results", "Published results, from their records."),
     "train": Entry("zoo.cli.train:train", "Train one model and keep it."),
     "predict": Entry("zoo.cli.predict:predict", "Classify texts with a kept model."),
     "evaluate": Entry("zoo.cli.evaluate:evaluate", "Score a kept model on labelled texts."),

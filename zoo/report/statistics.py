@@ -79,6 +79,14 @@ def over_seeds(
     return OverSeeds(mean, sd, max(lowest, mean - half), min(highest, mean + half))
 
 
+def mean_interval(values: Sequence[float]) -> Interval:
+    """The mean of one or more values; its t-interval, uncut, of three or more."""
+    mean = statistics.fmean(values)
+    if len(values) < ENOUGH:
+        return Interval(mean)
+    return Interval(mean, t_half(statistics.stdev(values), len(values)))
+
+
 def sampling_error(accuracy: float, documents: int) -> float | None:
     """Half the 95% Wilson interval of the accuracy of one model on this many documents.
 

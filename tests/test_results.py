@@ -1,0 +1,76 @@
+"""What is published comes from the records beside it, and from suites that say how."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from zoo.cli import main
+from zoo.harness.suite import load_published
+
+ROOT = Path(__file__).parents[1]
+RESULTS, SUITES = ROOT / "results", ROOT / "bench" / "suites"
+RUNS = sorted(path.parent for path in RESULTS.rglob("records.jsonl"))
+# Their bytes are the drawing library's, so they are held against the version that is pinned.
+DRAWN = {".png", ".svg", ".html"}
+
+
+@pytest.fixture(scope="module")
+def rebuilt(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("results")
+    assert main(["results", str(RESULTS), "--out", str(out)]) == 0
+    return out
+
+
+def _drawn(path: Path) -> bool:
+    return path.suffix in DRAWN
+
+
+def _files(root: Path) -> set[Path]:
+    made = (path for path in root.rglob("*") if path.is_file() and path.name != ".lock")
+    return {p.relative_to(root) for p in made if p.name != "records.jsonl"}
+
+
+def test_nothing_is_published_that_was_not_made(rebuilt: Path):
+    assert _files(RESULTS) == _files(rebuilt)
+    assert len(RUNS) >= 2
+
+
+def test_rebuilding_changes_no_byte(rebuilt: Path):
+    for path in sorted(path for path in _files(rebuilt) if not _drawn(path)):
+        assert (rebuilt / path).read_bytes() == (RESULTS / path).read_bytes(), path
+
+
+def test_drawing_again_changes_no_byte(rebuilt: Path):
+    pinned = re.search(r"^matplotlib==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    assert pinned is not None
+    if version("matplotlib") != pinned[1]:
+        pytest.skip(f"plots are byte for byte those of matplotlib {pinned[1]}, which is pinned")
+    for path in sorted(path for path in _files(rebuilt) if _drawn(path)):
+        assert (rebuilt / path).read_bytes() == (RESULTS / path).read_bytes(), path
+
+
+@pytest.mark.parametrize("suite", sorted(SUITES.glob("*.toml")), ids=lambda path: path.name)
+def test_a_suites_header_tells_command_run_time_and_result(suite: Path):
+    header = re.match(r"(?:#.*\n)+", suite.read_text())
+    assert header is not None
+    assert f"zoo bench --suite bench/suites/{suite.name} " in header[0]
+    assert re.search(r"^# Run time: \S", header[0], re.MULTILINE)
+    assert re.search(r"^# Expected: \S", header[0], re.MULTILINE)
+    assert main(["bench", "--suite", str(suite), "--plan"]) == 0
+
+
+@pytest.mark.parametrize("suite", sorted(SUITES.glob("*.toml")), ids=lambda path: path.name)
+def test_a_suites_command_writes_where_it_is_published(suite: Path):
+    published = load_published(suite)
+    if published is not None:
+        assert f"--out results/{published.directory[0]}\n" in suite.read_text()
+
+
+def test_every_published_run_has_its_suite():
+    told = [load_published(suite) for suite in SUITES.glob("*.toml")]
+    places = {place for one in told if one for place in one.directory}
+    assert {run.relative_to(RESULTS).as_posix() for run in RUNS} <= places

@@ -1,0 +1,1 @@
+"""Published results: directories of records become pages, and the pages an overview."""

@@ -1,0 +1,72 @@
+"""Everything under a published directory, made again from its records alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from zoo.errors import ZooError
+from zoo.harness.published import Published
+from zoo.harness.records import FILE, RecordFile
+from zoo.harness.suite import load_published
+from zoo.report.published.overview import overview
+from zoo.report.published.page import Run, page
+from zoo.report.write import write_report, write_text
+
+PAGE = "README.md"
+
+
+def publish(source: Path, suites: Path | None = None, out: Path | None = None) -> list[Path]:
+    """Make the report and the page of every directory that has records, and the overview.
+
+    source: the published directory. suites: the directory of the suites that made its runs; their
+    ``[published]`` tables say which. out: where to write, by default where the records are.
+    Returns the directories made. Raises ZooError where there are no records, or where a suite
+    cannot be read or names a directory that another one names too.
+    """
+    source = source.resolve()
+    places = sorted(path.parent for path in source.rglob(FILE))
+    if not places:
+        raise ZooError(f"{source}: no directory with {FILE} in it")
+    told = _told(suites) if suites is not None else {}
+    runs: list[Run] = []
+    for home in places:
+        place = home.relative_to(source).as_posix()
+        directory = (out or source) / place
+        directory.mkdir(parents=True, exist_ok=True)
+        records = RecordFile(home).read()
+        if not records:
+            raise ZooError(f"{home}: no record in {FILE}")
+        suite, published = told.get(place, (None, None))
+        table = write_report(records, directory, _reference(suite))
+        run = Run(place, directory, home, records, table, suite, published)
+        write_text(directory / PAGE, page(run))
+        runs.append(run)
+    write_text((out or source) / PAGE, overview(runs))
+    return [run.directory for run in runs]
+
+
+def _told(suites: Path) -> dict[str, tuple[Path, Published]]:
+    """Directory to the suite that it was made by and what that says of it."""
+    told: dict[str, tuple[Path, Published]] = {}
+    for file in _files(suites):
+        published = load_published(file)
+        for place in published.directory if published else ():
+            if place in told:
+                raise ZooError(f"suite {file}: {place} is published by {told[place][0]} already")
+            assert published is not None
+            told[place] = file, published
+    return told
+
+
+def _files(suites: Path) -> Sequence[Path]:
+    if not suites.is_dir():
+        raise ZooError(f"--suites {suites}: no such directory")
+    return sorted(suites.glob("*.toml"))
+
+
+def _reference(suite: Path | None) -> str:
+    """The reference that a suite names; by default that of the records."""
+    from zoo.harness.suite import load_suite
+
+    return str(load_suite(suite).get("reference", "")) if suite is not None else ""
