@@ -81,3 +81,11 @@ def test_the_table_shown_is_the_published_one():
     )
     assert shown is not None
     assert shown[2].strip() == (ROOT / shown[1] / "table.md").read_text().strip()
+
+
+def test_every_picture_and_link_to_a_file_is_there():
+    targets = [t.split("#")[0] for t in re.findall(r"\]\(([^)\s]+)\)", README)]
+    local = [target for target in targets if target and "://" not in target]
+    assert any(target.startswith("results/") and target.endswith(".svg") for target in local)
+    for target in local:
+        assert (ROOT / target).exists(), target

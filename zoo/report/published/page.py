@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from zoo.errors import ZooError
 from zoo.harness.published import Published
 from zoo.harness.records import Record
 from zoo.registry import AXES
@@ -21,9 +21,10 @@ from zoo.report.published.markdown import bullets, escaped, grid, link
 from zoo.report.rows import Row, make_rows
 from zoo.report.statistics import Interval
 from zoo.report.table import caption, find_reference
+from zoo.report.write import PLOTS
 from zoo.tasks.score import Score
 
-PLOTS = "plots"
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @dataclass(frozen=True)
@@ -187,23 +188,28 @@ def _pair(one: PublishedDifference, score: Score) -> str:
 
 def _bought(rows: Sequence[Row], run: Run) -> list[str]:
     """A line for each component's effect, where the records are enough for any."""
-    from zoo.report.effects import make_effects
+    from zoo.report.around import effects_anyhow
     from zoo.report.sentences import sentence
 
     reference = str(run.table["reference"].iloc[0]) if "reference" in run.table else ""
-    try:
-        found = make_effects(rows, reference or find_reference(rows))
-    except ZooError:
+    found = effects_anyhow(rows, reference or find_reference(rows))
+    if found is None:
         return []
-    lines = bullets([sentence(effect) for effect in found.main])
-    return ["## What each choice bought", lines]
+    lines = bullets([sentence(effect) for effect in found.effects])
+    return ["## What each choice bought", f"{found.about}\n\n{lines}"]
 
 
 def _plots(directory: Path) -> list[str]:
-    names = sorted(path.name for path in (directory / PLOTS).glob("*.svg"))
-    if not names:
-        return []
-    return ["## Plots", *(f"![{Path(name).stem}]({PLOTS}/{name})" for name in names)]
+    """The plots that there are, each with its title and how to read it."""
+    from zoo.report.plots.all import NAMES
+
+    files = [directory / PLOTS / f"{name}.svg" for name in NAMES]
+    shown = []
+    for file in [file for file in files if file.exists()]:
+        root = ElementTree.parse(file).getroot()
+        title, about = (escaped(root.findtext(f"{SVG}{tag}", "")) for tag in ("title", "desc"))
+        shown.append(f"### {title}\n\n![{title}]({PLOTS}/{file.name})\n\n{about}")
+    return ["## Plots", *shown] if shown else []
 
 
 def _classes(rows: Sequence[Row], run: Run) -> list[str]:

@@ -11,7 +11,7 @@ from zoo.harness.records import FILE, RecordFile
 from zoo.harness.suite import load_published
 from zoo.report.published.overview import overview
 from zoo.report.published.page import Run, page
-from zoo.report.write import write_report, write_text
+from zoo.report.write import write_file, write_report
 
 PAGE = "README.md"
 
@@ -40,9 +40,9 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         suite, published = told.get(place, (None, None))
         table = write_report(records, directory, _reference(suite))
         run = Run(place, directory, home, records, table, suite, published)
-        write_text(directory / PAGE, page(run))
+        write_file(directory / PAGE, page(run))
         runs.append(run)
-    write_text((out or source) / PAGE, overview(runs))
+    write_file((out or source) / PAGE, overview(runs))
     return [run.directory for run in runs]
 
 
