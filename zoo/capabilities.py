@@ -58,6 +58,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
     "baseline": {
         "texts": "learns from raw texts (fit, predict) and not from the harness's batches",
         "tokens": "is a torch module, trained by the harness on the same batches as every cell",
+        "stream": "models a stream of tokens (fit, nats), for --task lm",
         "vocabulary": "is told the word piece behind every id, as vocabulary=",
         "eager": "cannot be compiled by torch.compile",
     },

@@ -19,7 +19,8 @@ from zoo.data.encode import Documents
 from zoo.harness import checkpoint
 from zoo.harness.device import Runtime
 from zoo.harness.settings import Training
-from zoo.harness.trainer import DivergedError, Trainer, predict, schedule, score
+from zoo.harness.trainer import DivergedError, Trainer, schedule
+from zoo.tasks.classifying import classification_loss, predict, score
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 quick = settings(max_examples=50, deadline=None, derandomize=True, database=None)
@@ -121,7 +122,7 @@ def test_training_equals_a_loop_written_out():
     training = Training(epochs=3, batch_size=8, lr=0.01, warmup=0.0, clip=0.5, dropout=0.0)
     split = Split(documents([5 + i % 7 for i in range(40)]), RUNTIME.device)
     ours, plain = Bag(0.0), Bag(0.0)
-    trainer = Trainer(ours, split, training, RUNTIME, seed=2)
+    trainer = Trainer(ours, split, classification_loss, training, RUNTIME, seed=2)
     losses = [trainer.run_epoch().loss for _ in range(3)]
 
     decayed = [p for p in plain.parameters() if p.dim() > 1]
@@ -153,13 +154,13 @@ def test_a_trial_interrupted_after_each_epoch_ends_bit_for_bit_the_same(tmp_path
     training = Training(epochs=4, batch_size=8, token_dropout=0.3, label_smoothing=0.1)
     split = Split(documents([3 + i % 9 for i in range(50)]), RUNTIME.device)
 
-    whole = Trainer(Bag(), split, training, RUNTIME, seed=5)
+    whole = Trainer(Bag(), split, classification_loss, training, RUNTIME, seed=5)
     expected = [whole.run_epoch().loss for _ in range(4)]
 
     file = tmp_path / "trial.safetensors"
     for _ in range(4):
         torch.manual_seed(999)  # another process finds another random state
-        trainer = Trainer(Bag(), split, training, RUNTIME, seed=5)
+        trainer = Trainer(Bag(), split, classification_loss, training, RUNTIME, seed=5)
         curve = checkpoint.restore(file, trainer)
         curve.append(vars(trainer.run_epoch()))
         checkpoint.keep(file, trainer, curve)
@@ -174,14 +175,14 @@ def test_a_checkpoint_that_is_no_use_starts_the_trial_anew(tmp_path: Path, damag
     training = Training(epochs=2, batch_size=8)
     split = Split(documents([4] * 20), RUNTIME.device)
     file = tmp_path / "trial.safetensors"
-    trainer = Trainer(Bag(), split, training, RUNTIME, seed=0)
+    trainer = Trainer(Bag(), split, classification_loss, training, RUNTIME, seed=0)
     checkpoint.keep(file, trainer, [vars(trainer.run_epoch())])
     if damage == "missing":
         file.unlink()
     else:
         content = {"empty": b"", "torn": file.read_bytes()[:-50], "foreign": b"hello" * 99}
         file.write_bytes(content[damage])
-    fresh = Trainer(Bag(), split, training, RUNTIME, seed=0)
+    fresh = Trainer(Bag(), split, classification_loss, training, RUNTIME, seed=0)
     assert checkpoint.restore(file, fresh) == []
     assert fresh.epoch == 0
 
@@ -189,7 +190,7 @@ def test_a_checkpoint_that_is_no_use_starts_the_trial_anew(tmp_path: Path, damag
 def test_token_dropout_hides_that_share_of_tokens_and_never_the_first():
     training = Training(token_dropout=0.4)
     split = Split(documents([50] * 64), RUNTIME.device)
-    trainer = Trainer(Bag(), split, training, RUNTIME, seed=0)
+    trainer = Trainer(Bag(), split, classification_loss, training, RUNTIME, seed=0)
     batch = next(split.ordered(64))
     hidden = trainer._with_token_dropout(batch.ids) != batch.ids
     assert not hidden[:, 0].any()
@@ -201,7 +202,14 @@ def test_a_loss_that_is_no_number_ends_the_trial():
         def forward(self, ids, tokens):
             return super().forward(ids, tokens) * math.inf
 
-    trainer = Trainer(Broken(), Split(documents([4] * 20), RUNTIME.device), Training(), RUNTIME, 0)
+    trainer = Trainer(
+        Broken(),
+        Split(documents([4] * 20), RUNTIME.device),
+        classification_loss,
+        Training(),
+        RUNTIME,
+        0,
+    )
     with pytest.raises(DivergedError, match="epoch 1"):
         trainer.run_epoch()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from zoo.checks.base import check, needs
@@ -11,6 +12,11 @@ from zoo.checks.rigs.baseline import BATCH, VOCAB_SIZE, BaselineRig
 from zoo.components.tokens import Tokens
 
 LENGTH = 6
+SORTS = {
+    "texts": ("fit", "predict"),
+    "tokens": ("forward", "parameters"),
+    "stream": ("fit", "nats"),
+}
 # Two topics that no classifier may mix up, and some words that both have.
 TEXTS = [
     f"{words} on {day}"
@@ -22,11 +28,11 @@ LABELS = [0, 1, 2] * 4
 
 @check("baseline")
 def sort(rig: BaselineRig) -> None:
-    """It declares how it learns: from `texts` or from `tokens`, and one of them only."""
-    declared = [c for c in ("texts", "tokens") if rig.choice.can(c)]
-    must(len(declared) == 1, f"declares {' and '.join(declared) or 'neither'}")
+    """It declares how it learns: from `texts`, `tokens` or a `stream`, and one of them only."""
+    declared = [c for c in SORTS if rig.choice.can(c)]
+    must(len(declared) == 1, f"declares {' and '.join(declared) or 'none of them'}")
     made = rig.make()
-    for method in ("fit", "predict") if declared == ["texts"] else ("forward", "parameters"):
+    for method in SORTS[declared[0]]:
         must(callable(getattr(made, method, None)), f"a {type(made).__name__} has no {method}()")
 
 
@@ -86,3 +92,25 @@ def texts_untouched(rig: BaselineRig) -> None:
     model.predict(texts)
     must(texts == TEXTS, "the texts have changed")
     must(labels == LABELS, "the labels have changed")
+
+
+@check("baseline", applies=needs("stream"))
+def shares(rig: BaselineRig) -> None:
+    """What it gives to all tokens that may come next sums to one, seen before or not."""
+    model = rig.make()
+    model.fit(np.tile(np.arange(VOCAB_SIZE - 2), 3))
+    for before in ([0, 1, 2], [2, 0, VOCAB_SIZE - 1], [VOCAB_SIZE - 1, 1, VOCAB_SIZE - 2]):
+        nats = [model.nats(np.array([*before, token]))[-1] for token in range(VOCAB_SIZE)]
+        total = float(np.exp(-np.array(nats)).sum())
+        must(abs(total - 1) < 1e-6, f"the shares of all tokens after {before} sum to {total:.6f}")
+
+
+@check("baseline", applies=needs("stream"))
+def learns_stream(rig: BaselineRig) -> None:
+    """Fitted to a stream that goes round, it expects the round to go on."""
+    model, stream = rig.make(), np.tile(np.arange(VOCAB_SIZE), 20)
+    model.fit(stream)
+    nats = model.nats(stream)
+    must(nats.shape == (len(stream) - 1,), f"gives {nats.shape} for {len(stream)} tokens")
+    surprise = float(nats[VOCAB_SIZE:].mean())
+    must(surprise < 0.5 * np.log(VOCAB_SIZE), f"{surprise:.2f} nats a token, though all is certain")

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zoo.cli.options import (
+    BEAM,
     DATA,
     EXECUTION,
     SIZES,
     SUITE,
+    TASK,
     TRAINING,
     WORKER,
     asked_for,
@@ -29,12 +31,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@TASK
 @SUITE
 @axis_options("components: a comma list, all")
 @click.option("--baseline", metavar="NAMES", help="Baselines: a comma list, all, or none.")
 @shared_options(DATA, SIZES, TRAINING)
 @click.option("--seeds", type=int, metavar="N", help="Train each cell with seeds 0 to N-1.")
 @click.option("--seed", type=int, multiple=True, metavar="S", help="This seed; may be repeated.")
+@BEAM
 @shared_options(EXECUTION)
 @click.option("--phases", metavar="NAMES", help="trials, probes, or both (the default).")
 @click.option("--reference", metavar="CELL", help="The cell ratios are to, such as fused+sin.")
@@ -55,7 +59,13 @@ def bench(
     phases: str | None,
     **options: Any,
 ) -> int:
-    """Train and measure every combination of the components named, and print a table."""
+    """Train and measure every combination of the components named, and print a table.
+
+    \b
+    zoo bench --attention fused,naive --pe rope,sin
+    zoo bench --task lm --data book.txt
+    zoo bench --task seq2seq --data reverse
+    """
     from zoo.errors import ZooError
     from zoo.harness.api import make_request, write_all
     from zoo.harness.plan import make_plan

@@ -21,8 +21,19 @@ SUITE: Decorator = click.option(
     "--suite", metavar="FILE", help="A TOML file of options; those given here win."
 )
 
+TASK: Decorator = click.option(
+    "--task",
+    metavar="NAME",
+    help="classify (the default), lm (continue a text) or seq2seq (write one text from another).",
+)
+
 DATA: tuple[Decorator, ...] = (
-    click.option("--data", metavar="SPEC", help="bbc-news, newswire, a path, or hub:owner/name."),
+    click.option(
+        "--data",
+        metavar="SPEC",
+        help="bbc-news, newswire, order, a path, or hub:owner/name; for lm a .txt file as well; "
+        "for seq2seq reverse, copy, sort, dates, or a .tsv file of pairs.",
+    ),
     click.option("--text-column", metavar="NAME", help="Column of the texts (default: text)."),
     click.option("--label-column", metavar="NAME", help="Column of the labels (default: label)."),
     click.option(
@@ -39,7 +50,7 @@ SIZES: tuple[Decorator, ...] = (
     click.option("--hidden", type=int, help="Inner width of the feed-forward networks."),
     click.option("--head-hidden", type=int, help="Width of the head's own layer; 0 for none."),
     click.option("--max-length", type=int, help="Tokens per text; what is beyond is cut off."),
-    click.option("--vocab-size", type=int, help="Entries of the word-piece vocabulary."),
+    click.option("--vocab-size", type=int, help="Entries of the vocabulary."),
 )
 
 TRAINING: tuple[Decorator, ...] = (
@@ -59,6 +70,10 @@ TRAINING: tuple[Decorator, ...] = (
         type=float,
         help="Score this share of the training split, not the test split.",
     ),
+)
+
+BEAM: Decorator = click.option(
+    "--beam", type=int, metavar="N", help="Texts that seq2seq keeps in sight (default: 4)."
 )
 
 DEVICE: Decorator = click.option("--device", metavar="NAME", help="auto, cpu, cuda or mps.")

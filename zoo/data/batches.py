@@ -32,6 +32,11 @@ class Batch:
     real_tokens: int
     padded_tokens: int
 
+    @property
+    def items(self) -> int:
+        """How many answers it asks for."""
+        return len(self.rows)
+
 
 class Split:
     """One split, wholly on the device, so that no step copies anything from the host."""

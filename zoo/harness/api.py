@@ -15,6 +15,8 @@ from zoo.harness.request import Request
 from zoo.harness.run import run
 from zoo.harness.settings import Execution, Training
 from zoo.models.sizes import Sizes
+from zoo.tasks.catalog import find_task
+from zoo.tasks.score import CLASSIFY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,9 +27,13 @@ PARTS: dict[str, type[BaseModel]] = {"sizes": Sizes, "training": Training, "exec
 def make_request(options: dict[str, Any]) -> Request:
     """A request from flat options: ``dim``, ``epochs``, ``device`` and so on beside the axes.
 
-    Lists become comma lists, ``seeds=3`` the seeds 0, 1, 2. Raises ZooError for an option that
-    does not exist, or a value out of bounds.
+    Lists become comma lists, ``seeds=3`` the seeds 0, 1, 2. What is not given is as the task has
+    it. Raises ZooError for an option that does not exist or that the task would ignore, or a
+    value out of bounds.
     """
+    task = find_task(str(options.get("task", CLASSIFY)))
+    task.refuse(options)
+    options = {**task.defaults, **{k: v for k, v in options.items() if v is not None}}
     nested: dict[str, Any] = {part: {} for part in PARTS}
     for name, value in options.items():
         home = next((p for p, model in PARTS.items() if name in model.model_fields), None)
@@ -69,6 +75,7 @@ def bench(
     attention: str | Sequence[str] = "fused",
     pe: str | Sequence[str] = "rope",
     *,
+    task: str = CLASSIFY,
     data: str | Path | None = None,
     out: str | Path | None = None,
     fresh: bool = False,
@@ -78,12 +85,14 @@ def bench(
     """Train and measure every combination; the columns are those of ``table.csv``.
 
     attention, pe and the other axes (norm, ffn, block, pool): a name, a comma list or a list.
+    task: ``classify``, ``lm`` or ``seq2seq``.
     options: everything ``zoo bench`` takes, with underscores: ``dim=128, epochs=3, seeds=5``.
     Raises ZooError for bad usage or data; cells that fail are rows with their status and reason.
     """
     from zoo.report.table import make_table
 
-    request = make_request({"attention": attention, "pe": pe, "data": data, **options})
+    axes = {"attention": attention, "pe": pe}
+    request = make_request({"task": task, "data": data, **axes, **options})
     outcome = run(
         request,
         plugins.load(request.plugins),

@@ -16,7 +16,7 @@ from zoo.registry import BUILT_IN, Choice
 
 PACKAGE = Path(zoo.__file__).parent
 # What a trial's outcome hangs on; the command line and the reports are not among it.
-DECISIVE = ("components", "models", "data", "harness")
+DECISIVE = ("components", "models", "data", "harness", "tasks")
 
 
 @functools.cache

@@ -12,8 +12,9 @@ from zoo.models.sizes import Sizes
 class Setting:
     """What every piece of work of one run shares.
 
-    data: directory of the encoded corpus. plugin_files: single-file plug-ins to load.
-    threads: of one worker. read_last: let the last layer compute only the rows that are read.
+    data: directory of the encoded data. plugin_files: single-file plug-ins to load. beam: how
+    many texts a decoder keeps in sight. threads: of one worker. read_last: let the last layer
+    compute only the rows that are read.
     memory_limit: MiB of data a worker may hold, 0 for no limit.
     """
 
@@ -26,6 +27,8 @@ class Setting:
     threads: int = 1
     read_last: bool = True
     memory_limit: int = 0
+    task: str = "classify"
+    beam: int = 1
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from zoo.harness.jobs import Subject
 from zoo.harness.request import Request
 from zoo.models.cell import Cell
 from zoo.registry import AXES, Choice, Registry
+from zoo.tasks.base import Task
+from zoo.tasks.catalog import find_task
 
 
 @dataclass(frozen=True)
@@ -49,18 +51,33 @@ class Plan:
 
 def make_plan(request: Request, registry: Registry) -> Plan:
     """Cross the axes of a request; ZooError where a name is unknown or an axis empty."""
+    task = find_task(request.task)
     axes = [registry.choices(axis, getattr(request, axis)) for axis in AXES]
     rows = []
     for choices in itertools.product(*axes):
         cell = Cell(*choices)
-        obstacle = cell.obstacle(request.sizes.dim, request.sizes.heads)
+        obstacle = cell.obstacle(request.sizes.dim, request.sizes.heads, task.name)
         rows.append(Planned(Subject(cell=tuple(cell.names.items())), obstacle, cell=cell))
     _refuse_hopeless(rows, request)
     reference = _reference(rows, request.reference)
     if request.baseline.strip() not in ("", "none"):
-        for choice in registry.choices("baseline", request.baseline):
+        for choice in _baselines(request, registry, task):
             rows.append(Planned(Subject(baseline=str(choice)), baseline=choice))
     return Plan(tuple(rows), reference)
+
+
+def _baselines(request: Request, registry: Registry, task: Task) -> list[Choice]:
+    """Those asked for; ``all`` are all that can stand beside this task's models."""
+    choices = registry.choices("baseline", request.baseline)
+    fitting = [choice for choice in choices if task.takes(choice)]
+    if request.baseline.strip() == "all" or len(fitting) == len(choices):
+        return fitting
+    strange = next(choice for choice in choices if choice not in fitting)
+    known = [registry.label(c) for c in registry.components("baseline") if task.takes(c)]
+    raise ZooError(
+        f"--baseline {strange} does not stand beside a {task.model} (--task {task.name}); "
+        f"there is: {', '.join([*known, 'none'])}"
+    )
 
 
 def _refuse_hopeless(rows: list[Planned], request: Request) -> None:

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from zoo import __version__
-from zoo.data.encode import Encoded, encode
-from zoo.data.load import load_corpus
 from zoo.errors import ZooError
 from zoo.harness.identity import git_state
 from zoo.harness.jobs import Setting
@@ -21,16 +19,18 @@ from zoo.harness.process import Worker, WorkerError
 from zoo.harness.progress import Progress
 from zoo.harness.request import Request
 from zoo.plugins import Zoo
+from zoo.tasks.base import EncodedData
+from zoo.tasks.catalog import find_task
 
 
 @dataclass(frozen=True)
 class Prepared:
     """What every trial and probe of a request shares.
 
-    config: data, sizes, training and execution as resolved. environment: versions and machine.
+    config: task, data, sizes, training and execution as resolved. environment: versions, machine.
     """
 
-    encoded: Encoded
+    encoded: EncodedData
     setting: Setting
     config: dict[str, Any]
     environment: dict[str, Any]
@@ -44,7 +44,9 @@ def prepare(
     rows: those of them that were given parameters are built once, to see that they can be.
     Raises ZooError for data that cannot be had and for values that a component refuses.
     """
-    encoded, data = prepare_data(request, zoo, progress)
+    encoded, data, notices = find_task(request.task).prepare(request, zoo.registry)
+    for notice in notices:
+        progress.notice(notice)
     setting = make_setting(request, zoo, encoded)
     with Worker(setting.threads, log) as worker:
         machine = _called(worker, "describe", setting)
@@ -59,40 +61,7 @@ def prepare(
     )
 
 
-def prepare_data(request: Request, zoo: Zoo, progress: Progress) -> tuple[Encoded, dict[str, Any]]:
-    """The corpus as token ids, and what a record says of it."""
-    corpus, notices = load_corpus(
-        zoo.registry,
-        request.data,
-        text_column=request.text_column,
-        label_column=request.label_column,
-    )
-    for notice in notices:
-        progress.notice(notice)
-    duplicates = corpus.duplicates
-    if duplicates:
-        fate = "kept" if request.keep_duplicates else "dropped from training"
-        progress.notice(
-            f"{duplicates} of {len(corpus.test_texts)} test documents also stand in the training "
-            f"split: {fate}"
-        )
-    if duplicates and not request.keep_duplicates:
-        corpus = corpus.without_duplicates()
-    encoded = encode(corpus, request.sizes.vocab_size, request.sizes.max_length)
-    return encoded, {
-        "name": corpus.name,
-        "fingerprint": corpus.fingerprint,
-        "train": len(corpus.train_texts),
-        "test": len(corpus.test_texts),
-        "labels": corpus.label_names,
-        "duplicates": duplicates,
-        "duplicates_kept": request.keep_duplicates,
-        "vocab_size": encoded.vocab_size,
-        "notes": corpus.notes,
-    }
-
-
-def make_setting(request: Request, zoo: Zoo, encoded: Encoded) -> Setting:
+def make_setting(request: Request, zoo: Zoo, encoded: EncodedData) -> Setting:
     """What workers are told; without ``--threads`` a share of the cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return Setting(
@@ -105,12 +74,15 @@ def make_setting(request: Request, zoo: Zoo, encoded: Encoded) -> Setting:
         threads=request.threads or max(1, (cores or 1) // request.jobs),
         read_last=request.read_last,
         memory_limit=request.memory_limit,
+        task=request.task,
+        beam=request.beam,
     )
 
 
 def make_config(request: Request, data: dict[str, Any], machine: dict[str, Any]) -> dict[str, Any]:
     """What a record says of data, sizes, training and execution."""
     return {
+        **find_task(request.task).config(request),
         "data": data,
         "sizes": request.sizes.model_dump(),
         "training": request.training.model_dump(),

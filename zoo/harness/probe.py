@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,11 +12,10 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from zoo.data.batches import Batch, Split
-from zoo.data.encode import Encoded
 from zoo.harness.device import Runtime
 from zoo.harness.settings import Training
 from zoo.harness.trainer import Trainer
+from zoo.tasks.learner import Fitting, Items, Learner, Rows
 
 MOST_BATCHES = 8
 LATENCY_TEXTS = 10
@@ -28,12 +26,18 @@ class TorchProbe:
     """A model, and the real batches it is measured on: the same for every subject of a run."""
 
     def __init__(
-        self, model: nn.Module, train: Split, training: Training, runtime: Runtime, seed: int
+        self,
+        model: nn.Module,
+        train: Rows,
+        learner: Learner,
+        training: Training,
+        runtime: Runtime,
+        seed: int,
     ) -> None:
-        self.model, self.runtime = model, runtime
-        self.trainer = Trainer(model, train, training, runtime, seed)
+        self.model, self.learner, self.runtime = model, learner, runtime
+        self.trainer = Trainer(model, train, learner.loss, training, runtime, seed)
         batches = list(train.shuffled(training.batch_size, seed, epoch=0))
-        whole = [b for b in batches if len(b.labels) == training.batch_size] or batches
+        whole = [b for b in batches if len(b.rows) == training.batch_size] or batches
         # Spread over the lengths, so that few batches stand for all.
         whole.sort(key=lambda b: b.padded_tokens)
         picks = np.linspace(0, len(whole) - 1, min(MOST_BATCHES, len(whole))).round().astype(int)
@@ -93,24 +97,24 @@ class TorchProbe:
             step(batch)
         self.runtime.synchronise()
 
-    def _train(self, batch: Batch) -> None:
+    def _train(self, batch: Items) -> None:
         self.model.train()
         self.trainer.train_step(batch)
 
     @torch.inference_mode()
-    def _infer(self, batch: Batch) -> None:
+    def _infer(self, batch: Items) -> None:
         self.model.eval()
         with self.runtime.autocast():
-            self.model(batch.ids, batch.tokens)
+            self.learner.run(self.model, batch)
 
-    def _seconds(self, work: Callable[[Batch], None], batch: Batch) -> float:
+    def _seconds(self, work: Callable[[Items], None], batch: Items) -> float:
         self.runtime.synchronise()
         start = time.perf_counter()
         work(batch)
         self.runtime.synchronise()
         return time.perf_counter() - start
 
-    def _count(self, batch: Batch) -> tuple[int, list[str]]:
+    def _count(self, batch: Items) -> tuple[int, list[str]]:
         """FLOPs of a training step, and the attention kernels that ran in it."""
         if self.model._compiled_call_impl is not None:
             return 0, ["torch.compile"]  # counting would have to run it uncompiled
@@ -135,55 +139,43 @@ class _Kernels(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-class TextProbe:
-    """A baseline that learns from raw texts; its tokens are counted as the zoo's tokenizer does."""
+class FittingProbe:
+    """A baseline that learns by itself: a round is one fit, and one pass over what is scored."""
 
-    def __init__(self, factory: Callable[[], Any], encoded: Encoded) -> None:
-        self.factory, self.corpus = factory, encoded.corpus()
-        self.train_tokens = int(encoded.split("train").offsets[-1])
-        self.test_tokens = int(encoded.split("test").offsets[-1])
-        self.model: Any = None
+    def __init__(self, fitting: Fitting) -> None:
+        self.fitting = fitting
 
     def prepare(self) -> dict[str, Any]:
         """Fit once, so that the rounds find everything warm."""
-        start = time.perf_counter()
-        self._fit()
+        seconds, one = _timed(self.fitting.fit), self.fitting
         return {
-            "params": getattr(self.model, "parameters", None),
-            "first_step_seconds": time.perf_counter() - start,
+            "params": getattr(one.model, "parameters", None),
+            "first_step_seconds": seconds,
             "kernels": [],
-            "batches": [[self.train_tokens, self.train_tokens]],
-            "infer_batches": [[self.test_tokens, self.test_tokens]],
+            "batches": [[one.train_tokens, one.train_tokens]],
+            "infer_batches": [[one.infer_tokens, one.infer_tokens]],
         }
 
     def warm_up(self) -> float:
-        """Fit and predict once; a round is one step, whatever the seconds returned."""
-        return _timed(self._fit) + _timed(lambda: self.model.predict(self.corpus.test_texts))
+        """Fit and infer once; a round is one step, whatever the seconds returned."""
+        return _timed(self.fitting.fit) + _timed(self.fitting.infer)
 
     def round(self, steps: int) -> dict[str, Any]:
-        """Seconds of one fit, of one prediction of the test split, and of single texts."""
-        singles = self.corpus.test_texts[:LATENCY_TEXTS]
+        """Seconds of one fit, of one pass over what is scored, and of single texts."""
         return {
-            "train": [_timed(self._fit)],
-            "infer": [_timed(lambda: self.model.predict(self.corpus.test_texts))],
-            "latency": [_timed(functools.partial(self.model.predict, [text])) for text in singles],
+            "train": [_timed(self.fitting.fit)],
+            "infer": [_timed(self.fitting.infer)],
+            "latency": [_timed(single) for single in self.fitting.singles()],
         }
 
     def exercise(self, phase: str) -> None:
         """The work whose peak memory is wanted."""
-        if phase == "inference":
-            self.model.predict(self.corpus.test_texts)
-        else:
-            self._fit()
+        (self.fitting.infer if phase == "inference" else self.fitting.fit)()
 
-    def fitted(self) -> TextProbe:
-        """The same, ready to predict."""
-        self._fit()
+    def fitted(self) -> FittingProbe:
+        """The same, ready to infer."""
+        self.fitting.fit()
         return self
-
-    def _fit(self) -> None:
-        self.model = self.factory()
-        self.model.fit(self.corpus.train_texts, self.corpus.train_labels)
 
 
 def _timed(work: Callable[[], object]) -> float:

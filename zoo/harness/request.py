@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat
 
 from zoo.harness.settings import Execution, Training
 from zoo.models.sizes import Sizes
+from zoo.tasks.score import CLASSIFY
 
 Phase = Literal["trials", "probes"]
 
@@ -17,11 +18,13 @@ class Request(BaseModel):
 
     data: a named set, a path, ``hub:owner/name``, or None for the default. seeds: which ones.
     threads: of one worker, 0 for its share of the cores. timeout: seconds per trial.
-    memory_limit: MiB per worker, 0 for none. read_last: let the last layer compute only what the
-    pool reads. reference: the cell that ratios are to.
+    memory_limit: MiB per worker, 0 for none. beam: texts a decoder keeps in sight. read_last: let
+    the last layer compute only what the pool reads. reference: the cell that ratios are to.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    task: str = CLASSIFY
 
     attention: str = "fused"
     pe: str = "rope"
@@ -40,6 +43,7 @@ class Request(BaseModel):
     training: Training = Training()
     execution: Execution = Execution()
     read_last: bool = True
+    beam: PositiveInt = 4
 
     seeds: Annotated[tuple[NonNegativeInt, ...], Field(min_length=1)] = (0,)
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = ("trials", "probes")

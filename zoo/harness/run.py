@@ -21,9 +21,10 @@ from zoo.harness.records import Record, RecordFile, Status, digest
 from zoo.harness.request import Request
 from zoo.harness.trials import TrialOutcome, TrialTask, run_trials
 from zoo.plugins import Zoo
+from zoo.tasks.score import CLASSIFY
 
 # What all records of one directory share, so that their rows can stand in one table.
-SHARED = ("data", "sizes", "training", "execution", "read_last")
+SHARED = ("task", "data", "sizes", "training", "execution", "read_last", "beam")
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def run(
     with scratch_log() as log:
         prepared = prepare(request, zoo, progress, log, () if collect else plan.runnable)
         config = prepared.config
-        directory = out or Path("runs") / f"{_slug(config['data']['name'])}-{digest(config)[:8]}"
+        directory = out or Path("runs") / _directory(config)
         this = _Run(
             request=request,
             zoo=zoo,
@@ -131,15 +132,17 @@ def _refuse_strangers(existing: list[Record], config: dict[str, Any], directory:
     """More cells and seeds are welcome in a directory; other data or settings are not."""
     for record in existing:
         for part in SHARED:
-            if record.config.get(part) == config[part]:
+            if record.config.get(part) == config.get(part):
                 continue
-            if part == "data":
+            if part == "task":
+                what = f"--task {record.task}, not --task {config.get('task', CLASSIFY)}"
+            elif part == "data":
                 there, here = record.config["data"], config["data"]
                 what = (
                     f"data '{there['name']}' ({there['fingerprint'][:12]}), "
                     f"not '{here['name']}' ({here['fingerprint'][:12]})"
                 )
-            elif isinstance(config[part], dict):
+            elif isinstance(config.get(part), dict):
                 there, here = record.config.get(part, {}), config[part]
                 what = ", ".join(
                     f"{name}={there.get(name)!r}, not {value!r}"
@@ -147,7 +150,7 @@ def _refuse_strangers(existing: list[Record], config: dict[str, Any], directory:
                     if there.get(name) != value
                 )
             else:
-                what = f"{part}={record.config.get(part)!r}, not {config[part]!r}"
+                what = f"{part}={record.config.get(part)!r}, not {config.get(part)!r}"
             raise ZooError(f"--out {directory} holds records of {what}; choose another directory")
 
 
@@ -241,6 +244,11 @@ def _probes(this: _Run, log: Path, collect: bool, fresh: bool) -> int:
         done=done,
     )
     return len(rows)
+
+
+def _directory(config: dict[str, Any]) -> str:
+    task = f"{config['task']}-" if "task" in config else ""
+    return f"{task}{_slug(config['data']['name'])}-{digest(config)[:8]}"
 
 
 def _slug(name: str) -> str:

@@ -13,24 +13,22 @@ import torch
 from torch import nn
 
 from zoo import plugins
-from zoo.data.batches import Split
-from zoo.data.encode import Encoded
 from zoo.errors import ComponentError, ZooError
 from zoo.harness import checkpoint
-from zoo.harness.device import Runtime, describe, resolve
+from zoo.harness.device import describe, resolve
 from zoo.harness.jobs import Probe, Setting, Subject, Trial
 from zoo.harness.memory import peak_of
-from zoo.harness.probe import TextProbe, TorchProbe
+from zoo.harness.probe import FittingProbe, TorchProbe
 from zoo.harness.rate import measure_matrix_rate
-from zoo.harness.trainer import Trainer, predict, score
+from zoo.harness.trainer import Trainer
 from zoo.harness.witness import testify
-from zoo.models.build import build_classifier
 from zoo.models.cell import Cell
 from zoo.models.seeding import derive, seeded
 from zoo.registry import Registry
+from zoo.tasks.catalog import find_task
+from zoo.tasks.learner import Fitting, Learner
 
 Report = Callable[[Any], None]
-EVALUATION_BATCH = 128
 
 
 def _registry(setting: Setting) -> Registry:
@@ -41,41 +39,32 @@ def _registry(setting: Setting) -> Registry:
     return plugins.load(setting.plugin_files).registry
 
 
-def build(
-    registry: Registry, subject: Subject, setting: Setting, encoded: Encoded, seed: int
-) -> nn.Module:
-    """The torch module of a cell or of a baseline that declares ``tokens``."""
-    if subject.baseline:
-        choice = registry.choose("baseline", subject.baseline)
-        told = {"vocabulary": encoded.vocabulary()} if choice.can("vocabulary") else {}
-        with seeded(seed, "baseline"):
-            module = choice.build(
-                vocab_size=encoded.vocab_size,
-                classes=len(encoded.label_names),
-                sizes=setting.sizes,
-                dropout=setting.training.dropout,
-                **told,
-            )
-        if not isinstance(module, nn.Module):
-            raise ZooError(
-                f"baseline '{choice}' of {choice.component.owner} built a "
-                f"{type(module).__name__}, not a torch.nn.Module"
-            )
-        return module
-    return build_classifier(
-        Cell.parse(registry, dict(subject.cell)),
-        setting.sizes,
-        vocab_size=encoded.vocab_size,
-        classes=len(encoded.label_names),
-        seed=seed,
-        dropout=setting.training.dropout,
-        attention_dropout=setting.training.attention_dropout,
-        read_last=setting.read_last,
-    )
+def _learner(setting: Setting) -> Learner:
+    return find_task(setting.task).learner(setting)
 
 
-def _learns_from_texts(registry: Registry, subject: Subject) -> bool:
-    return bool(subject.baseline) and registry.choose("baseline", subject.baseline).can("texts")
+def build(registry: Registry, learner: Learner, subject: Subject, seed: int) -> nn.Module:
+    """The torch module of a cell, or of a baseline that the harness trains."""
+    if not subject.baseline:
+        return learner.build(Cell.parse(registry, dict(subject.cell)), seed)
+    choice = registry.choose("baseline", subject.baseline)
+    with seeded(seed, "baseline"):
+        module = learner.build_baseline(choice)
+    if not isinstance(module, nn.Module):
+        raise ZooError(
+            f"baseline '{choice}' of {choice.component.owner} built a "
+            f"{type(module).__name__}, not a torch.nn.Module"
+        )
+    return module
+
+
+def _fitting(
+    registry: Registry, learner: Learner, subject: Subject, share: float = 0.0
+) -> Fitting | None:
+    """A baseline that learns by itself; None for whatever the harness trains."""
+    if not subject.baseline:
+        return None
+    return learner.fitting(registry.choose("baseline", subject.baseline), share)
 
 
 def describe_machine(_: dict[str, Any], setting: Setting, __: Report) -> dict[str, Any]:
@@ -89,10 +78,12 @@ def try_building(_: dict[str, Any], work: tuple[Setting, list[Subject]], __: Rep
     A component that is itself broken stops nobody else: its own rows will say so.
     """
     setting, subjects = work
-    registry, encoded = _registry(setting), Encoded.open(setting.data)
+    registry, learner = _registry(setting), _learner(setting)
     for subject in subjects:
+        if _fitting(registry, learner, subject) is not None:
+            continue
         try:
-            build(registry, subject, setting, encoded, seed=0)
+            build(registry, learner, subject, seed=0)
         except ComponentError:
             continue
         except (ValueError, TypeError, RuntimeError) as error:
@@ -101,42 +92,25 @@ def try_building(_: dict[str, Any], work: tuple[Setting, list[Subject]], __: Rep
 
 def run_trial(_: dict[str, Any], trial: Trial, report: Report) -> dict[str, Any]:
     """Train and score one subject with one seed."""
-    registry = _registry(trial.setting)
-    encoded = Encoded.open(trial.setting.data)
-    if _learns_from_texts(registry, trial.subject):
-        return _text_trial(registry, trial, encoded)
-    return _torch_trial(registry, trial, encoded, report)
-
-
-def _splits(encoded: Encoded, trial: Trial, device: torch.device) -> tuple[Split, Split]:
-    """The split to train on and the split to score."""
-    train, share = Split(encoded.split("train"), device), trial.setting.training.validation
-    if not share:
-        return train, Split(encoded.split("test"), device)
-    fit, held = validation_rows(train.labels.cpu().numpy(), share)
-    return train.subset(fit), train.subset(held)
-
-
-def validation_rows(labels: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to train on and rows held out: stratified, and the same for every cell and seed."""
-    from sklearn.model_selection import train_test_split
-
-    fit, held = train_test_split(
-        np.arange(len(labels)), test_size=share, random_state=0, stratify=np.asarray(labels)
-    )
-    return np.sort(fit), np.sort(held)
+    registry, learner = _registry(trial.setting), _learner(trial.setting)
+    share = trial.setting.training.validation
+    fitting = _fitting(registry, learner, trial.subject, share)
+    if fitting is not None:
+        return _fitted_trial(fitting, trial)
+    return _torch_trial(registry, learner, trial, report)
 
 
 def _torch_trial(
-    registry: Registry, trial: Trial, encoded: Encoded, report: Report
+    registry: Registry, learner: Learner, trial: Trial, report: Report
 ) -> dict[str, Any]:
-    runtime = resolve(trial.setting.execution)
-    model = build(registry, trial.subject, trial.setting, encoded, trial.seed).to(runtime.device)
+    setting = trial.setting
+    runtime = resolve(setting.execution)
+    model = build(registry, learner, trial.subject, trial.seed).to(runtime.device)
     params = sum(p.numel() for p in model.parameters() if p.requires_grad)
-    if trial.setting.execution.compile:
+    if setting.execution.compile:
         model.compile(dynamic=True)
-    train, scored = _splits(encoded, trial, runtime.device)
-    trainer = Trainer(model, train, trial.setting.training, runtime, trial.seed)
+    train, scored = learner.splits(runtime, setting.training.validation)
+    trainer = Trainer(model, train, learner.loss, setting.training, runtime, trial.seed)
     curve: list[dict[str, float]] = []
     if trial.checkpoint:
         curve = checkpoint.restore(Path(trial.checkpoint), trainer)
@@ -147,71 +121,68 @@ def _torch_trial(
             checkpoint.keep(Path(trial.checkpoint), trainer, curve)
         report({"epoch": epoch.number, "loss": epoch.loss})
     start = time.perf_counter()
-    scores = predict(model, scored, EVALUATION_BATCH, runtime)
+    scores = learner.score(model, scored, runtime)
     seconds = time.perf_counter() - start
-    labels = scored.labels.cpu().numpy()
     result: dict[str, Any] = {
         "metrics": {
             "params": params,
             "train_seconds": sum(row["seconds"] for row in curve),
             "evaluate_seconds": seconds,
-            "scored": "validation" if trial.setting.training.validation else "test",
-            **score(scores.argmax(axis=1), labels, len(encoded.label_names)),
+            "scored": _scored(setting),
+            **scores,
         },
         "curve": curve,
     }
     if trial.weights:
-        result["witness"] = testify(model, encoded.vocab_size, encoded.max_length)
+        sizes = setting.sizes
+        vocab_size = learner.encoded.vocab_size
+        result["witness"] = testify(model, learner.answers, vocab_size, sizes.max_length)
         checkpoint.write(Path(trial.weights), model.state_dict())
     return result
 
 
-def _text_trial(registry: Registry, trial: Trial, encoded: Encoded) -> dict[str, Any]:
-    """Fit and score a baseline that learns from raw texts, on the same documents."""
-    corpus, share = encoded.corpus(), trial.setting.training.validation
-    texts, labels = corpus.train_texts, np.array(corpus.train_labels)
-    if share:
-        fit, held = validation_rows(labels, share)
-        scored_texts, scored_labels = [texts[i] for i in held], labels[held]
-        texts, labels = [texts[i] for i in fit], labels[fit]
-    else:
-        scored_texts, scored_labels = corpus.test_texts, np.array(corpus.test_labels)
+def _fitted_trial(fitting: Fitting, trial: Trial) -> dict[str, Any]:
+    """Fit and score a baseline that learns by itself, on the same data."""
     np.random.seed(derive(trial.seed, "baseline") % 2**32)  # scikit-learn's default generator
-    model = registry.choose("baseline", trial.subject.baseline).build()
     start = time.perf_counter()
-    model.fit(texts, labels.tolist())
+    fitting.fit()
     seconds = time.perf_counter() - start
-    predicted = np.array(model.predict(scored_texts))
     return {
         "metrics": {
-            "params": getattr(model, "parameters", None),
+            "params": getattr(fitting.model, "parameters", None),
             "train_seconds": seconds,
-            "scored": "validation" if share else "test",
-            **score(predicted, scored_labels, len(encoded.label_names)),
+            "scored": _scored(trial.setting),
+            **fitting.score(),
         },
         "curve": [],
     }
 
 
+def _scored(setting: Setting) -> str:
+    return "validation" if setting.training.validation else "test"
+
+
 def prepare_probe(state: dict[str, Any], probe: Probe, _: Report) -> dict[str, Any]:
     """Build what is to be measured, warm it up, and say what is known before timing."""
-    registry, encoded = _registry(probe.setting), Encoded.open(probe.setting.data)
-    if _learns_from_texts(registry, probe.subject):
-        choice = registry.choose("baseline", probe.subject.baseline)
-        state["probe"] = TextProbe(choice.build, encoded)
-        facts: dict[str, Any] = state["probe"].prepare()
-        return facts
-    state["probe"] = measured = _torch_probe(registry, probe, encoded)
+    state["probe"] = measured = _probe(probe)
     return measured.prepare()
 
 
-def _torch_probe(registry: Registry, probe: Probe, encoded: Encoded) -> TorchProbe:
-    runtime: Runtime = resolve(probe.setting.execution)
-    model = build(registry, probe.subject, probe.setting, encoded, probe.seed).to(runtime.device)
-    if probe.setting.execution.compile:
+def _probe(probe: Probe) -> TorchProbe | FittingProbe:
+    registry, learner = _registry(probe.setting), _learner(probe.setting)
+    fitting = _fitting(registry, learner, probe.subject)
+    if fitting is not None:
+        return FittingProbe(fitting)
+    return _torch_probe(registry, learner, probe)
+
+
+def _torch_probe(registry: Registry, learner: Learner, probe: Probe) -> TorchProbe:
+    setting, runtime = probe.setting, resolve(probe.setting.execution)
+    model = build(registry, learner, probe.subject, probe.seed).to(runtime.device)
+    if setting.execution.compile:
         model.compile(dynamic=True)
-    train = Split(encoded.split("train"), runtime.device)
-    return TorchProbe(model, train, probe.setting.training, runtime, probe.seed)
+    train = learner.training_rows(runtime)
+    return TorchProbe(model, train, learner, setting.training, runtime, probe.seed)
 
 
 def probe_warm_up(state: dict[str, Any], _: None, __: Report) -> float:
@@ -229,15 +200,15 @@ def probe_round(state: dict[str, Any], steps: int, _: Report) -> dict[str, Any]:
 def probe_memory(_: dict[str, Any], work: tuple[Probe, str], __: Report) -> dict[str, Any]:
     """Peak memory of ``training`` or ``inference``, in a worker that has done nothing else."""
     probe, phase = work
-    registry, encoded = _registry(probe.setting), Encoded.open(probe.setting.data)
+    registry, learner = _registry(probe.setting), _learner(probe.setting)
     device = resolve(probe.setting.execution).device
-    if _learns_from_texts(registry, probe.subject):
-        choice = registry.choose("baseline", probe.subject.baseline)
-        texts = TextProbe(choice.build, encoded)
+    fitting = _fitting(registry, learner, probe.subject)
+    if fitting is not None:
+        texts = FittingProbe(fitting)
         ready = texts.fitted if phase == "inference" else lambda: texts
         return peak_of(device=torch.device("cpu"), set_up=ready, phase=phase)
     return peak_of(
-        device=device, set_up=lambda: _torch_probe(registry, probe, encoded), phase=phase
+        device=device, set_up=lambda: _torch_probe(registry, learner, probe), phase=phase
     )
 
 

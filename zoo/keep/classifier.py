@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from zoo.components.tokens import Tokens
 from zoo.data.batches import padded
 from zoo.errors import ZooError
-from zoo.harness.trainer import UNKNOWN
 from zoo.keep.attention_map import AttentionMap, attention_weights
 from zoo.keep.card import Card
 from zoo.models.cell import Cell
 from zoo.models.classifier import Classifier
+from zoo.tasks.classifying import UNKNOWN
 
 BATCH = 64
 

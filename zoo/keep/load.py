@@ -20,6 +20,7 @@ from zoo.models.build import build_classifier
 from zoo.models.cell import Cell
 from zoo.models.classifier import Classifier
 from zoo.registry import Registry
+from zoo.tasks.classifying import class_scores
 
 
 def load(
@@ -56,7 +57,9 @@ def load_from(
         cell = card.find_cell(registry, allow_changed=allow_changed)
         classifier = _build(card, cell)
         _fill(classifier, directory / files.WEIGHTS)
-        if not allow_changed and not agrees(classifier, card.witness.ids, card.witness.logits):
+        if not allow_changed and not agrees(
+            classifier, class_scores, card.witness.ids, card.witness.logits
+        ):
             raise ZooError(_stranger(card, cell))
         model = TextClassifier(classifier, _tokenizer(directory / files.TOKENIZER), card, cell)
     except ZooError as error:

@@ -1,4 +1,4 @@
-"""The rig for baselines: those that are torch modules, and those that learn from texts."""
+"""The rig for baselines: torch modules, and those that learn from texts or a stream."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ SIZES = Sizes(dim=8, layers=1, heads=2, hidden=16, max_length=32, vocab_size=VOC
 
 
 class BaselineRig(ModuleRig):
-    """Builds ``Baseline(vocab_size=, classes=, sizes=, dropout=)``, or without these for texts."""
+    """Builds ``Baseline(vocab_size=, classes=, sizes=, dropout=)``.
+
+    One that learns from texts gets none of these, one that learns from a stream the first alone.
+    """
 
     passes = ("vocab_size", "classes", "sizes", "dropout", "vocabulary")
     takes_dropout = True
@@ -32,6 +35,8 @@ class BaselineRig(ModuleRig):
 
     def make(self, dropout: float = 0.0) -> Any:
         """See Rig.make."""
+        if self.choice.can("stream"):
+            return self.choice.build(vocab_size=VOCAB_SIZE)
         if not self.choice.can("tokens"):
             return self.choice.build()
         told = {"vocabulary": VOCABULARY} if self.choice.can("vocabulary") else {}

@@ -1,0 +1,196 @@
+"""Classifying texts: what a worker does."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from zoo.data.batches import Batch, Split, padded
+from zoo.data.encode import Encoded
+from zoo.harness.device import Runtime
+from zoo.harness.jobs import Setting
+from zoo.harness.settings import Training
+from zoo.models.build import build_classifier
+from zoo.models.cell import Cell
+from zoo.registry import Choice
+from zoo.tasks.learner import EVALUATION_BATCH, Fitting, Learner
+
+UNKNOWN = 1  # the tokenizer's [UNK]
+SINGLES = 10
+
+
+class ClassifierLearner(Learner):
+    """See Learner. Items are documents."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting, self.encoded = setting, Encoded.open(setting.data)
+        self.classes = len(self.encoded.label_names)
+
+    def build(self, cell: Cell, seed: int) -> nn.Module:
+        """See Learner."""
+        training = self.setting.training
+        return build_classifier(
+            cell,
+            self.setting.sizes,
+            vocab_size=self.encoded.vocab_size,
+            classes=self.classes,
+            seed=seed,
+            dropout=training.dropout,
+            attention_dropout=training.attention_dropout,
+            read_last=self.setting.read_last,
+        )
+
+    def build_baseline(self, choice: Choice) -> Any:
+        """See Learner."""
+        told = {"vocabulary": self.encoded.vocabulary()} if choice.can("vocabulary") else {}
+        return choice.build(
+            vocab_size=self.encoded.vocab_size,
+            classes=self.classes,
+            sizes=self.setting.sizes,
+            dropout=self.setting.training.dropout,
+            **told,
+        )
+
+    def fitting(self, choice: Choice, share: float) -> Fitting | None:
+        """See Learner."""
+        return FittedTexts(choice.build, self.encoded, share) if choice.can("texts") else None
+
+    def training_rows(self, runtime: Runtime) -> Split:
+        """See Learner."""
+        return Split(self.encoded.split("train"), runtime.device)
+
+    def splits(self, runtime: Runtime, share: float) -> tuple[Split, Split]:
+        """See Learner."""
+        train = self.training_rows(runtime)
+        if not share:
+            return train, Split(self.encoded.split("test"), runtime.device)
+        fit, held = validation_rows(train.labels.cpu().numpy(), share)
+        return train.subset(fit), train.subset(held)
+
+    def loss(self, model: nn.Module, batch: Batch, training: Training) -> tuple[Tensor, Tensor]:
+        """See Learner."""
+        return classification_loss(model, batch, training)
+
+    def run(self, model: nn.Module, batch: Batch) -> object:
+        """See Learner."""
+        return model(batch.ids, batch.tokens)
+
+    def score(self, model: nn.Module, rows: Split, runtime: Runtime) -> dict[str, Any]:
+        """See Learner."""
+        scores = predict(model, rows, EVALUATION_BATCH, runtime)
+        return score(scores.argmax(axis=1), rows.labels.cpu().numpy(), self.classes)
+
+    def answers(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
+        """See Learner."""
+        return class_scores(model, ids)
+
+
+class FittedTexts(Fitting):
+    """A baseline that learns from raw texts; its tokens are counted as the zoo's tokenizer does."""
+
+    def __init__(self, factory: Callable[[], Any], encoded: Encoded, share: float) -> None:
+        self.factory, self.classes = factory, len(encoded.label_names)
+        corpus = encoded.corpus()
+        self.texts, self.labels = corpus.train_texts, corpus.train_labels
+        self.held_texts, self.held_labels = corpus.test_texts, corpus.test_labels
+        train = encoded.split("train").lengths
+        held = encoded.split("test").lengths
+        if share:
+            fit, kept = validation_rows(np.array(self.labels), share)
+            texts, labels = self.texts, self.labels
+            self.texts, self.labels = [texts[i] for i in fit], [labels[i] for i in fit]
+            self.held_texts, self.held_labels = [texts[i] for i in kept], [labels[i] for i in kept]
+            train, held = train[fit], train[kept]
+        self.train_tokens, self.infer_tokens = int(train.sum()), int(held.sum())
+
+    def fit(self) -> None:
+        """See Fitting."""
+        self.model = self.factory()
+        self.model.fit(self.texts, self.labels)
+
+    def infer(self) -> None:
+        """See Fitting."""
+        self.model.predict(self.held_texts)
+
+    def singles(self) -> Sequence[Callable[[], object]]:
+        """See Fitting."""
+        return [functools.partial(self.model.predict, [text]) for text in self.held_texts[:SINGLES]]
+
+    def score(self) -> dict[str, Any]:
+        """See Fitting."""
+        predicted = np.array(self.model.predict(self.held_texts))
+        return score(predicted, np.array(self.held_labels), self.classes)
+
+
+def validation_rows(labels: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Rows to train on and rows held out: stratified, and the same for every cell and seed."""
+    from sklearn.model_selection import train_test_split
+
+    fit, held = train_test_split(
+        np.arange(len(labels)), test_size=share, random_state=0, stratify=np.asarray(labels)
+    )
+    return np.sort(fit), np.sort(held)
+
+
+def classification_loss(
+    model: nn.Module, batch: Batch, training: Training
+) -> tuple[Tensor, Tensor]:
+    """Cross-entropy of a batch: mean loss, and how many documents the model had right."""
+    logits = model(_with_token_dropout(batch.ids, training), batch.tokens)
+    loss = F.cross_entropy(logits.float(), batch.labels, label_smoothing=training.label_smoothing)
+    return loss, (logits.detach().argmax(dim=-1) == batch.labels).sum()
+
+
+def _with_token_dropout(ids: Tensor, training: Training) -> Tensor:
+    """Ids with a share of them unknown; [CLS] in front stays."""
+    if not training.token_dropout:
+        return ids
+    dropped = torch.rand(ids.shape, device=ids.device) < training.token_dropout
+    dropped[:, 0] = False
+    return ids.masked_fill(dropped & (ids != 0), UNKNOWN)
+
+
+def class_scores(model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
+    """Scores (texts, classes) of token ids."""
+    logits: Tensor = model(*padded(ids, next(model.parameters()).device))
+    return logits
+
+
+@torch.inference_mode()
+def predict(model: nn.Module, split: Split, batch_size: int, runtime: Runtime) -> np.ndarray:
+    """Class scores (N, classes) of every document of a split, in its own order, in float32."""
+    model.eval()
+    rows, scores = [], []
+    for batch in split.ordered(batch_size):
+        with runtime.autocast():
+            scores.append(model(batch.ids, batch.tokens).float())
+        rows.append(batch.rows)
+    result = np.empty((len(split), scores[0].shape[1]), dtype=np.float32)
+    result[np.concatenate(rows)] = torch.cat(scores).cpu().numpy()
+    return result
+
+
+def score(predicted: np.ndarray, labels: np.ndarray, classes: int) -> dict[str, Any]:
+    """Accuracy, macro F1, the confusion matrix (rows: truth), and each error.
+
+    errors: (row of the split, true label, predicted label) of every document that went wrong,
+    from which the rest follows, and two cells can be compared document by document.
+    """
+    from sklearn.metrics import confusion_matrix, f1_score
+
+    every = list(range(classes))
+    return {
+        "accuracy": float((predicted == labels).mean()),
+        "f1": float(f1_score(labels, predicted, labels=every, average="macro", zero_division=0)),
+        "confusion": confusion_matrix(labels, predicted, labels=every).tolist(),
+        "errors": [
+            [int(row), int(labels[row]), int(predicted[row])]
+            for row in np.flatnonzero(predicted != labels)
+        ],
+    }
