@@ -142,12 +142,12 @@ def classification_loss(
     model: nn.Module, batch: Batch, training: Training
 ) -> tuple[Tensor, Tensor]:
     """Cross-entropy of a batch: mean loss, and how many documents the model had right."""
-    logits = model(_with_token_dropout(batch.ids, training), batch.tokens)
+    logits = model(with_token_dropout(batch.ids, training), batch.tokens)
     loss = F.cross_entropy(logits.float(), batch.labels, label_smoothing=training.label_smoothing)
     return loss, (logits.detach().argmax(dim=-1) == batch.labels).sum()
 
 
-def _with_token_dropout(ids: Tensor, training: Training) -> Tensor:
+def with_token_dropout(ids: Tensor, training: Training) -> Tensor:
     """Ids with a share of them unknown; [CLS] in front stays."""
     if not training.token_dropout:
         return ids
