@@ -35,7 +35,9 @@ def comparison_text(comparison: Comparison, before: str, after: str, markdown: b
         *_notes(comparison),
     ]
     told = "\n".join(f"- {line}" for line in lines) if markdown else "\n".join(lines)
-    return "\n\n".join(part for part in ("  \n".join(sides), table, told) if part)
+    return "\n\n".join(
+        part for part in (("  \n" if markdown else "\n").join(sides), table, told) if part
+    )
 
 
 def comparison_data(comparison: Comparison, before: str, after: str) -> dict[str, Any]:

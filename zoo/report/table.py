@@ -189,13 +189,24 @@ def caption(records: Sequence[Record], table: pd.DataFrame | None = None) -> str
     data, sizes, training = config["data"], config["sizes"], config["training"]
     made_on = (
         f"Data: {data['name']} ({data['fingerprint'][:12]}), {data.get('told') or _counted(data)}"
-        f". Model: {sizes['layers']} layers, width {sizes['dim']}, {sizes['heads']} heads, "
-        f"{sizes['max_length']} tokens; {training['epochs']} epochs. "
-        f"Machine: {machine.get('device_name')}, {machine.get('threads')} threads, "
+        f"{_held_out(training)}. Model: {_many(sizes['layers'], 'layer')}, width {sizes['dim']}, "
+        f"{_many(sizes['heads'], 'head')}, {sizes['max_length']} tokens; "
+        f"{_many(training['epochs'], 'epoch')}. "
+        f"Machine: {machine.get('device_name')}, {_many(machine.get('threads'), 'thread')}, "
         f"torch {machine.get('torch')}, {machine.get('precision')}."
     )
     lines = notes(make_table(records) if table is None else table)
     return "\n".join([*lines, made_on])
+
+
+def _held_out(training: dict[str, Any]) -> str:
+    """Which documents were scored, where it is not the test split."""
+    share = training.get("validation", 0.0)
+    return f"; scored on {share:.0%} of the training documents, held out from it" if share else ""
+
+
+def _many(count: Any, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _counted(data: dict[str, Any]) -> str:
