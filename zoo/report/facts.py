@@ -11,10 +11,12 @@ import pandas as pd
 
 from zoo.harness.records import Record
 from zoo.registry import AXES
+from zoo.report.columns import scores_in
 from zoo.report.layout import readable
 from zoo.report.rows import Row, make_rows
 from zoo.report.table import find_reference
 from zoo.report.text import plain
+from zoo.tasks.score import ACCURACY, Score
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,24 @@ class Facts:
         """The table's rows as plain values: NaN and NA are None."""
         filled = self.table.astype(object).where(self.table.notna(), None)
         return [{str(k): v for k, v in line.items()} for line in filled.to_dict("records")]
+
+    @property
+    def score(self) -> Score:
+        """What rows are ranked by."""
+        return scores_in(self.table)[0]
+
+    @property
+    def scale(self) -> str:
+        """The score with its unit: ``accuracy, share of documents``."""
+        if self.score.unit != "points":
+            return self.score.label  # bits/byte is name and unit
+        return f"{self.score.label}, share{' of documents' if self.score == ACCURACY else ''}"
+
+    @property
+    def split(self) -> str:
+        """Which split was scored."""
+        found = (r.metrics.get("scored") for row in self.rows for r in row.trials.values())
+        return next((str(name) for name in found if name), "test")
 
     @cached_property
     def shown(self) -> pd.DataFrame:
@@ -63,7 +83,8 @@ class Facts:
     def told(self, number: int) -> str:
         """A row in one line: ``fused+rope: accuracy 0.943 ± 0.008; 1.10 × train …``."""
         line = self.shown.iloc[number].to_dict()
-        skip = {*AXES, "params", "seeds", "rank", "front", "train s", "macro F1"}
+        others = (score.label for score in scores_in(self.table)[1:])
+        skip = {*AXES, "params", "seeds", "rank", "front", "train s", *others}
         if line.get("status") == "ok":
             skip.add("status")
         parts = [f"{head} {value}" for head, value in line.items() if value and head not in skip]

@@ -83,7 +83,7 @@ def test_every_axis_has_a_unit(large):
         "pareto-memory": ["MiB", "share of documents"],
         "grid": ["share of documents", "× the reference's"],
         "effects": ["percentage points", "training speed, ×", "peak memory, ×"],
-        "epochs": ["nats", "share of documents", "epoch"],
+        "epochs": ["nats", "share right", "epoch"],
     }.items():
         for unit in units:
             assert unit in large[1][plot].svg, (plot, unit)

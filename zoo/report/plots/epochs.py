@@ -20,7 +20,7 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 # What an epoch tells, with its unit; shown is what the curves hold.
 SHOWN = {
     "loss": "training loss, nats",
-    "accuracy": "training accuracy, share of documents",
+    "accuracy": "training accuracy, share right",
 }
 
 

@@ -23,12 +23,13 @@ Estimate = tuple[float, float | None, float | None, int | None]
 
 
 def forest_plots(bought: Bought | None) -> list[Plot]:
-    """One plot with a panel each for accuracy, speed and memory; none without effects."""
+    """One plot with a panel each for score, speed and memory; none without effects."""
     if bought is None or not bought.effects:
         return []
-    effects = bought.effects
+    effects, score = bought.effects, bought.effects[0].score
+    unit = "percentage points" if score.unit == "points" else score.unit
     panels = {
-        "accuracy, percentage points": [_accuracy(effect) for effect in effects],
+        f"{score.label}, {unit}": [_score(effect) for effect in effects],
         "training speed, ×": [_speed(effect) for effect in effects],
         "peak memory, ×": [_memory(effect) for effect in effects],
     }
@@ -63,14 +64,17 @@ def forest_plots(bought: Bought | None) -> list[Plot]:
     return [finish("effects", "What each component bought", about, figure, marks)]
 
 
-def _accuracy(effect: Effect) -> Estimate | None:
-    found = effect.accuracy
+def _score(effect: Effect) -> Estimate | None:
+    found, score = effect.difference, effect.score
     if found is None:
         return None
-    low, high = found.interval.low, found.interval.high
-    known = None if found.adjusted is None else int(found.real) * (1 if found.mean > 0 else -1)
-    ends = (None if low is None else 100 * low, None if high is None else 100 * high)
-    return 100 * found.mean, *ends, known
+    low, high = (
+        None if end is None else score.scale * end
+        for end in (found.interval.low, found.interval.high)
+    )
+    better = 1 if score.better(found.mean) > 0 else -1
+    known = None if found.adjusted is None else int(found.real) * better
+    return score.scale * found.mean, low, high, known
 
 
 def _speed(effect: Effect) -> Estimate | None:

@@ -1,4 +1,4 @@
-"""Accuracy against what it costs: points with their intervals, and the Pareto front."""
+"""The score against what it costs: points with their intervals, and the Pareto front."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from zoo.report.plots.looks import Looks
 from zoo.report.plots.plot import Plot, finish
 from zoo.report.plots.style import INK, MUTED, PAPER, WIDTH
 from zoo.report.text import plain
+from zoo.tasks.score import Score
 
 NAMED = 8  # labels; the reference always has one
 CROWD = 30  # more points than these are drawn fainter, save those on the front
@@ -62,9 +63,10 @@ def front_plots(facts: Facts) -> list[Plot]:
         label = "training speed, tokens/s"
         speed = ("train_tokens_per_s", "", "", "pareto_speed", label)
     memory = ("peak_memory_mib", "", "", "pareto_memory", "peak memory in training, MiB")
+    name = plain(facts.score.label).capitalize()
     costs = [
-        Cost("pareto-speed", *speed, True, "Accuracy against training speed"),
-        Cost("pareto-memory", *memory, False, "Accuracy against memory"),
+        Cost("pareto-speed", *speed, True, f"{name} against training speed"),
+        Cost("pareto-memory", *memory, False, f"{name} against memory"),
     ]
     return [plot for cost in costs if (plot := _front_plot(facts, cost))]
 
@@ -81,12 +83,12 @@ def _front_plot(facts: Facts, cost: Cost) -> Plot | None:
     for point in points:
         marks[f"row-{point.number}"] = facts.told(point.number)
         _draw(axes, point, looks, facts, crowd=len(points) > CROWD)
-    stairs = _stairs(points, cost.more_is_better)
+    stairs = _stairs(points, facts.score, cost.more_is_better)
     _draw_stairs(axes, stairs)
     _scale(axes, points)
     _baselines(axes, facts, points)
     axes.set_xlabel(f"{cost.label} ({'right' if cost.more_is_better else 'left'} is better)")
-    axes.set_ylabel("accuracy on the test split, share of documents")
+    axes.set_ylabel(facts.scale + ("" if facts.score.higher_is_better else " (lower is better)"))
     _legend(figure, looks)
     _name(axes, points, stairs, facts)
     return finish(cost.name, cost.title, _about(cost, points, stairs, facts), figure, marks)
@@ -94,11 +96,12 @@ def _front_plot(facts: Facts, cost: Cost) -> Plot | None:
 
 def _point(facts: Facts, number: int, cost: Cost) -> Point | None:
     line = facts.lines[number]
-    x, y = line[cost.column], line["accuracy_mean"]
+    name = facts.score.name
+    x, y = line[cost.column], line[f"{name}_mean"]
     if x is None or y is None:
         return None
     low, high = line.get(cost.low), line.get(cost.high)
-    bottom, top = line["accuracy_low"], line["accuracy_high"]
+    bottom, top = line[f"{name}_low"], line[f"{name}_high"]
     return Point(
         number,
         float(x),
@@ -129,18 +132,18 @@ def _draw(axes: Axes, point: Point, looks: Looks, facts: Facts, crowd: bool) -> 
     )
 
 
-def _stairs(points: Sequence[Point], more_is_better: bool) -> list[Point]:
-    """The points that none beats on both means, the most accurate first."""
+def _stairs(points: Sequence[Point], score: Score, more_is_better: bool) -> list[Point]:
+    """The points that none beats on both means, the best score first."""
     sign = -1 if more_is_better else 1
     stairs: list[Point] = []
-    for point in sorted(points, key=lambda p: (-p.y, sign * p.x)):
+    for point in sorted(points, key=lambda p: (-score.better(p.y), sign * p.x)):
         if not stairs or sign * point.x < sign * stairs[-1].x:
             stairs.append(point)
     return stairs
 
 
 def _draw_stairs(axes: Axes, stairs: Sequence[Point]) -> None:
-    # What a step holds up to is the accuracy still to be had at that cost.
+    # A step is at the score that is still to be had at that cost.
     xs, ys = [p.x for p in stairs], [p.y for p in stairs]
     axes.step(xs, ys, where="pre", color=INK, linewidth=1.1, linestyle=(0, (4, 2)), zorder=1)
 
@@ -179,10 +182,10 @@ def _baselines(axes: Axes, facts: Facts, points: Sequence[Point]) -> None:
     low, high = min(ends), max(ends)
     height = max(high - low, 0.01)
     for number, row in enumerate(facts.rows):
-        score = facts.lines[number]["accuracy_mean"]
+        score = facts.lines[number][f"{facts.score.name}_mean"]
         if not row.baseline or score is None:
             continue
-        name = f"{facts.short(row)}: {score:.3f}"
+        name = f"{facts.short(row)}: {facts.score.form.format(score)}"
         if low - SEEN * height <= score <= high + SEEN * height:
             axes.axhline(score, color=MUTED, linewidth=0.9, linestyle=":", zorder=1)
             place, side = (1.0, score), "bottom"

@@ -17,22 +17,23 @@ from zoo.report.text import plain
 
 LINE, FRAME = 0.34, 1.5  # inches: of a row, and of axis and title
 DARK, LIGHT = "#010101", "#fefefe"  # of numbers on a colour: the same in any mode of a page
-_MIDDLE = {"accuracy": "accuracy_mean", "train_ratio": "train_ratio"}
+RATIO = "train_ratio"
+Colour = tuple[float, float, float]  # red, green, blue, from 0 to 1
 Cells = dict[tuple[str, str], int]
 
 
 def heat_plots(facts: Facts) -> list[Plot]:
-    """One plot with a panel each for accuracy and speed; none without two choices of each axis."""
+    """One plot with a panel each for score and speed; none without two choices of each axis."""
     if not {"attention", "pe"} <= set(facts.axes):
         return []
-    cells = _cells(facts)
+    cells, score = _cells(facts), facts.score
     panels = [
         (column, label, form)
         for column, label, form in (
-            ("accuracy", "accuracy, share of documents", "{:.3f}"),
-            ("train_ratio", "training speed, × the reference's", "{:.2f}"),
+            (score.name, facts.scale, score.form),
+            (RATIO, "training speed, × the reference's", "{:.2f}"),
         )
-        if sum(facts.lines[n][_MIDDLE[column]] is not None for n in cells.values()) > 1
+        if sum(facts.lines[n][_middle(column)] is not None for n in cells.values()) > 1
     ]
     if not panels:
         return []
@@ -41,9 +42,10 @@ def heat_plots(facts: Facts) -> list[Plot]:
     columns = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
     marks: dict[str, str] = {}
     for place, (axes, (column, label, form)) in enumerate(zip(columns, panels, strict=True)):
-        values = {at: facts.lines[number][_MIDDLE[column]] for at, number in cells.items()}
+        values = {at: facts.lines[number][_middle(column)] for at, number in cells.items()}
         known = [float(value) for value in values.values() if value is not None]
-        scale = _scale(known, _width(facts, list(cells.values()), column))
+        width = _width(facts, list(cells.values()), column)
+        scale = _scale(known, width, 1 if column == RATIO else score.direction)
         for x, one in enumerate(pe):
             for y, other in enumerate(attention):
                 number = cells.get((other, one))
@@ -57,7 +59,7 @@ def heat_plots(facts: Facts) -> list[Plot]:
         _frame(axes, attention, pe, label)
     columns[0].set_ylabel("attention")
     rest = [axis for axis in facts.axes if axis not in ("attention", "pe")]
-    about = "Lighter is more. A hatched cell has no number, and says why."
+    about = "Lighter is better. A hatched cell has no number, and says why."
     if rest:
         about += f" With {', '.join(rest)} as in the reference."
     return [finish("grid", "Every attention with every encoding", about, figure, marks)]
@@ -75,6 +77,11 @@ def _cells(facts: Facts) -> Cells:
     }
 
 
+def _middle(column: str) -> str:
+    """The name of a score's mean in the table; a ratio is called as it is."""
+    return column if column == RATIO else f"{column}_mean"
+
+
 def _width(facts: Facts, numbers: list[int], column: str) -> float:
     """The middle width of the intervals in a column; 0 where there are none."""
     ends = [(facts.lines[n][f"{column}_low"], facts.lines[n][f"{column}_high"]) for n in numbers]
@@ -82,7 +89,7 @@ def _width(facts: Facts, numbers: list[int], column: str) -> float:
     return statistics.median(widths) if widths else 0.0
 
 
-def _scale(known: list[float], width: float) -> Callable[[float], tuple[float, float, float]]:
+def _scale(known: list[float], width: float, direction: int) -> Callable[[float], Colour]:
     """Value to a colour between dark blue and yellow, which grey print keeps in order.
 
     The whole scale is never less than twice an interval's width: ties are of nearly one colour.
@@ -90,16 +97,14 @@ def _scale(known: list[float], width: float) -> Callable[[float], tuple[float, f
     colours, middle = colormaps["cividis"], (min(known) + max(known)) / 2
     span = max(max(known) - min(known), 2 * width)
 
-    def colour(value: float) -> tuple[float, float, float]:
-        red, green, blue, _ = colours(0.5 + (value - middle) / span if span else 0.5)
+    def colour(value: float) -> Colour:
+        red, green, blue, _ = colours(0.5 + direction * (value - middle) / span if span else 0.5)
         return red, green, blue
 
     return colour
 
 
-def _cell(
-    axes: Axes, x: int, y: int, colour: tuple[float, float, float] | None, text: str, gid: str
-) -> None:
+def _cell(axes: Axes, x: int, y: int, colour: Colour | None, text: str, gid: str) -> None:
     square = Rectangle((x - 0.5, y - 0.5), 1, 1, linewidth=1.5, edgecolor=PAPER)
     square.set_facecolor(colour or "none")
     if colour is None:
