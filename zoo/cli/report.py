@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from zoo.cli.options import json_option
 from zoo.errors import ZooError
 from zoo.registry import split_list
+
+if TYPE_CHECKING:
+    from zoo.harness.records import Record
 
 
 @click.command()
@@ -27,49 +30,86 @@ from zoo.registry import split_list
 @click.option(
     "--reference", metavar="CELL", default="", help="The cell others are held against: fused+sin."
 )
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Take the records of all DIRs together, and write there instead.",
+)
+@click.option(
+    "--tables", "tables_only", is_flag=True, help="Write the tables alone: no plots, no page."
+)
 @json_option
 def report(
     directories: tuple[Path, ...],
     effects: bool,
     only: tuple[str, ...],
     reference: str,
+    out: Path | None,
+    tables_only: bool,
     as_json: bool,
 ) -> None:
-    """Write the tables of DIR again from its records, and print them.
+    """Make tables, plots and a page of the records in DIR, and print the table.
+
+    Into DIR go report.html, one page that needs no network; plots/ as PNG and SVG; and table.md,
+    table.csv and table.tex (booktabs). The same records give the same bytes. Of several DIRs each
+    gets its own, unless --out takes them together; records whose settings or machines differ are
+    refused there.
 
     \b
     zoo report runs/bbc-news-1a2b3c4d
+    zoo report runs/seeds-0-to-4 runs/seeds-5-to-9 --out runs/all-seeds
     zoo report runs/bbc-news-1a2b3c4d --effects
     zoo report runs/bbc-news-1a2b3c4d --effects --only attention=fused,naive
     """
-    from zoo.harness.records import FILE, RecordFile
     from zoo.report.effects import make_effects
     from zoo.report.rows import make_rows
     from zoo.report.sentences import effects_data, effects_text
     from zoo.report.table import as_text, caption
-    from zoo.report.write import write_report
+    from zoo.report.write import PAGE, write_report, write_table_files
 
     if only and not effects:
         raise ZooError("--only restricts the grid of --effects: use both")
     restricted = dict(_restriction(one) for one in only)
     told: list[dict[str, Any]] = []
-    for number, directory in enumerate(directories):
-        records = RecordFile(directory).read()
-        if not records:
-            raise ZooError(f"{directory}: no {FILE} with records there")
-        table = write_report(records, directory, reference)
+    write = write_table_files if tables_only else write_report
+    runs = _runs(directories, out)
+    for number, (directory, records) in enumerate(runs):
+        table = write(records, directory, reference)
         found = make_effects(make_rows(records), reference, restricted) if effects else None
         if as_json:
             lines = caption(records, table).splitlines()
             told.append({"directory": str(directory), "rows": _plain(table), "notes": lines})
             told[-1] |= effects_data(found) if found else {}
             continue
-        if len(directories) > 1:
+        if len(runs) > 1:
             click.echo(f"{'' if number == 0 else chr(10)}{directory}\n")
         text = f"{as_text(table)}\n\n{caption(records, table)}"
         click.echo(effects_text(found) if found else text)
+        if not tables_only:
+            click.echo(f"Page: {directory / PAGE}")
     if as_json:
         click.echo(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _runs(directories: tuple[Path, ...], out: Path | None) -> list[tuple[Path, list[Record]]]:
+    """Where to write, and the records that go there."""
+    from zoo.harness.records import FILE, RecordFile
+    from zoo.report.settings import refuse_differing
+
+    runs = []
+    for directory in directories:
+        records = RecordFile(directory).read()
+        if not records:
+            raise ZooError(f"{directory}: no {FILE} with records there")
+        runs.append((directory, records))
+    if out is None:
+        return runs
+    together = [record for _, records in runs for record in records]
+    if len(runs) > 1:
+        refuse_differing(together, directories)
+    out.mkdir(parents=True, exist_ok=True)
+    return [(out, together)]
 
 
 def _restriction(text: str) -> tuple[str, list[str]]:

@@ -12,22 +12,24 @@ from zoo.report.latex import as_latex
 from zoo.report.table import caption, write_tables
 
 PLOTS = "plots"  # the folder in a run's directory
+PAGE = "report.html"
 
 
 def write_report(records: Sequence[Record], directory: Path, reference: str = "") -> pd.DataFrame:
     """Write all that is made of records into an existing directory, and return the table.
 
-    ``table.csv``, ``table.md``, ``table.tex``, and under ``plots/`` those plots, as PNG and SVG,
-    that there are records enough for; an older one that there are not is deleted. The same
-    records give the same bytes, here and anywhere else with the same versions.
+    ``table.csv``, ``table.md``, ``table.tex``, ``report.html``, and under ``plots/`` those plots,
+    as PNG and SVG, that there are records enough for; an older one that there are not is deleted.
+    The same records give the same bytes, here and anywhere else with the same versions.
     reference: the cell that others are held against.
     """
     from zoo.report.facts import make_facts
+    from zoo.report.page.page import report_page
     from zoo.report.plots.all import NAMES, make_plots
 
-    table = write_tables(records, directory, reference)
-    write_file(directory / "table.tex", as_latex(table, caption(records, table).splitlines()))
-    plots = make_plots(make_facts(records, table, reference))
+    table = write_table_files(records, directory, reference)
+    facts = make_facts(records, table, reference)
+    plots = make_plots(facts)
     folder = directory / PLOTS
     folder.mkdir(exist_ok=True)
     for name in NAMES:
@@ -36,6 +38,16 @@ def write_report(records: Sequence[Record], directory: Path, reference: str = ""
     for plot in plots:
         write_file(folder / f"{plot.name}.svg", f"{plot.svg}\n")
         write_file(folder / f"{plot.name}.png", plot.png)
+    write_file(directory / PAGE, report_page(facts, plots))
+    return table
+
+
+def write_table_files(
+    records: Sequence[Record], directory: Path, reference: str = ""
+) -> pd.DataFrame:
+    """Write ``table.csv``, ``table.md`` and ``table.tex`` alone, which is quick."""
+    table = write_tables(records, directory, reference)
+    write_file(directory / "table.tex", as_latex(table, caption(records, table).splitlines()))
     return table
 
 

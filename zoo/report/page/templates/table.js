@@ -1,0 +1,48 @@
+// The table: sorted by pressing a head, filtered by component.
+const rows = [...document.querySelectorAll("#results tbody tr")];
+const heads = [...document.querySelectorAll("#results thead button")];
+const filters = document.getElementById("filters");
+
+function sortBy(button) {
+  const head = button.parentElement, column = head.cellIndex;
+  const other = {ascending: "descending", descending: "ascending"};
+  const order = other[head.ariaSort] || button.dataset.first;
+  heads.forEach(each => { each.parentElement.ariaSort = "none"; });
+  head.ariaSort = order;
+  const sign = order === "ascending" ? 1 : -1, number = "number" in button.dataset;
+  const key = row => row.cells[column].dataset.key;
+  const compare = (a, b) => {
+    const one = key(a), two = key(b);
+    if (one === "" || two === "") return (one === "") - (two === "");  // nothing comes last
+    return sign * (number ? one - two : one < two ? -1 : one > two ? 1 : 0);
+  };
+  rows[0].parentElement.append(...[...rows].sort(compare));
+}
+
+function filter() {
+  const chosen = new Map();
+  filters.querySelectorAll("input[name]:checked").forEach(box => {
+    chosen.set(box.name, [...(chosen.get(box.name) || []), box.value]);
+  });
+  const complete = document.getElementById("only-ok")?.checked;
+  const baselines = document.getElementById("baselines").checked;
+  const fits = row => "baseline" in row.dataset
+    ? baselines
+    : [...chosen].every(([axis, values]) => values.includes(row.getAttribute(`data-${axis}`)));
+  const shown = new Set();
+  rows.forEach(row => {
+    row.hidden = !fits(row) || (complete && "bad" in row.dataset);
+    if (!row.hidden) shown.add(row.dataset.row);
+  });
+  document.getElementById("count").textContent = `${shown.size} of ${rows.length} rows`;
+  document.querySelectorAll(".mark[data-row]").forEach(mark => {
+    mark.classList.toggle("out", !shown.has(mark.dataset.row));
+  });
+}
+
+heads.forEach(button => button.addEventListener("click", () => sortBy(button)));
+filters.hidden = false;
+filters.addEventListener("change", filter);
+filters.addEventListener("submit", event => event.preventDefault());
+filters.addEventListener("reset", () => setTimeout(filter));
+filter();
