@@ -84,7 +84,11 @@ def row_command(row: Row) -> str:
     if not commands:
         records: Sequence[Record] = [*row.failed, *row.probes]
         return plain(next((record.command for record in records if record.command), ""))
-    words = shlex.split(next(iter(commands.values())))
+    first = next(iter(commands.values()))
+    try:
+        words = shlex.split(first)
+    except ValueError:
+        return plain(first)  # no command of ours
     seeds = sorted(commands)
     if "--seed" in words:
         place = words.index("--seed")
