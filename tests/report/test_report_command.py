@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 from example import run
-from factory import cell, skipped
+from factory import CONFIG, MACHINE, cell, skipped
 
 from zoo.cli.failures import run as run_command
 from zoo.cli.report import report
@@ -105,3 +105,47 @@ def test_a_torn_last_line_is_passed_over(directory):
     with (directory / "records.jsonl").open("ab") as file:
         file.write(b'{"schema_version": 1, "kind": "tri')
     assert zoo_report(directory).exit_code == 0
+
+
+def test_a_page_plots_and_tables_are_written_and_the_page_is_named(directory):
+    out = zoo_report(directory).stdout
+    assert out.endswith(f"Page: {directory / 'report.html'}\n")
+    names = {path.name for path in directory.iterdir()}
+    assert {"report.html", "plots", "table.md", "table.csv", "table.tex"} <= names
+
+
+def test_tables_alone_may_be_asked_for(directory):
+    out = zoo_report(directory, "--tables").stdout
+    assert "Page:" not in out
+    names = {path.name for path in directory.iterdir()} - {".lock"}
+    assert names == {"records.jsonl", "table.md", "table.csv", "table.tex"}
+
+
+def test_runs_taken_together_are_one_table(tmp_path):
+    early = written(tmp_path / "early", [r for r in run() if r.seed in (0, 1, None)])
+    late = written(tmp_path / "late", [r for r in run() if r.seed not in (0, 1)])
+    whole = written(tmp_path / "whole", run())
+    together = tmp_path / "new" / "together"
+    assert zoo_report(early, late, "--out", together, "--tables").exit_code == 0
+    zoo_report(whole, "--tables")
+    assert (together / "table.csv").read_text() == (whole / "table.csv").read_text()
+    assert not (early / "table.csv").exists()
+
+
+def test_runs_with_other_settings_or_machines_are_not_taken_together(directory, tmp_path, capsys):
+    config = {**CONFIG, "training": {"epochs": 12}}
+    longer = written(
+        tmp_path / "longer", [r.model_copy(update={"config": config}) for r in run(seeds=1)]
+    )
+    there = [r.model_copy(update={"environment": {**MACHINE, "threads": 8}}) for r in run(seeds=1)]
+    elsewhere = written(tmp_path / "elsewhere", there)
+    for other, said in (
+        (longer, "training.epochs: 2, 12"),
+        (elsewhere, "machine.threads: 2, 8"),
+    ):
+        out = tmp_path / "out"
+        assert run_command(report, [str(directory), str(other), "--out", str(out)]) == 2
+        error = capsys.readouterr().err
+        assert said in error
+        assert error.count("\n") == 1
+        assert not out.exists()
