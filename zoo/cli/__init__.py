@@ -26,6 +26,7 @@ COMMANDS = {
     "predict": Entry("zoo.cli.predict:predict", "Classify texts with a kept model."),
     "evaluate": Entry("zoo.cli.evaluate:evaluate", "Score a kept model on labelled texts."),
     "attend": Entry("zoo.cli.attend:attend", "Show what a kept model's tokens look at."),
+    "generate": Entry("zoo.cli.generate:generate", "Let a kept model continue a text."),
     "list": Entry("zoo.cli.listing:list_components", "List what can be combined."),
     "info": Entry("zoo.cli.listing:info", "Tell everything about one component."),
     "plugins": Entry("zoo.cli.listing:plugins", "List the plug-ins and what became of each."),

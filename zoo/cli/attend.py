@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zoo.cli.model import model_options, open_model, tell_limits
+from zoo.cli.model import model_options, open_classifier, tell_limits
 from zoo.cli.options import json_option, load_zoo
 from zoo.cli.table import print_table
 from zoo.errors import ZooError
@@ -60,7 +60,7 @@ def attend(
             raise ZooError(f"--out {file}: its name must end with .png, .svg or .html")
     if not text.strip():
         raise ZooError("the text is empty: there is nothing in it to read")
-    model = open_model(directory, device, allow_changed, load_zoo(plugins).registry)
+    model = open_classifier(directory, device, allow_changed, load_zoo(plugins).registry)
 
     from zoo.keep.views import views
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zoo.cli.model import model_options, open_model, tell_limits
+from zoo.cli.model import model_options, open_classifier, tell_limits
 from zoo.cli.options import json_option, load_zoo
 from zoo.cli.table import print_table
 
@@ -60,7 +60,7 @@ def evaluate(
     from zoo.data.load import load_corpus
 
     registry = load_zoo(plugins).registry
-    model = open_model(directory, device, allow_changed, registry)
+    model = open_classifier(directory, device, allow_changed, registry)
     corpus, notices = load_corpus(
         registry, data, text_column=text_column, label_column=label_column
     )

@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zoo.cli.options import DEVICE, plugin_option
+from zoo.errors import ZooError
+from zoo.tasks.score import CLASSIFY
 
 if TYPE_CHECKING:
     from zoo.keep.classifier import TextClassifier
+    from zoo.keep.load import Kept
+    from zoo.keep.writer import TextWriter
     from zoo.registry import Registry
 
 
 def model_options(command: Callable[..., Any]) -> Any:
-    """Add DIR, ``--device``, ``--allow-changed`` and ``--plugin``; see ``open_model``."""
+    """Add DIR, ``--device``, ``--allow-changed`` and ``--plugin``; see ``_open``."""
     for option in (
         plugin_option,
         click.option(
@@ -30,16 +34,42 @@ def model_options(command: Callable[..., Any]) -> Any:
     return command
 
 
-def open_model(
+def open_classifier(
     directory: str, device: str | None, allow_changed: bool, registry: Registry
 ) -> TextClassifier:
+    """The classifier of a directory; see ``_open``. ZooError where its model is none."""
+    model = _open(directory, device, allow_changed, registry, writes=False)
+    from zoo.keep.classifier import TextClassifier
+
+    assert isinstance(model, TextClassifier)
+    return model
+
+
+def open_writer(
+    directory: str, device: str | None, allow_changed: bool, registry: Registry
+) -> TextWriter:
+    """The language model or encoder-decoder of a directory; ZooError where it is none."""
+    model = _open(directory, device, allow_changed, registry, writes=True)
+    from zoo.keep.writer import TextWriter
+
+    assert isinstance(model, TextWriter)
+    return model
+
+
+def _open(
+    directory: str, device: str | None, allow_changed: bool, registry: Registry, *, writes: bool
+) -> Kept:
     """The model of a directory, on the device asked for (auto by default)."""
     from pathlib import Path
 
     from zoo.harness.api import make_request
     from zoo.keep.directory import read
+    from zoo.tasks.catalog import find_task
 
-    read(Path(directory))  # refused before torch is imported, which takes seconds
+    card = read(Path(directory))  # refused before torch is imported, which takes seconds
+    if (card.task != CLASSIFY) != writes:
+        able = "predict, evaluate and attend take" if writes else "generate takes"
+        raise ZooError(f"{directory} holds {find_task(card.task).model}, which zoo {able}")
     request = make_request({"device": device or "auto"})
 
     from zoo.harness.device import resolve

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zoo.cli.model import model_options, open_model, tell_limits
+from zoo.cli.model import model_options, open_classifier, tell_limits
 from zoo.cli.options import load_zoo
+from zoo.cli.texts import given_texts
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
@@ -59,14 +60,19 @@ def predict(
     cat lines.txt | zoo predict model
 
     Texts are read, predicted and printed a batch at a time, so there may be any number of them.
+    A text longer than the model is read as far as it goes, as in training, and a word it does not
+    know counts as unknown: a note says so. A text from the command line of which it knows nothing
+    at all is refused; in a file its row says so.
     """
-    given = _texts(texts, source, text_column)
-    model = open_model(directory, device, allow_changed, load_zoo(plugins).registry)
+    given = given_texts(texts, source, text_column)
+    model = open_classifier(directory, device, allow_changed, load_zoo(plugins).registry)
     seen = cut = unknown = 0
 
     def counted() -> Iterator[Prediction]:
         nonlocal seen, cut, unknown
-        for prediction in model.stream(given, batch_size):
+        stream = model.stream(given, batch_size)
+        # A text from the command line that says nothing is refused before anything is printed.
+        for prediction in _refuse_unknown(stream) if texts else stream:
             seen += 1
             cut += prediction.cut > 0
             unknown += prediction.unknown > 0
@@ -78,24 +84,13 @@ def predict(
     tell_limits(cut, unknown, seen, model.max_length)
 
 
-def _texts(texts: tuple[str, ...], source: str | None, column: str | None) -> Iterable[str]:
-    """The texts given, or those of the source; stdin where it is a pipe and nothing is given."""
-    from zoo.keep.texts import PIPE, read_texts
-
-    if texts and source is not None:
-        raise ZooError("texts on the command line and --input: use one of the two")
-    if column is not None and source in (None, PIPE):
-        raise ZooError("--text-column is for --input FILE")
-    if texts:
-        for number, text in enumerate(texts, start=1):
-            if not text.strip():
-                raise ZooError(f"text {number} is empty: there is nothing in it to read")
-        return texts
-    if source is None:
-        if sys.stdin is None or sys.stdin.isatty():
-            raise ZooError("no text: give one, or --input FILE, or a pipe")
-        source = PIPE
-    return read_texts(source, column or "text")
+def _refuse_unknown(predictions: Iterable[Prediction]) -> list[Prediction]:
+    """All of them; ZooError for a text of which the model knows no token."""
+    every = list(predictions)
+    for number, prediction in enumerate(every, start=1):
+        if prediction.nothing_known:
+            raise ZooError(f"text {number} is unknown to the model, every token of it")
+    return every
 
 
 def _table(predictions: Iterable[Prediction], labels: list[str]) -> None:
@@ -104,7 +99,8 @@ def _table(predictions: Iterable[Prediction], labels: list[str]) -> None:
         if not number:
             click.secho(f"{'label':<{width}}  probability  text", bold=True)
         text = "".join(c if c.isprintable() else " " for c in prediction.text)
-        click.echo(f"{prediction.label:<{width}}  {prediction.probability:>11.3f}  {text}")
+        note = "  (all unknown to the model)" if prediction.nothing_known else ""
+        click.echo(f"{prediction.label:<{width}}  {prediction.probability:>11.3f}  {text}{note}")
 
 
 def _csv(predictions: Iterable[Prediction], labels: list[str]) -> None:

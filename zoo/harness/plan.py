@@ -75,7 +75,7 @@ def _baselines(request: Request, registry: Registry, task: Task) -> list[Choice]
     strange = next(choice for choice in choices if choice not in fitting)
     known = [registry.label(c) for c in registry.components("baseline") if task.takes(c)]
     raise ZooError(
-        f"--baseline {strange} does not stand beside a {task.model} (--task {task.name}); "
+        f"--baseline {strange} does not stand beside {task.model} (--task {task.name}); "
         f"there is: {', '.join([*known, 'none'])}"
     )
 

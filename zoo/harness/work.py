@@ -96,7 +96,7 @@ def run_trial(_: dict[str, Any], trial: Trial, report: Report) -> dict[str, Any]
     share = trial.setting.training.validation
     fitting = _fitting(registry, learner, trial.subject, share)
     if fitting is not None:
-        return _fitted_trial(fitting, trial)
+        return _fitted_trial(fitting, learner, trial)
     return _torch_trial(registry, learner, trial, report)
 
 
@@ -128,7 +128,7 @@ def _torch_trial(
             "params": params,
             "train_seconds": sum(row["seconds"] for row in curve),
             "evaluate_seconds": seconds,
-            "scored": _scored(setting),
+            "scored": _scored(setting, learner),
             **scores,
         },
         "curve": curve,
@@ -141,7 +141,7 @@ def _torch_trial(
     return result
 
 
-def _fitted_trial(fitting: Fitting, trial: Trial) -> dict[str, Any]:
+def _fitted_trial(fitting: Fitting, learner: Learner, trial: Trial) -> dict[str, Any]:
     """Fit and score a baseline that learns by itself, on the same data."""
     np.random.seed(derive(trial.seed, "baseline") % 2**32)  # scikit-learn's default generator
     start = time.perf_counter()
@@ -151,15 +151,15 @@ def _fitted_trial(fitting: Fitting, trial: Trial) -> dict[str, Any]:
         "metrics": {
             "params": getattr(fitting.model, "parameters", None),
             "train_seconds": seconds,
-            "scored": _scored(trial.setting),
+            "scored": _scored(trial.setting, learner),
             **fitting.score(),
         },
         "curve": [],
     }
 
 
-def _scored(setting: Setting) -> str:
-    return "validation" if setting.training.validation else "test"
+def _scored(setting: Setting, learner: Learner) -> str:
+    return "validation" if setting.training.validation else learner.scored
 
 
 def prepare_probe(state: dict[str, Any], probe: Probe, _: Report) -> dict[str, Any]:

@@ -6,13 +6,21 @@ import datetime
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationInfo,
+    field_validator,
+)
 
 from zoo import __version__
 from zoo.errors import ZooError
 from zoo.harness.identity import component_hash
 from zoo.harness.settings import Training
-from zoo.models.cell import Cell
+from zoo.models.cell import Cell, Task
 from zoo.models.sizes import Sizes
 from zoo.registry import AXES, BUILT_IN, Choice, Registry
 
@@ -52,7 +60,7 @@ class Part(BaseModel):
 
 
 class Witness(BaseModel):
-    """Token ids of made-up texts, and the scores (texts, classes) the trained model gave them."""
+    """Token ids of made-up texts, and the scores (texts, n) the trained model gave them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -63,9 +71,9 @@ class Witness(BaseModel):
 class Card(BaseModel):
     """A kept model, as ``config.json`` holds it.
 
-    files: SHA-256 of the files beside it. parts: axis to component. data, execution: as in a
-    record. scores: metrics of the trial. key: that of the trial's record in a ``zoo bench``.
-    command: scores this model again.
+    labels: of a classifier. files: SHA-256 of the files beside it. parts: axis to component. data,
+    execution: as in a record. scores: metrics of the trial. key: that of the trial's record in a
+    ``zoo bench``. command: scores this model again.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -73,10 +81,10 @@ class Card(BaseModel):
     format: Literal["encoder-zoo model"] = FORMAT
     schema_version: Literal[1] = SCHEMA_VERSION
     zoo: str = __version__
-    task: Literal["classify"] = "classify"
+    task: Task = "classify"
     cell: str
     parts: dict[str, Part]
-    labels: Annotated[list[str], Field(min_length=2)]
+    labels: list[str]
     vocab_size: PositiveInt
     sizes: Sizes
     training: Training
@@ -94,6 +102,13 @@ class Card(BaseModel):
         default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     )
     files: dict[str, str] = {}
+
+    @field_validator("labels")
+    @classmethod
+    def _classes(cls, labels: list[str], info: ValidationInfo) -> list[str]:
+        if info.data.get("task") == "classify" and len(labels) < 2:
+            raise ValueError("a classifier has two classes or more")
+        return labels
 
     def find_cell(self, registry: Registry, *, allow_changed: bool = False) -> Cell:
         """The components of the model among those registered here.

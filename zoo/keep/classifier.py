@@ -38,6 +38,11 @@ class Prediction:
     cut: int
     unknown: int
 
+    @property
+    def nothing_known(self) -> bool:
+        """Whether all that was read, but for [CLS], is unknown."""
+        return self.unknown >= self.tokens - 1
+
 
 class TextClassifier(nn.Module):
     """Texts to classes; ``forward`` takes token ids, everything else takes texts.

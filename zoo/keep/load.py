@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
+from torch import nn
 
 from zoo import plugins as installed
 from zoo.errors import ZooError, one_line
-from zoo.harness.witness import agrees
+from zoo.harness.witness import Answer, agrees
 from zoo.keep import directory as files
 from zoo.keep.card import Card
 from zoo.keep.classifier import TextClassifier
-from zoo.models.build import build_classifier
+from zoo.keep.writer import TextWriter
+from zoo.models.build import build_classifier, build_encoder_decoder, build_language_model
 from zoo.models.cell import Cell
-from zoo.models.classifier import Classifier
 from zoo.registry import Registry
+from zoo.tasks import language, transducing
 from zoo.tasks.classifying import class_scores
+
+Kept = TextClassifier | TextWriter
 
 
 def load(
@@ -29,8 +35,8 @@ def load(
     plugins: Sequence[str | Path] = (),
     device: str | torch.device = "cpu",
     allow_changed: bool = False,
-) -> TextClassifier:
-    """The model that ``zoo train --save`` kept, ready to predict, in float32.
+) -> Kept:
+    """The model that ``zoo train --save`` kept, ready to predict or to write, in float32.
 
     plugins: single-file plug-ins it was trained with. allow_changed: load it though components
     are no longer what they were. No code runs but that of registered components. Raises ZooError
@@ -50,43 +56,70 @@ def load_from(
     *,
     device: str | torch.device = "cpu",
     allow_changed: bool = False,
-) -> TextClassifier:
+) -> Kept:
     """As ``load``, with the components of a registry."""
     card = files.read(directory)
+    form = FORMS[card.task]
     try:
         cell = card.find_cell(registry, allow_changed=allow_changed)
-        classifier = _build(card, cell)
-        _fill(classifier, directory / files.WEIGHTS)
-        if not allow_changed and not agrees(
-            classifier, class_scores, card.witness.ids, card.witness.logits
-        ):
+        built = _build(form, card, cell)
+        _fill(built, directory / files.WEIGHTS)
+        witness = card.witness
+        if not allow_changed and not agrees(built, form.answer, witness.ids, witness.logits):
             raise ZooError(_stranger(card, cell))
-        model = TextClassifier(classifier, _tokenizer(directory / files.TOKENIZER), card, cell)
+        model = form.wrap(built, _tokenizer(directory / files.TOKENIZER), card, cell)
     except ZooError as error:
         raise ZooError(f"{directory}: {error}") from error
     return model.to(device).eval()
 
 
-def _build(card: Card, cell: Cell) -> Classifier:
-    """The classifier as it was before training."""
+@dataclass(frozen=True)
+class Form:
+    """What a kept model of one task is: built as before training, known again, taking texts."""
+
+    build: Callable[[Card, Cell, dict[str, Any]], nn.Module]
+    answer: Answer
+    wrap: Callable[[Any, Tokenizer, Card, Cell], Kept]
+
+
+FORMS: dict[str, Form] = {
+    "classify": Form(
+        lambda card, cell, rest: build_classifier(
+            cell, card.sizes, classes=len(card.labels), read_last=card.read_last, **rest
+        ),
+        class_scores,
+        TextClassifier,
+    ),
+    "lm": Form(
+        lambda card, cell, rest: build_language_model(cell, card.sizes, **rest),
+        language.next_scores,
+        TextWriter,
+    ),
+    "seq2seq": Form(
+        lambda card, cell, rest: build_encoder_decoder(cell, card.sizes, **rest),
+        transducing.next_scores,
+        TextWriter,
+    ),
+}
+
+
+def _build(form: Form, card: Card, cell: Cell) -> nn.Module:
+    """The model as it was before training."""
+    rest = {
+        "vocab_size": card.vocab_size,
+        "seed": card.seed,
+        "dropout": card.training.dropout,
+        "attention_dropout": card.training.attention_dropout,
+    }
     try:
-        return build_classifier(
-            cell,
-            card.sizes,
-            vocab_size=card.vocab_size,
-            classes=len(card.labels),
-            seed=card.seed,
-            dropout=card.training.dropout,
-            attention_dropout=card.training.attention_dropout,
-            read_last=card.read_last,
-        )
+        return form.build(card, cell, rest)
     except (ValueError, TypeError, RuntimeError, MemoryError) as error:
         raise ZooError(f"cannot be built here: {one_line(error)}") from error
 
 
-def _fill(classifier: Classifier, file: Path) -> None:
+def _fill(model: nn.Module, file: Path) -> None:
     try:
-        classifier.load_state_dict(load_file(file))
+        model.load_state_dict(load_file(file))
     except (OSError, SafetensorError, RuntimeError) as error:
         raise ZooError(f"{file.name} does not fit {files.CONFIG}: {one_line(error)}") from error
 

@@ -19,18 +19,17 @@ from zoo.keep.card import Card, Part, Witness
 from zoo.keep.directory import draft, refuse_taken, write
 from zoo.plugins import Zoo
 from zoo.registry import AXES
+from zoo.tasks.catalog import find_task
 
 if TYPE_CHECKING:
-    from zoo.keep.classifier import TextClassifier
+    from zoo.keep.load import Kept
 
 
 class TrainingFailedError(Exception):
     """The training itself went wrong: out of memory, diverged, crashed, too slow."""
 
 
-def train(
-    request: Request, zoo: Zoo, progress: Progress, save: Path, seed: int = 0
-) -> TextClassifier:
+def train(request: Request, zoo: Zoo, progress: Progress, save: Path, seed: int = 0) -> Kept:
     """Train the one cell of a request with a seed, write it to ``save``, and return it loaded.
 
     It is the very model that ``zoo bench`` scores for that cell and seed. Raises ZooError where
@@ -91,6 +90,7 @@ def _card(
     assert row.cell is not None
     config, metrics = prepared.config, result["metrics"]
     return Card(
+        task=find_task(request.task).name,
         cell=str(row.cell),
         parts={axis: Part.of(getattr(row.cell, axis)) for axis in AXES},
         labels=prepared.encoded.label_names,
@@ -110,7 +110,7 @@ def _card(
     )
 
 
-def _kept(card: Card, prepared: Prepared, weights: Path, zoo: Zoo, save: Path) -> TextClassifier:
+def _kept(card: Card, prepared: Prepared, weights: Path, zoo: Zoo, save: Path) -> Kept:
     """Written, and loaded from what was written before anybody else sees it."""
     from zoo.keep.load import load_from
 

@@ -191,7 +191,8 @@ def caption(records: Sequence[Record], table: pd.DataFrame | None = None) -> str
         f"Data: {data['name']} ({data['fingerprint'][:12]}), {data.get('told') or _counted(data)}"
         f"{_held_out(training)}. Model: {_many(sizes['layers'], 'layer')}, width {sizes['dim']}, "
         f"{_many(sizes['heads'], 'head')}, {sizes['max_length']} tokens; "
-        f"{_many(training['epochs'], 'epoch')}. "
+        f"{_many(training['epochs'], 'epoch')}"
+        f"{f', {beam} beams' if (beam := config.get('beam')) else ''}. "
         f"Machine: {machine.get('device_name')}, {_many(machine.get('threads'), 'thread')}, "
         f"torch {machine.get('torch')}, {machine.get('precision')}."
     )

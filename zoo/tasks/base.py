@@ -37,10 +37,12 @@ class Task(ABC):
     defaults: options whose values differ from a classifier's, by their flat names. ignored:
     options that would have no effect, and why. baselines: the capabilities of baselines that can
     stand beside, none where there is none. model: what a model of it is called.
+    scored_on: what its scores are of.
     """
 
     name: ClassVar[TaskName]
     model: ClassVar[str]
+    scored_on: ClassVar[str]
     defaults: ClassVar[Mapping[str, Any]] = {}
     ignored: ClassVar[Mapping[str, str]] = {}
     baselines: ClassVar[tuple[str, ...]] = ()

@@ -19,7 +19,8 @@ class Classify(Task):
     """An encoder, a pool and a head; beside it a whole classifier that is no transformer."""
 
     name = "classify"
-    model = "classifier"
+    model = "a classifier"
+    scored_on = "documents"
     ignored: ClassVar[dict[str, Any]] = {"beam": "a classifier writes nothing"}
     baselines = ("texts", "tokens")
 

@@ -41,6 +41,8 @@ SINGLES = 10
 class LanguageLearner(Learner):
     """See Learner. Items are tokens, rows are blocks."""
 
+    scored = "validation"
+
     def __init__(self, setting: Setting) -> None:
         self.setting, self.encoded = setting, EncodedStream.open(setting.data)
         self.length = setting.sizes.max_length

@@ -75,6 +75,7 @@ class Learner(ABC):
     """One task in a worker, on the encoded data of a setting."""
 
     encoded: Any
+    scored = "test"  # what the split is called that is scored
 
     @abstractmethod
     def build(self, cell: Cell, seed: int) -> nn.Module:

@@ -21,7 +21,8 @@ class LanguageModelling(Task):
     """A decoder alone, which scores the next token; beside it an interpolated n-gram."""
 
     name = "lm"
-    model = "language model"
+    model = "a language model"
+    scored_on = "tokens"
     defaults: ClassVar[dict[str, Any]] = {
         "data": DEFAULT_DATA,
         "baseline": "ngram",

@@ -19,7 +19,8 @@ class Transduction(Task):
     """An encoder and a decoder with cross-attention, taught by the target itself."""
 
     name = "seq2seq"
-    model = "encoder-decoder"
+    model = "an encoder-decoder"
+    scored_on = "pairs"
     defaults: ClassVar[dict[str, Any]] = {
         "data": DEFAULT,
         "baseline": "none",
@@ -56,8 +57,8 @@ class Transduction(Task):
             "duplicates_kept": False,
             "vocab_size": encoded.vocab_size,
             "notes": pairs.notes,
-            "told": f"{len(pairs.train):,} training and {len(pairs.test):,} test pairs; "
-            f"{request.beam} beams. Speeds are of passes over given targets, not of decoding",
+            "told": f"{len(pairs.train):,} training and {len(pairs.test):,} test pairs. "
+            "Speeds are of passes over given targets, not of decoding",
         }
         return encoded, data, []
 

@@ -1,0 +1,108 @@
+"""Pairs: tasks with a known answer, TSV files, and batches that teach by the target."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from zoo.data.encode_pairs import END, PAD, START, decode_text, encode_pairs
+from zoo.data.pair_batches import PairSplit
+from zoo.data.pairs import Pairs, load_pairs
+from zoo.errors import ZooError
+
+SMALL = "train=300, test=40"
+
+
+@pytest.mark.parametrize("task", ["reverse", "copy", "sort", "dates"])
+def test_no_source_is_in_both_splits_and_a_seed_gives_them_again(task: str) -> None:
+    pairs, again = (load_pairs(f"{task}({SMALL})") for _ in range(2))
+    assert (len(pairs.train), len(pairs.test)) == (300, 40)
+    assert not {source for source, _ in pairs.train} & {source for source, _ in pairs.test}
+    assert pairs.fingerprint == again.fingerprint
+    assert pairs.fingerprint != load_pairs(f"{task}({SMALL}, seed=1)").fingerprint
+
+
+def test_the_answers_are_right() -> None:
+    for source, target in load_pairs(f"reverse({SMALL})").test:
+        assert source.split() == list(reversed(target.split()))
+    for source, target in load_pairs(f"sort({SMALL})").test:
+        assert target.split() == sorted(source.split())
+    assert all(source == target for source, target in load_pairs(f"copy({SMALL})").test)
+    for source, target in load_pairs(f"dates({SMALL})").test:
+        assert datetime.datetime.strptime(source, "%d %B %Y").date().isoformat() == target
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("revers", "did you mean 'reverse'"),
+        ("newswire", "no pairs 'newswire'"),
+        ("nowhere.tsv", "no such file"),
+        ("reverse(train=0)", "train and test >= 1"),
+        ("reverse(shortest=0)", "1 <= shortest <= longest"),
+        ("copy(shortest=1, longest=1)", "no 4400 different texts"),
+        ("dates(train=80000)", "has 73000 pairs"),
+        ("sort(lenght=3)", "lenght"),
+    ],
+)
+def test_what_cannot_be_is_refused(spec: str, told: str) -> None:
+    with pytest.raises(ZooError, match=told):
+        load_pairs(spec)
+
+
+def test_pairs_of_one_source_stay_together(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"word {i}\tone {i}\nword {i}\tother {i}\n" for i in range(40)))
+    pairs = load_pairs(str(path))
+    assert (len(pairs.train), len(pairs.test)) == (60, 20)
+    assert not {source for source, _ in pairs.train} & {source for source, _ in pairs.test}
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"a\tb\nc\n", "line 2: 0 tabs"),
+        (b"a\tb\tc\n", "line 1: 2 tabs"),
+        (b"a\t\n", "line 1: the target is empty"),
+        (b" \tb\n", "line 1: the source is empty"),
+        (b"a\tb\n\nc\td\n", "line 2: 0 tabs"),
+        (b"a\tb\na\tc\n", "has 1 different sources"),
+        (b"", "has 0 different sources"),
+        (b"a\t\xff\n", "not UTF-8"),
+    ],
+)
+def test_a_file_that_holds_no_pairs_is_refused(tmp_path: Path, content: bytes, told: str) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_bytes(content)
+    with pytest.raises(ZooError, match=told):
+        load_pairs(str(path))
+
+
+def test_a_pair_too_long_is_refused_with_the_length_it_takes() -> None:
+    pairs = Pairs("long", [("a", "b"), ("c " * 30, "d")], [("a", "b")])
+    with pytest.raises(ZooError, match=r"longer than 10 tokens; the longest takes --max-length \d"):
+        encode_pairs(pairs, 300, 10)
+
+
+def test_a_batch_gives_the_target_and_asks_for_the_next_token() -> None:
+    from tokenizers import Tokenizer
+
+    pairs = load_pairs(f"reverse({SMALL}, shortest=1, longest=5)")
+    encoded = encode_pairs(pairs, 300, 12)
+    tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
+    split = PairSplit(encoded, "test", torch.device("cpu"))
+    batch = split.batch(np.arange(len(split)))
+    assert batch.written_tokens.padding is not None
+    for row, (source, target) in enumerate(pairs.test):
+        real = batch.written_tokens.padding[row]
+        given, asked = batch.written[row][real].tolist(), batch.next[row][real].tolist()
+        assert (given[0], asked[-1]) == (START, END)
+        assert given[1:] == asked[:-1]
+        assert decode_text(tokenizer, asked) == target == split.texts[row]
+        assert (batch.next[row][~real] == PAD).all()
+        assert decode_text(tokenizer, batch.source[row].tolist()) == source
+    assert batch.items == int(batch.written_tokens.padding.sum())

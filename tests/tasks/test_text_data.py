@@ -1,0 +1,104 @@
+"""Plain text: what is held out, and a tokenizer and blocks that lose nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zoo.data.blocks import Blocks
+from zoo.data.byte_level import byte_lengths, train_byte_level
+from zoo.data.streams import END, SPECIALS, encode_stream
+from zoo.data.texts import Texts, load_texts, read_text
+from zoo.errors import ZooError
+from zoo.registry import Registry
+
+quick = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+TOKENIZER = train_byte_level(["the owl saw the fox. " * 9, "naïve — 多"], 300, SPECIALS)
+
+
+@quick
+@given(st.text(st.characters(exclude_categories=["Cs"])) | st.just(SPECIALS[0]))
+def test_every_text_comes_back_and_its_tokens_hold_its_bytes(text: str) -> None:
+    ids = TOKENIZER.encode(text).ids
+    assert TOKENIZER.decode(ids) == text
+    assert byte_lengths(TOKENIZER)[ids].sum() == len(text.encode())
+    assert END not in ids
+
+
+def test_a_vocabulary_without_room_for_the_bytes_is_refused() -> None:
+    with pytest.raises(ZooError, match=r"vocabulary of 256 is too small.* 257"):
+        train_byte_level(["a"], 256, SPECIALS)
+
+
+def test_of_a_file_the_last_tenth_is_held_out_from_the_next_line_on(tmp_path: Path) -> None:
+    text = "".join(f"line {i:02}\n" for i in range(50))
+    path = tmp_path / "book.txt"
+    path.write_text(text)
+    texts = read_text(path)
+    assert texts.train[0] + texts.held[0] == text
+    assert texts.held[0].startswith("line 46\n")  # 450 characters: the cut falls into line 45
+    path.write_text("x" * 100)
+    assert list(map(len, (read_text(path).train[0], read_text(path).held[0]))) == [90, 10]
+
+
+def test_of_a_data_set_every_tenth_training_text_is_held_out(registry: Registry) -> None:
+    from zoo.data.newswire import load
+
+    corpus = load(train=25, test=5)
+    texts, _ = load_texts(registry, "newswire(train=25, test=5)")
+    assert texts.held == [corpus.train_texts[9], corpus.train_texts[19]]
+    assert len(texts.train) == 23
+    assert not set(texts.train) & set(corpus.test_texts)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"), [(b"", "is empty"), (b"  \n", "is empty"), (b"a\xff", "not UTF-8")]
+)
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes, told: str) -> None:
+    path = tmp_path / "book.txt"
+    path.write_bytes(content)
+    with pytest.raises(ZooError, match=told):
+        read_text(path)
+
+
+def test_less_text_than_a_block_is_refused() -> None:
+    with pytest.raises(ZooError, match="too few for one block of 64"):
+        encode_stream(Texts("little", ["just this"], ["and that"]), 300, 64)
+
+
+def test_the_tokenizer_learns_from_the_training_part_alone() -> None:
+    train = ["the owl saw the fox " * 20]
+    one, other = (
+        encode_stream(Texts("book", train, [held]), 300, 8) for held in ("a dog " * 50, "zzz " * 50)
+    )
+    assert one.tokenizer_path.read_bytes() == other.tokenizer_path.read_bytes()
+    assert one.directory != other.directory
+
+
+@quick
+@given(st.integers(2, 200), st.integers(1, 40), st.integers(1, 9))
+def test_every_token_but_the_first_is_scored_once_after_the_one_before_it(
+    tokens: int, length: int, batch_size: int
+) -> None:
+    stream = np.arange(tokens, dtype=np.int32)
+    blocks = Blocks(stream, length, torch.device("cpu"), short=True)
+    seen: list[int] = []
+    for batch in blocks.ordered(batch_size):
+        assert torch.equal(batch.ids + 1, batch.targets)
+        assert batch.items == batch.targets.numel() == batch.real_tokens
+        seen += batch.targets.flatten().tolist()
+    assert sorted(seen) == list(range(1, tokens))
+
+
+def test_training_takes_whole_blocks_in_an_order_of_seed_and_epoch() -> None:
+    blocks = Blocks(np.arange(101, dtype=np.int32), 8, torch.device("cpu"), short=False)
+    first, again, other = (
+        [batch.rows.tolist() for batch in blocks.shuffled(4, seed, 0)] for seed in (1, 1, 2)
+    )
+    assert first == again != other
+    assert sorted(row for rows in first for row in rows) == list(range(12))
