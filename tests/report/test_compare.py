@@ -290,6 +290,14 @@ def test_a_score_of_which_less_is_better_goes_by_its_own_direction():
     assert "+0.203 ± 0.008 bits per byte" in text
 
 
+def test_what_no_digit_shows_is_a_tie():
+    """One function at two costs: rounding, to the same side with every seed."""
+    before = bits(SIN, [2.10, 2.12, 2.11, 2.13])
+    after = bits(SIN, [2.100001, 2.1200012, 2.110001, 2.1300009])
+    assert stats.ttest_1samp([1e-6, 1.2e-6, 1e-6, 0.9e-6], 0).pvalue < 0.001
+    assert only_row(compare(before, after), pe="sin").verdict == "tie"
+
+
 def test_runs_of_two_tasks_are_refused():
     with pytest.raises(ZooError, match="one run is of the task classify, the other of lm"):
         compare(seeds(SIN, [50]), bits(SIN, [2.0]))
