@@ -46,12 +46,6 @@ class Facts:
             return self.score.label  # bits/byte is name and unit
         return f"{self.score.label}, share{' of documents' if self.score == ACCURACY else ''}"
 
-    @property
-    def split(self) -> str:
-        """Which split was scored."""
-        found = (r.metrics.get("scored") for row in self.rows for r in row.trials.values())
-        return next((str(name) for name in found if name), "test")
-
     @cached_property
     def shown(self) -> pd.DataFrame:
         """The table as a person reads it."""
@@ -79,6 +73,10 @@ class Facts:
         """What tells this row from the others: its choices on the axes that vary."""
         parts = [row.cell[axis] for axis in self.axes] if not row.baseline else [row.baseline]
         return plain("+".join(parts or row.cell.values()), 60)
+
+    def label(self, row: Row) -> str:
+        """The same, cut to what a plot has room for."""
+        return plain(self.short(row), 32)
 
     def told(self, number: int) -> str:
         """A row in one line: ``fused+rope: accuracy 0.943 ± 0.008; 1.10 × train …``."""

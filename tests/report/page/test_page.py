@@ -202,6 +202,34 @@ def test_a_run_without_probes_curves_or_anything_that_ended_well_has_a_page():
     assert any("why not" in row for row in texts(tree, "td"))
 
 
+def test_another_task_goes_by_its_own_score_and_direction():
+    records = []
+    for record in crowd(cells=6, seeds=3, hurt=False):
+        fields = {"config": record.config | {"task": "lm"}}
+        if record.kind == "trial":
+            bits = 4 - 2 * record.metrics["accuracy"]
+            fields["metrics"] = {"params": 9, "bits_per_byte": bits, "validation_loss": 2 * bits}
+            loss_alone = [{k: v for k, v in s.items() if k != "accuracy"} for s in record.curve]
+            fields["curve"] = loss_alone
+        records.append(record.model_copy(update=fields))
+    facts = make_facts(records, make_table(records))
+    plots = {plot.name: plot.svg for plot in make_plots(facts)}
+    tree = parsed(report_page(facts, make_plots(facts)))
+    cells = [row for row in facts.rows if not row.baseline]
+    best = min(cells, key=lambda row: np.mean([*row.values.values()]))
+    (outcome,) = texts(tree, "p", id="outcome")
+    assert outcome.startswith(f"Best bits/byte: {facts.short(best)} with 2.")
+    heads = list(results_of(tree).find(f"{XHTML}thead").iter(f"{XHTML}button"))
+    first = {"".join(b.itertext()): b.get("data-first") for b in heads}
+    assert first["bits/byte"] == "ascending"
+    assert "accuracy" not in " ".join(texts(tree, "p") + texts(tree, "h3"))
+    assert "bits/byte (lower is better)" in plots["pareto-speed"]
+    assert "bits/byte, bits per byte" in plots["effects"]
+    assert "Bits/byte against memory" in plots["pareto-memory"]
+    assert "accuracy" not in plots["epochs"]
+    assert not embedded(tree)["rows"][0].get("classes")
+
+
 def test_differing_settings_are_told():
     records = crowd(cells=2, seeds=3)
     longer = records[0].config | {"training": {"epochs": 12, "batch_size": 32, "lr": 0.003}}

@@ -18,9 +18,10 @@ def report_page(facts: Facts, plots: Sequence[Plot]) -> str:
     """The page as text; the same facts give the same text."""
     data = facts.records[-1].config["data"]
     details = details_of(facts)
+    probed = any(row.probe for row in facts.rows)
     return render(
         "report.html",
-        title=f"{data['name']}: {facts.score.label}, speed and memory",
+        title=f"{data['name']}: {facts.score.label}{', speed and memory' if probed else ''}",
         run=run_sentence(facts),
         outcome=outcome_sentence(facts),
         score=facts.score,

@@ -25,6 +25,8 @@ def run_sentence(facts: Facts) -> str:
         epochs = config.get("training", {}).get("epochs")
         long = f" for {_count(epochs, 'epoch')}" if epochs else ""
         parts.append(f"trained with {many} each{long}")
+    if share := config.get("training", {}).get("validation"):
+        parts.append(f"scored on {share:.0%} of the training documents, held out from it")
     if any(row.probe for row in facts.rows):
         parts.append(f"speed and memory measured on {_machine(facts)}")
     return f"{', '.join(parts)}{_when(facts)}."

@@ -47,8 +47,9 @@ def epoch_plots(facts: Facts) -> list[Plot]:
         axes.set_xlabel("epoch")
         axes.set_ylabel(SHOWN[key])
     handles = [panels[0].lines[len(panels[0].lines) - len(named) + i] for i in range(len(named))]
-    names = [facts.short(facts.rows[n]) for n in named]
-    figure.legend(handles, names, loc="outside lower center", ncols=min(3, len(named)))
+    names = [facts.label(facts.rows[n]) for n in named]
+    columns = min(3 if max(map(len, names)) < 24 else 2, len(named))
+    figure.legend(handles, names, loc="outside lower center", ncols=columns)
     rest = len(curves) - len(named)
     about = (
         "Mean over seeds on the training split, while training (dropout and all); the shade is "
@@ -56,7 +57,8 @@ def epoch_plots(facts: Facts) -> list[Plot]:
     )
     if rest:
         about += f" In colour are the reference and the best; the other {rest} are grey."
-    return [finish("epochs", "Loss and accuracy per epoch", about, figure, marks)]
+    title = f"{' and '.join(shown).capitalize()} per epoch"
+    return [finish("epochs", title, about, figure, marks)]
 
 
 def _curves(row: Row) -> dict[str, NDArray[np.float64]]:

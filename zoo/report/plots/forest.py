@@ -53,14 +53,17 @@ def forest_plots(bought: Bought | None) -> list[Plot]:
                 marks[gid] = plain(sentence(effect))
                 _draw(axes, places[number], estimate, gid)
         _frame(axes, label, found, _floor(effects) if "speed" in label else None)
-    names = [plain(f"{e.component} vs {e.against}", 36) for e in effects]
+    names = [f"{plain(e.component, 16)} vs {plain(e.against, 16)}" for e in effects]
     columns[0].set_yticks(places, names)
     columns[0].set_ylim(at - 0.8, -0.2)
     about = (
         f"{bought.about} Blue circles: really better; vermilion squares: really worse; open: a tie "
-        "or too few seeds to tell. Lines are 95% intervals, of each effect by itself; the grey "
-        "band is the machine's noise floor. Memory is measured once."
+        "or too few seeds to tell. Lines are 95% intervals, of each effect by itself."
     )
+    if _floor(effects) is not None:
+        about += " The grey band is the machine's noise floor."
+    if any(effect.memory is not None for effect in effects):
+        about += " Memory is measured once."
     return [finish("effects", "What each component bought", about, figure, marks)]
 
 

@@ -55,7 +55,7 @@ def front_plots(facts: Facts) -> list[Plot]:
     ratios = sum(line["train_ratio"] is not None for line in facts.lines)
     speeds = sum(line["train_tokens_per_s"] is not None for line in facts.lines)
     if ratios >= min(2, speeds) and facts.reference:
-        named = plain(facts.short(facts.rows[facts.number[facts.reference]]), 30)
+        named = plain(facts.short(facts.rows[facts.number[facts.reference]]), 24)
         rate = f", which makes {base['train_tokens_per_s']:,.0f} tokens/s" if base else ""
         label = f"training speed, × that of {named}{rate}"
         speed = ("train_ratio", "train_ratio_low", "train_ratio_high", "pareto_speed", label)
@@ -157,7 +157,7 @@ def _name(axes: Axes, points: Sequence[Point], stairs: list[Point], facts: Facts
     bars += [((p.x, p.ys[0]), (p.x, p.ys[1])) for p in points if p.ys]
     place_labels(
         axes,
-        [((p.x, p.y), facts.short(facts.rows[p.number])) for p in dict.fromkeys(wanted)][:NAMED],
+        [((p.x, p.y), facts.label(facts.rows[p.number])) for p in dict.fromkeys(wanted)][:NAMED],
         [(p.x, p.y) for p in points],
         bars if len(points) <= CROWD else (),
     )
@@ -185,7 +185,7 @@ def _baselines(axes: Axes, facts: Facts, points: Sequence[Point]) -> None:
         score = facts.lines[number][f"{facts.score.name}_mean"]
         if not row.baseline or score is None:
             continue
-        name = f"{facts.short(row)}: {facts.score.form.format(score)}"
+        name = f"{facts.label(row)}: {facts.score.form.format(score)}"
         if low - SEEN * height <= score <= high + SEEN * height:
             axes.axhline(score, color=MUTED, linewidth=0.9, linestyle=":", zorder=1)
             place, side = (1.0, score), "bottom"
@@ -214,9 +214,10 @@ def _about(cost: Cost, points: Sequence[Point], stairs: list[Point], facts: Fact
         if not cost.more_is_better
         else "no interval across"
     )
+    front = "The dashed line is the front of the means" if stairs[1:] else "Best on both means"
     names = ", ".join(facts.short(facts.rows[p.number]) for p in stairs[:NAMED])
     return (
-        f"The dashed line is the front of the means: {names}. Filled markers are on the front with "
+        f"{front}: {names}. Filled markers are on the front with "
         "ties counted as ties: nothing is really better on one count and at least a tie on the "
         f"other. Bars are 95% intervals: upwards, of the mean over seeds; {across}."
     )
