@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 @SUITE
 @axis_options("components: a comma list, all")
 @click.option("--baseline", metavar="NAMES", help="Baselines: a comma list, all, or none.")
+@click.option(
+    "--design",
+    metavar="NAME",
+    help="factorial (the default) crosses the axes; one-factor takes the first choice of each and "
+    "changes one at a time.",
+)
 @shared_options(DATA, SIZES, TRAINING)
 @click.option("--seeds", type=int, metavar="N", help="Train each cell with seeds 0 to N-1.")
 @click.option("--seed", type=int, multiple=True, metavar="S", help="This seed; may be repeated.")

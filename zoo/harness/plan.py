@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from zoo.errors import ZooError, nearest
 from zoo.harness.jobs import Subject
-from zoo.harness.request import Request
+from zoo.harness.request import Design, Request
 from zoo.models.cell import Cell
 from zoo.registry import AXES, Choice, Registry
 from zoo.tasks.base import Task
@@ -50,11 +51,11 @@ class Plan:
 
 
 def make_plan(request: Request, registry: Registry) -> Plan:
-    """Cross the axes of a request; ZooError where a name is unknown or an axis empty."""
+    """The cells of a request's design; ZooError where a name is unknown or an axis empty."""
     task = find_task(request.task)
     axes = [registry.choices(axis, getattr(request, axis)) for axis in AXES]
     rows = []
-    for choices in itertools.product(*axes):
+    for choices in DESIGNS[request.design](axes):
         cell = Cell(*choices)
         obstacle = cell.obstacle(request.sizes.dim, request.sizes.heads, task.name)
         rows.append(Planned(Subject(cell=tuple(cell.names.items())), obstacle, cell=cell))
@@ -64,6 +65,26 @@ def make_plan(request: Request, registry: Registry) -> Plan:
         for choice in _baselines(request, registry, task):
             rows.append(Planned(Subject(baseline=str(choice)), baseline=choice))
     return Plan(tuple(rows), reference)
+
+
+def _factorial(axes: Sequence[Sequence[Choice]]) -> Iterator[tuple[Choice, ...]]:
+    """Every choice of an axis with every one of the others."""
+    return itertools.product(*axes)
+
+
+def _one_factor(axes: Sequence[Sequence[Choice]]) -> Iterator[tuple[Choice, ...]]:
+    """The first choice of every axis, and then whatever differs from that in one axis alone."""
+    base = tuple(choices[0] for choices in axes)
+    yield base
+    for place, choices in enumerate(axes):
+        for other in choices[1:]:
+            yield (*base[:place], other, *base[place + 1 :])
+
+
+DESIGNS: dict[Design, Callable[[Sequence[Sequence[Choice]]], Iterator[tuple[Choice, ...]]]] = {
+    "factorial": _factorial,
+    "one-factor": _one_factor,
+}
 
 
 def _baselines(request: Request, registry: Registry, task: Task) -> list[Choice]:

@@ -11,11 +11,14 @@ from zoo.models.sizes import Sizes
 from zoo.tasks.score import CLASSIFY
 
 Phase = Literal["trials", "probes"]
+Design = Literal["factorial", "one-factor"]
 
 
 class Request(BaseModel):
     """Axes as comma lists of choices, and how to train, measure and keep them.
 
+    design: ``factorial`` crosses the axes; ``one-factor`` takes the first choice of each and
+    changes one of them at a time.
     data: a named set, a path, ``hub:owner/name``, or None for the default. seeds: which ones.
     threads: of one worker, 0 for its share of the cores. timeout: seconds per trial.
     memory_limit: MiB per worker, 0 for none. beam: texts a decoder keeps in sight. read_last: let
@@ -33,6 +36,7 @@ class Request(BaseModel):
     block: str = "pre"
     pool: str = "mean"
     baseline: str = "tfidf-logreg"
+    design: Design = "factorial"
 
     data: str | None = None
     text_column: str = "text"
