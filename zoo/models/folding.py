@@ -1,0 +1,153 @@
+"""Rules that let torch's functions serve all members of an ensemble with one kernel.
+
+``torch.func.vmap`` has a rule for nearly every function, but loops over the members in the
+backward pass of scaled dot-product attention, and applies autocast beneath itself, where a linear
+layer is a product and a sum already. Both get rules here; components need no line of code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+_NATIVE_LINEAR: Callable[..., Tensor] = F.linear
+_NATIVE_ATTENTION: Callable[..., Tensor] = F.scaled_dot_product_attention
+
+Rule = Callable[..., Tensor]
+
+
+class _AtOnce(torch.autograd.Function):
+    """Under vmap, give a rule the tensors of all members, stacked along a leading dimension.
+
+    What the rule does is recorded by autograd like anything else, so there is no backward here.
+    """
+
+    @staticmethod
+    def forward(rule: Rule, member: Tensor, *operands: Any) -> Tensor:
+        raise RuntimeError("the rules of an ensemble hold under its vmap alone")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        """Nothing to keep."""
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[Any, ...], rule: Rule, member: Tensor, *operands: Any
+    ) -> tuple[Tensor, int]:
+        stacked = [
+            _leading(operand, dim, info.batch_size) if isinstance(operand, Tensor) else operand
+            for operand, dim in zip(operands, in_dims[2:], strict=True)
+        ]
+        return rule(*stacked), 0
+
+
+def at_once(rule: Rule, member: Tensor, *operands: Any) -> Tensor:
+    """Apply a rule on stacks (S, …) from inside the vmap over S members.
+
+    member: which one this is; its being different for each is what tells vmap to ask the rule.
+    """
+    return cast(Tensor, _AtOnce.apply(rule, member, *operands))  # type: ignore[no-untyped-call]
+
+
+def _leading(x: Tensor, dim: int | None, members: int) -> Tensor:
+    return x.expand(members, *x.shape) if dim is None else x.movedim(dim, 0)
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """x (S, …, D), weight (S, O, D) and bias (S, O) to (S, …, O), as one batched product."""
+    rows = x.reshape(len(x), -1, x.shape[-1])
+    if bias is None:
+        out = torch.bmm(rows, weight.mT)
+    else:
+        out = torch.baddbmm(bias[:, None], rows, weight.mT)
+    return out.reshape(*x.shape[:-1], weight.shape[-2])
+
+
+def attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, options: dict[str, Any]
+) -> Tensor:
+    """``scaled_dot_product_attention`` of q, k, v (S, B, …), the members folded into the batch.
+
+    mask: (S, …), what follows broadcastable to (B, …, Lq, Lk); None for none.
+    """
+    if mask is not None:
+        while mask.dim() < q.dim():
+            mask = mask.unsqueeze(1)
+        mask = mask.expand(*q.shape[:2], *mask.shape[2:]).flatten(0, 1)
+    folded = (x.flatten(0, 1) for x in (q, k, v))
+    out = _NATIVE_ATTENTION(*folded, attn_mask=mask, **options)
+    return out.reshape(*q.shape[:2], *out.shape[1:])
+
+
+@contextlib.contextmanager
+def replaced(**functions: Callable[..., Any]) -> Iterator[None]:
+    """Let functions of ``torch.nn.functional`` be others for a while."""
+    before = {name: getattr(F, name) for name in functions}
+    try:
+        for name, function in functions.items():
+            setattr(F, name, function)
+        yield
+    finally:
+        for name, function in before.items():
+            setattr(F, name, function)
+
+
+def folded(
+    member: Tensor, dropout: Callable[..., Tensor]
+) -> contextlib.AbstractContextManager[None]:
+    """The rules, for one call inside the vmap; dropout: what stands for ``F.dropout``."""
+
+    def _linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        return at_once(linear, member, x, weight, bias)
+
+    def _attention(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        **options: Any,
+    ) -> Tensor:
+        if dropout_p > 0:
+            # The kernels draw inside, where the members' streams cannot be told apart.
+            return written_out(
+                query, key, value, attn_mask, is_causal, lambda w: dropout(w, dropout_p), **options
+            )
+        options["is_causal"] = is_causal
+        return at_once(attention, member, query, key, value, attn_mask, options)
+
+    return replaced(linear=_linear, scaled_dot_product_attention=_attention, dropout=dropout)
+
+
+def written_out(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    causal: bool,
+    drop: Callable[[Tensor], Tensor],
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """Scaled dot-product attention step by step, with dropout of one's own on its weights."""
+    if enable_gqa:
+        groups = q.shape[-3] // k.shape[-3]
+        k, v = k.repeat_interleave(groups, -3), v.repeat_interleave(groups, -3)
+    scores = q @ k.mT * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    if causal:
+        past = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+        scores = scores.masked_fill(~past, -torch.inf)
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        else:
+            scores = scores + mask
+    return drop(scores.softmax(dim=-1)) @ v
