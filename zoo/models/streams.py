@@ -97,6 +97,16 @@ class Streams:
                 torch.manual_seed(seed)
                 self.states.append(random_state(device))
 
+    def each(self, draw: Callable[[int], Tensor]) -> list[Tensor]:
+        """What ``draw(member)`` gives, drawn from each member's stream."""
+        drawn = []
+        with undisturbed(self.device):
+            for member, state in enumerate(self.states):
+                set_random_state(self.device, state)
+                drawn.append(draw(member))
+                self.states[member] = random_state(self.device)
+        return drawn
+
     @contextlib.contextmanager
     def of(self, member: int) -> Iterator[None]:
         """Draw from the stream of one member."""
@@ -135,14 +145,15 @@ class Dropout:
 
     def _noise(self, stack: Tensor, p: float, layout: Layout) -> Tensor:
         """What to multiply (S, …) by: 0 or 1 / (1 - p), drawn at each member's own size."""
-        drawn = []
-        for member, size in enumerate(self.sizes):
-            with self.streams.of(member):
-                one = _NATIVE_DROPOUT(layout.ones(stack, size), p, True)
+
+        def draw(member: int) -> Tensor:
+            return _NATIVE_DROPOUT(layout.ones(stack, self.sizes[member]), p, True)
+
+        drawn = self.streams.each(draw)
+        for member, one in enumerate(drawn):
             missing = [n - m for n, m in zip(stack.shape[1:], one.shape, strict=True)]
             if any(missing):
-                one = F.pad(one, [side for n in reversed(missing) for side in (0, n)])
-            drawn.append(one)
+                drawn[member] = F.pad(one, [side for n in reversed(missing) for side in (0, n)])
         return torch.stack(drawn)
 
 
