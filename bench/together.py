@@ -32,12 +32,13 @@ from zoo.harness.device import Runtime, resolve
 from zoo.harness.ensemble_trainer import EnsembleTrainer
 from zoo.harness.request import Request
 from zoo.harness.settings import Execution, Training
-from zoo.harness.trainer import Trainer, predict
+from zoo.harness.trainer import Trainer
 from zoo.models.build import build_classifier
 from zoo.models.cell import Cell
 from zoo.models.sizes import Sizes
 from zoo.models.streams import ApartError
 from zoo.registry import AXES
+from zoo.tasks.classifying import classification_loss, predict
 
 SEEDS = (0, 1, 2, 3, 4)
 DATA, QUICK = "newswire(train=960,test=60)", "newswire(train=90,test=30)"
@@ -74,7 +75,14 @@ class Scene:
 
     def alone(self, seed: int) -> Trainer:
         """One seed by itself."""
-        return Trainer(self.model(seed), self.train(), self.training, self.runtime, seed)
+        return Trainer(
+            self.model(seed),
+            self.train(),
+            classification_loss,
+            self.training,
+            self.runtime,
+            seed,
+        )
 
     def together(self) -> EnsembleTrainer:
         """All seeds; ApartError where they cannot."""

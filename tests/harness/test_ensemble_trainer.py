@@ -19,12 +19,13 @@ from zoo.data.encode import Documents
 from zoo.harness.device import Runtime
 from zoo.harness.ensemble_trainer import NOT_SCORED, EnsembleTrainer, clip_each, side_by_side
 from zoo.harness.settings import Training
-from zoo.harness.trainer import Trainer, predict
+from zoo.harness.trainer import Trainer
 from zoo.models.build import build_classifier
 from zoo.models.cell import Cell
 from zoo.models.sizes import Sizes
 from zoo.models.streams import ApartError
 from zoo.registry import Registry
+from zoo.tasks.classifying import classification_loss, predict
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 SIZES = Sizes(dim=8, layers=2, heads=2, hidden=12, max_length=16, head_hidden=6)
@@ -88,7 +89,7 @@ def assert_trains_alike(
     for number, seed in enumerate(SEEDS):
         model = copy.deepcopy(modules[number])
         before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-        trainer = Trainer(model, split(TEXTS), training, RUNTIME, seed)
+        trainer = Trainer(model, split(TEXTS), classification_loss, training, RUNTIME, seed)
         for row in curves:
             epoch = trainer.run_epoch()
             ours = row[number]
@@ -138,7 +139,7 @@ def test_in_float32_scores_and_losses_differ_by_rounding_alone(
     ensemble = together(modules, training)
     curves = [ensemble.run_epoch() for _ in range(2)]
     for number, (seed, model) in enumerate(zip(SEEDS, modules, strict=True)):
-        trainer = Trainer(model, split(TEXTS), training, RUNTIME, seed)
+        trainer = Trainer(model, split(TEXTS), classification_loss, training, RUNTIME, seed)
         expected = [trainer.run_epoch().loss for _ in range(2)]
         assert [row[number].loss for row in curves] == pytest.approx(expected, rel=1e-5)
         np.testing.assert_allclose(
@@ -177,7 +178,9 @@ def test_a_seed_that_diverges_leaves_the_others_as_they_are(registry: Registry) 
     curves = [ensemble.run_epoch() for _ in range(2)]
     assert [math.isfinite(row[1].loss) for row in curves] == [False, False]
     for number in (0, 2):
-        trainer = Trainer(modules[number], split(TEXTS), SMOOTH, RUNTIME, SEEDS[number])
+        trainer = Trainer(
+            modules[number], split(TEXTS), classification_loss, SMOOTH, RUNTIME, SEEDS[number]
+        )
         assert [row[number].loss for row in curves] == pytest.approx(
             [trainer.run_epoch().loss for _ in range(2)], rel=1e-6
         )

@@ -49,6 +49,12 @@ if TYPE_CHECKING:
 @click.option("--phases", metavar="NAMES", help="trials, probes, or both (the default).")
 @click.option("--reference", metavar="CELL", help="The cell ratios are to, such as fused+sin.")
 @click.option("--jobs", type=int, metavar="N", help="Trials at once; probes are always alone.")
+@click.option(
+    "--together",
+    is_flag=True,
+    default=None,
+    help="Train the seeds of each cell as one program: for small models on a GPU.",
+)
 @click.option("--rounds", type=int, metavar="N", help="Rounds of each probe.")
 @shared_options(WORKER)
 @click.option("--out", metavar="DIR", help="Where records and tables go (default: under runs/).")

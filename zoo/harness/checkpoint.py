@@ -22,8 +22,7 @@ from zoo.harness.trainer import Trainer
 def keep(file: Path, trainer: Trainer, curve: list[dict[str, float]]) -> None:
     """Write model, optimizer, random state and curve, in place of what was there."""
     tensors = {f"model/{name}": t for name, t in trainer.model.state_dict().items()}
-    for number, state in trainer.optimizer.state_dict()["state"].items():
-        tensors |= {f"optimizer/{number}/{name}": value for name, value in state.items()}
+    tensors |= optimizer_tensors(trainer.optimizer)
     tensors["random/cpu"] = torch.get_rng_state()
     if trainer.runtime.device.type == "cuda":
         tensors["random/cuda"] = torch.cuda.get_rng_state()
@@ -48,19 +47,12 @@ def restore(file: Path, trainer: Trainer) -> list[dict[str, float]]:
 
     Without a file, or with one that is torn, nothing changes and the curve is empty.
     """
-    try:
-        with safe_open(file, framework="pt", device=str(trainer.runtime.device)) as opened:
-            about = json.loads(opened.metadata()["zoo"])
-            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError, KeyError, ValueError):
+    found = read(file, trainer.runtime.device)
+    if found is None:
         return []
-    trainer.model.load_state_dict(_part(tensors, "model/"))
-    whole = trainer.optimizer.state_dict()
-    state: dict[int, dict[str, torch.Tensor]] = {}
-    for path, value in _part(tensors, "optimizer/").items():
-        number, _, name = path.partition("/")
-        state.setdefault(int(number), {})[name] = value
-    trainer.optimizer.load_state_dict({**whole, "state": state})
+    about, tensors = found
+    trainer.model.load_state_dict(part(tensors, "model/"))
+    load_optimizer(trainer.optimizer, tensors)
     torch.set_rng_state(tensors["random/cpu"].cpu())
     if "random/cuda" in tensors:
         torch.cuda.set_rng_state(tensors["random/cuda"].cpu())
@@ -69,5 +61,34 @@ def restore(file: Path, trainer: Trainer) -> list[dict[str, float]]:
     return curve
 
 
-def _part(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
+def read(file: Path, device: torch.device) -> tuple[dict[str, Any], dict[str, torch.Tensor]] | None:
+    """What ``write`` was told about the tensors, and the tensors; None where there is no use."""
+    try:
+        with safe_open(file, framework="pt", device=str(device)) as opened:
+            about = json.loads(opened.metadata()["zoo"])
+            return about, {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError, KeyError, ValueError):
+        return None
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+    """An optimizer's state by name, as ``load_optimizer`` takes it."""
+    return {
+        f"optimizer/{number}/{name}": value
+        for number, state in optimizer.state_dict()["state"].items()
+        for name, value in state.items()
+    }
+
+
+def load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
+    """Bring an optimizer into the state that stands among the tensors."""
+    state: dict[int, dict[str, torch.Tensor]] = {}
+    for path, value in part(tensors, "optimizer/").items():
+        number, _, name = path.partition("/")
+        state.setdefault(int(number), {})[name] = value
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+
+
+def part(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
+    """The tensors whose names begin so, by the rest of their names."""
     return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}

@@ -15,11 +15,12 @@ from torch import Tensor, nn
 from zoo.data.batches import Batch, Split, shuffled_by_length
 from zoo.harness.device import Runtime
 from zoo.harness.settings import Training
-from zoo.harness.trainer import UNKNOWN, Epoch, schedule
+from zoo.harness.trainer import Epoch, schedule
 from zoo.models.agreement import TOLERANCE, check_agreement
 from zoo.models.ensemble import Ensemble
 from zoo.models.seeding import derive
 from zoo.models.streams import Size, Streams
+from zoo.tasks.classifying import UNKNOWN
 
 NOT_SCORED = -100  # cross_entropy's label of what only fills a batch up
 

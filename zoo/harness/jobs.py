@@ -60,6 +60,16 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class Together:
+    """Train one subject with several seeds at once; checkpoint: as of a trial."""
+
+    setting: Setting
+    subject: Subject
+    seeds: tuple[int, ...]
+    checkpoint: str = ""
+
+
+@dataclass(frozen=True)
 class Probe:
     """Measure one subject. seed: of its weights and of the batches it is measured on."""
 

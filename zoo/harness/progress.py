@@ -140,6 +140,12 @@ class Live:
     def started(self, label: str, epochs: int) -> None:
         """See Progress."""
         self.epochs = max(1, epochs)
+        again = self.tasks.pop(label, None)  # seeds together that begin anew, one by one
+        if again is not None:
+            if self.whole is not None:
+                before = self.bars.tasks[self.bars.task_ids.index(again)].completed
+                self.bars.advance(self.whole, -before / self.epochs)
+            self.bars.remove_task(again)
         self.tasks[label] = self.bars.add_task(f"  {label}", total=epochs or None)
 
     def epoch(self, label: str, epoch: int, loss: float) -> None:

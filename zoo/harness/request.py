@@ -23,6 +23,7 @@ class Request(BaseModel):
     threads: of one worker, 0 for its share of the cores. timeout: seconds per trial.
     memory_limit: MiB per worker, 0 for none. beam: texts a decoder keeps in sight. read_last: let
     the last layer compute only what the pool reads. reference: the cell that ratios are to.
+    together: train the seeds of a row as one program.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -53,6 +54,7 @@ class Request(BaseModel):
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = ("trials", "probes")
     reference: str = ""
     jobs: PositiveInt = 1
+    together: bool = False
     threads: NonNegativeInt = 0
     rounds: PositiveInt = 5
     timeout: PositiveFloat | None = None

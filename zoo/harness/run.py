@@ -95,6 +95,8 @@ def run(
     finished: called with what there is at the end, however the run ends.
     Raises ZooError for whatever the user asked for that cannot be had.
     """
+    if request.together and request.execution.compile:
+        raise ZooError("--together and --compile: seeds together are not compiled; use one of them")
     plan = make_plan(request, zoo.registry)
     with scratch_log() as log:
         prepared = prepare(request, zoo, progress, log, () if collect else plan.runnable)
@@ -184,6 +186,7 @@ def _trials(this: _Run, directory: Path, log: Path, collect: bool, fresh: bool) 
 
     def done(outcome: TrialOutcome) -> None:
         result = outcome.result or {}
+        apart = {"apart": outcome.task.apart} if outcome.task.apart else {}
         this.record(
             outcome.task.row,
             "trial",
@@ -191,7 +194,7 @@ def _trials(this: _Run, directory: Path, log: Path, collect: bool, fresh: bool) 
             outcome.task.key,
             reason=outcome.reason,
             seed=outcome.task.seed,
-            metrics={**result.get("metrics", {}), "seconds": outcome.seconds},
+            metrics={**result.get("metrics", {}), **apart, "seconds": outcome.seconds},
             curve=result.get("curve", []),
         )
 
@@ -204,6 +207,7 @@ def _trials(this: _Run, directory: Path, log: Path, collect: bool, fresh: bool) 
         log=log,
         progress=this.progress,
         done=done,
+        together=this.request.together,
     )
     return total
 

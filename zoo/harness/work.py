@@ -16,14 +16,16 @@ from zoo import plugins
 from zoo.errors import ComponentError, ZooError
 from zoo.harness import checkpoint
 from zoo.harness.device import describe, resolve
-from zoo.harness.jobs import Probe, Setting, Subject, Trial
+from zoo.harness.jobs import Probe, Setting, Subject, Together, Trial
 from zoo.harness.memory import peak_of
 from zoo.harness.probe import FittingProbe, TorchProbe
 from zoo.harness.rate import measure_matrix_rate
+from zoo.harness.together import train_together
 from zoo.harness.trainer import Trainer
 from zoo.harness.witness import testify
 from zoo.models.cell import Cell
 from zoo.models.seeding import derive, seeded
+from zoo.models.streams import ApartError
 from zoo.registry import Registry
 from zoo.tasks.catalog import find_task
 from zoo.tasks.learner import Fitting, Learner
@@ -162,6 +164,20 @@ def _scored(setting: Setting, learner: Learner) -> str:
     return "validation" if setting.training.validation else learner.scored
 
 
+def run_together(_: dict[str, Any], work: Together, report: Report) -> dict[str, Any]:
+    """Train and score one subject with several seeds: ``seeds``, or why it must be ``apart``."""
+    registry, learner = _registry(work.setting), _learner(work.setting)
+    if _fitting(registry, learner, work.subject) is not None:
+        return {"apart": "it learns by itself"}
+    runtime = resolve(work.setting.execution)
+    models = [build(registry, learner, work.subject, seed) for seed in work.seeds]
+    models = [model.to(runtime.device) for model in models]
+    try:
+        return {"seeds": train_together(models, learner, work, runtime, report)}
+    except ApartError as error:
+        return {"apart": str(error)}
+
+
 def prepare_probe(state: dict[str, Any], probe: Probe, _: Report) -> dict[str, Any]:
     """Build what is to be measured, warm it up, and say what is known before timing."""
     state["probe"] = measured = _probe(probe)
@@ -221,6 +237,7 @@ COMMANDS: dict[str, Callable[[dict[str, Any], Any, Report], Any]] = {
     "describe": describe_machine,
     "try": try_building,
     "trial": run_trial,
+    "together": run_together,
     "prepare": prepare_probe,
     "warm-up": probe_warm_up,
     "round": probe_round,

@@ -36,6 +36,7 @@ class LanguageModelling(Task):
         "head_hidden": "tokens are scored by the embeddings themselves",
         "token_dropout": "a byte-level vocabulary has no unknown token",
         "beam": "it is scored by the text that is there, and writes none",
+        "together": "a language model's seeds are trained one by one",
     }
     baselines = ("stream",)
 

@@ -36,6 +36,7 @@ class Transduction(Task):
         "text_column": "pairs have no columns with names",
         "label_column": "pairs have no columns with names",
         "keep_duplicates": "no source is ever in both splits",
+        "together": "an encoder-decoder's seeds are trained one by one",
     }
 
     def config(self, request: Request) -> dict[str, Any]:
