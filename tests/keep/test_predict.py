@@ -40,6 +40,26 @@ def test_probabilities_are_the_softmax_of_the_models_own_logits(
         assert prediction.probability == max(prediction.probabilities.values())
 
 
+def test_a_text_of_which_nothing_is_known_is_refused_and_in_a_file_its_row_says_so(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unknown = "\u591a \u96fb"
+    assert main(["predict", str(trained), TEXTS[0], unknown]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == "zoo predict: error: text 2 is unknown to the model, every token of it\n"
+    assert main(["predict", str(trained), f"{TEXTS[0]} {unknown}"]) == 0
+    capsys.readouterr()
+    file = tmp_path / "texts.txt"
+    file.write_text(f"{TEXTS[0]}\n{unknown}\n", encoding="utf-8")
+    assert main(["predict", str(trained), "--input", str(file)]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert ["(all unknown to the model)" in row for row in rows] == [False, False, True]
+    assert main(["predict", str(trained), "--input", str(file), "--format", "jsonl"]) == 0
+    known, other = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (known["unknown"], other["unknown"]) == (0, other["tokens"] - 1)
+
+
 def test_who_stands_beside_a_text_does_not_matter(model: TextClassifier) -> None:
     together = model.logits([*TEXTS, "word " * 20])
     for text, row in zip(TEXTS, together, strict=False):

@@ -29,6 +29,7 @@ class LanguageModelling(Task):
         "max_length": 128,
         "vocab_size": 1000,
         "epochs": 2,
+        "batch_size": 8,
     }
     ignored: ClassVar[dict[str, Any]] = {
         "pool": "every position is read, and none pooled",
