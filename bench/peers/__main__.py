@@ -22,6 +22,7 @@ from zoo.harness.settings import Execution
 WORKS: dict[str, Callable[[Options], Iterator[Line]]] = {
     "tutorial": tutorial.against_loop,
     "deep": deep.against_peers,
+    "level": deep.level,
     "rate": deep.matrix_rates,
     "ragged": ragged.against_peers,
     "padding": ragged.padding_cost,

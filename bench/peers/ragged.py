@@ -11,7 +11,7 @@ from bench.peers.lines import Line, machine, made
 from bench.peers.news import corpus
 from bench.peers.options import CLASSES, Options, Shape
 from bench.peers.rivals import PEERS, Batch, MissingError, pair, random_batches, training
-from bench.peers.timing import race, ratio
+from bench.peers.timing import Work, race, ratio
 from zoo.components.tokens import Tokens
 from zoo.data.batches import Split
 from zoo.data.encode import encode
@@ -40,7 +40,7 @@ def against_peers(options: Options) -> Iterator[Line]:
     even = Shape(shape.sizes, BATCH_SIZE, max(1, tokens // len(rows)))
     even_batches = random_batches(even, runtime.device, BATCHES)
     rounds = min(options.rounds, ROUNDS)
-    contenders = {}
+    contenders: dict[str, Work] = {}
     for peer in PEERS:
         try:
             ours, theirs = pair(peer, shape)
@@ -87,7 +87,7 @@ def padding_cost(options: Options) -> Iterator[Line]:
     except MissingError as missing:
         yield Line(work=WORK, against=against, skipped=str(missing), **machine(runtime))
         return
-    ours, _ = pair(PEERS[-1], shape)  # torch's encoder, which everybody has
+    ours, _ = pair(PEERS[-1], shape, pool="mean")  # torch's encoder, which everybody has
     chosen = sample(split)
     batches = [_batch(split, rows) for rows in chosen]
     even = [_evened(split, rows) for rows in chosen]

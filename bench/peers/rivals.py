@@ -23,22 +23,27 @@ TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class Peer:
-    """A library's encoder: how it is built, what it needs, and what it is called."""
+    """A library's encoder: how it is built, what it needs, and what it is called.
+
+    dropout: what the library drops of activations and of attention weights unless told otherwise.
+    """
 
     name: str
     module: str
     adaptor: str
     given: Mapping[str, Any]
+    dropout: float
 
 
 PEERS = (
-    Peer("x-transformers (flash)", "x_transformers", "XEncoder", {"positions": "absolute"}),
-    Peer("HF BERT (sdpa)", "transformers", "HfBert", {"attn_implementation": "sdpa"}),
+    Peer("x-transformers (flash)", "x_transformers", "XEncoder", {"positions": "absolute"}, 0.0),
+    Peer("HF BERT (sdpa)", "transformers", "HfBert", {"attn_implementation": "sdpa"}, 0.1),
     Peer(
         "nn.TransformerEncoder",
         "torch",
         "TorchEncoder",
         {"positions": "learned", "activation": "gelu", "norm_first": True},
+        0.1,
     ),
 )
 
@@ -51,9 +56,18 @@ class UnequalError(Exception):
     """Two models that should be one function are not; nothing may be timed."""
 
 
-def pair(peer: Peer, shape: Shape) -> tuple[nn.Module, nn.Module]:
+def pair(
+    peer: Peer,
+    shape: Shape,
+    *,
+    pool: str = "cls",
+    dropout: bool = False,
+    attention: str = "fused",
+) -> tuple[nn.Module, nn.Module]:
     """Ours and theirs, of equal weights, on the CPU in float32; MissingError without the library.
 
+    dropout: train each as it comes: theirs drops what the library drops by default, attention
+    weights among it; ours as much, but no attention weights, which is the zoo's default.
     The adaptors are those of plugins/zoo-peers, from this checkout where it is not installed.
     """
     if importlib.util.find_spec(peer.module) is None:
@@ -66,8 +80,13 @@ def pair(peer: Peer, shape: Shape) -> tuple[nn.Module, nn.Module]:
     torch.manual_seed(0)
     sizes = shape.sizes
     build = getattr(encoders, peer.adaptor)
-    theirs = build(vocab_size=sizes.vocab_size, classes=CLASSES, sizes=sizes, **peer.given)
-    ours = twin(theirs, sizes, vocab_size=sizes.vocab_size, classes=CLASSES)
+    share = peer.dropout if dropout else 0.0
+    drops = {"dropout": share, "attention_dropout": share}
+    model: dict[str, Any] = {"vocab_size": sizes.vocab_size, "classes": CLASSES, "sizes": sizes}
+    theirs = build(**model, **peer.given, **drops, pool=pool)
+    ours = twin(theirs, **model, dropout=share, attention=attention)
+    for one in (ours, theirs):
+        one.eval()  # without what is dropped they are one function
     _must_be_equal(peer, ours, theirs, sizes.vocab_size, min(shape.length, 128))
     return ours, theirs
 

@@ -35,10 +35,11 @@ def _float64():
     torch.set_default_dtype(torch.float32)
 
 
+@pytest.mark.parametrize("attention", ["fused", "packed"])
 @pytest.mark.parametrize("name", TWINS)
-def test_a_twin_has_the_peers_outputs_and_gradients(name):
+def test_a_twin_has_the_peers_outputs_and_gradients(name, attention):
     peer = made(name)
-    ours = twin(peer, SIZES, vocab_size=VOCAB_SIZE, classes=CLASSES)
+    ours = twin(peer, SIZES, vocab_size=VOCAB_SIZE, classes=CLASSES, attention=attention)
     ids, tokens = batch([9, 4, 13])
     targets = torch.tensor([0, 2, 1])
     for model in (ours, peer):

@@ -20,7 +20,7 @@ from zoo_peers.peer import Peer
 from zoo_peers.torch_encoder import TorchEncoder
 from zoo_peers.x_encoder import XEncoder
 
-SHARED = {"attention": "fused", "pe": "learned", "ffn": "gelu"}
+SHARED = {"pe": "learned", "ffn": "gelu"}
 BERT_EPS = 1e-12
 
 
@@ -34,20 +34,32 @@ class Tie(NamedTuple):
     constant: Tensor | float = 0.0
 
 
-def twin(peer: Peer, sizes: Sizes, *, vocab_size: int, classes: int) -> Classifier:
+def twin(
+    peer: Peer,
+    sizes: Sizes,
+    *,
+    vocab_size: int,
+    classes: int,
+    dropout: float = 0.0,
+    attention: str = "fused",
+) -> Classifier:
     """Our classifier that computes what the peer computes, with the peer's weights.
 
-    The peer's positions are learned ones, its dropout is 0; torch's is norm_first with GELU.
-    Where the peer lacks a bias or a shift, ours has one that starts at zero.
+    The peer's positions are learned ones; torch's is norm_first with GELU. Where the peer lacks a
+    bias or a shift, ours has one that starts at zero. dropout: of the cell, in training; without
+    it on either side both learn the same. attention: one that packs q, k and v in one layer.
     Raises ValueError for a peer that no cell is equal to.
     """
     own = {
+        "attention": attention,
         "norm": f"layer(eps={BERT_EPS})" if isinstance(peer, HfBert) else "layer",
         "block": "post" if isinstance(peer, HfBert) else "pre",
         "pool": next(n for n in ("mean", "cls") if type(peer.pool).__name__.lower() == n),
     }
     cell = Cell.parse(plugins.load().registry, {**SHARED, **own})
-    ours = build_classifier(cell, sizes, vocab_size=vocab_size, classes=classes, seed=0)
+    ours = build_classifier(
+        cell, sizes, vocab_size=vocab_size, classes=classes, seed=0, dropout=dropout
+    )
     if isinstance(peer, HfBert):
         ours.encoder.embedding_norm = LayerNorm(sizes.dim, eps=BERT_EPS)
     ours.head.load_state_dict(peer.head.state_dict())

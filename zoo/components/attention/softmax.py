@@ -11,7 +11,8 @@ from torch import Tensor
 
 def softmax_weights(q: Tensor, k: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor:
     """softmax(Q Kᵀ / √Dh + bias) over the keys that mask allows: (B, H, Lq, Lk)."""
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    # Dh numbers a query are scaled, and not Lk: a pass over all pairs less, and one backward.
+    scores = q / math.sqrt(q.shape[-1]) @ k.transpose(-2, -1)
     if bias is not None:
         scores = scores + bias
     if mask is not None:
