@@ -36,7 +36,7 @@ class Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     schema_version: int = SCHEMA_VERSION
-    kind: Literal["trial", "probe"]
+    kind: Literal["trial", "probe", "scale"]
     status: Status
     reason: str = ""
     cell: dict[str, str]
@@ -72,9 +72,9 @@ def digest(value: Any) -> str:
 class RecordFile:
     """``records.jsonl`` of one output directory, held by one process at a time."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, name: str = FILE) -> None:
         self.directory = directory
-        self.path = directory / FILE
+        self.path = directory / name
         self.repaired = ""
 
     @contextlib.contextmanager

@@ -27,6 +27,7 @@ from zoo.models.cell import Cell
 from zoo.models.seeding import derive, seeded
 from zoo.models.streams import ApartError
 from zoo.registry import Registry
+from zoo.scale.points import Job
 from zoo.tasks.catalog import find_task
 from zoo.tasks.learner import Fitting, Learner
 
@@ -233,6 +234,14 @@ def matrix_rate(_: dict[str, Any], setting: Setting, __: Report) -> float:
     return measure_matrix_rate(resolve(setting.execution))
 
 
+def scale(state: dict[str, Any], work: tuple[Setting, Job], _: Report) -> Any:
+    """A piece of ``zoo scale``."""
+    from zoo.scale.step import measure
+
+    setting, job = work
+    return measure(state, _registry(setting), setting, job)
+
+
 COMMANDS: dict[str, Callable[[dict[str, Any], Any, Report], Any]] = {
     "describe": describe_machine,
     "try": try_building,
@@ -243,4 +252,5 @@ COMMANDS: dict[str, Callable[[dict[str, Any], Any, Report], Any]] = {
     "round": probe_round,
     "memory": probe_memory,
     "matrix-rate": matrix_rate,
+    "scale": scale,
 }

@@ -1,0 +1,114 @@
+"""Exponents that are known come out, and tables and plot are the same bytes every time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from zoo.errors import ZooError
+from zoo.harness.records import Record
+from zoo.report.scaling.fit import fit
+from zoo.report.scaling.plot import scale_plot
+from zoo.report.scaling.table import as_text, curves, make_frame
+from zoo.report.scaling.write import write_scale
+
+LENGTHS = [128 * 2**n for n in range(7)]
+CELL = {"pe": "rope", "norm": "layer", "ffn": "gelu", "block": "pre", "pool": "mean"}
+
+
+def record(attention: str, value: int, status: str = "ok", over: str = "length") -> Record:
+    power = 2 if attention == "naive" else 1
+    cost = 3e-6 * value**power
+    metrics = {
+        "train_seconds": 3 * cost,
+        "infer_seconds": cost,
+        "train_memory_mib": 40 * cost,
+        "infer_memory_mib": 10 * cost,
+        "memory_how": "VmHWM",
+    }
+    return Record(
+        kind="scale",
+        status=status,
+        reason="" if status == "ok" else f"{status}, for a reason",
+        cell={"attention": attention, **CELL},
+        key=f"{attention}{value}",
+        config={"over": over, "value": value, "base": {"dim": 64, "batch": 1}},
+        metrics=metrics if status == "ok" else {},
+        environment={"device_name": "M", "threads": 1, "torch": "2", "precision": "fp32"},
+    )
+
+
+def sweep() -> list[Record]:
+    found = [record(a, n) for n in LENGTHS for a in ("fused", "naive")]
+    found[-3] = record("naive", LENGTHS[-2], "oom")
+    found[-1] = record("naive", LENGTHS[-1], "skipped")
+    return found
+
+
+def test_a_power_with_something_constant_below_it_is_found_on_the_upper_half():
+    values = np.array(LENGTHS)
+    costs = 5.0 + 1e-4 * values**2
+    found = fit(LENGTHS, costs)
+    assert found.first == LENGTHS[3]
+    assert found.points == 4
+    assert found.power == pytest.approx(2, abs=0.06)
+    assert found.low < found.power < found.high
+    assert fit(LENGTHS[:2], costs[:2]) is None
+    assert fit(LENGTHS[:3], costs[:3]).points == 3
+
+
+def test_the_interval_holds_the_true_power_nineteen_times_in_twenty():
+    draw = np.random.default_rng(0)
+    held = 0
+    for _ in range(400):
+        costs = np.array(LENGTHS) ** 1.5 * draw.lognormal(sigma=0.1, size=len(LENGTHS))
+        found = fit(LENGTHS, list(costs))
+        held += found.low <= 1.5 <= found.high
+    assert 0.92 <= held / 400 <= 0.98
+
+
+def test_memory_that_grows_with_the_square_is_told_from_one_that_grows_with_the_length():
+    powers = {c.name: c.exponent("train_memory_mib").power for c in curves(sweep())}
+    assert powers == {"fused": pytest.approx(1), "naive": pytest.approx(2)}
+
+
+def test_what_failed_is_a_row_and_no_point_of_the_line():
+    text, frame = as_text(sweep()), make_frame(sweep())
+    assert "oom" in text
+    assert "skipped: skipped, for a reason" in text
+    assert len(frame) == len(LENGTHS) * 2
+    naive = next(c for c in curves(sweep()) if c.name == "naive")
+    assert naive.points("train_seconds")[0] == LENGTHS[:-2]
+    assert frame[frame.status == "oom"].train_seconds.isna().all()
+
+
+def test_of_one_point_the_last_record_counts():
+    early = record("fused", 128, "timeout")
+    found = curves([early, record("fused", 128)])
+    assert [r.status for r in found[0].records] == ["ok"]
+
+
+def test_two_axes_in_one_table_are_refused():
+    with pytest.raises(ZooError, match="one axis"):
+        curves([record("fused", 128), record("fused", 2, over="layers")])
+
+
+def test_everything_is_written_and_is_the_same_bytes_again(tmp_path: Path):
+    made = []
+    for name in ("a", "b"):
+        directory = tmp_path / name
+        directory.mkdir()
+        write_scale(sweep(), directory)
+        made.append({f.name: f.read_bytes() for f in sorted(directory.iterdir())})
+    assert set(made[0]) == {"scale.csv", "scale.md", "scale.svg", "scale.png"}
+    assert made[0] == made[1]
+
+
+def test_the_plot_says_of_every_line_what_it_is():
+    plot = scale_plot(sweep())
+    assert "length to the power of 2.00" in plot.svg
+    assert "could not go on" in plot.svg
+    assert "128" in plot.svg
+    assert "mathdefault" not in plot.svg

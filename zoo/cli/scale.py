@@ -1,0 +1,114 @@
+"""``zoo scale``: how cost grows along an axis."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from zoo.cli.options import (
+    EXECUTION,
+    SIZES,
+    WORKER,
+    asked_for,
+    axis_options,
+    load_zoo,
+    plugin_option,
+    shared_options,
+)
+
+# What is measured unless it is said.
+USUAL = {
+    "length": "128,256,…,8192",
+    "dim": "64,128,…,1024",
+    "layers": "1,2,…,16",
+    "batch": "1,2,…,64",
+}
+
+
+@click.command()
+@axis_options("components: a comma list, all")
+@click.option("--over", default="length", metavar="AXIS", help="length, dim, layers or batch.")
+@click.option("--lengths", metavar="LIST", help="Lengths, such as 128,256,…,8192.")
+@click.option("--values", metavar="LIST", help="The same for whatever --over names.")
+@shared_options(SIZES)
+@click.option("--batch-size", type=int, help="Texts per step (default: 1).")
+@click.option("--dropout", type=float, help="Share of values dropped while training.")
+@shared_options(EXECUTION)
+@click.option("--rounds", type=int, metavar="N", help="Rounds of each point.")
+@shared_options(WORKER)
+@click.option("--out", metavar="DIR", help="Where records, tables and plot go.")
+@click.option("--fresh", is_flag=True, help="Measure again what is already there.")
+@click.option("--collect", is_flag=True, help="Measure nothing; show what is already there.")
+@plugin_option
+def scale(
+    over: str,
+    lengths: str | None,
+    values: str | None,
+    out: str | None,
+    fresh: bool,
+    collect: bool,
+    **options: Any,
+) -> int:
+    """Measure time and memory of a step as texts grow longer, or models wider or deeper.
+
+    \b
+    zoo scale --attention fused,naive --lengths 128,256,…,8192
+    zoo scale --attention fused,naive --over dim --values 64,128,256
+    zoo scale --collect --out runs/scale-length
+    """
+    from zoo.errors import ZooError
+    from zoo.harness.records import RecordFile
+    from zoo.report.scaling.table import as_text
+    from zoo.report.scaling.write import write_scale
+    from zoo.scale.points import known_axis, parse_values
+    from zoo.scale.run import FILE
+
+    known_axis(over)
+    directory = Path(out or f"runs/scale-{over}")
+    if fresh and collect:
+        raise ZooError("--fresh measures everything again and --collect nothing: use one of them")
+    if collect:
+        records = RecordFile(directory, FILE).read()
+        if not records:
+            raise ZooError(f"{directory}: no {FILE} with records there")
+    else:
+        if lengths and values:
+            raise ZooError("--lengths is --values of --over length: use one of the two")
+        if lengths and over != "length":
+            raise ZooError(f"--lengths goes with --over length; for {over} use --values")
+        option = "--lengths" if lengths else "--values"
+        wanted = parse_values(lengths or values or USUAL[over], option)
+        records = _measured(directory, over, wanted, fresh, options)
+    write_scale(records, directory)
+    click.echo(as_text(records))
+    click.echo(f"\nRecords, tables and plot: {directory}")
+    return 1 if any(r.status == "crashed" for r in records) else 0
+
+
+def _measured(
+    directory: Path, over: str, values: tuple[int, ...], fresh: bool, options: dict[str, Any]
+) -> list[Any]:
+    from zoo.harness.api import make_request
+    from zoo.harness.progress import for_stream
+    from zoo.scale.command import scale_command
+    from zoo.scale.run import run_scale
+
+    request = make_request({"batch_size": 1, **asked_for(options)})
+    loaded = load_zoo(request.plugins)
+    progress = for_stream(sys.stderr)
+    try:
+        return run_scale(
+            request,
+            loaded,
+            over,
+            values,
+            progress,
+            directory=directory,
+            command=lambda row, value: scale_command(request, row.subject, over, value),
+            fresh=fresh,
+        )
+    finally:
+        progress.close()

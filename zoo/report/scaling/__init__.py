@@ -1,0 +1,1 @@
+"""Records of ``zoo scale`` as tables and a plot."""
