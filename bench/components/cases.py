@@ -155,9 +155,9 @@ def _pool(choice: Choice, scale: Scale) -> Case:
 
 
 def _baseline(choice: Choice, scale: Scale) -> Case:
-    """A whole classifier on ids; one that learns from texts has no forward pass of tensors."""
+    """A whole classifier on ids; what is fitted to texts has no forward pass of tensors."""
     if not choice.can("tokens"):
-        raise NothingToMeasure("it learns from raw texts")
+        raise NothingToMeasure("it is fitted, and computes no gradients")
     told: dict[str, Any] = {}
     if choice.can("vocabulary"):
         told["vocabulary"] = [f"piece{number}" for number in range(VOCAB_SIZE)]

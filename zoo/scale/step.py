@@ -20,6 +20,7 @@ from zoo.models.build import build_classifier
 from zoo.models.cell import Cell
 from zoo.registry import Registry
 from zoo.scale.points import Job, Point
+from zoo.tasks.classifying import classification_loss
 
 CLASSES = 5
 LEAST = 8  # tokens
@@ -61,7 +62,9 @@ class Steps:
             self.model.compile(dynamic=True)
         texts = Split(_texts(point), self.runtime.device)
         self.batch = texts.batch(np.arange(point.batch))
-        self.trainer = Trainer(self.model, texts, setting.training, self.runtime, seed=0)
+        self.trainer = Trainer(
+            self.model, texts, classification_loss, setting.training, self.runtime, seed=0
+        )
 
     def warm_up(self) -> float:
         """Train and infer until training takes the same time twice; seconds of both steps."""
