@@ -6,13 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
+from numpy.typing import NDArray
 
 from zoo.report.plots.style import PAPER
 
 Point = tuple[float, float]
+Boxes = NDArray[np.float64]  # (boxes, 4): left, lower, right and upper end, in pixels
 Side = Literal["left", "center", "right"]
 Place = tuple[float, float, Side]
 # Points of offset and how the text stands to them, the places that read best first.
@@ -42,7 +45,7 @@ def place_labels(
     ]
     taken += [Bbox(axes.transData.transform(ends)).padded(1) for ends in bars]
     inside = axes.get_window_extent()
-    names: list[Bbox] = []
+    marks, names = _boxes(taken), list[Bbox]()
     for point, name in named:
         label = axes.annotate(
             name,
@@ -53,7 +56,9 @@ def place_labels(
             bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.7, "pad": 0.5},
             arrowprops={"arrowstyle": "-", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3},
         )
-        best = min(_PLACES, key=lambda place: _cost(label, place, taken, names, inside))
+        others = _boxes(names)
+        costs = [_cost(label, place, marks, others, inside) for place in _PLACES]
+        best = _PLACES[costs.index(min(costs))]
         names.append(_extent(label, best))
 
 
@@ -69,17 +74,22 @@ def _extent(label: Annotation, place: Place) -> Bbox:
 def _cost(
     label: Annotation,
     place: Place,
-    taken: Sequence[Bbox],
-    names: Sequence[Bbox],
+    taken: Boxes,
+    names: Boxes,
     inside: Bbox,
 ) -> float:
     box, distance = _extent(label, place), math.hypot(*place[:2])
-    outside = box.width * box.height - _shared(box, inside)
-    over_names = sum(_shared(box.padded(2), name) for name in names)
-    over_points = sum(_shared(box, other) for other in taken)
+    outside = box.width * box.height - _shared(box, _boxes([inside]))
+    over_names, over_points = _shared(box.padded(2), names), _shared(box, taken)
     return 10 * outside + 10 * over_names + over_points + 4 * distance
 
 
-def _shared(one: Bbox, other: Bbox) -> float:
-    both = Bbox.intersection(one, other)
-    return 0.0 if both is None else both.width * both.height
+def _shared(box: Bbox, others: Boxes) -> float:
+    """The area that a box has in common with others, in square pixels."""
+    width = np.minimum(box.x1, others[:, 2]) - np.maximum(box.x0, others[:, 0])
+    height = np.minimum(box.y1, others[:, 3]) - np.maximum(box.y0, others[:, 1])
+    return float((width.clip(0) * height.clip(0)).sum())
+
+
+def _boxes(found: Sequence[Bbox]) -> Boxes:
+    return np.array([box.extents for box in found], dtype=float).reshape(-1, 4)
