@@ -11,10 +11,10 @@ import torch
 
 import bench.peers
 from bench.peers import deep, inference, ragged, start, sweep, tutorial
-from bench.peers.lines import Line, Out
+from bench.peers.lines import Line, Out, machine
 from bench.peers.options import Options
 from bench.peers.rivals import UnequalError
-from zoo.errors import ZooError, nearest
+from zoo.errors import ZooError, nearest, one_line
 from zoo.harness.device import resolve
 from zoo.harness.settings import Execution
 
@@ -62,8 +62,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out = Out(given.out)
     try:
         for name in given.work or WORKS:
-            for line in WORKS[name](options):
-                out.add(line)
+            try:
+                for line in WORKS[name](options):
+                    out.add(line)
+            except torch.OutOfMemoryError as error:
+                reason = f"out of memory: {one_line(error)}"
+                out.add(Line(work=name, against="all", skipped=reason, **machine(runtime)))
     except UnequalError as error:
         print(f"python -m bench.peers: not timed: {error}", file=sys.stderr)
         return 1

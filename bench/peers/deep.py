@@ -23,7 +23,7 @@ REACH = {
     "HF BERT (sdpa)": 1.5,
     "nn.TransformerEncoder": 2.2,
 }
-PIECES = 1
+PIECES, GPU_PIECES = 1, 10  # steps of a round
 
 
 def against_peers(options: Options) -> Iterator[Line]:
@@ -57,7 +57,9 @@ def _race(
             first = peer.name
         contenders[f"ours as {peer.name}"] = training(ours, batches, runtime)
         contenders[peer.name] = training(theirs, batches, runtime)
-    times = race(contenders, rounds=options.rounds, pieces=PIECES, synchronise=runtime.synchronise)
+    times = race(
+        contenders, rounds=options.rounds, pieces=_pieces(runtime), synchronise=runtime.synchronise
+    )
     noise = ratio(times["itself"], times[f"ours as {first}"]).ratio
     for peer in PEERS:
         if peer.name in times:
@@ -82,6 +84,10 @@ def _race(
                 ),
                 seconds=on_gpu(runtime, times, peer.name, ours_name),
             )
+
+
+def _pieces(runtime: Runtime) -> int:
+    return GPU_PIECES if runtime.device.type == "cuda" else PIECES
 
 
 def on_gpu(runtime: Runtime, times: Times, *names: str) -> dict[str, float] | None:
@@ -111,10 +117,11 @@ def matrix_rates(options: Options) -> Iterator[Line]:
     for name, runtime in runtimes.items():
         contenders[name] = training(models[name], batches, runtime)
     contenders["itself"] = training(copy.deepcopy(ours), batches, runtimes["fp32"])
-    times: Times = {name: np.zeros((options.rounds, PIECES)) for name in contenders}
+    pieces = _pieces(options.runtime)
+    times: Times = {name: np.zeros((options.rounds, pieces)) for name in contenders}
     rates = {name: np.zeros(options.rounds) for name in runtimes}
     for number in range(options.rounds):
-        one = race(contenders, rounds=1, pieces=PIECES, synchronise=options.runtime.synchronise)
+        one = race(contenders, rounds=1, pieces=pieces, synchronise=options.runtime.synchronise)
         for name in contenders:
             times[name][number] = one[name][0]
         for name, runtime in runtimes.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,10 @@ import torch
 
 from bench.peers import __main__ as peers
 from bench.peers import options, rivals, tutorial
-from bench.peers.lines import Line, made, read
+from bench.peers.lines import Line, Out, made, read
+from bench.peers.table import as_markdown
 from bench.peers.timing import interval, race, ratio
+from bench.readme import PEERS
 from zoo.harness.device import Runtime
 from zoo.harness.rate import measure_matrix_rate
 
@@ -171,6 +174,30 @@ def test_bad_usage_is_one_line(words, capsys):
 
 def test_a_rate_is_that_of_large_products():
     assert measure_matrix_rate(RUNTIME, rounds=1) > 1e8
+
+
+def test_the_readmes_table_is_that_of_the_published_lines(tmp_path: Path):
+    root = Path(__file__).parents[2]
+    shown = PEERS.search((root / "README.md").read_text())
+    assert shown is not None
+    inside = shown[0].removeprefix(shown[1]).removesuffix(shown[3])
+    assert inside == as_markdown(root / shown[2])
+    assert as_markdown(tmp_path / "none.jsonl") == ""
+
+
+def test_a_table_says_what_was_reached_on_which_machine_with_what_noise(tmp_path: Path):
+    found = interval(np.array([1.1, 1.2, 1.3]))
+    how = {"rounds": 3, "reach": 1.15, "noise": 0.97}
+    file = tmp_path / "lines.jsonl"
+    out = Out(file)
+    out.add(made("deep", "x", found, RUNTIME, **how))
+    out.add(made("start", "y", found, RUNTIME, bound="at most", **how))
+    out.add(Line(work="deep", against="z", skipped="needs z"))
+    rows = as_markdown(file).splitlines()
+    assert re.search(r"\| deep +\| x +\| 1.2 \(1.1 to 1.3\) +\| ≥ 1.15 +\| yes", rows[2])
+    assert re.search(r"\| start +\| y +\| .* \| ≤ 1.15 +\| no", rows[3])
+    assert "3.0% away" in rows[-1]
+    assert not any("z" in row.split("|")[2] for row in rows[2:4])
 
 
 @pytest.mark.slow

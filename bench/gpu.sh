@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Everything that wants a GPU, in under 8 minutes: tests, peers, a sweep, seeds together, scale curves.
+#
+#     bash bench/gpu.sh OUT [--data DIR]    # records land in OUT, to be published under results/
+#     bash bench/gpu.sh OUT --dry           # the same steps on a CPU at tiny sizes, to see that they run
+#
+# Every step has a limit of its own, and one that fails stops no other; exit status 1 if any did.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+usage() { echo "usage: bash bench/gpu.sh OUT [--data DIR] [--dry]" >&2; exit 2; }
+[ $# -ge 1 ] && [ "${1#-}" = "$1" ] || usage
+out=$1; shift
+dry=0; data=()
+while [ $# -gt 0 ]; do
+    case $1 in
+        --dry) dry=1; shift ;;
+        --data) [ $# -ge 2 ] || usage; data=(--data "$2"); shift 2 ;;
+        *) usage ;;
+    esac
+done
+
+export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"
+if [ "$dry" = 1 ]; then
+    device=(--device cpu --threads 1)
+    peers=(--quick --rounds 1); precision=fp32
+    tiny=(--dim 16 --heads 2 --hidden 32 --layers 1 --vocab-size 300 --rounds 1)
+    texts=("${tiny[@]}" --max-length 16 --epochs 1)
+    [ ${#data[@]} -gt 0 ] || texts+=(--data "newswire(train=60,test=30)")
+    lengths=8,16,32; batches=1,2,4; seeds=2; patience=10
+else
+    python -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || {
+        echo "bench/gpu.sh: torch finds no CUDA device here; --dry runs the steps on a CPU" >&2; exit 2; }
+    device=(--device cuda)
+    peers=(--rounds 5); precision=bf16
+    tiny=(); texts=(); lengths=128,256,…,16384; batches=1,2,…,256; seeds=5; patience=1
+fi
+mkdir -p "$out" || exit 2
+failed=0
+
+step() { # step SECONDS NAME COMMAND…
+    local limit=$(($1 * patience)) name=$2 start=$SECONDS; shift 2
+    echo "== $name: $*" >&2
+    if timeout "$limit" "$@"; then
+        echo "== $name: done in $((SECONDS - start)) s" >&2
+    else
+        echo "== $name: failed with status $? after $((SECONDS - start)) s" >&2
+        failed=1
+    fi
+}
+
+step 60 tests python -m pytest -q -n 0 -m gpu tests
+step 50 tutorial python -m bench.peers tutorial "${peers[@]}" "${device[@]}" "${data[@]}" \
+    --out "$out/lines.jsonl"
+step 120 peers python -m bench.peers deep level rate inference "${peers[@]}" "${device[@]}" \
+    --precision "$precision" --out "$out/lines.jsonl"
+step 90 sweep python -m zoo bench --attention fused,naive --pe rope,sin --precision "$precision" \
+    "${device[@]}" "${texts[@]}" "${data[@]}" --out "$out/bbc-news"
+step 30 one-seed python -m zoo bench --baseline none --phases trials --seeds 1 \
+    --precision "$precision" "${device[@]}" "${texts[@]}" "${data[@]}" --out "$out/one-seed"
+step 40 seeds-together python -m zoo bench --baseline none --phases trials --seeds "$seeds" --together \
+    --precision "$precision" "${device[@]}" "${texts[@]}" "${data[@]}" --out "$out/seeds-together"
+step 50 scale-length python -m zoo scale --attention fused,naive --lengths "$lengths" --timeout 20 \
+    --precision "$precision" "${device[@]}" "${tiny[@]}" --out "$out/scale-length"
+step 30 scale-batch python -m zoo scale --attention fused,naive --over batch --values "$batches" \
+    --timeout 20 --precision "$precision" "${device[@]}" "${tiny[@]}" --out "$out/scale-batch"
+exit "$failed"
