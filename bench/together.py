@@ -41,7 +41,7 @@ from zoo.registry import AXES
 from zoo.tasks.classifying import classification_loss, predict
 
 SEEDS = (0, 1, 2, 3, 4)
-DATA, QUICK = "newswire(train=960,test=60)", "newswire(train=90,test=30)"
+DATA, QUICK = "newswire(train=320,test=60)", "newswire(train=90,test=30)"
 SMALL = Sizes(dim=16, heads=2, hidden=32, layers=1, max_length=32, vocab_size=300)
 REACH = 1.5
 # Of losses and scores after an epoch: rounding, which every step of Adam carries on.

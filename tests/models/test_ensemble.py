@@ -85,6 +85,22 @@ def test_reading_the_last_layer_in_part_makes_no_difference(
     assert_equals_its_modules([assemble(seed, **options).double() for seed in range(3)])
 
 
+@pytest.mark.parametrize("norm", ["layer", "rms"])
+@pytest.mark.parametrize("attention", ["fused", "naive"])
+def test_under_autocast_the_two_differ_by_its_rounding_alone(
+    assemble: Assemble, attention: str, norm: str
+) -> None:
+    check_agreement(
+        [assemble(seed, attention=attention, norm=norm, dropout=0.1) for seed in range(3)],
+        seeds=SEEDS,
+        vocab_size=20,
+        max_length=16,
+        device=CPU,
+        autocast=lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+        tolerance=1e-2,  # a bfloat16 has 8 bits: one rounding is up to 4e-3
+    )
+
+
 def test_a_member_has_the_weights_that_its_row_of_the_stacks_has(assemble: Assemble) -> None:
     ensemble = Ensemble([assemble(seed) for seed in range(3)], Streams(SEEDS, CPU), 16)
     with torch.no_grad():
@@ -190,7 +206,7 @@ def test_folded_attention_is_attention_member_by_member(
 def test_torchs_functions_are_its_own_again_after_a_call_and_after_a_failure(
     assemble: Assemble,
 ) -> None:
-    names = ("linear", "dropout", "scaled_dot_product_attention")
+    names = ("linear", "layer_norm", "dropout", "scaled_dot_product_attention")
     before = [getattr(F, name) for name in names]
     ensemble = Ensemble([assemble(seed) for seed in range(2)], Streams(SEEDS[:2], CPU), 16)
     ensemble(torch.ones(2, 1, 3, dtype=torch.long), None)

@@ -2,14 +2,14 @@
 
 ``torch.func.vmap`` has a rule for nearly every function, but loops over the members in the
 backward pass of scaled dot-product attention, and applies autocast beneath itself, where a linear
-layer is a product and a sum already. Both get rules here; components need no line of code.
+layer or a norm is products and sums already. They get rules here; components need no line of code.
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -18,7 +18,7 @@ from torch import Tensor
 from torch._C import _functorch
 from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 
-_NATIVE_LINEAR: Callable[..., Tensor] = F.linear
+_NATIVE_LAYER_NORM: Callable[..., Tensor] = F.layer_norm
 _NATIVE_ATTENTION: Callable[..., Tensor] = F.scaled_dot_product_attention
 
 Rule = Callable[..., Tensor]
@@ -52,6 +52,16 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     else:
         out = torch.baddbmm(bias[:, None], rows, weight.mT)
     return out.reshape(*x.shape[:-1], weight.shape[-2])
+
+
+def layer_norm(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+    """x (S, …, D), weight and bias (S, D) to (S, …, D): one norm, then each member's own."""
+    out = _NATIVE_LAYER_NORM(x, x.shape[-1:], eps=eps)
+    own = (len(x), *[1] * (x.dim() - 2), x.shape[-1])
+    if weight is not None and bias is not None:
+        return torch.addcmul(bias.view(own), out, weight.view(own))
+    out = out if weight is None else out * weight.view(own)
+    return out if bias is None else out + bias.view(own)
 
 
 def attention(
@@ -91,6 +101,17 @@ def folded(
     def _linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return at_once(linear, member, x, weight, bias)
 
+    def _layer_norm(
+        x: Tensor,
+        shape: Sequence[int],
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+        eps: float = 1e-5,
+    ) -> Tensor:
+        if len(shape) != 1:
+            return _NATIVE_LAYER_NORM(x, shape, weight, bias, eps)
+        return at_once(layer_norm, member, x, weight, bias, eps)
+
     def _attention(
         query: Tensor,
         key: Tensor,
@@ -108,7 +129,12 @@ def folded(
         options["is_causal"] = is_causal
         return at_once(attention, member, query, key, value, attn_mask, options)
 
-    return replaced(linear=_linear, scaled_dot_product_attention=_attention, dropout=dropout)
+    return replaced(
+        linear=_linear,
+        layer_norm=_layer_norm,
+        scaled_dot_product_attention=_attention,
+        dropout=dropout,
+    )
 
 
 def written_out(
