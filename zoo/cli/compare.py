@@ -54,11 +54,8 @@ def compare(
 
 
 def _read(directory: Path) -> list[Record]:
-    from zoo.harness.records import FILE, RecordFile
+    from zoo.report.read import read_run
 
     if not directory.is_dir():
         raise ZooError(f"{directory}: no such directory")
-    records = RecordFile(directory).read()
-    if not records:
-        raise ZooError(f"{directory}: no {FILE} with records there")
-    return records
+    return read_run(directory)

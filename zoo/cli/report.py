@@ -94,15 +94,10 @@ def report(
 
 def _runs(directories: tuple[Path, ...], out: Path | None) -> list[tuple[Path, list[Record]]]:
     """Where to write, and the records that go there."""
-    from zoo.harness.records import FILE, RecordFile
+    from zoo.report.read import read_run
     from zoo.report.settings import refuse_differing
 
-    runs = []
-    for directory in directories:
-        records = RecordFile(directory).read()
-        if not records:
-            raise ZooError(f"{directory}: no {FILE} with records there")
-        runs.append((directory, records))
+    runs = [(directory, read_run(directory)) for directory in directories]
     if out is None:
         return runs
     together = [record for _, records in runs for record in records]

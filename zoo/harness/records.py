@@ -143,6 +143,8 @@ class RecordFile:
 def _parse(line: bytes, where: str) -> Record:
     try:
         value = json.loads(line)
+        if rb"\ud" in line.lower():  # half of a surrogate pair is JSON, but no text
+            json.dumps(value, ensure_ascii=False).encode()
         version = value.get("schema_version") if isinstance(value, dict) else None
         if isinstance(version, int) and version > SCHEMA_VERSION:
             raise ZooError(
@@ -154,5 +156,7 @@ def _parse(line: bytes, where: str) -> Record:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "record"
         raise ZooError(f"{where}: no valid record: {field}: {first['msg']}") from None
+    except RecursionError:
+        raise ZooError(f"{where}: no valid record: nested too deeply") from None
     except ValueError as error:
         raise ZooError(f"{where}: no valid record: {error}") from None

@@ -128,10 +128,6 @@ def _score(one: Row, other: Row) -> Change:
     if one.failed or other.failed:
         return replace(change, why="a seed was lost, and those left are the ones that went well")
     seeds = sorted(set(one.values) & set(other.values))
-    if not before or not after:
-        return replace(change, why="not scored in both" if before or after else "")
-    if one.failed or other.failed:
-        return replace(change, why="a seed was lost, and those left are the ones that went well")
     if not seeds:
         return replace(change, why="no seed in common")
     for seed in seeds:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from zoo.errors import ZooError
 from zoo.harness.published import Published
-from zoo.harness.records import FILE, RecordFile
+from zoo.harness.records import FILE
 from zoo.harness.suite import load_published
 from zoo.report.published.overview import overview
 from zoo.report.published.page import Run, page
+from zoo.report.read import read_run
 from zoo.report.write import write_file, write_report
 
 PAGE = "README.md"
@@ -34,9 +35,7 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         place = home.relative_to(source).as_posix()
         directory = (out or source) / place
         directory.mkdir(parents=True, exist_ok=True)
-        records = RecordFile(home).read()
-        if not records:
-            raise ZooError(f"{home}: no record in {FILE}")
+        records = read_run(home)
         suite, published = told.get(place, (None, None))
         table = write_report(records, directory, _reference(suite))
         run = Run(place, directory, home, records, table, suite, published)
