@@ -62,10 +62,10 @@ def test_a_record_that_lacks_what_a_report_is_made_of_is_named(tmp_path, number,
 
 def test_half_a_letter_and_a_tower_of_brackets_are_no_records(tmp_path):
     half = written(tmp_path / "half", replace=("newswire", r"\ud800"))
-    with pytest.raises(ZooError, match="records.jsonl:1: no valid record: .*surrogates"):
+    with pytest.raises(ZooError, match=r"records\.jsonl:1: no valid record: .*surrogates"):
         read_run(half)
     (half / "records.jsonl").write_text("[" * 100_000 + "\n")
-    with pytest.raises(ZooError, match="records.jsonl:1: no valid record: nested too deeply"):
+    with pytest.raises(ZooError, match=r"records\.jsonl:1: no valid record: nested too deeply"):
         read_run(half)
 
 

@@ -57,10 +57,8 @@ class _Samples(BaseModel):
     reference: _Reference
 
 
-_NUMBERS: dict[str, Any] = {
-    name: (Number | None, None)
-    for name in (*COSTS, *(score.name for scores in SCORES.values() for score in scores))
-}
+_SCORES = (score.name for scores in SCORES.values() for score in scores)
+_NUMBERS: dict[str, Any] = dict.fromkeys((*COSTS, *_SCORES), (Number | None, None))
 _Metrics = create_model(
     "_Metrics",
     confusion=(list[list[NonNegativeInt]], []),

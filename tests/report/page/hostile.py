@@ -1,4 +1,5 @@
-"""Texts that try to be something else: markup, formulas, another direction, another row."""
+"""Texts that try to be something else: markup, formulas, another direction, another row;
+and names with many parameters."""
 
 from __future__ import annotations
 
@@ -19,5 +20,13 @@ NAMES = {
     "learned": DOLLARS,
     "rms": CONTROL,
     "words": CLOSING,
+}
+LONG = {
+    "fused": "window(size=64,dilation=2,causal=False)",
+    "naive": "performer(features=256,kernel=softplus)",
+    "split": "linear(kernel=elu,normalise=True)",
+    "sin": "sinusoidal(base=10000,learned=False)",
+    "none": "relative_bias(buckets=32,max_distance=128)",
+    "rope": "rope(base=500000,fraction=0.25)",
 }
 LABELS = [SCRIPT, CLOSING, ARABIC, EMOJI, QUOTES]

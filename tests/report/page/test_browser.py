@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from crowd import crowd
-from hostile import LABELS, NAMES, SCRIPT
+from hostile import LABELS, LONG, NAMES, SCRIPT
 
 from zoo.report.write import PAGE, write_report
 
@@ -44,6 +44,7 @@ def pages(tmp_path_factory):
     for name, records in {
         "run": crowd(cells=24, seeds=3, documents=200),
         "hostile": crowd(cells=32, seeds=3, documents=200, names=NAMES, labels=LABELS),
+        "long": crowd(cells=24, seeds=3, documents=200, names=LONG),
     }.items():
         made[name] = tmp_path_factory.mktemp(name)
         write_report(records, made[name])
@@ -265,6 +266,63 @@ def test_print_is_light_without_controls_and_with_all_columns(page, tmp_path_fac
 def test_less_motion_is_none(page):
     emulate(page, 1280, motion="reduce")
     assert css(page, "#results tbody tr", "transitionDuration") == "0s"
+
+
+def test_on_a_phone_plots_are_whole_and_the_first_score_is_in_sight(browser, pages):
+    emulate(browser, 360)
+    browser.get((pages["run"] / PAGE).as_uri())
+    wide = browser.execute_script(
+        "return [...document.querySelectorAll('figure .scroll')].map(s => s.scrollWidth)"
+    )
+    assert len(wide) == 5
+    assert max(wide) <= 360
+    score = browser.execute_script(
+        """
+        const heads = [...document.querySelectorAll("#results thead th")];
+        return heads.find(th => th.textContent.includes("accuracy")).getBoundingClientRect().left;
+        """
+    )
+    assert score < 360
+
+
+@pytest.mark.parametrize("run", ["run", "long"])
+def test_no_title_or_label_of_an_axis_is_cut_or_over_another(browser, pages, run):
+    emulate(browser, 1280)
+    browser.get((pages[run] / PAGE).as_uri())
+    said = browser.execute_script(
+        """
+        const apart = (a, b) => a.right < b.left + 1 || b.right < a.left + 1
+          || a.bottom < b.top + 2 || b.bottom < a.top + 2;
+        const wrong = [];
+        document.querySelectorAll("figure svg").forEach(svg => {
+          const whole = svg.getBoundingClientRect();
+          const texts = [...svg.querySelectorAll("text")].map(t => [t, t.getBoundingClientRect()]);
+          texts.forEach(([text, box]) => {
+            if (box.left < whole.left - 1 || box.right > whole.right + 1
+                || box.top < whole.top - 1 || box.bottom > whole.bottom + 1)
+              wrong.push("cut: " + text.textContent);
+          });
+          const level = texts.filter(([text]) => text.closest("[id*='matplotlib.axis']")
+            && !/rotate\\(-?[1-9]/.test(text.getAttribute("transform") || ""));
+          level.forEach(([one, a], i) => level.slice(i + 1).forEach(([other, b]) => {
+            if (!apart(a, b)) wrong.push(one.textContent + " over " + other.textContent);
+          }));
+        });
+        return wrong;
+        """
+    )
+    assert said == []
+
+
+def test_a_long_name_is_whole_in_the_table(browser, pages):
+    emulate(browser, 360)
+    browser.get((pages["long"] / PAGE).as_uri())
+    cut = browser.execute_script(
+        "return [...document.querySelectorAll('#results tbody th button')]"
+        ".filter(b => b.scrollWidth > b.clientWidth + 1).map(b => b.textContent)"
+    )
+    assert cut == []
+    assert LONG["fused"] in browser.find_element("css selector", "#results tbody").text
 
 
 def test_hostile_names_run_nothing(browser, pages):

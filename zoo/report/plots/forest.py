@@ -17,6 +17,7 @@ from zoo.report.sentences import sentence
 from zoo.report.text import plain
 
 LINE, FRAME = 0.24, 1.1  # inches: of an effect, and of axis and title
+LONG = 28  # characters of two names from which on they stand below each other
 BETTER, WORSE = HUES[0], HUES[1]
 # Middle, low, high, and what is known of it: 1 better, -1 worse, 0 tie, None nobody can say.
 Estimate = tuple[float, float | None, float | None, int | None]
@@ -38,8 +39,10 @@ def forest_plots(bought: Bought | None) -> list[Plot]:
         return []
     # From the top down, with a line's room between axes.
     places, last, at = [], effects[0].axis, 0.0
+    names = [(plain(e.component, 24), plain(e.against, 24)) for e in effects]
+    long = max(len(one) + len(other) for one, other in names) > LONG
     for effect in effects:
-        at -= 1.0 + 0.7 * (effect.axis != last)
+        at -= 1.0 + 0.7 * (effect.axis != last) + 0.6 * long
         places.append(at)
         last = effect.axis
     size = (WIDTH, FRAME + LINE * -at)
@@ -52,9 +55,9 @@ def forest_plots(bought: Bought | None) -> list[Plot]:
                 gid = f"effect-{number}-{column}"
                 marks[gid] = plain(sentence(effect))
                 _draw(axes, places[number], estimate, gid)
-        _frame(axes, label, found, _floor(effects) if "speed" in label else None)
-    names = [f"{plain(e.component, 16)} vs {plain(e.against, 16)}" for e in effects]
-    columns[0].set_yticks(places, names)
+        _frame(axes, label, found, _floor(effects) if "speed" in label else None, long)
+    versus = "\nvs " if long else " vs "
+    columns[0].set_yticks(places, [versus.join(pair) for pair in names])
     columns[0].set_ylim(at - 0.8, -0.2)
     about = (
         f"{bought.about} Blue circles: really better; vermilion squares: really worse; open: a tie "
@@ -112,7 +115,13 @@ def _draw(axes: Axes, place: float, estimate: Estimate, gid: str) -> None:
     )
 
 
-def _frame(axes: Axes, label: str, found: Sequence[Estimate | None], floor: float | None) -> None:
+def _frame(
+    axes: Axes,
+    label: str,
+    found: Sequence[Estimate | None],
+    floor: float | None,
+    narrow: bool,
+) -> None:
     ratio = label.endswith("×")
     nothing = 1.0 if ratio else 0.0
     if floor is not None:
@@ -128,13 +137,13 @@ def _frame(axes: Axes, label: str, found: Sequence[Estimate | None], floor: floa
         axes.set_xlim(low, high)
         axes.set_xticks(_ticks(low, high))
     else:
-        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+        axes.xaxis.set_major_locator(MaxNLocator(3 if narrow else 5, steps=[1, 2, 2.5, 5, 10]))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:+g}"))
         axes.margins(x=0.08)
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel(label)
+    axes.set_xlabel(label.replace(", ", ",\n") if narrow and len(label) > 18 else label)
 
 
 def _ticks(low: float, high: float) -> list[float]:

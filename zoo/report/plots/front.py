@@ -20,6 +20,7 @@ from zoo.tasks.score import Score
 NAMED = 8  # labels; the reference always has one
 CROWD = 30  # more points than these are drawn fainter, save those on the front
 FAR = 3.0  # from here on a scale is logarithmic: largest over smallest
+ONE_LINE = 16  # characters of a name up to which an axis is told in one line
 SEEN = 1.5  # a baseline farther off than so many heights of the cells is told at the edge
 
 
@@ -56,8 +57,10 @@ def front_plots(facts: Facts) -> list[Plot]:
     speeds = sum(line["train_tokens_per_s"] is not None for line in facts.lines)
     if ratios >= min(2, speeds) and facts.reference:
         named = plain(facts.short(facts.rows[facts.number[facts.reference]]), 24)
-        rate = f", which makes {base['train_tokens_per_s']:,.0f} tokens/s" if base else ""
-        label = f"training speed, × that of {named}{rate}"
+        label = f"training speed, × that of {named}"
+        if base:
+            split = "\n" if len(named) > ONE_LINE else " "
+            label += f",{split}which makes {base['train_tokens_per_s']:,.0f} tokens/s"
         speed = ("train_ratio", "train_ratio_low", "train_ratio_high", "pareto_speed", label)
     else:
         label = "training speed, tokens/s"

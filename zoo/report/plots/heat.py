@@ -16,6 +16,7 @@ from zoo.report.plots.style import MUTED, PAPER, WIDTH
 from zoo.report.text import plain
 
 LINE, FRAME = 0.34, 1.5  # inches: of a row, and of axis and title
+LONG = 12  # characters of a name from which on titles are told in two lines
 DARK, LIGHT = "#010101", "#fefefe"  # of numbers on a colour: the same in any mode of a page
 RATIO = "train_ratio"
 Colour = tuple[float, float, float]  # red, green, blue, from 0 to 1
@@ -56,7 +57,9 @@ def heat_plots(facts: Facts) -> list[Plot]:
                 status = "not run" if number is None else str(facts.lines[number]["status"])
                 text = form.format(value) if value is not None else status.replace("ok", "")
                 _cell(axes, x, y, scale(value) if value is not None else None, text, gid)
-        _frame(axes, attention, pe, label)
+        # Long names take the room that a long title would need.
+        long = max(map(len, attention)) > LONG
+        _frame(axes, attention, pe, label.replace(", ", ",\n") if long else label)
     columns[0].set_ylabel("attention")
     rest = [axis for axis in facts.axes if axis not in ("attention", "pe")]
     about = "Lighter is better. A hatched cell has no number, and says why."

@@ -32,7 +32,7 @@ def place_labels(
     points: Sequence[Point],
     bars: Sequence[tuple[Point, Point]] = (),
 ) -> None:
-    """Write each name beside its point, over no other name and as few points and bars as can be.
+    """Write each name beside its point, over no other text and as few points and bars as can be.
 
     Limits and layout of the axes must be final; names in the order of their importance.
     """
@@ -45,7 +45,7 @@ def place_labels(
     ]
     taken += [Bbox(axes.transData.transform(ends)).padded(1) for ends in bars]
     inside = axes.get_window_extent()
-    marks, names = _boxes(taken), list[Bbox]()
+    marks, names = _boxes(taken), [text.get_window_extent() for text in axes.texts]
     for point, name in named:
         label = axes.annotate(
             name,
