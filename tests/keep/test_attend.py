@@ -158,6 +158,7 @@ def test_an_attention_without_a_map_says_so(mapless: tuple[Path, Path], capsys) 
     [
         ([""], "the text is empty"),
         (["\u200b"], "text 1 is empty"),
+        (["日本 ☃"], "the text is unknown to the model, every token of it"),
         ([TEXT, "--layer", "3"], "--layer 3: this model has layer 1 to 2"),
         ([TEXT, "--head", "0"], "--head 0: this model has head 1 to 2"),
         ([TEXT, "--head", "first"], "--head first"),
@@ -176,6 +177,11 @@ def test_a_wrong_word_is_one_line(
     assert main(["attend", str(trained), *arguments]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert told in line
+
+
+def test_words_the_model_does_not_know_are_noted(trained: Path, capsys) -> None:
+    assert main(["attend", str(trained), f"{TEXT} ☃"]) == 0
+    assert capsys.readouterr().err == "note: the text has words the model does not know\n"
 
 
 def test_from_python_it_is_refused_likewise(trained: Path, registry: Registry) -> None:

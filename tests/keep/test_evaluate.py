@@ -16,6 +16,7 @@ from sklearn.metrics import (
 from zoo.cli import main
 from zoo.keep.classifier import TextClassifier
 from zoo.keep.evaluate import evaluate
+from zoo.registry import Registry
 
 
 def told(capsys, *arguments: str) -> dict:
@@ -112,6 +113,12 @@ def test_labels_of_other_data_are_matched_by_name(trained: Path, tmp_path: Path,
     write_csv(data / "test.csv", rows)
     found = told(capsys, str(trained), "--data", str(data))
     assert found["classes"][2]["support"] == 9
+
+
+def test_the_help_names_every_built_in_data_set(registry: Registry, capsys) -> None:
+    assert main(["evaluate", "--help"]) == 0
+    said = capsys.readouterr().out
+    assert [name for name in registry.labels("data") if name not in said] == []
 
 
 def test_a_class_that_the_model_does_not_know_is_one_line(

@@ -9,7 +9,10 @@ import pytest
 
 from zoo.errors import ZooError
 from zoo.harness.records import Record
+from zoo.report.change import other_settings
 from zoo.report.effects import make_effects
+from zoo.report.facts import make_facts
+from zoo.report.page.story import run_sentence
 from zoo.report.paired import Comparisons
 from zoo.report.rows import make_rows
 from zoo.report.sentences import effects_data, effects_text, sentence
@@ -90,6 +93,28 @@ def test_a_table_of_bits_names_them_and_says_which_way_is_up() -> None:
     assert "Fewer bits per byte are better." in said
     assert "McNemar" not in said
     assert "Test set" not in said
+
+
+def test_what_is_scored_has_the_name_it_has_in_its_task() -> None:
+    records = [*seq2seq(NONE, 9, 0.9), *seq2seq(SIN, 2, 0.99)]
+    held_out = [
+        {**r.config, "training": {**r.config["training"], "validation": 0.1}} for r in records
+    ]
+    records = [r.model_copy(update={"config": c}) for r, c in zip(records, held_out, strict=True)]
+    said = caption(records)
+    assert "McNemar's over the pairs on which two disagree" in said
+    assert "Test set: 100 pairs;" in said
+    assert "scored on 10% of the training pairs" in run_sentence(
+        make_facts(records, make_table(records))
+    )
+    assert "10% of the training pairs against" in other_settings(
+        records[0], seq2seq(NONE, 9, 0.9)[0]
+    )
+    bits = lm(NONE, 2.5)[0]
+    fewer = bits.model_copy(
+        update={"config": {**bits.config, "data": {**bits.config["data"], "train": 7}}}
+    )
+    assert other_settings(fewer, bits).startswith("other training split: 7 tokens against")
 
 
 def test_an_effect_in_bits_is_told_in_bits() -> None:

@@ -104,7 +104,12 @@ def test_an_encoder_decoder_has_exact_matches_of_both_decodings_on_its_row(tmp_p
     assert 0 <= row.exact_match_beam_mean <= 1
     assert 0 < row.token_accuracy_mean <= 1
     assert row.test_documents == 20  # a tenth of the training pairs
-    assert "exact, beam" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "exact, beam" in said.out
+    assert "Test set: 20 pairs;" in said.out
+    assert "scored on 10% of the training pairs" in said.out
+    assert "documents" not in said.out
+    assert f"seed 0: exact match {row.exact_match_mean:.3f} [" in said.err
     record = next(r for r in RecordFile(out).read() if r.kind == "trial")
     assert record.config["beam"] == 3
     assert record.metrics["scored"] == "validation"

@@ -65,6 +65,8 @@ def attend(
     from zoo.keep.views import views
 
     attention_map = model.attention_map(text)
+    if attention_map.nothing_known:
+        raise ZooError("the text is unknown to the model, every token of it")
     shown = views(attention_map, layer, head)
     for file in files:
         if Path(file).suffix.lower() in PAGES:
@@ -82,7 +84,7 @@ def attend(
         click.echo(json.dumps(told, ensure_ascii=False, allow_nan=False))
     elif not files:
         _print(attention_map.tokens, shown)
-    tell_limits(attention_map.cut > 0, 0, 1, model.max_length)
+    tell_limits(attention_map.cut > 0, attention_map.unknown > 0, 1, model.max_length)
 
 
 def _print(tokens: list[str], shown: list[View]) -> None:

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 @click.command()
 @model_options
 @click.option(
-    "--data", metavar="SPEC", required=True, help="bbc-news, newswire, a path, or hub:owner/name."
+    "--data",
+    metavar="SPEC",
+    required=True,
+    help="bbc-news, newswire, order, a path, or hub:owner/name.",
 )
 @click.option("--text-column", metavar="NAME", default="text", show_default=True)
 @click.option("--label-column", metavar="NAME", default="label", show_default=True)

@@ -6,6 +6,8 @@ import sys
 import time
 from typing import Any, Protocol, TextIO
 
+from zoo.tasks.score import SCORES
+
 
 class Progress(Protocol):
     """What the harness tells as it goes."""
@@ -93,8 +95,11 @@ def told(status: str, reason: str, result: dict[str, Any] | None) -> str:
     """How something ended, in a few words."""
     if status != "ok":
         return f"{status}: {reason}"
-    accuracy = (result or {}).get("metrics", {}).get("accuracy")
-    return "ok" if accuracy is None else f"accuracy {accuracy:.3f}"
+    metrics = (result or {}).get("metrics", {})
+    for score, *_ in SCORES.values():
+        if score.name in metrics:
+            return f"{score.label} {score.form.format(metrics[score.name])}"
+    return "ok"
 
 
 class Live:

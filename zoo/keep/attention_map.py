@@ -20,13 +20,20 @@ from zoo.models.encoder import Encoder
 class AttentionMap:
     """tokens: L word pieces. weights: float32 (layers, H, L, L); row: query, column: key.
 
-    Each row sums to one. cut: how many tokens of the text the model was too short for.
+    Each row sums to one. cut: how many tokens of the text the model was too short for;
+    unknown: how many of those shown it does not know.
     """
 
     text: str
     tokens: list[str]
     weights: npt.NDArray[np.float32]
     cut: int = 0
+    unknown: int = 0
+
+    @property
+    def nothing_known(self) -> bool:
+        """Whether all that was read, but for [CLS], is unknown."""
+        return self.unknown >= len(self.tokens) - 1
 
     @property
     def layers(self) -> int:

@@ -92,10 +92,11 @@ class TextClassifier(nn.Module):
         if not choice.can("map"):
             raise ZooError(f"attention '{choice}' has no attention map to show")
         (encoding,) = self._encode([text], 1)
-        ids, tokens = padded([encoding.ids[: self.max_length]], self.device)
+        read = encoding.ids[: self.max_length]
+        ids, tokens = padded([read], self.device)
         weights = attention_weights(self.classifier.encoder, ids, tokens)
-        cut = max(0, len(encoding.ids) - self.max_length)
-        return AttentionMap(text, encoding.tokens[: self.max_length], weights, cut)
+        shown, cut = encoding.tokens[: self.max_length], len(encoding.ids) - len(read)
+        return AttentionMap(text, shown, weights, cut, read.count(UNKNOWN))
 
     def _predict(self, texts: list[str], first: int) -> Iterator[Prediction]:
         ids = [encoding.ids for encoding in self._encode(texts, first)]

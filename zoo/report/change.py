@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from zoo.harness.records import Record
+from zoo.tasks.score import CLASSIFY, scores_of
 
 Verdict = Literal["better", "worse", "tie"]
 
@@ -50,7 +51,7 @@ def other_settings(one: Record, other: Record) -> str:
     if held[0] != held[1] or data["test"] != others["test"]:
         return f"other test split: {_split(ours)} against {_split(theirs)}"
     if data["train"] != others["train"]:
-        return f"other training split: {data['train']} documents against {others['train']}"
+        return f"other training split: {data['train']} {_of(ours)} against {others['train']}"
     differ = [
         f"{name} {part.get(name)} against {parts.get(name)}"
         for room in ("sizes", "training")
@@ -70,5 +71,9 @@ def _data(data: dict[str, Any]) -> str:
 def _split(config: dict[str, Any]) -> str:
     share = config["training"].get("validation", 0.0)
     if share:
-        return f"{share:.0%} of the training documents"
-    return f"{config['data']['test']} test documents"
+        return f"{share:.0%} of the training {_of(config)}"
+    return f"{config['data']['test']} test {_of(config)}"
+
+
+def _of(config: dict[str, Any]) -> str:
+    return scores_of(config.get("task", CLASSIFY))[0].of

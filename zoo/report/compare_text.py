@@ -129,9 +129,9 @@ def _notes(comparison: Comparison) -> list[str]:
         lines.append(f"Memory is measured once; within {MEMORY_TIE:.0%} is a tie.")
     if any(change.models_only for change in changes):
         lines.append(
-            "Of these models only: with so few seeds the documents on which the two models "
-            "disagree are all there is to go by (McNemar's test); what training again would give, "
-            "nobody can say."
+            f"Of these models only: with so few seeds the {comparison.score.of} on which the two "
+            "models disagree are all there is to go by (McNemar's test); what training again would "
+            "give, nobody can say."
         )
     if comparison.environment:
         differ = [

@@ -159,14 +159,14 @@ def _score_notes(table: pd.DataFrame, score: Score) -> list[str]:
         lines.append(
             "Rank: 1= cannot be told apart from the best; others are 1 + the rows really better. "
             "Really: they would differ again with new seeds on this test set (paired t-test over "
-            f"seeds{_MCNEMAR if shares else ''}; 5%, Holm's correction "
+            f"seeds{_MCNEMAR.format(score.of) if shares else ''}; 5%, Holm's correction "
             f"for {pairs} {'pair' if pairs == 1 else 'pairs'})."
         )
     if shares:
         error = 100 * table[f"{score.name}_sampling_error"].max()
         documents = table["test_documents"].max()
         lines.append(
-            f"Test set: {documents:.0f} documents; with others of their kind one model's "
+            f"Test set: {documents:.0f} {score.of}; with others of their kind one model's "
             f"{score.label} would come out up to ± {error:.1f} points from this (95%, Wilson), on "
             "top of ±."
         )
@@ -198,5 +198,5 @@ def _speed_notes(table: pd.DataFrame) -> list[str]:
     return lines
 
 
-_MCNEMAR = ", and McNemar's over the documents on which two disagree"
+_MCNEMAR = ", and McNemar's over the {} on which two disagree"
 _FLOORS = {"training": "noise_floor", "inference": "infer_noise_floor"}

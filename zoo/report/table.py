@@ -187,9 +187,11 @@ def caption(records: Sequence[Record], table: pd.DataFrame | None = None) -> str
         return "No records."
     config, machine = records[-1].config, records[-1].environment
     data, sizes, training = config["data"], config["sizes"], config["training"]
+    scored = scores_of(config.get("task", CLASSIFY))[0].of
     made_on = (
         f"Data: {data['name']} ({data['fingerprint'][:12]}), {data.get('told') or _counted(data)}"
-        f"{_held_out(training)}. Model: {_many(sizes['layers'], 'layer')}, width {sizes['dim']}, "
+        f"{_held_out(training, scored)}. "
+        f"Model: {_many(sizes['layers'], 'layer')}, width {sizes['dim']}, "
         f"{_many(sizes['heads'], 'head')}, {sizes['max_length']} tokens; "
         f"{_many(training['epochs'], 'epoch')}"
         f"{f', {beam} beams' if (beam := config.get('beam')) else ''}. "
@@ -200,10 +202,10 @@ def caption(records: Sequence[Record], table: pd.DataFrame | None = None) -> str
     return "\n".join([*lines, made_on])
 
 
-def _held_out(training: dict[str, Any]) -> str:
-    """Which documents were scored, where it is not the test split."""
+def _held_out(training: dict[str, Any], of: str) -> str:
+    """Which part was scored, where it is not the test split."""
     share = training.get("validation", 0.0)
-    return f"; scored on {share:.0%} of the training documents, held out from it" if share else ""
+    return f"; scored on {share:.0%} of the training {of}, held out from it" if share else ""
 
 
 def _many(count: Any, noun: str) -> str:

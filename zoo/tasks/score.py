@@ -14,7 +14,7 @@ class Score:
 
     name: its key there, and what the columns of table.csv begin with. label: as a person reads
     it. form: how a value is written. unit, scale, change: differences times ``scale`` are told in
-    this unit, written so. lowest, highest: what no true value lies beyond.
+    this unit, written so. lowest, highest: what no true value lies beyond. of: what is scored.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Score:
     change: str = "{:.1f}"
     lowest: float = 0.0
     highest: float = 1.0
+    of: str = "documents"
 
     @property
     def direction(self) -> int:
@@ -45,9 +46,18 @@ class Score:
 
 ACCURACY = Score("accuracy", "accuracy")
 BITS_PER_BYTE = Score(
-    "bits_per_byte", "bits/byte", False, "{:.3f}", "bits per byte", 1.0, "{:.3f}", 0.0, math.inf
+    "bits_per_byte",
+    "bits/byte",
+    False,
+    "{:.3f}",
+    "bits per byte",
+    1.0,
+    "{:.3f}",
+    0.0,
+    math.inf,
+    "tokens",
 )
-EXACT_MATCH = Score("exact_match", "exact match")
+EXACT_MATCH = Score("exact_match", "exact match", of="pairs")
 
 CLASSIFY = "classify"
 # Of each task the score that its rows are ranked by, and those that stand beside it.

@@ -26,7 +26,7 @@ def run_sentence(facts: Facts) -> str:
         long = f" for {_count(epochs, 'epoch')}" if epochs else ""
         parts.append(f"trained with {many} each{long}")
     if share := config.get("training", {}).get("validation"):
-        parts.append(f"scored on {share:.0%} of the training documents, held out from it")
+        parts.append(f"scored on {share:.0%} of the training {facts.score.of}, held out from it")
     if any(row.probe for row in facts.rows):
         parts.append(f"speed and memory measured on {_machine(facts)}")
     return f"{', '.join(parts)}{_when(facts)}."
