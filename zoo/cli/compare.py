@@ -36,7 +36,7 @@ def compare(
 
     \b
     zoo compare runs/monday runs/tuesday
-    zoo compare results/bbc-news/cpu/first runs/mine --fail-on worse
+    zoo compare results/bbc-news/cpu/grid runs/mine --fail-on worse
     """
     from zoo.report.compare import compare as compare_records
     from zoo.report.compare_text import comparison_data, comparison_text

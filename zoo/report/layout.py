@@ -66,10 +66,12 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     for head, column, form in (
         ("latency ms", "latency_ms", "{:.2f}"),
         ("memory MiB", "peak_memory_mib", "{:,.0f}"),
-        ("train s", "train_seconds", "{:.1f}"),
     ):
         if table[column].notna().any():
             shown[head] = [_number(value, form) for value in table[column]]
+    # Trials may run beside other work: once there are probes, what they took tells nobody anything.
+    if table["train_tokens_per_s"].isna().all() and table["train_seconds"].notna().any():
+        shown["train s"] = [_number(value, "{:.1f}") for value in table["train_seconds"]]
     if (table[["pareto_speed", "pareto_memory"]] != "").any(axis=None):
         shown["front"] = [_fronts(row) for _, row in table.iterrows()]
     return shown
