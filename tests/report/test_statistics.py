@@ -56,12 +56,17 @@ def test_no_interval_goes_beyond_what_an_accuracy_can_be():
     assert low.low == 0.0
 
 
-def test_the_sampling_error_is_half_of_wilsons_interval():
-    """Wilson 1927: the p for which (p̂ - p)² = z² p (1 - p) / n; half the roots' distance."""
-    p, n, z = 0.95, 307, stats.norm.ppf(0.975)
-    half = z / (1 + z**2 / n) * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    assert sampling_error(p, n) == pytest.approx(half)
-    assert sampling_error(1.0, n) > 0.005, "a perfect score on 307 documents is not certain"
+@pytest.mark.parametrize(("p", "n"), [(0.95, 307), (0.5, 40), (0.05, 307), (0.0, 20)])
+def test_the_sampling_error_reaches_the_farther_end_of_wilsons_interval(p: float, n: int):
+    """Wilson 1927: the q for which (p - q)² = z² q (1 - q) / n; the farther of the two roots."""
+    z2 = stats.norm.ppf(0.975) ** 2
+    roots = np.roots([1 + z2 / n, -(2 * p + z2 / n), p**2])
+    assert sampling_error(p, n) == pytest.approx(max(abs(roots - p)))
+
+
+def test_a_perfect_score_is_not_certain():
+    n = 307
+    assert sampling_error(1.0, n) > 0.01
 
 
 def test_without_documents_there_is_no_sampling_error():

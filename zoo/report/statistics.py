@@ -88,13 +88,14 @@ def mean_interval(values: Sequence[float]) -> Interval:
 
 
 def sampling_error(accuracy: float, documents: int) -> float | None:
-    """Half the 95% Wilson interval of the accuracy of one model on this many documents.
+    """How far the 95% Wilson interval of one model's accuracy on this many documents reaches.
 
-    For a mean over seeds it is an upper bound: what is hard for one seed is not for all.
+    To its farther end: near 0 and 1 the interval leans towards the middle. For a mean over seeds
+    it is an upper bound: what is hard for one seed is not for all.
     """
     from statsmodels.stats.proportion import proportion_confint
 
     if documents <= 0 or not math.isfinite(accuracy):
         return None
     low, high = proportion_confint(accuracy * documents, documents, 1 - LEVEL, method="wilson")
-    return float(high - low) / 2
+    return float(max(high - accuracy, accuracy - low))
