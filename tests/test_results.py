@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import version
+from importlib.metadata import distributions, version
 from pathlib import Path
 
 import pytest
@@ -57,13 +57,21 @@ def test_drawing_again_changes_no_byte(rebuilt: Path):
 
 
 @pytest.mark.parametrize("suite", sorted(SUITES.glob("*.toml")), ids=lambda path: path.name)
-def test_a_suites_header_tells_command_run_time_and_result(suite: Path):
+def test_a_suites_header_tells_command_run_time_and_result(
+    suite: Path, monkeypatch: pytest.MonkeyPatch
+):
     header = re.match(r"(?:#.*\n)+", suite.read_text())
     assert header is not None
     assert f"zoo bench --suite bench/suites/{suite.name} " in header[0]
     assert re.search(r"^# Run time: \S", header[0], re.MULTILINE)
     assert re.search(r"^# Expected: \S", header[0], re.MULTILINE)
-    assert main(["bench", "--suite", str(suite), "--plan"]) == 0
+    arguments = ["bench", "--suite", str(suite), "--plan"]
+    for name in re.findall(r"pip install .*\./plugins/(\S+)", header[0]):
+        if not any(one.metadata["name"] == name for one in distributions()):
+            folder = ROOT / "plugins" / name
+            monkeypatch.syspath_prepend(folder)
+            arguments += ["--plugin", str(folder / name.replace("-", "_") / "__init__.py")]
+    assert main(arguments) == 0
 
 
 @pytest.mark.parametrize("suite", sorted(SUITES.glob("*.toml")), ids=lambda path: path.name)

@@ -95,8 +95,16 @@ def test_ctrl_c_exits_130(tmp_path: Path) -> None:
     endless.write_text("import sys, time\nprint('here', file=sys.stderr)\ntime.sleep(60)\n")
     command = [sys.executable, "-m", "zoo", "list", "--plugin", str(endless)]
 
+    def heed() -> None:  # also where these tests run in the background of a script
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENV,
+        preexec_fn=heed,
     ) as process:
         assert process.stderr is not None
         assert process.stderr.readline() == "here\n"

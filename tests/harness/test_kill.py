@@ -36,12 +36,18 @@ def results(directory: Path) -> dict[tuple[str, int | None], object]:
     return found
 
 
+def heed_ctrl_c() -> None:
+    """As in a terminal, also where these tests run in the background of a script."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(arguments: list[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "zoo", *arguments],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        preexec_fn=heed_ctrl_c,
     )
 
 

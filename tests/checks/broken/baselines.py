@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import torch
 from specimens import Specimens
 from torch import nn
 
 from zoo import hookimpl
+from zoo.components.baseline.ngram import NGram
 from zoo.components.baseline.tfidf_logreg import TfidfLogisticRegression
 from zoo.registry import Register
 
 texts = Specimens("baseline", "texts")
 tokens = Specimens("baseline", "tokens")
+streams = Specimens("baseline", "stream")
 
 
 @hookimpl
 def zoo_register(register: Register) -> None:
     texts.register(register)
     tokens.register(register)
+    streams.register(register)
 
 
 class Fitted(TfidfLogisticRegression):
@@ -27,7 +31,7 @@ class Fitted(TfidfLogisticRegression):
         super().__init__()
 
 
-@texts.caught_by("sort", "declares neither", only=())
+@texts.caught_by("sort", "declares none of them", only=())
 class SaysNothing(Fitted):
     pass
 
@@ -125,3 +129,21 @@ class NoisyInEvaluation(Bag):
     def forward(self, ids, tokens):
         out = super().forward(ids, tokens)
         return out + 0.1 * torch.randn_like(out)
+
+
+@streams.caught_by("shares", "sum to 1.1")
+class SharesTooMuch(NGram):
+    def nats(self, ids):
+        return super().nats(ids) - 0.1
+
+
+@streams.caught_by("learns-stream", "nats a token")
+class LearnsNothing(NGram):
+    def fit(self, ids):
+        self.levels = []
+
+
+@streams.caught_by("learns-stream", "for 1000 tokens")
+class ScoresTheFirstToken(NGram):
+    def nats(self, ids):
+        return np.concatenate([[0.0], super().nats(ids)])
