@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import distributions, version
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -67,8 +67,9 @@ def test_a_suites_header_tells_command_run_time_and_result(
     assert re.search(r"^# Run time: \S", header[0], re.MULTILINE)
     assert re.search(r"^# Expected: \S", header[0], re.MULTILINE)
     arguments = ["bench", "--suite", str(suite), "--plan"]
+    # A plug-in that is not installed here, or not let in, comes from its folder.
     for name in re.findall(r"pip install .*\./plugins/(\S+)", header[0]):
-        if not any(one.metadata["name"] == name for one in distributions()):
+        if main(arguments) != 0:
             folder = ROOT / "plugins" / name
             monkeypatch.syspath_prepend(folder)
             arguments += ["--plugin", str(folder / name.replace("-", "_") / "__init__.py")]

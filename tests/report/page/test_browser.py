@@ -147,8 +147,9 @@ def test_filters_leave_the_chosen_components(page):
     page.find_element("id", "baselines").click()
     assert "" not in column(page, "pe")
     page.find_element("css selector", "#filters button[type=reset]").click()
-    page.implicitly_wait(1)
-    assert len(column(page, "pe")) == everything
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    WebDriverWait(page, 10).until(lambda _: len(column(page, "pe")) == everything)
     page.find_element("id", "only-ok").click()
     assert set(column(page, "status")) == {"ok"}
 
