@@ -155,6 +155,8 @@ def test_in_float32_scores_and_losses_differ_by_rounding_alone(
         {"dropout": 0.3},
         {"dropout": 0.2, "attention_dropout": 0.2},
         {"token_dropout": 0.3},
+        {"token_deletion": 0.5},
+        {"token_deletion": 0.3, "token_dropout": 0.2, "dropout": 0.1},
         {"token_dropout": 0.2, "dropout": 0.2, "label_smoothing": 0.1, "clip": 0.0},
         {"schedule": "cosine", "weight_decay": 0.3, "warmup": 0.4},
     ],

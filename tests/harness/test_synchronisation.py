@@ -37,7 +37,7 @@ def trainer(registry: Registry, device: str, attention: str) -> Trainer:
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     ids = draw.integers(1, SIZES.vocab_size, offsets[-1]).astype(np.int32)
     texts = Documents(ids, offsets, draw.integers(0, 3, documents))
-    training = Training(batch_size=8, token_dropout=0.1, label_smoothing=0.1)
+    training = Training(batch_size=8, token_dropout=0.1, token_deletion=0.1, label_smoothing=0.1)
     model = build_classifier(
         cell, SIZES, vocab_size=SIZES.vocab_size, classes=3, seed=0, dropout=0.1
     )

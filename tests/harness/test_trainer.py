@@ -20,7 +20,7 @@ from zoo.harness import checkpoint
 from zoo.harness.device import Runtime
 from zoo.harness.settings import Training
 from zoo.harness.trainer import DivergedError, Trainer, schedule
-from zoo.tasks.classifying import classification_loss, predict, score, with_token_dropout
+from zoo.tasks.classifying import classification_loss, predict, score
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 quick = settings(max_examples=50, deadline=None, derandomize=True, database=None)
@@ -151,7 +151,9 @@ def test_training_equals_a_loop_written_out():
 
 
 def test_a_trial_interrupted_after_each_epoch_ends_bit_for_bit_the_same(tmp_path: Path):
-    training = Training(epochs=4, batch_size=8, token_dropout=0.3, label_smoothing=0.1)
+    training = Training(
+        epochs=4, batch_size=8, token_dropout=0.3, token_deletion=0.4, label_smoothing=0.1
+    )
     split = Split(documents([3 + i % 9 for i in range(50)]), RUNTIME.device)
 
     whole = Trainer(Bag(), split, classification_loss, training, RUNTIME, seed=5)
@@ -185,16 +187,6 @@ def test_a_checkpoint_that_is_no_use_starts_the_trial_anew(tmp_path: Path, damag
     fresh = Trainer(Bag(), split, classification_loss, training, RUNTIME, seed=0)
     assert checkpoint.restore(file, fresh) == []
     assert fresh.epoch == 0
-
-
-def test_token_dropout_hides_that_share_of_tokens_and_never_the_first():
-    training = Training(token_dropout=0.4)
-    split = Split(documents([50] * 64), RUNTIME.device)
-    torch.manual_seed(0)
-    batch = next(split.ordered(64))
-    hidden = with_token_dropout(batch.ids, training) != batch.ids
-    assert not hidden[:, 0].any()
-    assert hidden[:, 1:].float().mean() == pytest.approx(0.4, abs=0.04)
 
 
 def test_a_loss_that_is_no_number_ends_the_trial():

@@ -61,6 +61,12 @@ TRAINING: tuple[Decorator, ...] = (
     click.option("--dropout", type=float, help="Share of values dropped while training."),
     click.option("--attention-dropout", type=float, help="Share of attention weights dropped."),
     click.option("--token-dropout", type=float, help="Share of tokens hidden while training."),
+    click.option(
+        "--token-deletion", type=float, help="Share of tokens left out of a text while training."
+    ),
+    click.option(
+        "--embedding-std", type=float, help="Spread of the embeddings' elements before training."
+    ),
     click.option("--label-smoothing", type=float, help="Share of the target spread evenly."),
     click.option("--schedule", metavar="NAME", help="linear, cosine or constant."),
     click.option("--warmup", type=float, help="Share of all steps over which the rate rises."),

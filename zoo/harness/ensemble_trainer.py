@@ -20,7 +20,7 @@ from zoo.models.agreement import TOLERANCE, check_agreement
 from zoo.models.ensemble import Ensemble
 from zoo.models.seeding import derive
 from zoo.models.streams import Size, Streams
-from zoo.tasks.classifying import UNKNOWN
+from zoo.tasks.token_noise import PAD, delete_tokens, hide_tokens
 
 NOT_SCORED = -100  # cross_entropy's label of what only fills a batch up
 
@@ -124,9 +124,9 @@ class EnsembleTrainer:
         """One step of AdamW for each seed: summed losses and right answers (2, S), on device."""
         for group in self.optimizer.param_groups:
             group["lr"] = self._lr()
-        ids = self._with_token_dropout(batches)
+        batches = self._with_token_noise(batches)
         with self.runtime.autocast():
-            logits = self.ensemble(ids, batches.padding, batches.sizes)
+            logits = self.ensemble(batches.ids, batches.padding, batches.sizes)
         losses = F.cross_entropy(
             logits.flatten(0, 1).float(),
             batches.labels.flatten(),
@@ -135,7 +135,7 @@ class EnsembleTrainer:
             reduction="none",
         )
         summed = losses.unflatten(0, batches.labels.shape).sum(dim=1)  # (S)
-        texts = torch.tensor([float(b) for b, _ in batches.sizes], device=ids.device)
+        texts = torch.tensor([float(b) for b, _ in batches.sizes], device=batches.ids.device)
         self.optimizer.zero_grad(set_to_none=True)
         # Each seed's mean hangs on its own weights alone, so the sum's gradient is theirs apart.
         (summed / texts).sum().backward()
@@ -158,18 +158,35 @@ class EnsembleTrainer:
         total = self.training.epochs * self.steps_per_epoch
         return self.training.lr * schedule(self.training, self.step, total)
 
-    def _with_token_dropout(self, batches: SeedBatches) -> Tensor:
-        """Ids with a share of them unknown, drawn by each seed at its batch's own size."""
-        ids = batches.ids
-        if not self.training.token_dropout:
-            return ids
-        dropped = torch.zeros(ids.shape, dtype=torch.bool, device=ids.device)
+    def _with_token_noise(self, batches: SeedBatches) -> SeedBatches:
+        """Tokens deleted and hidden, drawn by each seed at its batch's own size."""
+        deletion, dropout = self.training.token_deletion, self.training.token_dropout
+        if not deletion and not dropout:
+            return batches
+        own = []
         for seed, (texts, tokens) in enumerate(batches.sizes):
+            ids = batches.ids[seed, :texts, :tokens]
+            padding = None if batches.padding is None else batches.padding[seed, :texts, :tokens]
             with self.ensemble.streams.of(seed):
-                draws = torch.rand((texts, tokens), device=ids.device)
-            dropped[seed, :texts, :tokens] = draws < self.training.token_dropout
-        dropped[:, :, 0] = False
-        return ids.masked_fill(dropped & (ids != 0), UNKNOWN)
+                ids, padding = delete_tokens(ids, padding, deletion)
+                own.append((hide_tokens(ids, dropout), padding))
+        return _stacked(own, batches)
+
+
+def _stacked(own: Sequence[tuple[Tensor, Tensor | None]], before: SeedBatches) -> SeedBatches:
+    """Each seed's own texts (B', L'), with its padding, side by side again."""
+    texts, tokens = before.ids.shape[1], max(ids.shape[1] for ids, _ in own)
+    ids = before.ids.new_full((len(own), texts, tokens), PAD)
+    real = torch.zeros(ids.shape, dtype=torch.bool, device=ids.device)
+    for seed, (mine, padding) in enumerate(own):
+        rows, length = mine.shape
+        # What only fills the batch up is the first text again, as ``side_by_side`` has it.
+        ids[seed, :rows, :length], ids[seed, rows:, :length] = mine, mine[0]
+        real[seed, :rows, :length] = True if padding is None else padding
+        real[seed, rows:] = real[seed, 0]
+    whole = before.padding is None and all(mine.shape[1] == tokens for mine, _ in own)
+    sizes = [(rows, mine.shape[1]) for (rows, _), (mine, _) in zip(before.sizes, own, strict=True)]
+    return SeedBatches(ids, None if whole else real, before.labels, sizes)
 
 
 def make_stack_optimizer(

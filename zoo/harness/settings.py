@@ -17,6 +17,8 @@ class Training(BaseModel):
     dropout: in feed-forward networks, residual branches, embeddings and before the head.
     attention_dropout: of attention weights; above 0 it keeps torch from its fused kernel on a CPU.
     token_dropout: share of training tokens replaced by the unknown token.
+    token_deletion: share of each training text's tokens left out, the rest moved together.
+    embedding_std: of the elements of a token's vector before training.
     validation: share of the training split held out and scored in place of the test split.
     """
 
@@ -29,6 +31,8 @@ class Training(BaseModel):
     dropout: Fraction = 0.1
     attention_dropout: Fraction = 0.0
     token_dropout: Fraction = 0.0
+    token_deletion: Fraction = 0.0
+    embedding_std: PositiveFloat = 1.0
     label_smoothing: Fraction = 0.0
     schedule: Literal["linear", "cosine", "constant"] = "linear"
     warmup: Fraction = 0.1

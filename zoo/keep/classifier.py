@@ -17,7 +17,7 @@ from zoo.keep.attention_map import AttentionMap, attention_weights
 from zoo.keep.card import Card
 from zoo.models.cell import Cell
 from zoo.models.classifier import Classifier
-from zoo.tasks.classifying import UNKNOWN
+from zoo.tasks.token_noise import UNKNOWN
 
 BATCH = 64
 

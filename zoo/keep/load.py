@@ -110,6 +110,7 @@ def _build(form: Form, card: Card, cell: Cell) -> nn.Module:
         "seed": card.seed,
         "dropout": card.training.dropout,
         "attention_dropout": card.training.attention_dropout,
+        "embedding_std": card.training.embedding_std,
     }
     try:
         return form.build(card, cell, rest)

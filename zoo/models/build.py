@@ -36,6 +36,7 @@ def build_classifier(
     seed: int,
     dropout: float = 0.0,
     attention_dropout: float = 0.0,
+    embedding_std: float = 1.0,
     read_last: bool = True,
 ) -> Classifier:
     """Assemble the cell's classifier, each part from its own stream of the seed.
@@ -44,7 +45,7 @@ def build_classifier(
     to allow that. Raises ComponentError where a component is not what its kind promises, and
     ValueError where one refuses the values it is given.
     """
-    plan = StackPlan(cell, sizes, seed, dropout, attention_dropout)
+    plan = StackPlan(cell, sizes, seed, dropout, attention_dropout, embedding_std)
     encoder = Encoder(
         *plan.parts(vocab_size), **plan.traits, read_last=read_last and cell.attention.can("cross")
     )
@@ -63,6 +64,7 @@ def build_language_model(
     seed: int,
     dropout: float = 0.0,
     attention_dropout: float = 0.0,
+    embedding_std: float = 1.0,
     tied: bool = True,
 ) -> LanguageModel:
     """Assemble the cell as a decoder without cross-attention; its pool has no place there.
@@ -70,7 +72,7 @@ def build_language_model(
     tied: score tokens by the embeddings themselves, and not by a matrix of their own.
     Raises as ``build_classifier`` does.
     """
-    plan = StackPlan(cell, sizes, seed, dropout, attention_dropout)
+    plan = StackPlan(cell, sizes, seed, dropout, attention_dropout, embedding_std)
     decoder = Decoder(*plan.parts(vocab_size), **plan.traits)
     return LanguageModel(decoder, None if tied else _token_head(sizes.dim, vocab_size, seed))
 
@@ -84,6 +86,7 @@ def build_encoder_decoder(
     seed: int,
     dropout: float = 0.0,
     attention_dropout: float = 0.0,
+    embedding_std: float = 1.0,
     tied: bool = True,
 ) -> EncoderDecoder:
     """Assemble the cell as an encoder and a decoder of ``sizes.layers`` blocks each.
@@ -92,8 +95,9 @@ def build_encoder_decoder(
     and an encoding of their own. tied: as in ``build_language_model``; raises likewise.
     """
     target = vocab_size if target_vocab_size is None else target_vocab_size
-    reading = StackPlan(cell, sizes, seed, dropout, attention_dropout, "encoder.")
-    writing = StackPlan(cell, sizes, seed, dropout, attention_dropout, "decoder.")
+    of_both = (seed, dropout, attention_dropout, embedding_std)
+    reading = StackPlan(cell, sizes, *of_both, "encoder.")
+    writing = StackPlan(cell, sizes, *of_both, "decoder.")
     encoder = Encoder(*reading.parts(vocab_size), **reading.traits)
     decoder = Decoder(*writing.parts(target, cross=True), **writing.traits)
     return EncoderDecoder(encoder, decoder, None if tied else _token_head(sizes.dim, target, seed))
@@ -111,6 +115,7 @@ class StackPlan:
     seed: int
     dropout: float
     attention_dropout: float
+    embedding_std: float
     part: str = ""
 
     @property
@@ -159,7 +164,7 @@ class StackPlan:
             blocks.append(_expect(cell.block, block, Block))
         assert position is not None
         with self.stream("embedding"):
-            embedding = ScaledEmbedding(vocab_size, sizes.dim)
+            embedding = ScaledEmbedding(vocab_size, sizes.dim, self.embedding_std)
         with self.stream("final_norm"):
             final_norm = build_norm(cell.norm, sizes.dim) if blocks[-1].final_norm else None
         return embedding, position, blocks, final_norm

@@ -56,6 +56,7 @@ class Steps:
             seed=0,
             dropout=setting.training.dropout,
             attention_dropout=setting.training.attention_dropout,
+            embedding_std=setting.training.embedding_std,
             read_last=setting.read_last,
         ).to(self.runtime.device)
         if setting.execution.compile:

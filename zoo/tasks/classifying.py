@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo.components.tokens import Tokens
 from zoo.data.batches import Batch, Split, padded
 from zoo.data.encode import Encoded
 from zoo.harness.device import Runtime
@@ -20,8 +21,8 @@ from zoo.models.build import build_classifier
 from zoo.models.cell import Cell
 from zoo.registry import Choice
 from zoo.tasks.learner import EVALUATION_BATCH, Fitting, Learner
+from zoo.tasks.token_noise import delete_tokens, hide_tokens
 
-UNKNOWN = 1  # the tokenizer's [UNK]
 SINGLES = 10
 
 
@@ -43,6 +44,7 @@ class ClassifierLearner(Learner):
             seed=seed,
             dropout=training.dropout,
             attention_dropout=training.attention_dropout,
+            embedding_std=training.embedding_std,
             read_last=self.setting.read_last,
         )
 
@@ -142,18 +144,11 @@ def classification_loss(
     model: nn.Module, batch: Batch, training: Training
 ) -> tuple[Tensor, Tensor]:
     """Cross-entropy of a batch: mean loss, and how many documents the model had right."""
-    logits = model(with_token_dropout(batch.ids, training), batch.tokens)
+    ids, padding = delete_tokens(batch.ids, batch.tokens.padding, training.token_deletion)
+    tokens = Tokens(padding, batch.tokens.positions[: ids.shape[1]])
+    logits = model(hide_tokens(ids, training.token_dropout), tokens)
     loss = F.cross_entropy(logits.float(), batch.labels, label_smoothing=training.label_smoothing)
     return loss, (logits.detach().argmax(dim=-1) == batch.labels).sum()
-
-
-def with_token_dropout(ids: Tensor, training: Training) -> Tensor:
-    """Ids with a share of them unknown; [CLS] in front stays."""
-    if not training.token_dropout:
-        return ids
-    dropped = torch.rand(ids.shape, device=ids.device) < training.token_dropout
-    dropped[:, 0] = False
-    return ids.masked_fill(dropped & (ids != 0), UNKNOWN)
 
 
 def class_scores(model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:

@@ -57,6 +57,7 @@ class LanguageLearner(Learner):
             seed=seed,
             dropout=training.dropout,
             attention_dropout=training.attention_dropout,
+            embedding_std=training.embedding_std,
         )
 
     def build_baseline(self, choice: Choice) -> Any:

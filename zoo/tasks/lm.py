@@ -36,6 +36,7 @@ class LanguageModelling(Task):
         "read_last": "every position of the last layer is read",
         "head_hidden": "tokens are scored by the embeddings themselves",
         "token_dropout": "a byte-level vocabulary has no unknown token",
+        "token_deletion": "what comes next would not be the text's own",
         "beam": "it is scored by the text that is there, and writes none",
         "together": "a language model's seeds are trained one by one",
     }

@@ -33,6 +33,7 @@ class Transduction(Task):
         "read_last": "the decoder reads every position of the encoder's last layer",
         "head_hidden": "tokens are scored by the embeddings themselves",
         "token_dropout": "a byte-level vocabulary has no unknown token",
+        "token_deletion": "the target says what the whole source says",
         "text_column": "pairs have no columns with names",
         "label_column": "pairs have no columns with names",
         "keep_duplicates": "no source is ever in both splits",

@@ -48,6 +48,7 @@ class TransductionLearner(Learner):
             seed=seed,
             dropout=training.dropout,
             attention_dropout=training.attention_dropout,
+            embedding_std=training.embedding_std,
         )
 
     def build_baseline(self, choice: Choice) -> Any:
