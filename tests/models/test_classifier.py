@@ -360,6 +360,20 @@ def test_dropout_acts_in_training_only(assemble: Assemble, cell: dict[str, str])
     assert not torch.allclose(first, dropping(*batch()), atol=1e-3)
 
 
+def test_embeddings_begin_with_the_spread_asked_for_and_all_else_as_it_was(
+    assemble: Assemble,
+) -> None:
+    usual, small = assemble(dim=64, heads=4), assemble(dim=64, heads=4, embedding_std=0.05)
+    ids = torch.arange(1, 20)[None]
+    vectors = small.encoder.embedding(ids)
+    # Of 1,216 draws: four standard errors of their spread are 0.004.
+    assert vectors.std().item() == pytest.approx(0.05, abs=0.004)
+    assert_same(vectors, 0.05 * usual.encoder.embedding(ids))
+    others = dict(usual.named_parameters())
+    for name, parameter in small.named_parameters():
+        assert name == "encoder.embedding.weight" or torch.equal(parameter, others[name])
+
+
 def test_the_head_is_one_linear_layer_unless_it_has_a_width_of_its_own(assemble: Assemble) -> None:
     def shapes(model: Classifier) -> list[tuple[int, ...]]:
         return [tuple(p.shape) for p in model.head.parameters()]
