@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,34 +17,41 @@ def as_markdown(file: Path) -> str:
     measured = [line for line in lines if not line.skipped]
     if not measured:
         return ""
-    rows = [
-        [line.work, line.against, _ratio(line), _reach(line), _verdict(line)] for line in measured
-    ]
+    # A comparison that several runs made, whichever came first, is one row.
+    runs: dict[tuple[str, str], list[Line]] = {}
+    for line in measured:
+        runs.setdefault((line.work, line.against), []).append(line)
+    rows = [[*name, _ratio(own), _reach(own), _verdict(own)] for name, own in runs.items()]
     heads = ["work", "against", "ratio (95%)", "reach", "reached"]
     table = tabulate(rows, heads, "github", disable_numparse=True)
-    return f"{table}\n\n{_notes(measured)}\n"
+    return f"{table}\n\n{_notes(measured, max(map(len, runs.values())))}\n"
 
 
-def _ratio(line: Line) -> str:
-    assert line.ratio is not None
-    assert line.low is not None
-    assert line.high is not None
-    if line.low == line.high:
-        return f"{line.ratio:.3g}"
-    return f"{line.ratio:.3g} ({line.low:.3g} to {line.high:.3g})"
+def _ratio(runs: Sequence[Line]) -> str:
+    """The median of the runs' ratios; from the lowest end of their intervals to the highest."""
+    ratios = [line.ratio for line in runs if line.ratio is not None]
+    low = min(line.low for line in runs if line.low is not None)
+    high = max(line.high for line in runs if line.high is not None)
+    middle = statistics.median(ratios)
+    return f"{middle:.3g}" if low == high else f"{middle:.3g} ({low:.3g} to {high:.3g})"
 
 
-def _reach(line: Line) -> str:
-    if line.reach is None:
+def _reach(runs: Sequence[Line]) -> str:
+    """What was hoped for; a reach that is itself measured differs by run, and the median stands."""
+    reaches = [line.reach for line in runs if line.reach is not None]
+    if not reaches:
         return ""
-    return f"{'≥' if line.bound == 'at least' else '≤'} {line.reach:.3g}"
+    return f"{'≥' if runs[0].bound == 'at least' else '≤'} {statistics.median(reaches):.3g}"
 
 
-def _verdict(line: Line) -> str:
-    return {None: "", True: "yes", False: "no"}[line.reached]
+def _verdict(runs: Sequence[Line]) -> str:
+    reached = [line.reached for line in runs if line.reached is not None]
+    if len(reached) < 2 or len(set(reached)) == 1:
+        return {None: "", True: "yes", False: "no"}[reached[0] if reached else None]
+    return f"in {sum(reached)} of {len(reached)}"
 
 
-def _notes(lines: Sequence[Line]) -> str:
+def _notes(lines: Sequence[Line], runs: int) -> str:
     first = lines[0]
     noise = [abs(line.noise - 1) for line in lines if line.noise is not None]
     said = [
@@ -51,6 +59,11 @@ def _notes(lines: Sequence[Line]) -> str:
         "Ratio: their time over ours, or a share; the median over rounds in which all take turns, "
         "and its 95% bootstrap interval.",
     ]
+    if runs > 1:
+        said.append(
+            f"{runs} runs in a row: the median of their ratios, from the lowest end of an interval "
+            "to the highest. Reached is what every run reached, or in how many of them."
+        )
     if noise:
         said.append(
             f"Noise: a thing measured against its own twin in the same rounds came out up to "

@@ -200,6 +200,20 @@ def test_a_table_says_what_was_reached_on_which_machine_with_what_noise(tmp_path
     assert not any("z" in row.split("|")[2] for row in rows[2:4])
 
 
+def test_runs_in_a_row_are_one_row_that_says_how_often_it_reached(tmp_path: Path):
+    file = tmp_path / "lines.jsonl"
+    out = Out(file)
+    for run in (1.1, 1.3, 1.2):
+        for work, reach in (("deep", 1.15), ("level", 1.0)):
+            found = interval(np.array([run - 0.05, run, run + 0.05]))
+            out.add(made(work, "x", found, RUNTIME, rounds=3, reach=reach))
+    rows = as_markdown(file).splitlines()
+    assert re.search(r"\| deep +\| x +\| 1.2 \(1.05 to 1.35\) +\| ≥ 1.15 +\| in 2 of 3", rows[2])
+    assert re.search(r"\| level +\| x +\| 1.2 \(1.05 to 1.35\) +\| ≥ 1 +\| yes", rows[3])
+    assert rows[4] == ""
+    assert any("3 runs in a row" in row for row in rows)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("work", peers.WORKS)
 def test_every_work_runs_alone(work, capsys):
