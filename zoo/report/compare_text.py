@@ -9,7 +9,7 @@ from zoo.registry import AXES
 from zoo.report.change import Change
 from zoo.report.compare import ComparedRow, Comparison
 from zoo.report.compare_cost import REFERENCE
-from zoo.report.layout import percent
+from zoo.report.layout import counted, percent
 from zoo.report.ratios import MEMORY_TIE
 from zoo.tasks.score import Score
 
@@ -114,8 +114,8 @@ def _notes(comparison: Comparison) -> list[str]:
             f"Change: difference of {comparison.score.label}, paired by the seeds that both runs "
             "have, with its 95% t-interval; ×: after over before, with the 95% t-interval over "
             "rounds. Each interval is by itself; verdicts are at 5% after Holm's correction for "
-            f"all {comparison.tests} tests here: chance alone tells a change in fewer than one of "
-            "twenty comparisons of equal runs."
+            f"{counted(comparison.tests, 'test')} here: chance alone tells a change in fewer than "
+            "one of twenty comparisons of equal runs."
         )
     if comparison.timing:
         lines.append(comparison.timing)

@@ -202,3 +202,8 @@ def _speed_notes(table: pd.DataFrame) -> list[str]:
 
 _MCNEMAR = ", and McNemar's over the {} on which two disagree"
 _FLOORS = {"training": "noise_floor", "inference": "infer_noise_floor"}
+
+
+def counted(count: int, what: str) -> str:
+    """``1 effect``, ``3 effects``."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

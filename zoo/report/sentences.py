@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from zoo.report.effects import Effect, Effects
-from zoo.report.layout import percent
+from zoo.report.layout import counted, percent
 from zoo.report.paired import Difference
 from zoo.report.ratios import Ratio, memory_verdict
 from zoo.report.statistics import ENOUGH
@@ -60,12 +60,8 @@ def sentence(effect: Effect) -> str:
 def _change(found: Difference, score: Score) -> str:
     said = score.told(found.mean, found.half)
     if found.half is None:
-        return f"{said} ({_seeds(found.seeds)}: too few seeds for an interval)"
+        return f"{said} ({counted(found.seeds, 'seed')}: too few seeds for an interval)"
     return f"{said}{'' if found.real else ' (tie)'}"
-
-
-def _seeds(count: int) -> str:
-    return f"{count} seed{'' if count == 1 else 's'}"
 
 
 def _times(ratio: Ratio, what: str) -> str:
@@ -79,8 +75,8 @@ def _notes(effects: Effects) -> list[str]:
     grid = effects.grid
     shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in grid.axes.items())
     lines = [
-        f"Averaged over a full grid: {shape}, {_seeds(len(grid.seeds))}; what it says is of these "
-        "combinations and this test set."
+        f"Averaged over a full grid: {shape}, {counted(len(grid.seeds), 'seed')}; what it says is "
+        "of these combinations and this test set."
     ]
     score = effects.main[0].score
     if not score.higher_is_better:
@@ -88,8 +84,12 @@ def _notes(effects: Effects) -> list[str]:
     if len(grid.seeds) >= ENOUGH:
         lines.append(
             "± is the 95% t-interval over seeds of each by itself; tie: not told apart from 0 at "
-            f"5% after Holm's correction for {len(effects.main)} effects"
-            + (f" and for {len(effects.interactions)} interactions" if effects.interactions else "")
+            f"5% after Holm's correction for {counted(len(effects.main), 'effect')}"
+            + (
+                f" and for {counted(len(effects.interactions), 'interaction')}"
+                if effects.interactions
+                else ""
+            )
             + "."
         )
     floors = [e.speed["train"].floor for e in effects.main if e.speed["train"]]

@@ -32,12 +32,12 @@ def write_report(records: Sequence[Record], directory: Path, reference: str = ""
     plots = make_plots(facts)
     folder = directory / PLOTS
     folder.mkdir(exist_ok=True)
-    for name in NAMES:
-        for suffix in (".png", ".svg"):
-            folder.joinpath(f"{name}{suffix}").unlink(missing_ok=True)
     for plot in plots:
         write_file(folder / f"{plot.name}.svg", f"{plot.svg}\n")
         write_file(folder / f"{plot.name}.png", plot.png)
+    for name in set(NAMES) - {plot.name for plot in plots}:
+        for suffix in (".png", ".svg"):
+            folder.joinpath(f"{name}{suffix}").unlink(missing_ok=True)
     write_file(directory / PAGE, report_page(facts, plots))
     return table
 
