@@ -14,6 +14,7 @@ import filelock
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from zoo.errors import ZooError
+from zoo.harness.settings import LATER
 from zoo.tasks.score import CLASSIFY
 
 SCHEMA_VERSION = 1
@@ -140,6 +141,15 @@ class RecordFile:
             os.truncate(self.path, whole)
 
 
+def _completed(record: Record) -> Record:
+    """The record, with the settings that there were none of when it was written."""
+    training = record.config.get("training")
+    if record.kind == "scale" or not isinstance(training, dict) or training.keys() >= LATER.keys():
+        return record
+    filled = training | {n: v for n, v in LATER.items() if n not in training}
+    return record.model_copy(update={"config": record.config | {"training": filled}})
+
+
 def _parse(line: bytes, where: str) -> Record:
     try:
         value = json.loads(line)
@@ -151,7 +161,7 @@ def _parse(line: bytes, where: str) -> Record:
                 f"{where}: written by a newer zoo (schema {version}; this one reads "
                 f"{SCHEMA_VERSION}): upgrade encoder-zoo"
             )
-        return Record.model_validate(value)
+        return _completed(Record.model_validate(value))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "record"

@@ -26,7 +26,7 @@ class Request(BaseModel):
     together: train the seeds of a row as one program.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     task: str = CLASSIFY
 

@@ -22,7 +22,7 @@ class Training(BaseModel):
     validation: share of the training split held out and scored in place of the test split.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     epochs: PositiveInt = 6
     batch_size: PositiveInt = 32
@@ -40,10 +40,14 @@ class Training(BaseModel):
     validation: Fraction = 0.0
 
 
+# Settings that came after records were first published: what a trial did whose record lacks them.
+LATER = {"token_deletion": 0.0, "embedding_std": 1.0}
+
+
 class Execution(BaseModel):
     """Where and how the arithmetic runs; ``auto`` is resolved by the worker and recorded."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "fp32", "bf16"] = "auto"
