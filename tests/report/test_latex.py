@@ -50,6 +50,14 @@ def test_names_cannot_be_commands():
     assert not re.search(r"(?m)^\s*\[", text), r"after \\ a bracket is a length"
 
 
+def test_names_cannot_turn_the_direction_of_the_row():
+    turning = "abc\u202edef\u2066"
+    text, _ = latex([*run(), skipped(cell(attention=turning), turning)])
+    assert "\u202e" not in text
+    assert "\u2066" not in text
+    assert r"abc\textbackslash{}u202edef\textbackslash{}u2066" in text
+
+
 def test_notes_are_comments_whatever_they_hold():
     text = as_latex(make_table(run()), ["one\n\\input{two}"])
     before = text[: text.index(r"\begin{tabular}")].splitlines()

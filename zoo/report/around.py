@@ -38,7 +38,9 @@ def effects_anyhow(rows: Sequence[Row], reference: str) -> Bought | None:
 
 def _around(rows: Sequence[Row], reference: str) -> Bought | None:
     """Each choice with all else as in the reference; those that lack a seed are left out."""
-    base = next(row for row in rows if row.name == reference)
+    base = next((row for row in rows if row.name == reference), None)
+    if base is None:
+        return None  # others were measured beside it, and its own records are not here
     effects: list[Effect] = []
     for row in rows:
         differing = [axis for axis in base.cell if row.cell.get(axis) != base.cell[axis]]

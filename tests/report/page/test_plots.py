@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from crowd import crowd
-from example import run
+from example import REFERENCE, run
 from factory import cell, failed, name, skipped
 from hostile import DOLLARS, NAMES, SCRIPT
 
@@ -130,6 +130,18 @@ def test_nothing_is_plotted_of_what_is_not_there_and_older_plots_go(tmp_path):
     assert (tmp_path / "plots" / "pareto-speed.png").exists()
     write_report([skipped(cell(), "no reason"), failed(cell(pe="sin"), 0)], tmp_path)
     assert not list((tmp_path / "plots").iterdir())
+
+
+def test_without_the_records_of_the_reference_all_else_is_made(tmp_path):
+    """Every probe was measured beside it, but somebody left its own lines out."""
+    left = [record for record in run() if record.name != REFERENCE]
+    assert make_facts(left, make_table(left)).reference == REFERENCE
+    assert effects_anyhow(make_rows(left), REFERENCE) is None
+    write_report(left, tmp_path)
+    assert (tmp_path / "report.html").exists()
+    names = {path.stem for path in (tmp_path / "plots").iterdir()}
+    assert "pareto-memory" in names
+    assert "effects" not in names
 
 
 def test_effects_around_the_reference_where_the_grid_is_not_full():

@@ -55,7 +55,7 @@ def front_plots(facts: Facts) -> list[Plot]:
     base = next((line for line in facts.lines if line["train_ratio"] == 1.0), None)
     ratios = sum(line["train_ratio"] is not None for line in facts.lines)
     speeds = sum(line["train_tokens_per_s"] is not None for line in facts.lines)
-    if ratios >= min(2, speeds) and facts.reference:
+    if ratios >= min(2, speeds) and facts.reference in facts.number:
         named = plain(facts.short(facts.rows[facts.number[facts.reference]]), 24)
         label = f"training speed, × that of {named}"
         if base:
