@@ -10,7 +10,9 @@ from zoo.report.change import Change
 from zoo.report.compare import ComparedRow, Comparison
 from zoo.report.compare_cost import REFERENCE
 from zoo.report.layout import counted, percent
+from zoo.report.markdown import bullets, line
 from zoo.report.ratios import MEMORY_TIE
+from zoo.report.text import plain
 from zoo.tasks.score import Score
 
 HEADS = {"train speed": "× train", "inference speed": "× infer", "memory": "× memory"}
@@ -20,23 +22,24 @@ def comparison_text(comparison: Comparison, before: str, after: str, markdown: b
     """The table of what changed, what only one run has, and what the marks mean."""
     from tabulate import tabulate
 
+    told = line if markdown else plain
     rows = [_cells(row, comparison) for row in comparison.rows]
     heads = [head for head in rows[0] if any(row[head] for row in rows)] if rows else []
     table = tabulate(
-        [[row[head] for head in heads] for row in rows],
+        [[told(row[head]) for head in heads] for row in rows],
         headers=heads,
         tablefmt="github" if markdown else "simple",
         disable_numparse=True,
     )
-    sides = [f"before: {before}", f"after: {after}"]
+    sides = [told(f"before: {before}"), told(f"after: {after}")]
     lines = [
         *_only("added", comparison.added),
         *_only("gone", comparison.gone),
         *_notes(comparison),
     ]
-    told = "\n".join(f"- {line}" for line in lines) if markdown else "\n".join(lines)
+    notes = bullets([line(one) for one in lines]) if markdown else "\n".join(map(plain, lines))
     return "\n\n".join(
-        part for part in (("  \n" if markdown else "\n").join(sides), table, told) if part
+        part for part in (("  \n" if markdown else "\n").join(sides), table, notes) if part
     )
 
 

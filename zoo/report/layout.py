@@ -8,25 +8,28 @@ import pandas as pd
 
 from zoo.registry import AXES
 from zoo.report.columns import scores_in
+from zoo.report.markdown import line
 from zoo.report.ratios import MEMORY_TIE
 from zoo.report.statistics import ENOUGH, t_half
+from zoo.report.text import plain
 from zoo.tasks.score import Score
 
 FRONTS = {"front": "{}", "tied": "({})"}
 
 
 def as_text(table: pd.DataFrame, style: str = "simple") -> str:
-    """The readable table, laid out by tabulate."""
+    """The readable table, laid out by tabulate: a line each, and in Markdown no markup."""
     from tabulate import tabulate
 
     shown = readable(table)
+    told = line if style == "github" else plain
     others = {score.label for score in scores_in(table)[1:]}
     numbers, units = {"rank", "seeds", "params"} | others, ("/s", " ms", " MiB", " s")
     heads = [str(head) for head in shown.columns]
     align = ["right" if h in numbers or h.endswith(units) else "left" for h in heads]
     return str(
         tabulate(
-            shown.values.tolist(),
+            [[told(value) for value in row] for row in shown.values.tolist()],
             headers=heads,
             tablefmt=style,
             colalign=align if len(shown) else None,

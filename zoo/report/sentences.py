@@ -7,6 +7,7 @@ from typing import Any
 
 from zoo.report.effects import Effect, Effects
 from zoo.report.layout import counted, percent
+from zoo.report.markdown import code
 from zoo.report.paired import Difference
 from zoo.report.ratios import Ratio, memory_verdict
 from zoo.report.statistics import ENOUGH
@@ -43,9 +44,9 @@ def _moved(ratio: Ratio | None) -> float:
 
 def sentence(effect: Effect) -> str:
     """One effect: ``\\`rope\\` against \\`sin\\`: +0.4 ± 0.3 points, 0.93 × the speed``."""
-    said = f"`{effect.component}` against `{effect.against}`"
+    said = f"{code(effect.component)} against {code(effect.against)}"
     if effect.other:
-        said += f", with `{effect.other}` rather than `{effect.other_against}`"
+        said += f", with {code(effect.other)} rather than {code(effect.other_against)}"
     parts = [_change(effect.difference, effect.score)] if effect.difference else []
     if train := effect.speed.get("train"):
         parts.append(_times(train, "the speed"))

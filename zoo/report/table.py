@@ -14,6 +14,7 @@ from zoo.harness.records import Record
 from zoo.registry import AXES
 from zoo.report.columns import COLUMNS, PROBED, judged_columns
 from zoo.report.layout import as_text, notes
+from zoo.report.markdown import line
 from zoo.report.paired import Comparisons
 from zoo.report.pareto import pareto
 from zoo.report.ratios import PHASES, Speeds, memory_verdict
@@ -223,7 +224,7 @@ def _counted(data: dict[str, Any]) -> str:
 def write_tables(records: Sequence[Record], directory: Path, reference: str = "") -> pd.DataFrame:
     """Write ``table.csv`` with every column and ``table.md`` as a person reads it; return it."""
     table = make_table(records, reference)
-    lines = "\n".join(f"- {line}" for line in caption(records, table).splitlines())
+    lines = "\n".join(f"- {line(note)}" for note in caption(records, table).splitlines())
     for name, text in (
         ("table.csv", table.to_csv(index=False)),
         ("table.md", f"{as_text(table, 'github')}\n\n{lines}\n"),

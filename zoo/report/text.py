@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 
-
 # Embeddings, overrides and isolates: what one of them opens and nothing closes turns round all that
 # follows on the line, the page's own words as well.
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

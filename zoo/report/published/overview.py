@@ -10,7 +10,7 @@ import pandas as pd
 
 from zoo.report.columns import scores_in
 from zoo.report.layout import readable
-from zoo.report.published.markdown import escaped, grid, link
+from zoo.report.markdown import escaped, grid, line, link
 from zoo.report.published.page import Run
 from zoo.report.table import caption
 
@@ -32,7 +32,7 @@ def overview(runs: Sequence[Run]) -> str:
     for run in runs:
         groups.setdefault(", ".join(Path(run.place).parts[:2]), []).append(run)
     for name, members in groups.items():
-        parts.append(f"## {escaped(name)}")
+        parts.append(f"## {line(name)}")
         parts += list(
             dict.fromkeys(
                 escaped(r.published.data.strip())
@@ -65,9 +65,9 @@ def _run(run: Run) -> list[str]:
     if run.suite is not None:
         top = run.home.parents[len(Path(place).parts) - 1]
         files.append(link("suite", Path(os.path.relpath(run.suite, top)).as_posix()))
-    made_on = caption(run.records, run.table).splitlines()[-1]
+    made_on = line(caption(run.records, run.table).splitlines()[-1])
     told = [f"{ran}{f', {bad} failed or skipped' if bad else ''}. {made_on}", " · ".join(files)]
-    return [f"### {escaped(run.title)}", *told, _best(run)]
+    return [f"### {line(run.title)}", *told, _best(run)]
 
 
 def _best(run: Run) -> str:
@@ -78,7 +78,7 @@ def _best(run: Run) -> str:
     text = readable(table).loc[shown.index]
     left_out = {*LEFT_OUT, *(score.label for score in scores_in(table)[1:])}
     keep = [c for c in text.columns if c not in left_out and (text[c] != "").any()]
-    rows = [dict(zip(keep, map(str, row), strict=True)) for row in text[keep].values.tolist()]
+    rows = [dict(zip(keep, map(line, row), strict=True)) for row in text[keep].values.tolist()]
     said = grid(rows)
     tied = int((table["rank"] == 1).sum())
     notes = []

@@ -13,11 +13,11 @@ import pandas as pd
 from zoo.harness.published import Published
 from zoo.harness.records import Record
 from zoo.registry import AXES
-from zoo.report.layout import as_text
+from zoo.report.layout import as_text, counted
+from zoo.report.markdown import bullets, code, escaped, grid, line, link
 from zoo.report.published.beside import Figure, PublishedDifference, make_figures
 from zoo.report.published.beside import published_differences as differences_of
 from zoo.report.published.classes import class_report
-from zoo.report.published.markdown import bullets, escaped, grid, link
 from zoo.report.rows import Row, make_rows
 from zoo.report.statistics import Interval
 from zoo.report.table import caption, find_reference
@@ -56,9 +56,9 @@ class Run:
 def page(run: Run) -> str:
     """The whole page."""
     rows = run.rows()
-    parts = [f"# {escaped(run.title)}", _about(run), _files(run)]
+    parts = [f"# {line(run.title)}", _about(run), _files(run)]
     parts += ["## What came out", as_text(run.table, "github")]
-    parts += [bullets(caption(run.records, run.table).splitlines())]
+    parts += [bullets([line(note) for note in caption(run.records, run.table).splitlines()])]
     if run.published and run.published.beside:
         parts += _beside(rows, run.published)
     parts += _bought(rows, run)
@@ -98,7 +98,7 @@ def _beside(rows: Sequence[Row], published: Published) -> list[str]:
     figures = make_figures(rows, published.beside)
     score = figures[0].row.score
     parts = ["## Beside the published figures", _figures(figures, score)]
-    notes = [escaped(note) for note in published.notes]
+    notes = [line(note) for note in published.notes]
     if any(f.published.seconds for f in figures):
         notes.append(
             "Seconds of training were published for another machine: only their ratios, to the "
@@ -118,8 +118,8 @@ def _figures(figures: Sequence[Figure], score: Score) -> str:
     for one in figures:
         rows.append(
             {
-                "published as": escaped(one.published.name),
-                "here": f"`{'+'.join(one.published.cell.values())}`",
+                "published as": line(one.published.name),
+                "here": code("+".join(one.published.cell.values())),
                 "published": _value(one.published.value, score),
                 "ours": _interval(one.ours, score.form),
                 "published s": _value(one.published.seconds, "{:,.0f}"),
@@ -129,7 +129,7 @@ def _figures(figures: Sequence[Figure], score: Score) -> str:
                     one.seconds.mean if one.seconds else None,
                     first.seconds.mean if first.seconds else None,
                 ),
-                "source": escaped(one.published.source),
+                "source": line(one.published.source),
             }
         )
     return grid(rows)
@@ -177,7 +177,7 @@ def _differences(found: Sequence[PublishedDifference], score: Score) -> str:
 
 def _names(one: PublishedDifference) -> str:
     return " against ".join(
-        f"`{'+'.join(f.published.cell.values())}`" for f in (one.first, one.second)
+        code("+".join(f.published.cell.values())) for f in (one.first, one.second)
     )
 
 
@@ -196,7 +196,7 @@ def _bought(rows: Sequence[Row], run: Run) -> list[str]:
     if found is None:
         return []
     lines = bullets([sentence(effect) for effect in found.effects])
-    return ["## What each choice bought", f"{found.about}\n\n{lines}"]
+    return ["## What each choice bought", f"{line(found.about)}\n\n{lines}"]
 
 
 def _plots(directory: Path) -> list[str]:
@@ -207,7 +207,7 @@ def _plots(directory: Path) -> list[str]:
     shown = []
     for file in [file for file in files if file.exists()]:
         root = ElementTree.parse(file).getroot()
-        title, about = (escaped(root.findtext(f"{SVG}{tag}", "")) for tag in ("title", "desc"))
+        title, about = (line(root.findtext(f"{SVG}{tag}", "")) for tag in ("title", "desc"))
         shown.append(f"### {title}\n\n![{title}]({PLOTS}/{file.name})\n\n{about}")
     return ["## Plots", *shown] if shown else []
 
@@ -222,7 +222,7 @@ def _classes(rows: Sequence[Row], run: Run) -> list[str]:
     whole = grid(
         [
             {
-                "class": escaped(one.label),
+                "class": line(one.label),
                 "precision": _interval(one.precision, "{:.3f}"),
                 "recall": _interval(one.recall, "{:.3f}"),
                 "F1": _interval(one.f1, "{:.3f}"),
@@ -233,16 +233,16 @@ def _classes(rows: Sequence[Row], run: Run) -> list[str]:
     )
     every = grid(
         [
-            {"row": f"`{_short(row, rows)}`"}
-            | {escaped(one.label): _interval(one.f1, "{:.3f}") for one in found}
+            {"row": code(_short(row, rows))}
+            | {line(one.label): _interval(one.f1, "{:.3f}") for one in found}
             for row, found in reports
         ]
     )
     seeds = len(best.trials)
     return [
         "## By class",
-        f"`{_short(best, rows)}`, mean over {seeds} seed{'' if seeds == 1 else 's'} with its 95% "
-        "t-interval; support: documents of the class that each seed scores.",
+        f"{code(_short(best, rows))}, mean over {counted(seeds, 'seed')} with its 95% t-interval; "
+        "support: documents of the class that each seed scores.",
         whole,
         "F1 of every row:",
         every,

@@ -1,0 +1,71 @@
+"""Texts of records in Markdown: a cell stays a cell, and nothing in it is markup."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from example import run
+from factory import cell, failed, name, skipped, trial
+
+from zoo.report.compare import compare
+from zoo.report.compare_text import comparison_text
+from zoo.report.markdown import code, grid, line
+from zoo.report.published.publish import publish
+from zoo.report.table import write_tables
+
+HOSTILE = "a|b <img src=x>\n| --- | c\\|d &lt; `e"
+SHOWN = r"a\|b \<img src=x\> \| --- \| c\\\|d \&lt; \`e"
+
+
+def tables(text):
+    """Of each table its rows, split as GitHub splits them: at every pipe without a backslash."""
+    found = re.findall(r"(?m)(?:^\|.*\n)+", text + "\n")
+    return [[re.split(r"(?<!\\)(?:\\\\)*\|", row)[1:-1] for row in t.splitlines()] for t in found]
+
+
+def hostile():
+    return [*run(), skipped(cell(attention=HOSTILE), HOSTILE), failed(cell(pe="sin"), 9)]
+
+
+def sound(text):
+    assert tables(text)
+    for rows in tables(text):
+        assert len({len(row) for row in rows}) == 1, "each row has as many cells as the head"
+    assert not re.search(r"(?<!\\)<img", re.sub(r"(`+).*?\1", "", text))
+
+
+def test_one_line_of_escapes_and_code_that_holds_backticks():
+    assert line(HOSTILE) == SHOWN
+    assert code("rope") == "`rope`"
+    assert code("a`b") == "`` a`b ``"
+    assert grid([{"row": code("a|b")}]).splitlines()[-1] == r"| `a\|b` |"
+
+
+def test_the_table_file_keeps_its_columns(tmp_path):
+    write_tables(hostile(), tmp_path)
+    text = (tmp_path / "table.md").read_text()
+    sound(text)
+    assert f"skipped: {SHOWN}" in text
+
+
+def test_a_comparison_keeps_its_columns():
+    before = [trial(cell(attention=one), s, 9) for one in (HOSTILE, "naive") for s in range(3)]
+    after = [*before[:2], failed(cell(attention=HOSTILE), 2), *before[3:]]
+    after[2] = after[2].model_copy(update={"reason": HOSTILE})
+    text = comparison_text(compare(before, after), "a|b", "b", markdown=True)
+    sound(text)
+    assert f"worse: crashed (seed 2): {SHOWN}" in text
+    assert text.startswith(r"before: a\|b")
+
+
+def test_published_pages_keep_their_columns(tmp_path):
+    from zoo.harness.records import RecordFile
+
+    file = RecordFile(tmp_path / "words" / "cpu")
+    with file.held():
+        for one in hostile():
+            file.append(one)
+    publish(tmp_path)
+    for page in (tmp_path / "README.md", tmp_path / "words" / "cpu" / "README.md"):
+        sound(page.read_text())
