@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from example import run
-from factory import cell, failed, name, skipped, trial
+from factory import cell, failed, skipped, trial
 
 from zoo.report.compare import compare
 from zoo.report.compare_text import comparison_text
