@@ -27,13 +27,13 @@ if [ "$dry" = 1 ]; then
     tiny=(--dim 16 --heads 2 --hidden 32 --layers 1 --vocab-size 300 --rounds 1)
     texts=("${tiny[@]}" --max-length 16 --epochs 1)
     [ ${#data[@]} -gt 0 ] || texts+=(--data "newswire(train=60,test=30)")
-    lengths=8,16,32; batches=1,2,4; seeds=2; patience=10
+    together=(--quick --rounds 1); lengths=8,16,32; batches=1,2,4; patience=10
 else
     python -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || {
         echo "bench/gpu.sh: torch finds no CUDA device here; --dry runs the steps on a CPU" >&2; exit 2; }
     device=(--device cuda)
-    peers=(--rounds 5); precision=bf16
-    tiny=(); texts=(); lengths=128,256,…,16384; batches=1,2,…,256; seeds=5; patience=1
+    peers=(--rounds 3); precision=bf16; together=(--rounds 3)
+    tiny=(); texts=(); lengths=128,256,…,16384; batches=1,2,…,256; patience=1
 fi
 mkdir -p "$out" || exit 2
 failed=0
@@ -50,16 +50,15 @@ step() { # step SECONDS NAME COMMAND…
 }
 
 step 60 tests python -m pytest -q -n 0 -m gpu tests
-step 50 tutorial python -m bench.peers tutorial "${peers[@]}" "${device[@]}" "${data[@]}" \
+step 40 tutorial python -m bench.peers tutorial "${peers[@]}" "${device[@]}" "${data[@]}" \
     --out "$out/lines.jsonl"
-step 120 peers python -m bench.peers deep level rate inference "${peers[@]}" "${device[@]}" \
+step 40 rate python -m bench.peers rate "${peers[@]}" "${device[@]}" --out "$out/lines.jsonl"
+step 80 peers python -m bench.peers deep inference level "${peers[@]}" "${device[@]}" \
     --precision "$precision" --out "$out/lines.jsonl"
-step 90 sweep python -m zoo bench --attention fused,naive --pe rope,sin --precision "$precision" \
+step 70 sweep python -m zoo bench --attention fused,naive --pe rope,sin --precision "$precision" \
     "${device[@]}" "${texts[@]}" "${data[@]}" --out "$out/bbc-news"
-step 30 one-seed python -m zoo bench --baseline none --phases trials --seeds 1 \
-    --precision "$precision" "${device[@]}" "${texts[@]}" "${data[@]}" --out "$out/one-seed"
-step 40 seeds-together python -m zoo bench --baseline none --phases trials --seeds "$seeds" --together \
-    --precision "$precision" "${device[@]}" "${texts[@]}" "${data[@]}" --out "$out/seeds-together"
+step 60 seeds-together python -m bench.together "${together[@]}" "${device[@]}" \
+    --precision "$precision" --out "$out/lines.jsonl"
 step 50 scale-length python -m zoo scale --attention fused,naive --lengths "$lengths" --timeout 20 \
     --precision "$precision" "${device[@]}" "${tiny[@]}" --out "$out/scale-length"
 step 30 scale-batch python -m zoo scale --attention fused,naive --over batch --values "$batches" \

@@ -33,7 +33,10 @@ WORKS: dict[str, Callable[[Options], Iterator[Line]]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is asked for; 0 all measured or skipped, 2 bad usage, 1 sides that are unequal."""
+    """Run what is asked for; 0 all measured or skipped, 2 bad usage, 1 what failed or is unequal.
+
+    One work that fails is a line that says so, and the others go on.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m bench.peers",
         description=bench.peers.__doc__,
@@ -45,12 +48,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="append the lines to this file as well")
     parser.add_argument("--data", type=Path, help="a directory with BBC news")
     parser.add_argument("--threads", type=_positive, help="of torch (default: its own choice)")
-    parser.add_argument("--device", default="cpu", help="auto, cpu, cuda or mps")
-    parser.add_argument("--precision", default="fp32", help="fp32 or bf16, where a work has both")
+    parser.add_argument("--device", default="cpu", choices=("auto", "cpu", "cuda", "mps"))
+    parser.add_argument(
+        "--precision", default="fp32", choices=("fp32", "bf16"), help="where a work has both"
+    )
     given = parser.parse_args(arguments)
     for name in given.work:
         if name not in WORKS:
             parser.error(f"no work '{name}'{nearest(name, list(WORKS))}")
+    if given.data and not given.data.exists():
+        parser.error(f"--data {given.data}: no such directory")
+    if given.out:
+        try:
+            given.out.open("a").close()
+        except OSError as error:
+            parser.error(f"--out {given.out}: {error.strerror}")
     if given.threads:
         torch.set_num_threads(given.threads)
     try:
@@ -60,18 +72,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rounds = min(2, given.rounds) if given.quick else given.rounds
     options = Options(runtime, rounds, given.quick, given.data)
     out = Out(given.out)
-    try:
-        for name in given.work or WORKS:
-            try:
-                for line in WORKS[name](options):
-                    out.add(line)
-            except torch.OutOfMemoryError as error:
-                reason = f"out of memory: {one_line(error)}"
-                out.add(Line(work=name, against="all", skipped=reason, **machine(runtime)))
-    except UnequalError as error:
-        print(f"python -m bench.peers: not timed: {error}", file=sys.stderr)
-        return 1
-    return 0
+    status = 0
+    for name in given.work or WORKS:
+        try:
+            for line in WORKS[name](options):
+                out.add(line)
+        except UnequalError as error:
+            print(f"python -m bench.peers: {name}: not timed: {error}", file=sys.stderr)
+            status = 1
+        except (ZooError, RuntimeError, OSError) as error:  # out of memory is a RuntimeError
+            reason = f"failed: {one_line(error)}"
+            out.add(Line(work=name, against="all", skipped=reason, **machine(runtime)))
+            status = 1
+    return status
 
 
 def _positive(text: str) -> int:

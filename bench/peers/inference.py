@@ -9,7 +9,14 @@ from dataclasses import replace
 from bench.peers.deep import on_gpu
 from bench.peers.lines import Line, machine, made
 from bench.peers.options import Options
-from bench.peers.rivals import PEERS, MissingError, inference, pair, random_batches
+from bench.peers.rivals import (
+    PEERS,
+    MissingError,
+    inference,
+    must_agree_on,
+    pair,
+    random_batches,
+)
 from bench.peers.timing import race, ratio
 
 BATCHES = (1, 64)
@@ -32,6 +39,7 @@ def against_peers(options: Options) -> Iterator[Line]:
         batches = random_batches(shape, runtime.device, 1)
         contenders = {}
         for name, (ours, theirs) in pairs.items():
+            must_agree_on(name, ours, theirs, batches[0], runtime)
             contenders[f"ours as {name}"] = inference(ours, batches, runtime)
             contenders[name] = inference(theirs, batches, runtime)
         first = next(iter(pairs))

@@ -10,7 +10,15 @@ import numpy as np
 from bench.peers.lines import Line, machine, made
 from bench.peers.news import corpus
 from bench.peers.options import CLASSES, Options, Shape
-from bench.peers.rivals import PEERS, Batch, MissingError, pair, random_batches, training
+from bench.peers.rivals import (
+    PEERS,
+    Batch,
+    MissingError,
+    must_agree_on,
+    pair,
+    random_batches,
+    training,
+)
 from bench.peers.timing import Work, race, ratio
 from zoo.components.tokens import Tokens
 from zoo.data.batches import Split
@@ -41,20 +49,28 @@ def against_peers(options: Options) -> Iterator[Line]:
     even_batches = random_batches(even, runtime.device, BATCHES)
     rounds = min(options.rounds, ROUNDS)
     contenders: dict[str, Work] = {}
+    first = ""
     for peer in PEERS:
         try:
             ours, theirs = pair(peer, shape)
         except MissingError as missing:
             yield Line(work=WORK, against=peer.name, skipped=str(missing), **machine(runtime))
             continue
+        # The shortest batch and the longest, with padding and with next to none.
+        for batch in (ours_batches[0], their_batches[0], ours_batches[-1]):
+            must_agree_on(peer.name, ours, theirs, batch, runtime)
         for name, model, batches in (
             (f"ours as {peer.name}", ours, ours_batches),
             (peer.name, theirs, their_batches),
         ):
             contenders[name] = training(copy.deepcopy(model), batches, runtime)
             contenders[f"{name}, even"] = training(model, even_batches, runtime)
+        if not first:
+            first = f"ours as {peer.name}"
+            contenders["itself"] = training(copy.deepcopy(ours), ours_batches, runtime)
     times = race(contenders, rounds=rounds, pieces=BATCHES, synchronise=runtime.synchronise)
     padded = sum(b[0].numel() for b in their_batches) / tokens
+    noise = round(ratio(times["itself"], times[first], summed=True).ratio, 4)
     for peer in PEERS:
         if peer.name not in times:
             continue
@@ -67,6 +83,7 @@ def against_peers(options: Options) -> Iterator[Line]:
             runtime,
             rounds=rounds,
             reach=round(level.ratio, 4),
+            noise=noise,
             detail=(
                 f"{len(rows)} documents of {int(split.lengths[rows].min())} to "
                 f"{int(split.lengths[rows].max())} tokens, theirs {padded:.2f} x as many with "

@@ -15,10 +15,12 @@ from torch import Tensor, nn
 
 from bench.peers.options import CLASSES, Shape
 from zoo.components.tokens import Tokens
+from zoo.errors import ZooError, one_line
 from zoo.harness.device import Runtime
 
 PLUGIN = Path(__file__).parents[2] / "plugins" / "zoo-peers"
 TOLERANCE = 1e-4
+ROUNDED = {"fp32": TOLERANCE, "bf16": 5e-2}  # logits of about 1, after all layers
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,10 @@ def pair(
     share = peer.dropout if dropout else 0.0
     drops = {"dropout": share, "attention_dropout": share}
     model: dict[str, Any] = {"vocab_size": sizes.vocab_size, "classes": CLASSES, "sizes": sizes}
-    theirs = build(**model, **peer.given, **drops, pool=pool)
+    try:
+        theirs = build(**model, **peer.given, **drops, pool=pool)
+    except ZooError as error:  # it is there, and cannot be used
+        raise MissingError(one_line(error)) from error
     ours = twin(theirs, **model, dropout=share, attention=attention)
     for one in (ours, theirs):
         one.eval()  # without what is dropped they are one function
@@ -127,6 +132,25 @@ def must_agree(what: str, ours: Tensor, theirs: Tensor, tolerance: float = TOLER
 
 
 Batch = tuple[Tensor, Tokens, Tensor]
+
+
+@torch.inference_mode()
+def must_agree_on(
+    what: str, ours: nn.Module, theirs: nn.Module, batch: Batch, runtime: Runtime
+) -> None:
+    """UnequalError unless both give one answer to a batch that will be timed.
+
+    Where it will be timed, at that precision, and without what is dropped: kernels, lengths and
+    fast paths differ from those that ``pair`` compared on the CPU.
+    """
+    ids, tokens, _ = batch
+    logits = []
+    for model in (ours, theirs):
+        with runtime.autocast():
+            logits.append(model.to(runtime.device).eval()(ids, tokens).float())
+    must_agree(
+        f"logits of {what} on what is timed", logits[0], logits[1], ROUNDED[runtime.precision]
+    )
 
 
 def random_batches(shape: Shape, device: torch.device, number: int = 2) -> list[Batch]:

@@ -17,6 +17,7 @@ from bench.peers.lines import Line, Out, made, read
 from bench.peers.table import as_markdown
 from bench.peers.timing import interval, race, ratio
 from bench.readme import PEERS
+from zoo.components.tokens import Tokens
 from zoo.harness.device import Runtime
 from zoo.harness.rate import measure_matrix_rate
 
@@ -155,15 +156,55 @@ def test_a_missing_library_is_a_line_and_no_failure(monkeypatch, capsys, tmp_pat
 
 
 def test_missing_data_is_a_line_and_no_failure(capsys, tmp_path: Path):
-    assert peers.main(["tutorial", "padding", "--data", str(tmp_path / "none")]) == 0
+    assert peers.main(["tutorial", "padding", "--data", str(tmp_path)]) == 0  # it is empty
     for text in capsys.readouterr().out.splitlines():
         line = Line.model_validate_json(text)
         assert "--data DIR" in line.skipped
         assert line.ratio is None
 
 
+def test_a_side_that_differs_on_what_is_timed_alone_is_not_timed(monkeypatch, capsys):
+    from zoo_peers.encoders import TorchEncoder
+
+    honest = TorchEncoder.forward
+
+    def lazy(self, ids, tokens):  # as where a kernel of its own takes long or full batches
+        if len(ids) == 3:
+            return honest(self, ids, tokens)
+        return honest(self, ids[:, :4], Tokens(None, tokens.positions[:4]))
+
+    monkeypatch.setattr(TorchEncoder, "forward", lazy)
+    assert peers.main(["level", "--quick", "--rounds", "1"]) == 1
+    printed = capsys.readouterr()
+    assert (
+        "level: not timed: logits of nn.TransformerEncoder on what is timed differ" in printed.err
+    )
+    assert not any('"ratio"' in line for line in printed.out.splitlines())
+
+
+def test_a_work_that_fails_is_told_and_the_others_go_on(monkeypatch, capsys):
+    def broken(options):
+        raise RuntimeError("the machine is on fire")
+        yield
+
+    monkeypatch.setitem(peers.WORKS, "rate", broken)
+    assert peers.main(["rate", "padding", "--quick", "--rounds", "1"]) == 1
+    lines = [Line.model_validate_json(text) for text in capsys.readouterr().out.splitlines()]
+    assert [line.work for line in lines] == ["rate", "ragged text"]
+    assert lines[0].skipped == "failed: RuntimeError: the machine is on fire"
+    assert lines[1].ratio is not None
+
+
 @pytest.mark.parametrize(
-    "words", [["depe"], ["deep", "--rounds", "0"], ["deep", "--device", "abacus"]]
+    "words",
+    [
+        ["depe"],
+        ["deep", "--rounds", "0"],
+        ["deep", "--device", "abacus"],
+        ["deep", "--precision", "fp16"],
+        ["tutorial", "--data", "nowhere"],
+        ["deep", "--out", "nowhere/lines.jsonl"],
+    ],
 )
 def test_bad_usage_is_one_line(words, capsys):
     with pytest.raises(SystemExit) as stopped:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch.profiler import ProfilerActivity, profile, record_function
 from zoo.data.batches import Split
 from zoo.data.encode import Documents
 from zoo.harness.device import Runtime
+from zoo.harness.ensemble_trainer import EnsembleTrainer
 from zoo.harness.settings import Training
 from zoo.harness.trainer import Trainer
 from zoo.models.build import build_classifier
@@ -85,6 +87,34 @@ def test_a_step_fetches_no_number(registry: Registry, attention: str):
 def test_a_step_that_fetches_its_loss_is_seen(registry: Registry):
     seen = waits(steps(trainer(registry, "cpu", "fused"), lambda loss: loss.item()), "cpu")
     assert seen.count("aten::item") == STEPS - 1
+
+
+def together(registry: Registry, device: str) -> EnsembleTrainer:
+    alone = trainer(registry, device, "fused")
+    return EnsembleTrainer(
+        [copy.deepcopy(alone.model) for _ in range(2)],
+        alone.train,
+        alone.training,
+        alone.runtime,
+        [0, 1],
+        vocab_size=SIZES.vocab_size,
+        max_length=SIZES.max_length,
+    )
+
+
+def joint_steps(one: EnsembleTrainer) -> Iterator[object]:
+    one.ensemble.training = True
+    for batches in one._batches():
+        yield one.train_step(batches)
+
+
+def test_a_step_of_seeds_together_fetches_no_number(registry: Registry):
+    assert waits(joint_steps(together(registry, "cpu")), "cpu") == []
+
+
+@pytest.mark.gpu
+def test_a_step_of_seeds_together_on_a_gpu_waits_for_nothing(registry: Registry):
+    assert waits(joint_steps(together(registry, "cuda")), "cuda") == []
 
 
 @pytest.mark.gpu

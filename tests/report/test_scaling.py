@@ -24,8 +24,8 @@ def record(attention: str, value: int, status: str = "ok", over: str = "length")
     metrics = {
         "train_seconds": 3 * cost,
         "infer_seconds": cost,
-        "train_memory_mib": 40 * cost,
-        "infer_memory_mib": 10 * cost,
+        "train_memory_mib": 4000 * cost,
+        "infer_memory_mib": 3000 * cost,
         "memory_how": "VmHWM",
     }
     return Record(
@@ -57,6 +57,15 @@ def test_a_power_with_something_constant_below_it_is_found_on_the_upper_half():
     assert found.low < found.power < found.high
     assert fit(LENGTHS[:2], costs[:2]) is None
     assert fit(LENGTHS[:3], costs[:3]).points == 3
+
+
+def test_memory_below_what_can_be_told_is_neither_shown_nor_fitted():
+    small = [record("fused", n) for n in (32, 64, *LENGTHS)]  # 0.38 and 0.77 MiB, and more
+    told, memory = curves(small)[0], "train_memory_mib"
+    assert told.points(memory)[0] == LENGTHS
+    assert told.points("train_seconds")[0] == [32, 64, *LENGTHS]
+    rows = as_text(small).splitlines()
+    assert sum("< 1" in row for row in rows if row.startswith("fused")) == 2
 
 
 def test_the_interval_holds_the_true_power_nineteen_times_in_twenty():

@@ -40,6 +40,11 @@ def test_what_is_no_rising_list_is_refused_in_one_line(text: str):
         parse_values(text, "--lengths")
 
 
+def test_what_no_machine_holds_is_refused():
+    with pytest.raises(ZooError, match="more than 1,073,741,824"):
+        parse_values("8,99999999999999999999", "--lengths")
+
+
 def test_a_slip_of_the_pen_is_no_days_work():
     with pytest.raises(ZooError, match="more than 64"):
         parse_values("1,2,…,4,5,6,…,100", "--values")

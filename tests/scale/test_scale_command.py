@@ -103,6 +103,8 @@ def test_a_point_that_takes_too_long_is_a_row(tmp_path: Path):
         (["--over", "depth"], "length, dim, layers, batch"),
         (["--lengths", "8,4"], "rising positive integers"),
         (["--over", "dim", "--lengths", "8,16"], "use --values"),
+        (["--lengths", "8,16", "--max-length", "4"], "name its values with --lengths"),
+        (["--over", "batch", "--values", "1,2", "--batch-size", "4"], "with --values"),
         (["--lengths", "8", "--values", "8"], "use one of the two"),
         (["--attention", "fusd"], "did you mean"),
         (["--fresh", "--collect"], "use one of them"),

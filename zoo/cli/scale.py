@@ -26,6 +26,8 @@ USUAL = {
     "layers": "1,2,…,16",
     "batch": "1,2,…,64",
 }
+# The option that an axis takes the place of.
+OWN = {"length": "max_length", "dim": "dim", "layers": "layers", "batch": "batch_size"}
 
 
 @click.command()
@@ -79,6 +81,12 @@ def scale(
             raise ZooError("--lengths is --values of --over length: use one of the two")
         if lengths and over != "length":
             raise ZooError(f"--lengths goes with --over length; for {over} use --values")
+        own = OWN[over]
+        if options.get(own) is not None:
+            raise ZooError(
+                f"--{own.replace('_', '-')} is what --over {over} changes: name its values with "
+                f"{'--lengths' if over == 'length' else '--values'}"
+            )
         option = "--lengths" if lengths else "--values"
         wanted = parse_values(lengths or values or USUAL[over], option)
         records = _measured(directory, over, wanted, fresh, options)

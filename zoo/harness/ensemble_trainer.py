@@ -135,7 +135,7 @@ class EnsembleTrainer:
             reduction="none",
         )
         summed = losses.unflatten(0, batches.labels.shape).sum(dim=1)  # (S)
-        texts = torch.tensor([float(b) for b, _ in batches.sizes], device=batches.ids.device)
+        texts = (batches.labels != NOT_SCORED).sum(dim=1)  # (S); counted where they are
         self.optimizer.zero_grad(set_to_none=True)
         # Each seed's mean hangs on its own weights alone, so the sum's gradient is theirs apart.
         (summed / texts).sum().backward()

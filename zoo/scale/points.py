@@ -13,6 +13,7 @@ from zoo.models.sizes import Sizes
 
 Over = Literal["length", "dim", "layers", "batch"]
 AXES: tuple[str, ...] = get_args(Over)
+GREATEST = 2**30  # more than any machine holds, and less than what torch cannot count
 MOST = 64  # values; a slip of the pen must not become a day's work
 _GAP = re.compile(r"…|\.\.\.?")
 
@@ -59,6 +60,8 @@ def parse_values(text: str, option: str) -> tuple[int, ...]:
         values.append(int(part))
     if gap or not values or any(a >= b for a, b in itertools.pairwise(values)):
         raise ZooError(f"{option} {text}: {wanted}")
+    if values[-1] > GREATEST:
+        raise ZooError(f"{option} {text}: {values[-1]} is more than {GREATEST:,}")
     if len(values) > MOST:
         raise ZooError(f"{option} {text}: {len(values)} values are more than {MOST}")
     return tuple(values)

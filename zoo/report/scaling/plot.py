@@ -86,7 +86,8 @@ def _scale(axes: Axes, metric: str, over: str, found: Sequence[Curve]) -> None:
     axes.set_title(title)
     if not any(curve.points(metric)[0] for curve in found):
         axes.set_axis_off()
-        axes.text(0, 0.5, "nothing was measured")
+        told = axes.text(0.5, 0.5, "nothing was measured", ha="center", transform=axes.transAxes)
+        told.set_in_layout(False)
         return
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")

@@ -19,6 +19,9 @@ COSTS = {
     "train_memory_mib": ("train MiB", 1.0),
     "infer_memory_mib": ("infer MiB", 1.0),
 }
+# MiB; below that a process's high water mark tells of pages and arenas, and not of the work.
+LEAST = 1.0
+MEMORY = "_mib"
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,12 @@ class Curve:
     records: tuple[Record, ...]
 
     def points(self, metric: str) -> tuple[list[int], list[float]]:
-        """Values and costs, of those that were measured."""
+        """Values and costs, of those that could be measured."""
         found = [
             (r.config["value"], r.metrics[metric])
             for r in self.records
-            if r.status == "ok" and r.metrics.get(metric) is not None
+            if r.status == "ok" and (cost := r.metrics.get(metric)) is not None
+            if not _untold(metric, cost)
         ]
         return [v for v, _ in found], [c for _, c in found]
 
@@ -135,7 +139,8 @@ def notes(records: Sequence[Record]) -> list[str]:
     return [
         "A step: one batch of full texts, nothing padded; training is forward, backward and "
         "AdamW. Medians over rounds in which all cells of one row take turns.",
-        f"Memory: {how}, each in a process that did nothing else.",
+        f"Memory: {how}, each in a process that did nothing else; less than {LEAST:g} MiB cannot "
+        "be told.",
         "Powers: least squares on logarithms over the upper half of what was measured (at least "
         "three points), with the 95% t-interval of the slope.",
         f"Sizes: {sizes}." + (" The inner width grows with the width." if over == "dim" else ""),
@@ -148,8 +153,15 @@ def _costs(record: Record) -> list[str]:
     shown = []
     for metric, (_, unit) in COSTS.items():
         value = record.metrics.get(metric)
-        shown.append("" if value is None else _figure(value * unit))
+        if value is None:
+            shown.append("")
+        else:
+            shown.append(f"< {LEAST:g}" if _untold(metric, value) else _figure(value * unit))
     return shown
+
+
+def _untold(metric: str, cost: float) -> bool:
+    return metric.endswith(MEMORY) and cost < LEAST
 
 
 def _figure(value: float) -> str:
