@@ -16,6 +16,7 @@ from zoo.errors import ZooError
 from zoo.harness.records import RecordFile
 from zoo.report.compare import compare
 from zoo.report.compare_text import comparison_text
+from zoo.report.ratios import MEMORY_TIE
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}
 SIN, NAIVE = cell(pe="sin"), cell(attention="naive")
@@ -224,11 +225,14 @@ def test_without_a_common_reference_speeds_are_not_compared(generator):
     assert "Speeds are not compared" in comparison.timing
 
 
-def test_memory_goes_by_its_two_percent(generator):
-    for memory, verdict in ((101.0, "tie"), (110.0, "worse"), (90.0, "better")):
+def test_memory_goes_by_its_fixed_tie_and_says_so(generator):
+    for memory, verdict in ((101.0, "tie"), (104.0, "tie"), (110.0, "worse"), (90.0, "better")):
         after = measured(generator, session="b", memory=memory)
         found = change(compare(measured(generator), after), "memory", pe="sin")
         assert (found.verdict, found.before, found.after) == (verdict, 100.0, memory)
+    text = comparison_text(compare(measured(generator), after), "a", "b")
+    assert "one of twenty comparisons of equal runs, memory aside." in text
+    assert f"outside the tests: within {MEMORY_TIE:.0%}," in text
 
 
 def test_a_row_that_got_better_and_worse_is_mixed(generator):

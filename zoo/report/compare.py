@@ -2,7 +2,8 @@
 
 Everything that is tested, the score and the speeds of every row, is one family: p-values are
 corrected for all of it together (Holm 1979), so that of two equal runs fewer than one in twenty
-comparisons calls anything changed, however many rows there are. Scores are compared paired by
+comparisons calls any of that changed, however many rows there are. Memory is measured once, so it
+cannot be tested and stands outside: it goes by a fixed tie. Scores are compared paired by
 seed, as within a table. With fewer seeds than an interval takes, only the very models at hand can
 be compared, document by document; the verdict then says that it is of these models alone.
 """

@@ -118,7 +118,7 @@ def _notes(comparison: Comparison) -> list[str]:
             "have, with its 95% t-interval; ×: after over before, with the 95% t-interval over "
             "rounds. Each interval is by itself; verdicts are at 5% after Holm's correction for "
             f"{counted(comparison.tests, 'test')} here: chance alone tells a change in fewer than "
-            "one of twenty comparisons of equal runs."
+            "one of twenty comparisons of equal runs, memory aside."
         )
     if comparison.timing:
         lines.append(comparison.timing)
@@ -129,7 +129,10 @@ def _notes(comparison: Comparison) -> list[str]:
             "within it is a tie."
         )
     if any(change.metric == "memory" and change.verdict for change in changes):
-        lines.append(f"Memory is measured once; within {MEMORY_TIE:.0%} is a tie.")
+        lines.append(
+            f"Memory is measured once and stands outside the tests: within {MEMORY_TIE:.0%}, which "
+            "is what measuring a cell again may move it by, is a tie."
+        )
     if any(change.models_only for change in changes):
         lines.append(
             f"Of these models only: with so few seeds the {comparison.score.of} on which the two "
