@@ -16,6 +16,7 @@ from zoo.errors import ZooError
 from zoo.harness.records import RecordFile
 from zoo.report.compare import compare
 from zoo.report.compare_text import comparison_text
+from zoo.report.gate import shut
 from zoo.report.ratios import MEMORY_TIE
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}
@@ -64,8 +65,8 @@ def test_equal_runs_are_told_apart_no_oftener_than_stated(generator):
             for session in "ab"
         ]
         comparison = compare(*runs)
-        wrongly += comparison.failed("worse")
-        changed += comparison.failed("change")
+        wrongly += bool(shut(comparison, "worse"))
+        changed += bool(shut(comparison, "change"))
     assert at_most(changed, repeats, 0.05)
     assert wrongly <= changed
 
@@ -118,8 +119,10 @@ def test_one_seed_speaks_of_these_models_alone():
     expected = mcnemar([[0, 60], [20, 0]], exact=False, correction=True).pvalue
     assert found.p == pytest.approx(expected)
     assert found.models_only
-    assert (found.low, row.verdict) == (None, "worse")
-    assert "of these models only: 1 seed in common" in row.why
+    assert (found.low, found.verdict, row.verdict) == (None, "worse", "models differ")
+    assert row.why == "accuracy worse, of these models only: 1 seed in common, it takes 3"
+    assert not shut(comparison, "worse"), "another seed may do as much"
+    assert shut(comparison, "change") == "models differ: 1"
 
 
 def test_two_seeds_count_a_document_once():
@@ -152,7 +155,7 @@ def test_what_cannot_be_compared_says_why(room, values, told):
     comparison = compare(before, with_config(before, room, **values))
     assert {row.verdict for row in comparison.rows} == {"not comparable"}
     assert told in only_row(comparison, pe="sin").why
-    assert comparison.failed("worse")  # a gate that could look at nothing stays shut
+    assert shut(comparison, "worse")  # a gate that could look at nothing stays shut
 
 
 def test_a_machine_of_half_the_speed_changes_nothing(generator):
@@ -241,7 +244,7 @@ def test_a_row_that_got_better_and_worse_is_mixed(generator):
     row = only_row(compare(before, after), pe="sin")
     assert row.verdict == "mixed"
     assert row.why == "worse train speed, inference speed; better accuracy"
-    assert compare(before, after).failed("worse")
+    assert shut(compare(before, after), "worse")
 
 
 def test_a_cell_that_fails_now_is_worse_and_one_that_is_mended_better():
@@ -262,8 +265,28 @@ def test_cells_of_one_run_alone_are_added_and_gone():
     comparison = compare(before, after)
     assert comparison.gone == {name(attention="naive"): ""}
     assert comparison.added == {name(pe="none"): "", name(pe="alibi"): "before skipped: no bias"}
-    assert comparison.failed("change")
-    assert not comparison.failed("worse")
+    assert shut(comparison, "change") == "added: 2, gone: 1"
+    assert shut(comparison, "worse") == "", "what was not asked for is none the worse"
+
+
+def test_a_cell_that_ran_before_and_is_skipped_now_shuts_the_gate():
+    shared = seeds(SIN, [50] * 5)
+    comparison = compare([*shared, *seeds(NAIVE, [50] * 5)], [*shared, skipped(NAIVE, "no bias")])
+    assert comparison.gone == {name(attention="naive"): "skipped: no bias"}
+    assert shut(comparison, "worse") == "skipped now: 1"
+
+
+def test_the_noise_of_two_seeds_shuts_no_gate(generator):
+    """Equal programs whose seeds go their own ways: the very models do differ, and no more."""
+    draws = [[np.flatnonzero(generator.random(1000) < p) for p in (0.05, 0.12)] for _ in (0, 1)]
+    before = [trial(SIN, 0, draws[0][0]), trial(SIN, 1, draws[0][0])]
+    after = [trial(SIN, 0, draws[1][1]), trial(SIN, 1, draws[1][1])]
+    comparison = compare(before, after)
+    row = only_row(comparison, pe="sin")
+    assert row.verdict == "models differ"
+    assert row.why == "accuracy worse, of these models only: 2 seeds in common, it takes 3"
+    assert shut(comparison, "worse") == ""
+    assert "no row is worse or better by it" in comparison_text(comparison, "a", "b")
 
 
 def test_runs_with_nothing_in_common_are_refused():
@@ -339,7 +362,9 @@ def test_the_command_prints_and_exits_by_what_it_found(runs, capsys):
     for part in ("0.950 ± 0.001", "-4.3 ± ", "worse: accuracy", "Holm", "Noise floor", "reference"):
         assert part in printed, part
     assert main(["compare", a, b, "--fail-on", "worse"]) == 1
+    assert capsys.readouterr().err == "--fail-on worse: failed (worse: 1)\n"
     assert main(["compare", b, a, "--fail-on", "worse"]) == 0
+    assert capsys.readouterr().err == "--fail-on worse: passed\n"
     assert main(["compare", b, a, "--fail-on", "change"]) == 1
     assert main(["compare", a, a, "--fail-on", "change"]) == 0
 

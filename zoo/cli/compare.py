@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 @click.option(
     "--fail-on",
     type=click.Choice(["worse", "change"]),
-    help="Exit with 1 where a row got worse, or where anything changed; also where nothing could "
-    "be compared.",
+    help="Exit with 1 where a row got worse, failed, or is skipped now (rows that are not in B at "
+    "all do not count, nor what too few seeds found), or where anything changed (rows that are "
+    "gone and added count); also where nothing could be compared.",
 )
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @json_option
@@ -40,6 +41,7 @@ def compare(
     """
     from zoo.report.compare import compare as compare_records
     from zoo.report.compare_text import comparison_data, comparison_text
+    from zoo.report.gate import shut
 
     if markdown and as_json:
         raise ZooError("--markdown and --json: use one of the two")
@@ -50,7 +52,11 @@ def compare(
         click.echo(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False))
     else:
         click.echo(comparison_text(found, *sides, markdown))
-    return 1 if fail_on and found.failed(fail_on) else 0
+    if not fail_on:
+        return 0
+    why = shut(found, fail_on)
+    click.echo(f"--fail-on {fail_on}: {f'failed ({why})' if why else 'passed'}", err=True)
+    return 1 if why else 0
 
 
 def _read(directory: Path) -> list[Record]:

@@ -5,7 +5,8 @@ corrected for all of it together (Holm 1979), so that of two equal runs fewer th
 comparisons calls any of that changed, however many rows there are. Memory is measured once, so it
 cannot be tested and stands outside: it goes by a fixed tie. Scores are compared paired by
 seed, as within a table. With fewer seeds than an interval takes, only the very models at hand can
-be compared, document by document; the verdict then says that it is of these models alone.
+be compared, document by document. What is found so is no ``better`` or ``worse`` of a row, for two
+seeds of one and the same program differ as much: its verdict is ``models differ``.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from zoo.report.statistics import ENOUGH, OverSeeds, over_seeds, t_half
 from zoo.tasks.score import Score, scores_of
 
 KINDS = ("trial", "probe")
+MODELS_DIFFER = "models differ"
 
 
 @dataclass(frozen=True)
@@ -56,15 +58,6 @@ class Comparison:
     timing: str
     environment: dict[str, tuple[str, str]]
     tests: int
-
-    def failed(self, fail_on: str) -> bool:
-        """Whether a gate is shut: anything worse, or any change; and where nothing was compared."""
-        verdicts = {row.verdict for row in self.rows}
-        if verdicts <= {"not comparable"}:
-            return True
-        if fail_on == "worse":
-            return bool(verdicts & {"worse", "mixed"})
-        return bool(verdicts & {"better", "worse", "mixed"} or self.added or self.gone)
 
 
 def compare(before: Sequence[Record], after: Sequence[Record], reference: str = "") -> Comparison:
@@ -195,16 +188,20 @@ def _ended(row: Row, kind: str) -> str | None:
 
 
 def _verdict(changes: Sequence[Change]) -> tuple[str, str]:
-    said = {v: [c for c in changes if c.verdict == v] for v in ("better", "worse", "tie")}
-    if not any(said.values()):
+    known = [c for c in changes if not c.models_only]
+    said = {v: [c for c in known if c.verdict == v] for v in ("better", "worse", "tie")}
+    models = [c for c in changes if c.models_only and c.verdict]
+    if not any(said.values()) and not models:
         return "not comparable", "; ".join(dict.fromkeys(c.why for c in changes if c.why))
-    limits = [c.why for c in changes if c.models_only]
+    limits = [f"{c.metric} {c.verdict}, {c.why}" for c in models]
     if said["better"] and said["worse"]:
         told = "; ".join(f"{v} {_metrics(said[v])}" for v in ("worse", "better"))
         return "mixed", "; ".join([told, *limits])
     for verdict in ("worse", "better"):
         if said[verdict]:
             return verdict, "; ".join([_metrics(said[verdict]), *limits])
+    if any(c.verdict != "tie" for c in models):
+        return MODELS_DIFFER, "; ".join(limits)
     # What could not be compared at all is told beside a tie, lest it pass for one.
     unknown = [f"{c.metric}: {c.why}" for c in changes if c.verdict is None and _matters(c)]
     return "tie", "; ".join([*limits, *unknown])

@@ -137,7 +137,7 @@ def _notes(comparison: Comparison) -> list[str]:
         lines.append(
             f"Of these models only: with so few seeds the {comparison.score.of} on which the two "
             "models disagree are all there is to go by (McNemar's test); what training again would "
-            "give, nobody can say."
+            "give, nobody can say, so no row is worse or better by it."
         )
     if comparison.environment:
         differ = [
