@@ -152,3 +152,8 @@ def test_lines_fit_a_narrow_terminal_and_are_whole_in_a_pipe() -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_can_complete(shell: str) -> None:
     assert "_ZOO_COMPLETE" in run_zoo(_ZOO_COMPLETE=f"{shell}_source").stdout
+
+
+@pytest.mark.parametrize("command", ["bench", "scale", "results"])
+def test_an_empty_place_to_write_to_is_refused(command: str) -> None:
+    assert "'--out': it is empty; name a directory" in one_error(run_zoo(command, "--out", ""))

@@ -187,6 +187,32 @@ def test_bad_input_is_a_line_and_exit_2(place, tmp_path, capsys):
         assert told in line
 
 
+def test_a_directory_of_a_suite_without_records_is_told(place, capsys):
+    suite = place.parent / "bench" / "suites" / "later.toml"
+    suite.write_text(SUITE.replace("words/cpu", "words/gpu"))
+    assert main(["results", str(place)]) == 0
+    told = capsys.readouterr()
+    assert told.out == f"{place / 'words' / 'cpu'}\n"
+    assert told.err == f"notice: suite {suite} names words/gpu: no records there\n"
+
+
+@pytest.mark.parametrize("wrong", ["records", "reference", "figure"])
+def test_nothing_is_written_unless_all_can_be(place, capsys, wrong):
+    later, suites = place / "zz" / "cpu", place.parent / "bench" / "suites"
+    if wrong == "records":
+        later.mkdir(parents=True)
+        (later / "records.jsonl").touch()
+    else:
+        written(later, run())
+        change = ('"rope"\n\n', '"nix"\n\n') if wrong == "reference" else ('"sin" }', '"nix" }')
+        text = SUITE.replace("words/cpu", "zz/cpu").replace(*change)
+        (suites / "zz.toml").write_text(text)
+    before = files(place)
+    assert main(["results", str(place)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert files(place) == before
+
+
 def test_a_run_that_no_suite_names_is_published_all_the_same(place):
     written(place / "other" / "cpu", [trial(cell(pe="sin"), 0, 9), trial("words", 0, 9)])
     assert main(["results", str(place)]) == 0

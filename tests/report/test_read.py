@@ -32,7 +32,7 @@ def written(directory, number=0, change=None, replace=("", "")):
 
 
 def test_a_whole_run_is_read(tmp_path):
-    assert read_run(written(tmp_path)) == run()
+    assert [one.metrics for one in read_run(written(tmp_path))] == [one.metrics for one in run()]
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,9 @@ def test_a_whole_run_is_read(tmp_path):
         (0, lambda v: v.update(config={}), "config.data: Field required"),
         (0, lambda v: v["metrics"].update(accuracy="x"), "metrics.accuracy: Input should be a val"),
         (0, lambda v: v["metrics"].update(accuracy=float("nan")), "metrics.accuracy: .* finite"),
+        (0, lambda v: v["metrics"].update(accuracy=17.5), "metrics.accuracy: .* less than .* to 1"),
+        (0, lambda v: v["metrics"].update(f1=-0.1), "metrics.f1: .* greater than .* to 0"),
+        (0, lambda v: v["metrics"].update(train_seconds=-1.0), "train_seconds: .* to 0"),
         (0, lambda v: v["metrics"].update(confusion=[[1, 2]]), "confusion: as many rows as"),
         (0, lambda v: v["metrics"].update(errors=[[1000, 0, 1]]), "document 1000 of 1000"),
         (0, lambda v: v["cell"].pop("pe"), "cell: has attention, norm"),

@@ -84,6 +84,7 @@ def test_a_part_of_the_grid_may_be_asked_for(directory):
         (["{}", "--effects", "--only", "pe=rope"], "some axis has two choices"),
         (["{}", "--effects", "--only", "pe=rope,sim"], "did you mean 'sin'"),
         (["{}", "--reference", "nobody"], "no such cell here"),
+        (["{}", "--out", ""], "it is empty; name a directory"),
     ],
 )
 def test_bad_usage_is_one_line(directory, capsys, arguments, said):

@@ -17,6 +17,7 @@ from zoo.cli.options import (
     TASK,
     TRAINING,
     WORKER,
+    Place,
     asked_for,
     axis_options,
     load_zoo,
@@ -57,7 +58,9 @@ if TYPE_CHECKING:
 )
 @click.option("--rounds", type=int, metavar="N", help="Rounds of each probe.")
 @shared_options(WORKER)
-@click.option("--out", metavar="DIR", help="Where records and tables go (default: under runs/).")
+@click.option(
+    "--out", metavar="DIR", type=Place(), help="Where records and tables go (default: under runs/)."
+)
 @click.option("--fresh", is_flag=True, help="Run again what is already there.")
 @click.option("--collect", is_flag=True, help="Run nothing; show what is already there.")
 @click.option("--plan", "plan_only", is_flag=True, help="Print what would run, and stop.")

@@ -17,6 +17,18 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 Decorator = Callable[[Any], Any]
 
+
+class Place(click.Path):
+    """A path to write to. An empty one, as a script's unset variable gives, is refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail(
+                "it is empty; name a directory or a file, or leave the option out", param, ctx
+            )
+        return super().convert(value, param, ctx)
+
+
 SUITE: Decorator = click.option(
     "--suite", metavar="FILE", help="A TOML file of options; those given here win."
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import json_option
+from zoo.cli.options import Place, json_option
 from zoo.errors import ZooError
 from zoo.registry import split_list
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=Place(path_type=Path),
     help="Take the records of all DIRs together, and write there instead.",
 )
 @click.option(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from zoo.cli.options import Place
 from zoo.errors import ZooError
 
 
@@ -18,7 +19,7 @@ from zoo.errors import ZooError
     help="Where the suites are that made the results (default: bench/suites beside DIR).",
 )
 @click.option(
-    "--out", metavar="DIR", type=click.Path(path_type=Path), help="Write there (default: in DIR)."
+    "--out", metavar="DIR", type=Place(path_type=Path), help="Write there (default: in DIR)."
 )
 def results(directory: Path, suites: Path | None, out: Path | None) -> None:
     """Make all tables, plots and pages under DIR again from the records there, and an overview.
@@ -33,4 +34,6 @@ def results(directory: Path, suites: Path | None, out: Path | None) -> None:
     if suites is None and beside.is_dir():
         suites = beside
     made = publish(directory, suites, out)
-    click.echo("\n".join(str(path) for path in made))
+    click.echo("\n".join(str(path) for path in made.directories))
+    for suite, place in made.missing:
+        click.echo(f"notice: suite {suite} names {place}: no records there", err=True)

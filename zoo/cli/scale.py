@@ -12,6 +12,7 @@ from zoo.cli.options import (
     EXECUTION,
     SIZES,
     WORKER,
+    Place,
     asked_for,
     axis_options,
     load_zoo,
@@ -41,7 +42,7 @@ OWN = {"length": "max_length", "dim": "dim", "layers": "layers", "batch": "batch
 @shared_options(EXECUTION)
 @click.option("--rounds", type=int, metavar="N", help="Rounds of each point.")
 @shared_options(WORKER)
-@click.option("--out", metavar="DIR", help="Where records, tables and plot go.")
+@click.option("--out", metavar="DIR", type=Place(), help="Where records, tables and plot go.")
 @click.option("--fresh", is_flag=True, help="Measure again what is already there.")
 @click.option("--collect", is_flag=True, help="Measure nothing; show what is already there.")
 @plugin_option

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,8 +58,16 @@ class _Samples(BaseModel):
     reference: _Reference
 
 
-_SCORES = (score.name for scores in SCORES.values() for score in scores)
-_NUMBERS: dict[str, Any] = dict.fromkeys((*COSTS, *_SCORES), (Number | None, None))
+def _within(lowest: float, highest: float) -> Any:
+    """A finite number from the lowest to the highest that can be, or none."""
+    return Annotated[Number, Field(ge=lowest, le=highest)] | None, None
+
+
+_NUMBERS: dict[str, Any] = {cost: _within(0.0, math.inf) for cost in COSTS} | {
+    score.name: _within(score.lowest, score.highest)
+    for scores in SCORES.values()
+    for score in scores
+}
 _Metrics = create_model(
     "_Metrics",
     confusion=(list[list[NonNegativeInt]], []),
@@ -72,7 +81,8 @@ def read_run(directory: Path) -> list[Record]:
     """The records of a run, of which there is at least one.
 
     Raises ZooError where there is none, and, naming the line, where one lacks what a report is
-    made of or holds what is no number: a file that somebody's editor or a bad disk went over.
+    made of, or holds what is no number or none that can be, such as an accuracy of 17.5: a file
+    that somebody's editor or a bad disk went over.
     """
     records = RecordFile(directory).read()
     if not records:

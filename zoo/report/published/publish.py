@@ -3,46 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from zoo.errors import ZooError
 from zoo.harness.published import Published
-from zoo.harness.records import FILE
+from zoo.harness.records import FILE, Record
 from zoo.harness.suite import load_published
+from zoo.report.published.beside import make_figures
 from zoo.report.published.overview import overview
 from zoo.report.published.page import Run, page
 from zoo.report.read import read_run
+from zoo.report.rows import make_rows
+from zoo.report.table import find_reference
 from zoo.report.write import write_file, write_report
 
 PAGE = "README.md"
 
 
-def publish(source: Path, suites: Path | None = None, out: Path | None = None) -> list[Path]:
+@dataclass(frozen=True)
+class Made:
+    """directories: those made. missing: suite to a directory that it names, without records."""
+
+    directories: list[Path]
+    missing: list[tuple[Path, str]]
+
+
+def publish(source: Path, suites: Path | None = None, out: Path | None = None) -> Made:
     """Make the report and the page of every directory that has records, and the overview.
 
     source: the published directory. suites: the directory of the suites that made its runs; their
     ``[published]`` tables say which. out: where to write, by default where the records are.
-    Returns the directories made. Raises ZooError where there are no records, or where a suite
-    cannot be read or names a directory that another one names too.
+    Nothing is written unless all can be. Raises ZooError where there are no records, or where some
+    cannot be read, and where a suite cannot be read, does not fit its records, or names a directory
+    that another one names too.
     """
     source = source.resolve()
     places = sorted(path.parent for path in source.rglob(FILE))
     if not places:
         raise ZooError(f"{source}: no directory with {FILE} in it")
     told = _told(suites) if suites is not None else {}
+    homes = {home.relative_to(source).as_posix(): home for home in places}
+    found = {place: read_run(home) for place, home in homes.items()}
+    for place, (suite, published) in told.items():
+        if place in found:
+            _check(found[place], suite, published)
     runs: list[Run] = []
-    for home in places:
-        place = home.relative_to(source).as_posix()
+    for place, records in found.items():
         directory = (out or source) / place
         directory.mkdir(parents=True, exist_ok=True)
-        records = read_run(home)
         suite, published = told.get(place, (None, None))
         table = write_report(records, directory, _reference(suite))
-        run = Run(place, directory, home, records, table, suite, published)
+        run = Run(place, directory, homes[place], records, table, suite, published)
         write_file(directory / PAGE, page(run))
         runs.append(run)
     write_file((out or source) / PAGE, overview(runs))
-    return [run.directory for run in runs]
+    missing = [(suite, place) for place, (suite, _) in told.items() if place not in found]
+    return Made([run.directory for run in runs], missing)
+
+
+def _check(records: Sequence[Record], suite: Path, published: Published) -> None:
+    """That a suite fits the records: its reference and its published figures are of their rows."""
+    rows = make_rows(records)
+    find_reference(rows, _reference(suite))
+    make_figures(rows, published.beside)
 
 
 def _told(suites: Path) -> dict[str, tuple[Path, Published]]:
