@@ -22,6 +22,7 @@ class Place(click.Path):
     """A path to write to. An empty one, as a script's unset variable gives, is refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """As ``click.Path`` does; fails on an empty one."""
         if value == "":
             self.fail(
                 "it is empty; name a directory or a file, or leave the option out", param, ctx

@@ -45,9 +45,9 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     told = _told(suites) if suites is not None else {}
     homes = {home.relative_to(source).as_posix(): home for home in places}
     found = {place: read_run(home) for place, home in homes.items()}
-    for place, (suite, published) in told.items():
+    for place in told:
         if place in found:
-            _check(found[place], suite, published)
+            _check(found[place], *told[place])
     runs: list[Run] = []
     for place, records in found.items():
         directory = (out or source) / place
@@ -58,7 +58,7 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         write_file(directory / PAGE, page(run))
         runs.append(run)
     write_file((out or source) / PAGE, overview(runs))
-    missing = [(suite, place) for place, (suite, _) in told.items() if place not in found]
+    missing = [(told[place][0], place) for place in told if place not in found]
     return Made([run.directory for run in runs], missing)
 
 
