@@ -74,8 +74,8 @@ class Corpus:
     @cached_property
     def duplicates(self) -> int:
         """How many test documents also stand word for word in train, whatever case and spacing."""
-        train = {_words(text) for text in self.train_texts}
-        return sum(_words(text) in train for text in self.test_texts)
+        train = {plain_words(text) for text in self.train_texts}
+        return sum(plain_words(text) in train for text in self.test_texts)
 
     def without_duplicates(self) -> Corpus:
         """The corpus whose train split lacks every document that also stands in test.
@@ -85,8 +85,8 @@ class Corpus:
         """
         if not self.duplicates:
             return self
-        test = {_words(text) for text in self.test_texts}
-        kept = [i for i, text in enumerate(self.train_texts) if _words(text) not in test]
+        test = {plain_words(text) for text in self.test_texts}
+        kept = [i for i, text in enumerate(self.train_texts) if plain_words(text) not in test]
         dropped = len(self.train_texts) - len(kept)
         if not kept:
             raise ZooError(f"{self.name}: every train document also stands in test")
@@ -133,5 +133,6 @@ def _check_unicode(what: str, text: str) -> None:
         ) from error
 
 
-def _words(text: str) -> str:
+def plain_words(text: str) -> str:
+    """A text whatever its case and spacing: what makes two of them duplicates."""
     return " ".join(text.casefold().split())

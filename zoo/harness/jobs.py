@@ -13,7 +13,8 @@ class Setting:
     """What every piece of work of one run shares.
 
     data: directory of the encoded data. plugin_files: single-file plug-ins to load. beam: how
-    many texts a decoder keeps in sight. threads: of one worker. read_last: let the last layer
+    many texts a decoder keeps in sight. keep_duplicates: train on texts that are also held out.
+    threads: of one worker. read_last: let the last layer
     compute only the rows that are read.
     memory_limit: MiB of data a worker may hold, 0 for no limit.
     """
@@ -29,6 +30,7 @@ class Setting:
     memory_limit: int = 0
     task: str = "classify"
     beam: int = 1
+    keep_duplicates: bool = False
 
 
 @dataclass(frozen=True)

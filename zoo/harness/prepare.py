@@ -76,6 +76,7 @@ def make_setting(request: Request, zoo: Zoo, encoded: EncodedData) -> Setting:
         memory_limit=request.memory_limit,
         task=request.task,
         beam=request.beam,
+        keep_duplicates=request.keep_duplicates,
     )
 
 

@@ -19,7 +19,8 @@ class Training(BaseModel):
     token_dropout: share of training tokens replaced by the unknown token.
     token_deletion: share of each training text's tokens left out, the rest moved together.
     embedding_std: of the elements of a token's vector before training.
-    validation: share of the training split held out and scored in place of the test split.
+    validation: share of the training split held out and scored in place of the test split; what
+    else of the split says the same word for word is not trained on.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

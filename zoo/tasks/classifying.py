@@ -13,7 +13,9 @@ from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
 from zoo.data.batches import Batch, Split, padded
+from zoo.data.corpus import plain_words
 from zoo.data.encode import Encoded
+from zoo.errors import ZooError
 from zoo.harness.device import Runtime
 from zoo.harness.jobs import Setting
 from zoo.harness.settings import Training
@@ -61,7 +63,11 @@ class ClassifierLearner(Learner):
 
     def fitting(self, choice: Choice, share: float) -> Fitting | None:
         """See Learner."""
-        return FittedTexts(choice.build, self.encoded, share) if choice.can("texts") else None
+        return (
+            FittedTexts(choice.build, self.encoded, self._held_out(share) if share else None)
+            if choice.can("texts")
+            else None
+        )
 
     def training_rows(self, runtime: Runtime) -> Split:
         """See Learner."""
@@ -72,8 +78,13 @@ class ClassifierLearner(Learner):
         train = self.training_rows(runtime)
         if not share:
             return train, Split(self.encoded.split("test"), runtime.device)
-        fit, held = validation_rows(train.labels.cpu().numpy(), share)
+        fit, held = self._held_out(share)
         return train.subset(fit), train.subset(held)
+
+    def _held_out(self, share: float) -> tuple[np.ndarray, np.ndarray]:
+        corpus = self.encoded.corpus()
+        texts = None if self.setting.keep_duplicates else corpus.train_texts
+        return validation_rows(np.array(corpus.train_labels), share, texts)
 
     def loss(self, model: nn.Module, batch: Batch, training: Training) -> tuple[Tensor, Tensor]:
         """See Learner."""
@@ -94,17 +105,25 @@ class ClassifierLearner(Learner):
 
 
 class FittedTexts(Fitting):
-    """A baseline that learns from raw texts; its tokens are counted as the zoo's tokenizer does."""
+    """A baseline that learns from raw texts; its tokens are counted as the zoo's tokenizer does.
 
-    def __init__(self, factory: Callable[[], Any], encoded: Encoded, share: float) -> None:
+    rows: of the training split, what it learns from and what it is scored on; None for the splits.
+    """
+
+    def __init__(
+        self,
+        factory: Callable[[], Any],
+        encoded: Encoded,
+        rows: tuple[np.ndarray, np.ndarray] | None,
+    ) -> None:
         self.factory, self.classes = factory, len(encoded.label_names)
         corpus = encoded.corpus()
         self.texts, self.labels = corpus.train_texts, corpus.train_labels
         self.held_texts, self.held_labels = corpus.test_texts, corpus.test_labels
         train = encoded.split("train").lengths
         held = encoded.split("test").lengths
-        if share:
-            fit, kept = validation_rows(np.array(self.labels), share)
+        if rows is not None:
+            fit, kept = rows
             texts, labels = self.texts, self.labels
             self.texts, self.labels = [texts[i] for i in fit], [labels[i] for i in fit]
             self.held_texts, self.held_labels = [texts[i] for i in kept], [labels[i] for i in kept]
@@ -130,13 +149,23 @@ class FittedTexts(Fitting):
         return score(predicted, np.array(self.held_labels), self.classes)
 
 
-def validation_rows(labels: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to train on and rows held out: stratified, and the same for every cell and seed."""
+def validation_rows(
+    labels: np.ndarray, share: float, texts: Sequence[str] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows to train on and rows held out: stratified, and the same for every cell and seed.
+
+    texts: of the rows; one that is also held out, word for word, is then not trained on.
+    """
     from sklearn.model_selection import train_test_split
 
     fit, held = train_test_split(
         np.arange(len(labels)), test_size=share, random_state=0, stratify=np.asarray(labels)
     )
+    if texts is not None:
+        known = {plain_words(texts[row]) for row in held}
+        fit = np.array([row for row in fit if plain_words(texts[row]) not in known], dtype=int)
+        if not len(fit):
+            raise ZooError(f"--validation {share}: every other document is also held out")
     return np.sort(fit), np.sort(held)
 
 
