@@ -28,6 +28,7 @@ from zoo.data.batches import Split
 from zoo.data.encode import Encoded, encode
 from zoo.data.load import load_corpus
 from zoo.errors import ZooError
+from zoo.harness.allocator import keep_blocks
 from zoo.harness.device import Runtime, resolve
 from zoo.harness.ensemble_trainer import EnsembleTrainer
 from zoo.harness.request import Request
@@ -181,6 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ZooError, ValueError) as error:
         parser.error(" ".join(str(error).split()))
     scene = Scene(encoded, sizes, Training(), runtime, cell)
+    keep_blocks()
     out = Out(given.out)
     try:
         for line in compare(scene, min(2, given.rounds) if given.quick else given.rounds):

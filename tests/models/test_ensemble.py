@@ -176,7 +176,7 @@ def test_folded_attention_is_attention_member_by_member(
         return x * (1 - p)  # what stands for dropout: the same for each, to compare by
 
     def one(member: Tensor, q: Tensor, k: Tensor, v: Tensor, m: Tensor | None) -> Tensor:
-        with folded(member, drop):
+        with folded(member, drop, drop):
             return F.scaled_dot_product_attention(
                 q, k, v, attn_mask=m, dropout_p=dropout, **options
             )
@@ -237,8 +237,10 @@ def test_what_is_dropped_from_is_known_by_texts_and_tokens(assemble: Assemble) -
         (text, token, Axis("tensor", 8)),
         (text, Axis("tensor", 8)),  # before the head
     ]
-    # torch's module hands on a view of (L, B, D), and draws fill memory in its order.
-    assert [layout.order for layout in layouts][2] == (1, 0, 2)
+    # torch's module hands on a view of (L, B, D); the zoo's dropout draws by its order alone.
+    assert [layout.order for layout in layouts][2] == (0, 1, 2)
+    # torch's own fills memory in the order that it has there.
+    assert [layout.order for layout in dropout_layouts(Turned(0), 16, CPU)] == [(1, 0, 2)]
 
 
 class Odd(nn.Module):
@@ -274,6 +276,11 @@ class Draws(Odd):
 class FlatDropout(Odd):
     def odd(self, x: Tensor) -> Tensor:
         return F.dropout(x.flatten(0, 1), 0.5, self.training).view(x.shape)
+
+
+class Turned(Odd):
+    def odd(self, x: Tensor) -> Tensor:
+        return F.dropout(x.transpose(0, 1).contiguous().transpose(0, 1), 0.5, self.training)
 
 
 class InPlace(Odd):

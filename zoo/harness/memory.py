@@ -10,6 +10,8 @@ from typing import Any, Protocol
 import psutil
 import torch
 
+from zoo.harness.allocator import give_back_blocks
+
 MIB = 2**20
 
 
@@ -25,7 +27,8 @@ def peak_of(*, device: torch.device, set_up: Callable[[], Exercise], phase: str)
 
     On CUDA what torch's allocator gave out and what it reserved. On Linux the process's own high
     water mark (VmHWM), reset after set-up, less what it held before set-up; ``ru_maxrss`` would
-    tell of the process it was forked from. Elsewhere nothing, with the reason.
+    tell of the process it was forked from. There freed memory is given back at once, so that the
+    peak is of what was needed and not of what malloc kept. Elsewhere nothing, with the reason.
     """
     if device.type == "cuda":
         subject = set_up()
@@ -38,6 +41,7 @@ def peak_of(*, device: torch.device, set_up: Callable[[], Exercise], phase: str)
         }
     if sys.platform != "linux":
         return {"peak_mib": None, "how": f"no peak is known to this platform ({sys.platform})"}
+    give_back_blocks()
     before = psutil.Process().memory_info().rss
     subject = set_up()
     try:

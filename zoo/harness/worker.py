@@ -16,6 +16,7 @@ import sklearn.metrics  # noqa: F401
 import torch
 
 from zoo.errors import ZooError, one_line
+from zoo.harness.allocator import keep_blocks
 from zoo.harness.trainer import DivergedError
 from zoo.harness.work import COMMANDS
 
@@ -24,6 +25,7 @@ def serve(pipe: Connection, threads: int, log: str, memory_limit: int) -> None:
     """Do what comes through the pipe, one command at a time, until it closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     _print_to(log)
+    keep_blocks()
     torch.set_num_threads(threads)
     if memory_limit:
         _limit_memory(memory_limit)

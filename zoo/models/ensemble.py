@@ -52,7 +52,7 @@ class Ensemble:
             padding: Tensor | None,
         ) -> Tensor:
             dropout = Dropout(self.streams, self._layouts, own, member)
-            with folded(member, dropout):
+            with folded(member, dropout, dropout.ours):
                 logits: Tensor = functional_call(
                     self._base, (parameters, buffers), (ids, Tokens(padding, positions))
                 )

@@ -18,6 +18,8 @@ from torch import Tensor
 from torch._C import _functorch
 from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 
+from zoo.components import dropout as own
+
 _NATIVE_LAYER_NORM: Callable[..., Tensor] = F.layer_norm
 _NATIVE_ATTENTION: Callable[..., Tensor] = F.scaled_dot_product_attention
 
@@ -81,22 +83,29 @@ def attention(
 
 
 @contextlib.contextmanager
-def replaced(**functions: Callable[..., Any]) -> Iterator[None]:
-    """Let functions of ``torch.nn.functional`` be others for a while."""
+def replaced(
+    stand_in: Callable[[Tensor, float], Tensor], **functions: Callable[..., Any]
+) -> Iterator[None]:
+    """Let functions of ``torch.nn.functional``, and the zoo's dropout, be others for a while."""
     before = {name: getattr(F, name) for name in functions}
+    own.stand_in = stand_in
     try:
         for name, function in functions.items():
             setattr(F, name, function)
         yield
     finally:
+        own.stand_in = None
         for name, function in before.items():
             setattr(F, name, function)
 
 
 def folded(
-    member: Tensor, dropout: Callable[..., Tensor]
+    member: Tensor, dropout: Callable[..., Tensor], ours: Callable[[Tensor, float], Tensor]
 ) -> contextlib.AbstractContextManager[None]:
-    """The rules, for one call inside the vmap; dropout: what stands for ``F.dropout``."""
+    """The rules, for one call inside the vmap.
+
+    dropout, ours: what stands for ``F.dropout``, and for the zoo's.
+    """
 
     def _linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return at_once(linear, member, x, weight, bias)
@@ -130,6 +139,7 @@ def folded(
         return at_once(attention, member, query, key, value, attn_mask, options)
 
     return replaced(
+        ours,
         linear=_linear,
         layer_norm=_layer_norm,
         scaled_dot_product_attention=_attention,

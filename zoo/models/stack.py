@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.components.block.base import Block, Scene
+from zoo.components.dropout import dropout
 from zoo.components.pe.base import PositionalEncoding
 from zoo.models.cache import DecoderCache
 
@@ -53,7 +53,7 @@ class Stack(nn.Module):
         x = self.position.embed(self.embedding(ids), scene.tokens.positions)
         if self.embedding_norm is not None:
             x = self.embedding_norm(x)
-        x = F.dropout(x, self.dropout, self.training)
+        x = dropout(x, self.dropout, self.training)
         last = len(self.blocks) - 1
         for number, block in enumerate(self.blocks):
             early = self.read_last and number == last

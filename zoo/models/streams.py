@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo.components import dropout as own
 from zoo.components.tokens import Tokens
 from zoo.models.folding import at_once, replaced
 
@@ -138,16 +139,25 @@ class Dropout:
             return x
         if inplace:
             raise ApartError("it drops out in place")
+        return self._dropped(x, p, _NATIVE_DROPOUT)
+
+    def ours(self, x: Tensor, p: float) -> Tensor:
+        """See ``zoo.components.dropout``."""
+        return self._dropped(x, p, own.alone)
+
+    def _dropped(self, x: Tensor, p: float, native: Callable[..., Tensor]) -> Tensor:
         layout = next(self._left, None)
         if layout is None or list(x.shape) != layout.at(self.common):
             raise ApartError("what it drops out from follows neither the texts nor the tokens")
-        return at_once(lambda stack: stack * self._noise(stack, p, layout), self.member, x)
+        return at_once(lambda stack: stack * self._noise(stack, p, layout, native), self.member, x)
 
-    def _noise(self, stack: Tensor, p: float, layout: Layout) -> Tensor:
+    def _noise(
+        self, stack: Tensor, p: float, layout: Layout, native: Callable[..., Tensor]
+    ) -> Tensor:
         """What to multiply (S, …) by: 0 or 1 / (1 - p), drawn at each member's own size."""
 
         def draw(member: int) -> Tensor:
-            return _NATIVE_DROPOUT(layout.ones(stack, self.sizes[member]), p, True)
+            return native(layout.ones(stack, self.sizes[member]), p)
 
         drawn = self.streams.each(draw)
         for member, one in enumerate(drawn):
@@ -174,6 +184,12 @@ def dropout_layouts(model: nn.Module, max_length: int, device: torch.device) -> 
     ]
 
 
+def in_memory(x: Tensor) -> list[int]:
+    """The dimensions, outermost in memory first."""
+    strides = x.stride()
+    return sorted(range(x.dim()), key=lambda dim: -strides[dim])
+
+
 Seen = tuple[tuple[int, ...], tuple[int, ...]]  # a shape, and its dimensions outermost first
 
 
@@ -183,10 +199,13 @@ def _dropped(model: nn.Module, size: Size, device: torch.device) -> list[Seen]:
 
     def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
         if training and p > 0:
-            strides = x.stride()
-            order = sorted(range(x.dim()), key=lambda dim: -strides[dim])
-            seen.append((tuple(x.shape), tuple(order)))
+            seen.append((tuple(x.shape), tuple(in_memory(x))))
         return _NATIVE_DROPOUT(x, p, training, inplace)
+
+    def ours(x: Tensor, p: float) -> Tensor:
+        order = range(x.dim()) if x.device.type == "cpu" else in_memory(x)
+        seen.append((tuple(x.shape), tuple(order)))
+        return own.alone(x, p)
 
     def attention(
         query: Tensor,
@@ -210,7 +229,7 @@ def _dropped(model: nn.Module, size: Size, device: torch.device) -> list[Seen]:
         with (
             torch.no_grad(),
             undisturbed(device),
-            replaced(dropout=dropout, scaled_dot_product_attention=attention),
+            replaced(ours, dropout=dropout, scaled_dot_product_attention=attention),
         ):
             model(ids, tokens)
     finally:

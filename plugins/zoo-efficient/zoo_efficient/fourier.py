@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from zoo.components.attention.base import Attention, Cache
+from zoo.components.dropout import dropout
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo_efficient.limits import refuse
@@ -57,7 +57,7 @@ class Fourier(Attention):
         refuse("fourier", self.head_dim, position, tokens, causal=causal, cross=cross, cache=kept)
         dtype = x.dtype
         x = x.float() if dtype in (torch.bfloat16, torch.float16) else x
-        x = F.dropout(x, self.dropout, self.training)
+        x = dropout(x, self.dropout, self.training)
         if tokens.padding is None:
             y: Tensor = torch.fft.fft2(x, norm=self.norm).real
             return y.to(dtype)

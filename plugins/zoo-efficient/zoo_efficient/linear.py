@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from zoo.components.dropout import dropout
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo_efficient.kernel import divide, weighted_sums
@@ -43,7 +43,7 @@ class Linear(Limited):
     ) -> Tensor:
         """See Headed.mix."""
         q, k = features(q), hide(features(k), keys)
-        v = F.dropout(hide(v, keys), self.dropout, self.training)
+        v = dropout(hide(v, keys), self.dropout, self.training)
         turned_q = position.rotate(q, queries.positions)
         turned_k = position.rotate(k, keys.positions)
         top = weighted_sums(turned_q, turned_k, v, queries, keys, causal)

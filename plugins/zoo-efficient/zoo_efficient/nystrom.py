@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from zoo.components.attention.softmax import softmax_weights
+from zoo.components.dropout import dropout
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens, may_attend
 from zoo_efficient.limits import Limited, at_least
@@ -65,7 +65,7 @@ class Nystrom(Limited):
         means, filled, short = self._segments(keys, q)
         q_marks, k_marks = means @ q, means @ k  # (B, H, m, Dh)
         left = softmax_weights(q, k_marks, filled, None)  # (B, H, L, m)
-        left = F.dropout(left, self.dropout, self.training)
+        left = dropout(left, self.dropout, self.training)
         if q.shape[-2] <= self.landmarks:
             return left @ (means @ v)
         middle = softmax_weights(q_marks, k_marks, filled, None)

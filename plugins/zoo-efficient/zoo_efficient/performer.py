@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from zoo.components.dropout import dropout
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens, may_attend
 from zoo_efficient.kernel import divide, weighted_sums
@@ -53,7 +53,7 @@ class Performer(Limited):
     ) -> Tensor:
         """See Headed.mix."""
         q, k = self.features(q, k, keys)
-        v = F.dropout(hide(v, keys), self.dropout, self.training)
+        v = dropout(hide(v, keys), self.dropout, self.training)
         top = weighted_sums(q, k, v, queries, keys, causal)
         bottom = weighted_sums(q, k, torch.ones_like(v[..., :1]), queries, keys, causal)
         return divide(top, bottom)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+
+from zoo.components.dropout import dropout as drop
 
 
 def softmax_weights(q: Tensor, k: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -29,4 +30,4 @@ def softmax_attend(
     dropout: float = 0.0,
 ) -> Tensor:
     """softmax(Q Kᵀ / √Dh + bias) V, with dropout on the weights: (B, H, Lq, Dh)."""
-    return F.dropout(softmax_weights(q, k, mask, bias), dropout) @ v
+    return drop(softmax_weights(q, k, mask, bias), dropout) @ v

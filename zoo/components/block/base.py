@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.components.attention.base import Attention, Cache
+from zoo.components.dropout import dropout
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 
@@ -73,7 +73,7 @@ class Block(nn.Module, ABC):
 
     def drop(self, x: Tensor) -> Tensor:
         """Dropout, while training."""
-        return F.dropout(x, self.dropout, self.training)
+        return dropout(x, self.dropout, self.training)
 
     def forward(self, x: Tensor, scene: Scene) -> Tensor:
         """(B, L, D) to (B, L, D), or to the rows that ``scene.read`` names."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-import torch.nn.functional as F
 from torch import Tensor, nn
+
+from zoo.components.dropout import dropout
 
 
 class TwoLayer(nn.Module, ABC):
@@ -23,6 +24,6 @@ class TwoLayer(nn.Module, ABC):
 
     def forward(self, x: Tensor) -> Tensor:
         """(…, D) to (…, D)."""
-        inner = F.dropout(self.activation(self.inner(x)), self.dropout, self.training)
+        inner = dropout(self.activation(self.inner(x)), self.dropout, self.training)
         out: Tensor = self.outer(inner)
         return out

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo.components.dropout import dropout
+
 
 class SwiGLU(nn.Module):
     """W₂ (SiLU(W x) ⊙ V x), without biases (Shazeer 2020, equation 6).
@@ -25,5 +27,5 @@ class SwiGLU(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(…, D) to (…, D)."""
         gate, value = self.gate_and_value(x).chunk(2, dim=-1)
-        out: Tensor = self.outer(F.dropout(F.silu(gate) * value, self.dropout, self.training))
+        out: Tensor = self.outer(dropout(F.silu(gate) * value, self.dropout, self.training))
         return out

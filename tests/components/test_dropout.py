@@ -1,0 +1,75 @@
+"""The zoo's dropout is torch's in distribution, and exact in what it leaves."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zoo.components.dropout import dropout
+
+quick = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+
+
+@quick
+@given(
+    st.floats(0.001, 0.999), st.lists(st.integers(0, 7), min_size=0, max_size=4), st.integers(0, 9)
+)
+def test_every_element_is_gone_or_grown_and_so_is_its_gradient(p, shape, seed):
+    torch.manual_seed(seed)
+    x = (torch.rand(shape, dtype=torch.float64) + 1).requires_grad_()
+    y = dropout(x, p)
+    grown = 1 / (1 - p)
+    factor = (y / x).detach()
+    # p is rounded to 1/65536, and so is what is left.
+    near = torch.isclose(factor, torch.full_like(factor, grown), rtol=2**-16 * grown)
+    assert ((factor == 0) | near).all()
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, factor)
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+def test_the_share_and_the_mean_are_those_of_torchs(p):
+    torch.manual_seed(0)
+    x = torch.ones(400_000)
+    for function in (dropout, F.dropout):
+        y = function(x, p)
+        # Four standard errors of a share of 400,000.
+        assert (y == 0).float().mean().item() == pytest.approx(
+            p, abs=4 * (p * (1 - p) / 4e5) ** 0.5
+        )
+        assert y.mean().item() == pytest.approx(1, abs=4 * (p / (1 - p) / 4e5) ** 0.5)
+
+
+def test_draws_that_share_a_number_of_the_generator_know_nothing_of_each_other():
+    torch.manual_seed(1)
+    gone = (dropout(torch.ones(100_000, 4), 0.5) == 0).double()  # four draws of each number
+    correlation = torch.corrcoef(gone.T) - torch.eye(4)
+    assert correlation.abs().max() < 4 / 100_000**0.5
+    lag = torch.corrcoef(torch.stack([gone.flatten()[:-1], gone.flatten()[1:]]))[0, 1]
+    assert abs(lag) < 4 / 400_000**0.5
+
+
+def test_one_seed_draws_the_same_whatever_the_order_in_memory():
+    x = torch.rand(6, 5) + 1
+    drawn = []
+    for one in (x, x.T.contiguous().T):
+        torch.manual_seed(2)
+        drawn.append(dropout(one, 0.4))
+    assert torch.equal(*drawn)
+    assert not torch.equal(dropout(x, 0.4), drawn[0])
+
+
+def test_nothing_is_drawn_outside_training_or_at_zero():
+    x = torch.rand(5)
+    before = torch.get_rng_state()
+    assert dropout(x, 0.5, training=False) is x
+    assert dropout(x, 0.0) is x
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_bf16_stays_bf16():
+    x = torch.rand(64).bfloat16()
+    assert dropout(x, 0.25).dtype == torch.bfloat16
