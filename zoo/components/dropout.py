@@ -35,5 +35,5 @@ def alone(x: Tensor, p: float) -> Tensor:
     numbers = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
     draws = numbers.view(torch.int16)[: x.numel()].view(x.shape)  # from -LEVELS / 2 on
     # In x's own precision, as torch's factor is, so that a factor drawn apart is the same.
-    grown = torch.tensor(LEVELS / (LEVELS - dropped), dtype=x.dtype).item()
+    grown = torch.tensor(LEVELS / (LEVELS - dropped), dtype=x.dtype)
     return x * (draws >= dropped - LEVELS // 2) * grown
