@@ -13,7 +13,7 @@ from zoo.harness.suite import load_published
 
 ROOT = Path(__file__).parents[1]
 RESULTS, SUITES = ROOT / "results", ROOT / "bench" / "suites"
-MEASURED = {"records.jsonl", "lines.jsonl"}  # all else is made from them
+MEASURED = {"records.jsonl", "scale.jsonl", "lines.jsonl"}  # all else is made from them
 RUNS = sorted(path.parent for path in RESULTS.rglob("records.jsonl"))
 # Their bytes are those of the libraries that draw (SVG) and compress (PNG), and the page holds
 # plots: they are held against the versions pinned. All other bytes depend on the records alone.

@@ -24,6 +24,7 @@ from bench.peers.rivals import (
     training,
 )
 from bench.peers.timing import Ratio, Times, Work, interval, race, ratio
+from bench.peers.where import where
 from zoo.harness.device import Runtime
 from zoo.harness.rate import measure_matrix_rate
 
@@ -155,7 +156,8 @@ def matrix_rates(options: Options) -> Iterator[Line]:
             rounds=options.rounds,
             reach=reach[name],
             noise=round(noise, 4),
-            detail=f"{detail}{np.median(rates[name]) / 1e9:.4g} GFLOP/s",
+            detail=f"{detail}{np.median(rates[name]) / 1e9:.4g} GFLOP/s; of a step's time "
+            f"{where(contenders[name], runtimes[name])}",
             seconds=on_gpu(runtimes[name], times, name),
         )
     if gpu:

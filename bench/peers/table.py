@@ -69,4 +69,9 @@ def _notes(lines: Sequence[Line], runs: int) -> str:
             f"Noise: a thing measured against its own twin in the same rounds came out up to "
             f"{max(noise):.1%} away from 1."
         )
+    missed = {(line.work, line.against): line for line in lines if line.reached is False}
+    said += [
+        f"Not reached: {line.work} against {line.against}: {line.detail}."
+        for line in missed.values()
+    ]
     return "\n".join(f"- {sentence}" for sentence in said)

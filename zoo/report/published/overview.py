@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from zoo.report.columns import scores_in
 from zoo.report.layout import readable
 from zoo.report.markdown import escaped, grid, line, link
 from zoo.report.published.page import Run
+from zoo.report.published.scaling import ScaleRun, scale_overview
 from zoo.report.table import caption
 
 ABOUT = """\
@@ -25,8 +27,8 @@ BEST = 5  # rows of a run that the overview shows
 LEFT_OUT = ("train s", "latency ms", "front", "seeds")
 
 
-def overview(runs: Sequence[Run]) -> str:
-    """The whole page; runs of one data set and machine stand together."""
+def overview(runs: Sequence[Run], scales: Sequence[ScaleRun] = ()) -> str:
+    """The whole page; runs of one data set and machine stand together, cost alone at the end."""
     parts = [ABOUT]
     groups: dict[str, list[Run]] = {}
     for run in runs:
@@ -42,6 +44,10 @@ def overview(runs: Sequence[Run]) -> str:
         )
         for run in members:
             parts += _run(run)
+    for name, of_one in itertools.groupby(scales, lambda s: ", ".join(Path(s.place).parts[:2])):
+        parts.append(f"## {line(name)}")
+        for scale in of_one:
+            parts += scale_overview(scale)
     return "\n\n".join(parts) + "\n"
 
 

@@ -13,6 +13,7 @@ from zoo.harness.suite import load_published
 from zoo.report.published.beside import make_figures
 from zoo.report.published.overview import overview
 from zoo.report.published.page import Run, page
+from zoo.report.published.scaling import find_scales, write_scale_page
 from zoo.report.read import read_run
 from zoo.report.rows import make_rows
 from zoo.report.table import find_reference
@@ -45,6 +46,7 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     told = _told(suites) if suites is not None else {}
     homes = {home.relative_to(source).as_posix(): home for home in places}
     found = {place: read_run(home) for place, home in homes.items()}
+    scales = find_scales(source)
     for place in told:
         if place in found:
             _check(found[place], *told[place])
@@ -57,9 +59,14 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         run = Run(place, directory, homes[place], records, table, suite, published)
         write_file(directory / PAGE, page(run))
         runs.append(run)
-    write_file((out or source) / PAGE, overview(runs))
+    for scale in scales:
+        directory = (out or source) / scale.place
+        directory.mkdir(parents=True, exist_ok=True)
+        write_scale_page(scale, directory)
+    write_file((out or source) / PAGE, overview(runs, scales))
     missing = [(told[place][0], place) for place in told if place not in found]
-    return Made([run.directory for run in runs], missing)
+    made = [run.directory for run in runs] + [(out or source) / scale.place for scale in scales]
+    return Made(made, missing)
 
 
 def _check(records: Sequence[Record], suite: Path, published: Published) -> None:
