@@ -15,7 +15,6 @@ from bench.peers.lines import Line, Out, machine
 from bench.peers.options import Options
 from bench.peers.rivals import UnequalError
 from zoo.errors import ZooError, nearest, one_line
-from zoo.harness.allocator import keep_blocks
 from zoo.harness.device import resolve
 from zoo.harness.settings import Execution
 
@@ -72,7 +71,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(" ".join(str(error).split()))
     rounds = min(2, given.rounds) if given.quick else given.rounds
     options = Options(runtime, rounds, given.quick, given.data)
-    keep_blocks()  # as zoo's workers do, and here for both sides
     out = Out(given.out)
     status = 0
     for name in given.work or WORKS:

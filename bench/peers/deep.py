@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from bench.peers.rivals import (
     ROUNDED,
     Batch,
     MissingError,
+    as_it_comes,
     must_agree,
     must_agree_on,
     pair,
@@ -25,6 +26,7 @@ from bench.peers.rivals import (
 )
 from bench.peers.timing import Ratio, Times, Work, interval, race, ratio
 from bench.peers.where import where
+from zoo.harness.allocator import keep_blocks
 from zoo.harness.device import Runtime
 from zoo.harness.rate import measure_matrix_rate
 
@@ -44,16 +46,25 @@ def against_peers(options: Options) -> Iterator[Line]:
     Ours computes of the last layer only what is read, and drops no attention weights.
     """
     drops = "dropout as it comes: {:g} there, with attention weights; {:g} here, without"
-    yield from _race(options, WORK, REACH, f"first token read; {drops}", dropout=True)
+    how = f"first token read; {drops}; malloc as each has it"
+    yield from _race(options, WORK, REACH, how, as_it_comes, dropout=True)
 
 
 def level(options: Options) -> Iterator[Line]:
     """The same with nothing to win by: every token is read, and nothing is dropped."""
-    yield from _race(options, LEVEL, dict.fromkeys(REACH, 1.0), "", pool="mean")
+    same = "malloc keeps blocks for all"
+    yield from _race(
+        options, LEVEL, dict.fromkeys(REACH, 1.0), same, lambda _: keep_blocks(), pool="mean"
+    )
 
 
 def _race(
-    options: Options, work: str, reach: dict[str, float], how: str, **making: Any
+    options: Options,
+    work: str,
+    reach: dict[str, float],
+    how: str,
+    before: Callable[[str], object],
+    **making: Any,
 ) -> Iterator[Line]:
     runtime, shape = options.runtime, options.deep
     batches = random_batches(shape, runtime.device)
@@ -71,7 +82,11 @@ def _race(
         contenders[f"ours as {peer.name}"] = training(ours, batches, runtime)
         contenders[peer.name] = training(theirs, batches, runtime)
     times = race(
-        contenders, rounds=options.rounds, pieces=_pieces(runtime), synchronise=runtime.synchronise
+        contenders,
+        rounds=options.rounds,
+        pieces=_pieces(runtime),
+        synchronise=runtime.synchronise,
+        before=before,
     )
     noise = ratio(times["itself"], times[f"ours as {first}"]).ratio
     for peer in PEERS:
@@ -134,6 +149,7 @@ def matrix_rates(options: Options) -> Iterator[Line]:
         contenders[name] = training(models[name], batches, runtime)
     contenders["itself"] = training(copy.deepcopy(models[first]), batches, runtimes[first])
     pieces = _pieces(options.runtime)
+    keep_blocks()
     times: Times = {name: np.zeros((options.rounds, pieces)) for name in contenders}
     rates = {name: np.zeros(options.rounds) for name in runtimes}
     for number in range(options.rounds):

@@ -12,6 +12,7 @@ from bench.peers.options import Options
 from bench.peers.rivals import (
     PEERS,
     MissingError,
+    as_it_comes,
     inference,
     must_agree_on,
     pair,
@@ -49,6 +50,7 @@ def against_peers(options: Options) -> Iterator[Line]:
             rounds=options.rounds,
             pieces=PIECES[batch],
             synchronise=runtime.synchronise,
+            before=as_it_comes,
         )
         noise = ratio(times["itself"], times[f"ours as {first}"]).ratio
         for name in pairs:

@@ -14,6 +14,7 @@ from bench.peers.rivals import (
     PEERS,
     Batch,
     MissingError,
+    as_it_comes,
     must_agree_on,
     pair,
     random_batches,
@@ -23,6 +24,7 @@ from bench.peers.timing import Work, race, ratio
 from zoo.components.tokens import Tokens
 from zoo.data.batches import Split
 from zoo.data.encode import encode
+from zoo.harness.allocator import keep_blocks
 
 WORK = "ragged text"
 LENGTH = 2048
@@ -68,7 +70,13 @@ def against_peers(options: Options) -> Iterator[Line]:
         if not first:
             first = f"ours as {peer.name}"
             contenders["itself"] = training(copy.deepcopy(ours), ours_batches, runtime)
-    times = race(contenders, rounds=rounds, pieces=BATCHES, synchronise=runtime.synchronise)
+    times = race(
+        contenders,
+        rounds=rounds,
+        pieces=BATCHES,
+        synchronise=runtime.synchronise,
+        before=as_it_comes,
+    )
     padded = sum(b[0].numel() for b in their_batches) / tokens
     noise = round(ratio(times["itself"], times[first], summed=True).ratio, 4)
     for peer in PEERS:
@@ -113,6 +121,7 @@ def padding_cost(options: Options) -> Iterator[Line]:
         "even": training(copy.deepcopy(ours), even, runtime),
         "itself": training(copy.deepcopy(ours), even, runtime),
     }
+    keep_blocks()
     times = race(contenders, rounds=options.rounds, pieces=BATCHES, synchronise=runtime.synchronise)
     every = list(split.shuffled(BATCH_SIZE, seed=0, epoch=0))
     share = sum(b.padded_tokens for b in every) / sum(b.real_tokens for b in every)

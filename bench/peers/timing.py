@@ -23,11 +23,13 @@ def race(
     pieces: int = 1,
     warm: bool = True,
     synchronise: Callable[[], object] = lambda: None,
+    before: Callable[[str], object] = lambda _: None,
 ) -> Times:
     """Seconds (rounds, pieces) of each contender's ``work(piece)``.
 
     A round gives every contender a turn, in rotating order, and every turn begins with work that
     is not counted: what has waited finds its caches cold and, on some machines, its pages gone.
+    before: called with the name of whose turn begins.
     """
     names = list(contenders)
     seconds = {name: np.zeros((rounds, pieces)) for name in names}
@@ -35,6 +37,7 @@ def race(
         turn = number % len(names)
         for name in names[turn:] + names[:turn]:
             work = contenders[name]
+            before(name)
             if warm:
                 _warm_up(work, synchronise)
             for piece in range(pieces):

@@ -20,6 +20,17 @@ def keep_blocks() -> None:
     _tell(mapped_above=GIB, trimmed_above=2 * GIB - 1)
 
 
+def usual_blocks() -> None:
+    """What glibc itself comes to in a process that works with large tensors; all else given back.
+
+    It raises the size above which it maps by itself to what was freed, up to 32 MiB, and trims at
+    twice that (malloc(3), notes).
+    """
+    _tell(mapped_above=32 * MIB, trimmed_above=64 * MIB)
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def give_back_blocks() -> None:
     """Map whatever is above 1 MiB by itself: a peak is then of what was alive, and of no gaps."""
     _tell(mapped_above=MIB, trimmed_above=128 * KIB)

@@ -47,7 +47,9 @@ def write_scale_page(run: ScaleRun, directory: Path) -> None:
         f"![{line(run.title)}](scale.svg)",
         as_text(run.records, "github"),
         f"Every record holds the command that measures its point again, such as\n\n"
-        f"    {line(first.command)}" if first.command else "",
+        f"    {line(first.command)}"
+        if first.command
+        else "",
         " · ".join(
             link(said, name)
             for said, name in (("CSV", "scale.csv"), ("PNG", "scale.png"), ("records", FILE))
