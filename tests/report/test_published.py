@@ -9,6 +9,7 @@ import pytest
 from example import run
 from factory import CONFIG, cell, name, record, trial
 from sklearn.metrics import precision_recall_fscore_support
+from test_scaling import sweep
 
 from zoo.cli import main
 from zoo.errors import ZooError
@@ -17,6 +18,7 @@ from zoo.harness.records import RecordFile
 from zoo.report.published.beside import make_figures, published_differences
 from zoo.report.published.classes import class_report
 from zoo.report.rows import make_rows
+from zoo.scale.run import FILE as SCALE
 
 SUITE = """\
 attention = "fused"
@@ -218,3 +220,22 @@ def test_a_run_that_no_suite_names_is_published_all_the_same(place):
     assert main(["results", str(place)]) == 0
     assert (place / "other" / "cpu" / "README.md").read_text().startswith("# other/cpu\n")
     assert f"`{name(pe='sin')}`" in (place / "other" / "cpu" / "README.md").read_text()
+
+
+def test_what_scale_measured_is_published_beside_the_runs(place, tmp_path):
+    home = place / "scale" / "cpu" / "length"
+    file = RecordFile(home, SCALE)
+    with file.held():
+        for one in sweep():
+            file.append(one)
+    (home / ".lock").unlink()
+    made = tmp_path / "made"
+    assert main(["results", str(place), "--out", str(made)]) == 0
+    page = (made / "scale" / "cpu" / "length" / "README.md").read_text()
+    assert page.startswith("# How cost grows with length\n")
+    assert "| fused  |" in page
+    assert "2.00 (2.00 to 2.00)" in page  # naive's, by construction
+    overview = (made / "README.md").read_text()
+    assert "## scale, cpu\n" in overview
+    for name in re.findall(r"\((scale/\S+?)\)", overview):
+        assert name.endswith(SCALE) or (made / name).is_file(), name

@@ -14,6 +14,7 @@ from typing import Any
 # Preloaded into the fork server: whatever is imported here, no worker imports again.
 import sklearn.metrics  # noqa: F401
 import torch
+import torch._dynamo  # what the first optimizer of a process imports, which takes a second
 
 from zoo.errors import ZooError, one_line
 from zoo.harness.allocator import keep_blocks
