@@ -24,7 +24,7 @@ def as_markdown(file: Path) -> str:
     rows = [[*name, _ratio(own), _reach(own), _verdict(own)] for name, own in runs.items()]
     heads = ["work", "against", "ratio (95%)", "reach", "reached"]
     table = tabulate(rows, heads, "github", disable_numparse=True)
-    return f"{table}\n\n{_notes(measured, max(map(len, runs.values())))}\n"
+    return f"{table}\n\n{_notes(measured, [len(own) for own in runs.values()])}\n"
 
 
 def _ratio(runs: Sequence[Line]) -> str:
@@ -51,7 +51,7 @@ def _verdict(runs: Sequence[Line]) -> str:
     return f"in {sum(reached)} of {len(reached)}"
 
 
-def _notes(lines: Sequence[Line], runs: int) -> str:
+def _notes(lines: Sequence[Line], runs: Sequence[int]) -> str:
     first = lines[0]
     noise = [abs(line.noise - 1) for line in lines if line.noise is not None]
     said = [
@@ -59,9 +59,10 @@ def _notes(lines: Sequence[Line], runs: int) -> str:
         "Ratio: their time over ours, or a share; the median over rounds in which all take turns, "
         "and its 95% bootstrap interval.",
     ]
-    if runs > 1:
+    if max(runs) > 1:
+        often = f"{max(runs)} runs" if min(runs) == max(runs) else f"Up to {max(runs)} runs"
         said.append(
-            f"{runs} runs in a row: the median of their ratios, from the lowest end of an interval "
+            f"{often} in a row: the median of their ratios, from the lowest end of an interval "
             "to the highest. Reached is what every run reached, or in how many of them."
         )
     if noise:
