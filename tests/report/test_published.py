@@ -237,5 +237,5 @@ def test_what_scale_measured_is_published_beside_the_runs(place, tmp_path):
     assert "2.00 (2.00 to 2.00)" in page  # naive's, by construction
     overview = (made / "README.md").read_text()
     assert "## scale, cpu\n" in overview
-    for name in re.findall(r"\((scale/\S+?)\)", overview):
-        assert name.endswith(SCALE) or (made / name).is_file(), name
+    for link in re.findall(r"\((scale/\S+?)\)", overview):
+        assert link.endswith(SCALE) or (made / link).is_file(), link
