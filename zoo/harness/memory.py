@@ -22,14 +22,25 @@ class Exercise(Protocol):
         """Run the loop of ``training`` or ``inference``, its largest batch included."""
 
 
-def peak_of(*, device: torch.device, set_up: Callable[[], Exercise], phase: str) -> dict[str, Any]:
+def peak_of(
+    *,
+    device: torch.device,
+    first: Callable[[], object],
+    set_up: Callable[[], Exercise],
+    phase: str,
+) -> dict[str, Any]:
     """Peak MiB of one phase, and what was measured.
 
+    first: has the process load what it loads once (libraries, an optimizer's modules, kernels),
+    which is no part of any subject: measured in a fresh process, it made half of a small one.
     On CUDA what torch's allocator gave out and what it reserved. On Linux the process's own high
     water mark (VmHWM), reset after set-up, less what it held before set-up; ``ru_maxrss`` would
     tell of the process it was forked from. There freed memory is given back at once, so that the
     peak is of what was needed and not of what malloc kept. Elsewhere nothing, with the reason.
     """
+    if sys.platform == "linux":
+        give_back_blocks()
+    first()
     if device.type == "cuda":
         subject = set_up()
         torch.cuda.reset_peak_memory_stats()
@@ -41,7 +52,6 @@ def peak_of(*, device: torch.device, set_up: Callable[[], Exercise], phase: str)
         }
     if sys.platform != "linux":
         return {"peak_mib": None, "how": f"no peak is known to this platform ({sys.platform})"}
-    give_back_blocks()
     before = psutil.Process().memory_info().rss
     subject = set_up()
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -222,10 +223,19 @@ def probe_memory(_: dict[str, Any], work: tuple[Probe, str], __: Report) -> dict
     fitting = _fitting(registry, learner, probe.subject)
     if fitting is not None:
         texts = FittingProbe(fitting)
-        ready = texts.fitted if phase == "inference" else lambda: texts
-        return peak_of(device=torch.device("cpu"), set_up=ready, phase=phase)
+        return peak_of(
+            device=torch.device("cpu"),
+            first=registry.choose("baseline", probe.subject.baseline).component.resolve,
+            set_up=texts.fitted if phase == "inference" else lambda: texts,
+            phase=phase,
+        )
+    sizes = probe.setting.sizes.model_copy(update={"layers": 1})
+    small = replace(probe, setting=replace(probe.setting, sizes=sizes))
     return peak_of(
-        device=device, set_up=lambda: _torch_probe(registry, learner, probe), phase=phase
+        device=device,
+        first=lambda: _torch_probe(registry, _learner(small.setting), small).begin(phase),
+        set_up=lambda: _torch_probe(registry, learner, probe),
+        phase=phase,
     )
 
 

@@ -34,10 +34,9 @@ def measure(state: dict[str, Any], registry: Registry, setting: Setting, job: Jo
         return state["steps"].warm_up()
     if job.what == "round":
         return state["steps"].round(job.steps)
-    # What the first step of a process loads is there for good, and is no part of any cell.
-    Steps(registry, setting, _smallest(job.point)).exercise(job.what)
     return peak_of(
         device=resolve(setting.execution).device,
+        first=lambda: Steps(registry, setting, _smallest(job.point)).exercise(job.what),
         set_up=lambda: Steps(registry, setting, job.point),
         phase=job.what,
     )
