@@ -18,6 +18,7 @@ from bench.peers.rivals import (
     Batch,
     MissingError,
     as_it_comes,
+    logits,
     must_agree,
     must_agree_on,
     pair,
@@ -196,11 +197,7 @@ def _rounding(fp32: nn.Module, bf16: nn.Module, batch: Batch, device: torch.devi
 
     From equal weights, on a batch that will be timed.
     """
-    ids, tokens, _ = batch
-    logits = []
-    with torch.inference_mode():
-        for name, model in (("fp32", fp32), ("bf16", bf16)):
-            with Runtime(device, name).autocast():
-                logits.append(model.to(device).eval()(ids, tokens).float())
-    must_agree("logits in bf16 and in fp32", logits[0], logits[1], ROUNDED["bf16"])
-    return float((logits[0] - logits[1]).abs().max())
+    exact = logits(fp32, batch, Runtime(device, "fp32"))
+    rounded = logits(bf16, batch, Runtime(device, "bf16"))
+    must_agree("logits in bf16 and in fp32", exact, rounded, ROUNDED["bf16"])
+    return float((exact - rounded).abs().max())

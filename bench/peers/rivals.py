@@ -145,14 +145,21 @@ def must_agree_on(
     Where it will be timed, at that precision, and without what is dropped: kernels, lengths and
     fast paths differ from those that ``pair`` compared on the CPU.
     """
-    ids, tokens, _ = batch
-    logits = []
-    for model in (ours, theirs):
-        with runtime.autocast():
-            logits.append(model.to(runtime.device).eval()(ids, tokens).float())
     must_agree(
-        f"logits of {what} on what is timed", logits[0], logits[1], ROUNDED[runtime.precision]
+        f"logits of {what} on what is timed",
+        logits(ours, batch, runtime),
+        logits(theirs, batch, runtime),
+        ROUNDED[runtime.precision],
     )
+
+
+@torch.inference_mode()
+def logits(model: nn.Module, batch: Batch, runtime: Runtime) -> Tensor:
+    """Its answers in evaluation mode, (B, classes) in fp32; it is moved to the device."""
+    ids, tokens, _ = batch
+    with runtime.autocast():
+        answer: Tensor = model.to(runtime.device).eval()(ids, tokens)
+    return answer.float()
 
 
 def random_batches(shape: Shape, device: torch.device, number: int = 2) -> list[Batch]:
