@@ -6,10 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from zoo.errors import ZooError
 from zoo.registry import CAPABILITIES, Choice
 
 Applies = Callable[[Choice], str | None]
 Body = TypeVar("Body", bound=Callable[..., None])
+
+# How a component may refuse what it does not declare.
+REFUSALS = (ValueError, TypeError, NotImplementedError, ZooError)
 
 
 class CheckFailed(AssertionError):  # noqa: N818 - said of a check: it failed

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from zoo.checks.base import check, needs, unless
+from zoo.checks.base import REFUSALS, check, needs, unless
 from zoo.checks.compare import close, differ, largest, must
 from zoo.checks.probes import GrowingCache, Probe
 from zoo.checks.purity import DRAWS, DROPOUT, fair_share
@@ -171,6 +171,6 @@ def undeclared(rig: BlockRig) -> None:
     """Not declaring `cross`, it refuses a cross-attention instead of ignoring it."""
     try:
         rig.block(cross=True)
-    except (ValueError, TypeError, NotImplementedError):
+    except REFUSALS:
         return
     must(False, "takes a cross-attention, though it does not declare 'cross'")

@@ -6,14 +6,11 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from zoo.checks.base import CheckFailed, check
+from zoo.checks.base import REFUSALS, CheckFailed, check
 from zoo.checks.compare import must
 from zoo.checks.probes import GrowingCache
 from zoo.checks.rigs.attention import BATCH, AttentionRig, attend
 from zoo.checks.rigs.base import DIM, HEADS, normal
-from zoo.errors import ZooError
-
-REFUSALS = (ValueError, TypeError, NotImplementedError, ZooError)
 
 
 @check("attention")
