@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from zoo.errors import ZooError
 from zoo.harness.records import Record, RecordFile, digest
 from zoo.harness.settings import Training
+from zoo.models.sizes import Sizes
 
 
 def record(seed: int = 0, **rest: object) -> Record:
@@ -46,12 +47,16 @@ def test_what_is_written_is_read_back(tmp_path_factory, reasons: list[str], valu
 def test_a_record_from_before_a_setting_is_of_what_was_done_without_it(tmp_path: Path):
     older = Training(lr=0.002).model_dump()
     del older["token_deletion"], older["embedding_std"]
+    sizes = Sizes(dim=32).model_dump()
+    del sizes["members"]
     file = RecordFile(tmp_path)
     with file.held():
-        file.append(record(config={"data": {}, "training": older}))
+        file.append(record(config={"data": {}, "training": older, "sizes": sizes}))
         file.append(record(kind="scale", config={"training": {"dropout": 0.1}}))
-    found = [one.config["training"] for one in file.read()]
-    assert found == [Training(lr=0.002).model_dump(), {"dropout": 0.1}]
+    trial, scaled = (one.config for one in file.read())
+    assert trial["training"] == Training(lr=0.002).model_dump()
+    assert trial["sizes"] == Sizes(dim=32).model_dump()
+    assert scaled == {"training": {"dropout": 0.1}}
 
 
 def test_a_torn_last_line_is_cut_off_and_reported(tmp_path: Path):

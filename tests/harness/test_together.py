@@ -113,6 +113,23 @@ def test_a_component_that_cannot_be_vmapped_is_trained_seed_by_seed_and_says_why
         assert "together" not in record.metrics
 
 
+def test_a_committee_is_one_model_already(
+    tmp_path: Path, tiny: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Trained seed by seed, with as many parameters as its members; the table says how many."""
+    common = ["bench", "--attention", "fused", "--pe", "sin", "--phases", "trials", *tiny]
+    common += ["--baseline", "none", "--seeds", "2"]
+    assert main([*common, "--out", str(tmp_path / "one")]) == 0
+    capsys.readouterr()
+    assert main([*common, "--members", "3", "--together", "--out", str(tmp_path / "three")]) == 0
+    told = capsys.readouterr()
+    assert "seeds 0, 1: one by one: its members already are one model" in told.err
+    assert "tokens, 3 members;" in told.out
+    one, three = (RecordFile(tmp_path / name).read() for name in ("one", "three"))
+    assert {r.metrics["params"] for r in three} == {3 * r.metrics["params"] for r in one}
+    assert all("--members 3" in record.command for record in three)
+
+
 def test_failures_end_as_the_records_of_their_own_seeds(tmp_path: Path, tiny: list[str]) -> None:
     arguments = ["--plugin", str(FAILING), "--attention", "raises,exits,hungry,diverges,fused"]
     arguments += ["--pe", "sin", "--seeds", "2", "--together", "--phases", "trials"]

@@ -7,22 +7,13 @@ from typing import Any
 
 import pytest
 import torch
+from usual import SMALL, USUAL
 
 from zoo.models.build import build_classifier
 from zoo.models.cell import Cell
 from zoo.models.classifier import Classifier
 from zoo.models.sizes import Sizes
 from zoo.registry import Registry
-
-USUAL = {
-    "attention": "fused",
-    "pe": "rope",
-    "norm": "layer",
-    "ffn": "relu",
-    "block": "pre",
-    "pool": "mean",
-}
-SMALL = {"dim": 8, "layers": 2, "heads": 2, "hidden": 12, "max_length": 16}
 
 Assemble = Callable[..., Classifier]
 

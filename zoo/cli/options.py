@@ -64,6 +64,7 @@ SIZES: tuple[Decorator, ...] = (
     click.option("--head-hidden", type=int, help="Width of the head's own layer; 0 for none."),
     click.option("--max-length", type=int, help="Tokens per text; what is beyond is cut off."),
     click.option("--vocab-size", type=int, help="Entries of the vocabulary."),
+    click.option("--members", type=int, help="Models that answer together (default: 1)."),
 )
 
 TRAINING: tuple[Decorator, ...] = (

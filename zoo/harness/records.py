@@ -143,11 +143,14 @@ class RecordFile:
 
 def _completed(record: Record) -> Record:
     """The record, with the settings that there were none of when it was written."""
-    training = record.config.get("training")
-    if record.kind == "scale" or not isinstance(training, dict) or training.keys() >= LATER.keys():
+    if record.kind == "scale":
         return record
-    filled = training | {n: v for n, v in LATER.items() if n not in training}
-    return record.model_copy(update={"config": record.config | {"training": filled}})
+    filled = {
+        part: later | settings
+        for part, later in LATER.items()
+        if isinstance(settings := record.config.get(part), dict)
+    }
+    return record.model_copy(update={"config": record.config | filled})
 
 
 def _parse(line: bytes, where: str) -> Record:

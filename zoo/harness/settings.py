@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
@@ -42,7 +42,10 @@ class Training(BaseModel):
 
 
 # Settings that came after records were first published: what a trial did whose record lacks them.
-LATER = {"token_deletion": 0.0, "embedding_std": 1.0}
+LATER: dict[str, dict[str, Any]] = {
+    "sizes": {"members": 1},
+    "training": {"token_deletion": 0.0, "embedding_std": 1.0},
+}
 
 
 class Execution(BaseModel):

@@ -17,6 +17,7 @@ from zoo.keep.attention_map import AttentionMap, attention_weights
 from zoo.keep.card import Card
 from zoo.models.cell import Cell
 from zoo.models.classifier import Classifier
+from zoo.models.committee import Committee
 from zoo.tasks.token_noise import UNKNOWN
 
 BATCH = 64
@@ -50,7 +51,9 @@ class TextClassifier(nn.Module):
     labels: the classes' names, in the order of the scores. card: how it came to be.
     """
 
-    def __init__(self, classifier: Classifier, tokenizer: Tokenizer, card: Card, cell: Cell):
+    def __init__(
+        self, classifier: Classifier | Committee, tokenizer: Tokenizer, card: Card, cell: Cell
+    ):
         super().__init__()
         self.classifier = classifier
         self.tokenizer, self.card, self.cell = tokenizer, card, cell
@@ -86,8 +89,10 @@ class TextClassifier(nn.Module):
     def attention_map(self, text: str) -> AttentionMap:
         """What every token of a text looked at, in every layer and head.
 
-        Raises ZooError where the attention has no map.
+        Raises ZooError where the attention has no map, or each of several members one of its own.
         """
+        if isinstance(self.classifier, Committee):
+            raise ZooError(f"{len(self.classifier.members)} members have no one attention map")
         choice = self.cell.attention
         if not choice.can("map"):
             raise ZooError(f"attention '{choice}' has no attention map to show")

@@ -20,7 +20,7 @@ from zoo.keep import directory as files
 from zoo.keep.card import Card
 from zoo.keep.classifier import TextClassifier
 from zoo.keep.writer import TextWriter
-from zoo.models.build import build_classifier, build_encoder_decoder, build_language_model
+from zoo.models.build import build_committee, build_encoder_decoder, build_language_model
 from zoo.models.cell import Cell
 from zoo.registry import Registry
 from zoo.tasks import language, transducing
@@ -84,7 +84,7 @@ class Form:
 
 FORMS: dict[str, Form] = {
     "classify": Form(
-        lambda card, cell, rest: build_classifier(
+        lambda card, cell, rest: build_committee(
             cell, card.sizes, classes=len(card.labels), read_last=card.read_last, **rest
         ),
         class_scores,

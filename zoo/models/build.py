@@ -15,12 +15,13 @@ from zoo.components.pool.base import Pool
 from zoo.errors import ComponentError, one_line
 from zoo.models.cell import Cell
 from zoo.models.classifier import Classifier, classification_head
+from zoo.models.committee import Committee
 from zoo.models.decoder import Decoder
 from zoo.models.embedding import ScaledEmbedding
 from zoo.models.encoder import Encoder
 from zoo.models.encoder_decoder import EncoderDecoder
 from zoo.models.language_model import LanguageModel
-from zoo.models.seeding import seeded
+from zoo.models.seeding import derive, seeded
 from zoo.models.sizes import Sizes
 from zoo.registry import Choice
 
@@ -54,6 +55,17 @@ def build_classifier(
     with seeded(seed, "head"):
         head = classification_head(sizes.dim, sizes.head_hidden, classes, dropout)
     return Classifier(encoder, pool, head)
+
+
+def build_committee(cell: Cell, sizes: Sizes, *, seed: int, **rest: Any) -> Classifier | Committee:
+    """As many of the cell's classifiers as ``sizes`` has members; where that is one, itself.
+
+    Each of several is from a seed of its own. rest: as ``build_classifier``, which see.
+    """
+    if sizes.members == 1:
+        return build_classifier(cell, sizes, seed=seed, **rest)
+    seeds = [derive(seed, f"members.{number}") for number in range(sizes.members)]
+    return Committee([build_classifier(cell, sizes, seed=own, **rest) for own in seeds])
 
 
 def build_language_model(

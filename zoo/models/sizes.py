@@ -10,6 +10,7 @@ class Sizes(BaseModel):
 
     hidden: inner width of the feed-forward networks. head_hidden: width of the classification
     head's own layer, 0 for none. max_length: tokens per text, [CLS] among them.
+    members: how many models of these sizes answer together.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -21,3 +22,4 @@ class Sizes(BaseModel):
     head_hidden: NonNegativeInt = 0
     max_length: PositiveInt = 256
     vocab_size: PositiveInt = 4000
+    members: PositiveInt = 1

@@ -16,7 +16,7 @@ from zoo.harness.device import resolve
 from zoo.harness.jobs import Setting
 from zoo.harness.memory import peak_of
 from zoo.harness.trainer import Trainer
-from zoo.models.build import build_classifier
+from zoo.models.build import build_committee
 from zoo.models.cell import Cell
 from zoo.registry import Registry
 from zoo.scale.points import Job, Point
@@ -47,7 +47,7 @@ class Steps:
 
     def __init__(self, registry: Registry, setting: Setting, point: Point) -> None:
         self.runtime = resolve(setting.execution)
-        self.model = build_classifier(
+        self.model = build_committee(
             Cell.parse(registry, dict(point.subject.cell)),
             point.sizes,
             vocab_size=point.sizes.vocab_size,

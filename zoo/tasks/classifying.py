@@ -19,8 +19,9 @@ from zoo.errors import ZooError
 from zoo.harness.device import Runtime
 from zoo.harness.jobs import Setting
 from zoo.harness.settings import Training
-from zoo.models.build import build_classifier
+from zoo.models.build import build_committee
 from zoo.models.cell import Cell
+from zoo.models.committee import together
 from zoo.registry import Choice
 from zoo.tasks.learner import EVALUATION_BATCH, Fitting, Learner
 from zoo.tasks.token_noise import delete_tokens, hide_tokens
@@ -38,7 +39,7 @@ class ClassifierLearner(Learner):
     def build(self, cell: Cell, seed: int) -> nn.Module:
         """See Learner."""
         training = self.setting.training
-        return build_classifier(
+        return build_committee(
             cell,
             self.setting.sizes,
             vocab_size=self.encoded.vocab_size,
@@ -172,12 +173,20 @@ def validation_rows(
 def classification_loss(
     model: nn.Module, batch: Batch, training: Training
 ) -> tuple[Tensor, Tensor]:
-    """Cross-entropy of a batch: mean loss, and how many documents the model had right."""
+    """Cross-entropy of a batch: mean loss, and how many documents the model had right.
+
+    Of a committee, whose logits are (M, B, classes): the mean of its members' losses, and what
+    they had right together.
+    """
     ids, padding = delete_tokens(batch.ids, batch.tokens.padding, training.token_deletion)
     tokens = Tokens(padding, batch.tokens.positions[: ids.shape[1]])
     logits = model(hide_tokens(ids, training.token_dropout), tokens)
-    loss = F.cross_entropy(logits.float(), batch.labels, label_smoothing=training.label_smoothing)
-    return loss, (logits.detach().argmax(dim=-1) == batch.labels).sum()
+    labels = batch.labels.expand(logits.shape[:-1])
+    loss = F.cross_entropy(
+        logits.float().flatten(0, -2), labels.flatten(), label_smoothing=training.label_smoothing
+    )
+    answers = logits.detach() if logits.dim() == 2 else together(logits.detach())
+    return loss, (answers.argmax(dim=-1) == batch.labels).sum()
 
 
 def class_scores(model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:

@@ -35,6 +35,7 @@ class LanguageModelling(Task):
         "pool": "every position is read, and none pooled",
         "read_last": "every position of the last layer is read",
         "head_hidden": "tokens are scored by the embeddings themselves",
+        "members": "several models write no one text",
         "token_dropout": "a byte-level vocabulary has no unknown token",
         "token_deletion": "what comes next would not be the text's own",
         "beam": "it is scored by the text that is there, and writes none",

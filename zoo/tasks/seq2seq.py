@@ -32,6 +32,7 @@ class Transduction(Task):
         "pool": "the decoder reads every position of the encoder, and none is pooled",
         "read_last": "the decoder reads every position of the encoder's last layer",
         "head_hidden": "tokens are scored by the embeddings themselves",
+        "members": "several models write no one text",
         "token_dropout": "a byte-level vocabulary has no unknown token",
         "token_deletion": "the target says what the whole source says",
         "text_column": "pairs have no columns with names",

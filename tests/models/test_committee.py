@@ -1,0 +1,101 @@
+"""A committee answers with the mean of its members' probabilities, and each learns by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from usual import SMALL, USUAL
+
+from zoo.components.tokens import Tokens
+from zoo.data.batches import Batch
+from zoo.harness.settings import Training
+from zoo.models.build import build_committee
+from zoo.models.cell import Cell
+from zoo.models.classifier import Classifier
+from zoo.models.committee import Committee, together
+from zoo.models.sizes import Sizes
+from zoo.registry import Registry
+from zoo.tasks.classifying import classification_loss
+
+CLASSES, TEXTS, LENGTH = 3, 4, 6
+
+
+def committee(registry: Registry, members: int, seed: int = 0, **more: Any) -> Committee:
+    built = build_committee(
+        Cell.parse(registry, USUAL),
+        Sizes(**SMALL, members=members),
+        vocab_size=20,
+        classes=CLASSES,
+        seed=seed,
+        **more,
+    )
+    assert isinstance(built, Committee)
+    return built
+
+
+def texts() -> tuple[Tensor, Tokens]:
+    ids = torch.randint(1, 20, (TEXTS, LENGTH), generator=torch.Generator().manual_seed(3))
+    return ids, Tokens.whole(LENGTH, torch.device("cpu"))
+
+
+def test_it_answers_with_the_mean_of_its_members_probabilities(registry: Registry) -> None:
+    model = committee(registry, 3).eval()
+    with torch.inference_mode():
+        logits = np.array([member(*texts()).double().numpy() for member in model.members])
+        answer = model(*texts())
+    shares = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
+    assert answer.shape == (TEXTS, CLASSES)
+    np.testing.assert_allclose(answer.exp().numpy(), shares.mean(axis=0), rtol=1e-5)
+
+
+def test_scores_that_no_exponential_holds_stay_finite() -> None:
+    logits = torch.tensor([[[2000.0, -2000.0]], [[-2000.0, 2000.0]]])
+    torch.testing.assert_close(together(logits).exp(), torch.tensor([[0.5, 0.5]]))
+
+
+def test_each_member_learns_as_it_would_by_itself(registry: Registry) -> None:
+    """The loss is the mean of the members' own, so that each one's gradient is its own's share."""
+    model = committee(registry, 3).train()
+    ids, tokens = texts()
+    size = ids.numel()
+    batch = Batch(ids, tokens, torch.tensor([0, 2, 1, 1]), np.arange(TEXTS), size, size)
+    training = Training(label_smoothing=0.1)
+    loss, right = classification_loss(model, batch, training)
+    loss.backward()
+    gradients = [
+        [p.grad.clone() for p in member.parameters() if p.grad is not None]
+        for member in model.members
+    ]
+    losses = []
+    for member, found in zip(model.members, gradients, strict=True):
+        model.zero_grad()
+        alone = F.cross_entropy(member(ids, tokens), batch.labels, label_smoothing=0.1)
+        alone.backward()
+        losses.append(alone.item())
+        own = [p.grad / 3 for p in member.parameters() if p.grad is not None]
+        torch.testing.assert_close(found, own)
+    assert loss.item() == pytest.approx(np.mean(losses))
+    assert right == (model.eval()(ids, tokens).argmax(dim=-1) == batch.labels).sum()
+
+
+def test_members_differ_and_are_the_same_however_many_there_are(registry: Registry) -> None:
+    two, three = committee(registry, 2), committee(registry, 3)
+    other = committee(registry, 2, seed=1)
+    weights = [m.encoder.embedding.weight for c in (three, other) for m in c.members]
+    for number, one in enumerate(weights):
+        assert not any(torch.equal(one, another) for another in weights[number + 1 :])
+    for mine, theirs in zip(two.members, three.members, strict=False):
+        torch.testing.assert_close(mine.state_dict(), theirs.state_dict(), rtol=0, atol=0)
+
+
+def test_one_member_is_the_classifier_itself(registry: Registry, assemble) -> None:
+    built = build_committee(
+        Cell.parse(registry, USUAL), Sizes(**SMALL), vocab_size=20, classes=CLASSES, seed=5
+    )
+    assert isinstance(built, Classifier)
+    torch.testing.assert_close(built.state_dict(), assemble(5).state_dict(), rtol=0, atol=0)

@@ -1,0 +1,35 @@
+"""Several classifiers of one cell that answer together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from zoo.components.tokens import Tokens
+from zoo.models.classifier import Classifier
+
+
+class Committee(nn.Module):
+    """A deep ensemble (Lakshminarayanan et al. 2017, section 2.4): p(y|x) = 1/M Σ p_m(y|x).
+
+    Its members differ in where they begin and in what dropout takes from them; all learn from the
+    same batches, each by its own loss, so that none can lean on the others.
+    """
+
+    def __init__(self, members: Sequence[Classifier]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
+
+    def forward(self, ids: Tensor, tokens: Tokens) -> Tensor:
+        """Ids (B, L) to log p (B, classes); while training, to each logits (M, B, classes)."""
+        logits = torch.stack([member(ids, tokens) for member in self.members])
+        return logits if self.training else together(logits)
+
+
+def together(logits: Tensor) -> Tensor:
+    """Logits (M, B, classes) to the log of the members' mean probability, in fp32."""
+    shares = logits.float().log_softmax(dim=-1)
+    return shares.logsumexp(dim=0) - math.log(len(logits))
