@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,14 +60,16 @@ def test_scores_that_no_exponential_holds_stay_finite() -> None:
     torch.testing.assert_close(together(logits).exp(), torch.tensor([[0.5, 0.5]]))
 
 
+def batch() -> Batch:
+    ids, tokens = texts()
+    size = ids.numel()
+    return Batch(ids, tokens, torch.tensor([0, 2, 1, 1]), np.arange(TEXTS), size, size)
+
+
 def test_each_member_learns_as_it_would_by_itself(registry: Registry) -> None:
     """The loss is the mean of the members' own, so that each one's gradient is its own's share."""
     model = committee(registry, 3).train()
-    ids, tokens = texts()
-    size = ids.numel()
-    batch = Batch(ids, tokens, torch.tensor([0, 2, 1, 1]), np.arange(TEXTS), size, size)
-    training = Training(label_smoothing=0.1)
-    loss, right = classification_loss(model, batch, training)
+    loss, right = classification_loss(model, batch(), Training(label_smoothing=0.1))
     loss.backward()
     gradients = [
         [p.grad.clone() for p in member.parameters() if p.grad is not None]
@@ -74,13 +78,34 @@ def test_each_member_learns_as_it_would_by_itself(registry: Registry) -> None:
     losses = []
     for member, found in zip(model.members, gradients, strict=True):
         model.zero_grad()
-        alone = F.cross_entropy(member(ids, tokens), batch.labels, label_smoothing=0.1)
+        alone = F.cross_entropy(member(*texts()), batch().labels, label_smoothing=0.1)
         alone.backward()
         losses.append(alone.item())
         own = [p.grad / 3 for p in member.parameters() if p.grad is not None]
         torch.testing.assert_close(found, own)
     assert loss.item() == pytest.approx(np.mean(losses))
-    assert right == (model.eval()(ids, tokens).argmax(dim=-1) == batch.labels).sum()
+    assert right == (model.eval()(*texts()).argmax(dim=-1) == batch().labels).sum()
+
+
+def test_what_is_taken_from_one_member_is_not_what_is_taken_from_another(
+    registry: Registry,
+) -> None:
+    model = committee(registry, 3).train()
+    read: list[Tensor] = []
+    for member in model.members:
+        member.register_forward_pre_hook(lambda _, given: read.append(given[0]))
+    torch.manual_seed(0)
+    padding = torch.ones(TEXTS, LENGTH, dtype=torch.bool)
+    padding[0, 4:] = False
+    padded = replace(batch(), tokens=Tokens(padding, torch.arange(LENGTH)))
+    classification_loss(model, padded, Training(token_deletion=0.4))
+    assert [ids.shape for ids in read] == [(TEXTS, 4)] * 3
+    assert not any(torch.equal(a, b) for a, b in itertools.combinations(read, 2))
+    whole = batch().ids.masked_fill(~padding, 0)
+    for ids in read:
+        for kept, text in zip(ids.tolist(), whole.tolist(), strict=True):
+            assert set(kept) <= {*text, 0}
+            assert kept[0] == text[0]
 
 
 def test_members_differ_and_are_the_same_however_many_there_are(registry: Registry) -> None:

@@ -15,8 +15,7 @@ from zoo.models.classifier import Classifier
 class Committee(nn.Module):
     """A deep ensemble (Lakshminarayanan et al. 2017, section 2.4): p(y|x) = 1/M Σ p_m(y|x).
 
-    Its members differ in where they begin and in what dropout takes from them; all learn from the
-    same batches, each by its own loss, so that none can lean on the others.
+    Its members differ in where they begin, and in what dropout and deletion take from them.
     """
 
     def __init__(self, members: Sequence[Classifier]) -> None:
@@ -24,9 +23,20 @@ class Committee(nn.Module):
         self.members = nn.ModuleList(members)
 
     def forward(self, ids: Tensor, tokens: Tokens) -> Tensor:
-        """Ids (B, L) to log p (B, classes); while training, to each logits (M, B, classes)."""
-        logits = torch.stack([member(ids, tokens) for member in self.members])
-        return logits if self.training else together(logits)
+        """Ids (B, L) to log p (B, classes); positions are (L).
+
+        While training, ids (M·B, L) to logits (M·B, classes): B texts of its own for each member,
+        one member's after another's.
+        """
+        if not self.training:
+            return together(torch.stack([member(ids, tokens) for member in self.members]))
+        members, padding = len(self.members), tokens.padding
+        paddings = [None] * members if padding is None else padding.chunk(members)
+        logits = [
+            member(own, Tokens(real, tokens.positions))
+            for member, own, real in zip(self.members, ids.chunk(members), paddings, strict=True)
+        ]
+        return torch.cat(logits)
 
 
 def together(logits: Tensor) -> Tensor:

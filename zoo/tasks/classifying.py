@@ -21,7 +21,7 @@ from zoo.harness.jobs import Setting
 from zoo.harness.settings import Training
 from zoo.models.build import build_committee
 from zoo.models.cell import Cell
-from zoo.models.committee import together
+from zoo.models.committee import Committee, together
 from zoo.registry import Choice
 from zoo.tasks.learner import EVALUATION_BATCH, Fitting, Learner
 from zoo.tasks.token_noise import delete_tokens, hide_tokens
@@ -175,17 +175,22 @@ def classification_loss(
 ) -> tuple[Tensor, Tensor]:
     """Cross-entropy of a batch: mean loss, and how many documents the model had right.
 
-    Of a committee, whose logits are (M, B, classes): the mean of its members' losses, and what
-    they had right together.
+    Of a committee: the mean of its members' losses, each from noise of its own, and what they had
+    right together.
     """
-    ids, padding = delete_tokens(batch.ids, batch.tokens.padding, training.token_deletion)
-    tokens = Tokens(padding, batch.tokens.positions[: ids.shape[1]])
-    logits = model(hide_tokens(ids, training.token_dropout), tokens)
-    labels = batch.labels.expand(logits.shape[:-1])
-    loss = F.cross_entropy(
-        logits.float().flatten(0, -2), labels.flatten(), label_smoothing=training.label_smoothing
+    members = len(model.members) if isinstance(model, Committee) else 1
+    padding = batch.tokens.padding
+    ids, padding = delete_tokens(
+        batch.ids.repeat(members, 1),
+        None if padding is None else padding.repeat(members, 1),
+        training.token_deletion,
     )
-    answers = logits.detach() if logits.dim() == 2 else together(logits.detach())
+    tokens = Tokens(padding, batch.tokens.positions[: ids.shape[1]])
+    logits = model(hide_tokens(ids, training.token_dropout), tokens)  # (members · B, classes)
+    loss = F.cross_entropy(
+        logits.float(), batch.labels.repeat(members), label_smoothing=training.label_smoothing
+    )
+    answers = together(logits.detach().unflatten(0, (members, -1)))
     return loss, (answers.argmax(dim=-1) == batch.labels).sum()
 
 
