@@ -292,7 +292,7 @@ def test_the_built_ins_are_those_that_the_tutorials_hold(registry: Registry) -> 
         "pe": "none sin learned rope alibi",
         "norm": "layer layer-plain layer-std rms none",
         "ffn": "relu gelu gelu-tanh swiglu none",
-        "block": "pre post bare",
+        "block": "pre post res-post bare",
         "pool": "cls mean",
     }
     for kind, names in expected.items():

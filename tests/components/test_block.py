@@ -18,7 +18,7 @@ DIM, HEADS, HIDDEN, LENGTH, MEMORY = 8, 2, 12, 4, 5
 NOWHERE = PositionalEncoding(dim=DIM, heads=HEADS, head_dim=DIM // HEADS, max_length=16)
 PADDING = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0]], dtype=torch.bool)
 MEMORY_PADDING = torch.tensor([[1, 1, 0, 0, 0], [1, 1, 1, 1, 0]], dtype=torch.bool)
-BLOCKS = ("pre", "post", "bare")
+BLOCKS = ("pre", "post", "res-post", "bare")
 
 
 def build(
@@ -105,6 +105,7 @@ def test_with_cross_attention_agrees_with_torchs_decoder_layer(
 LINES: dict[str, Callable[[Tensor, Callable[[Tensor], Tensor], nn.Module], Tensor]] = {
     "pre": lambda x, f, norm: x + f(norm(x)),
     "post": lambda x, f, norm: norm(x + f(x)),
+    "res-post": lambda x, f, norm: x + norm(f(x)),
     "bare": lambda x, f, norm: f(norm(x)),
 }
 
@@ -206,7 +207,7 @@ def test_dropout_acts_on_both_sublayers_in_training_only(registry: Registry, nam
     assert (dropping.train()(x, scene) - still(x, scene)).abs().max() > 0.1
     dropping.dropout = 1.0  # nothing of a sub-layer is left
     out = dropping(x, scene)
-    if name == "pre":
+    if name in ("pre", "res-post"):
         assert torch.equal(out, x)
     elif name == "bare":
         assert out.eq(0).all()

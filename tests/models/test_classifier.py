@@ -31,7 +31,7 @@ PAIRS = [p for p in itertools.product(ATTENTIONS, ENCODINGS) if p != ("torch", "
 OTHERS = {
     "norm": ("layer", "layer-plain", "layer-std", "rms", "none"),
     "ffn": ("relu", "gelu", "gelu-tanh", "swiglu", "none"),
-    "block": ("pre", "post", "bare"),
+    "block": ("pre", "post", "res-post", "bare"),
 }
 # Every attention with every encoding, then every other part among the usual ones.
 CELLS = [{"attention": attention, "pe": pe} for attention, pe in PAIRS] + [
@@ -194,6 +194,7 @@ def parts(model: Classifier) -> dict[str, list[Tensor]]:
         {"ffn": "swiglu"},
         {"ffn": "none"},
         {"block": "post"},
+        {"block": "res-post"},
         {"block": "bare"},
         {"pool": "cls"},
         {"heads": 4},
@@ -321,9 +322,10 @@ def test_the_encoder_is_torchs_transformer_encoder_of_the_same_weights(
 def test_a_pre_norm_stack_ends_with_a_norm_and_the_others_do_not(assemble: Assemble) -> None:
     assert isinstance(assemble(block="pre").encoder.final_norm, LayerNorm)
     assert assemble(block="post").encoder.final_norm is None
+    assert assemble(block="res-post").encoder.final_norm is None
     assert assemble(block="bare").encoder.final_norm is None
     # 2 per block, and the final one
-    for block, norms in (("pre", 5), ("post", 4), ("bare", 4)):
+    for block, norms in (("pre", 5), ("post", 4), ("res-post", 4), ("bare", 4)):
         assert sum(isinstance(m, LayerNorm) for m in assemble(block=block).modules()) == norms
 
 

@@ -25,7 +25,7 @@ EVERY_PAIR = pytest.mark.parametrize(
     ("attention", "pe"),
     [*itertools.product(CACHING, ENCODINGS), *(("torch", pe) for pe in ENCODINGS if pe != "rope")],
 )
-BLOCKS = pytest.mark.parametrize("block", ["pre", "post", "bare"])
+BLOCKS = pytest.mark.parametrize("block", ["pre", "post", "res-post", "bare"])
 SIDES = pytest.mark.parametrize("side", ["left", "right"])
 TEXTS = [[3, 1, 4, 1, 5, 9], [2, 6], [5, 3, 5, 8]]
 

@@ -28,6 +28,14 @@ def zoo_register(register: Register) -> None:
     )
     register(
         "block",
+        "res-post",
+        f"{here}.res_post:ResPost",
+        summary="norm of what each sub-layer gives, residual around both",
+        source="Liu et al. 2022, section 3.2, https://arxiv.org/abs/2111.09883",
+        capabilities=("residual", "cross"),
+    )
+    register(
+        "block",
         "bare",
         f"{here}.bare:Bare",
         summary="the sub-layers alone, no residual",

@@ -1,0 +1,19 @@
+"""Residual post-norm."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from zoo.components.block.base import Block, Sublayer
+
+
+class ResPost(Block):
+    """x + norm(f(x)) (Liu et al. 2022, "Swin Transformer V2", section 3.2).
+
+    What a sub-layer adds has one size, whatever the size of what it read: so neither x nor the sum
+    is normalised.
+    """
+
+    def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
+        """See Block.arrange."""
+        return x[:, rows] + self.drop(norm(sublayer(x)))
