@@ -130,8 +130,8 @@ def test_each_sublayer_stands_in_the_blocks_one_line(
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_only_pre_asks_for_a_final_norm(registry: Registry, name: str) -> None:
-    assert build(registry, name).final_norm == (name == "pre")
+def test_who_normalises_no_sum_asks_for_a_final_norm(registry: Registry, name: str) -> None:
+    assert build(registry, name).final_norm == (name in ("pre", "res-post"))
 
 
 @pytest.mark.parametrize("name", BLOCKS)

@@ -319,13 +319,15 @@ def test_the_encoder_is_torchs_transformer_encoder_of_the_same_weights(
     assert_same(out[tokens.padding], expected[tokens.padding], leaves, tolerance)
 
 
-def test_a_pre_norm_stack_ends_with_a_norm_and_the_others_do_not(assemble: Assemble) -> None:
-    assert isinstance(assemble(block="pre").encoder.final_norm, LayerNorm)
+def test_a_stack_ends_with_a_norm_where_nothing_else_normalises_its_sums(
+    assemble: Assemble,
+) -> None:
+    for block in ("pre", "res-post"):
+        assert isinstance(assemble(block=block).encoder.final_norm, LayerNorm)
     assert assemble(block="post").encoder.final_norm is None
-    assert assemble(block="res-post").encoder.final_norm is None
     assert assemble(block="bare").encoder.final_norm is None
     # 2 per block, and the final one
-    for block, norms in (("pre", 5), ("post", 4), ("res-post", 4), ("bare", 4)):
+    for block, norms in (("pre", 5), ("post", 4), ("res-post", 5), ("bare", 4)):
         assert sum(isinstance(m, LayerNorm) for m in assemble(block=block).modules()) == norms
 
 

@@ -30,7 +30,7 @@ def zoo_register(register: Register) -> None:
         "block",
         "res-post",
         f"{here}.res_post:ResPost",
-        summary="norm of what each sub-layer gives, residual around both",
+        summary="norm of what each sub-layer gives, residual around both; a final norm after all",
         source="Liu et al. 2022, section 3.2, https://arxiv.org/abs/2111.09883",
         capabilities=("residual", "cross"),
     )

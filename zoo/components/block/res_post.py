@@ -10,9 +10,11 @@ from zoo.components.block.base import Block, Sublayer
 class ResPost(Block):
     """x + norm(f(x)) (Liu et al. 2022, "Swin Transformer V2", section 3.2).
 
-    What a sub-layer adds has one size, whatever the size of what it read: so neither x nor the sum
-    is normalised.
+    What a sub-layer adds has one size, whatever the size of what it read. Nothing normalises the
+    sum, so the stack ends with a norm of its own.
     """
+
+    final_norm = True
 
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
         """See Block.arrange."""
