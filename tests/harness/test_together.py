@@ -124,7 +124,7 @@ def test_a_committee_is_one_model_already(
     assert main([*common, "--members", "3", "--together", "--out", str(tmp_path / "three")]) == 0
     told = capsys.readouterr()
     assert "seeds 0, 1: one by one: its members already are one model" in told.err
-    assert "tokens, 3 members;" in told.out
+    assert "tokens, 3 members of each cell;" in told.out
     one, three = (RecordFile(tmp_path / name).read() for name in ("one", "three"))
     assert {r.metrics["params"] for r in three} == {3 * r.metrics["params"] for r in one}
     assert all("--members 3" in record.command for record in three)

@@ -52,7 +52,15 @@ def test_it_answers_with_the_mean_of_its_members_probabilities(registry: Registr
         answer = model(*texts())
     shares = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
     assert answer.shape == (TEXTS, CLASSES)
+    with torch.inference_mode():  # nothing is dropped here: the mode changes nothing
+        torch.testing.assert_close(model.train()(*texts()), answer)
     np.testing.assert_allclose(answer.exp().numpy(), shares.mean(axis=0), rtol=1e-5)
+
+
+def test_texts_that_do_not_divide_among_members_are_refused(registry: Registry) -> None:
+    ids, tokens = texts()
+    with pytest.raises(ValueError, match="4 texts do not divide among 3 members"):
+        committee(registry, 3)(ids, tokens, apart=True)
 
 
 def test_scores_that_no_exponential_holds_stay_finite() -> None:

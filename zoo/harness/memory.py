@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -41,7 +42,9 @@ def peak_of(
     if sys.platform == "linux":
         give_back_blocks()
     first()
+    gc.collect()  # a trainer hangs in a cycle, and would stay
     if device.type == "cuda":
+        torch.cuda.empty_cache()
         subject = set_up()
         torch.cuda.reset_peak_memory_stats()
         subject.exercise(phase)

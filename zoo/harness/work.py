@@ -171,7 +171,7 @@ def run_together(_: dict[str, Any], work: Together, report: Report) -> dict[str,
     registry, learner = _registry(work.setting), _learner(work.setting)
     if _fitting(registry, learner, work.subject) is not None:
         return {"apart": "it learns by itself"}
-    if work.setting.sizes.members > 1:
+    if work.subject.cell and work.setting.sizes.members > 1:
         return {"apart": "its members already are one model"}
     runtime = resolve(work.setting.execution)
     models = [build(registry, learner, work.subject, seed) for seed in work.seeds]

@@ -61,7 +61,7 @@ class TextClassifier(nn.Module):
         self.max_length = card.sizes.max_length
 
     def forward(self, ids: Tensor, tokens: Tokens) -> Tensor:
-        """Ids (B, L) to logits (B, classes)."""
+        """Ids (B, L) to scores (B, classes) whose softmax is the probabilities."""
         logits: Tensor = self.classifier(ids, tokens)
         return logits
 

@@ -15,22 +15,25 @@ from zoo.models.classifier import Classifier
 class Committee(nn.Module):
     """A deep ensemble (Lakshminarayanan et al. 2017, section 2.4): p(y|x) = 1/M Σ p_m(y|x).
 
-    Its members differ in where they begin, and in what dropout and deletion take from them.
+    Its members differ in where they begin, and in what dropout and token noise take from them; the
+    order of batches they share.
     """
 
     def __init__(self, members: Sequence[Classifier]) -> None:
         super().__init__()
         self.members = nn.ModuleList(members)
 
-    def forward(self, ids: Tensor, tokens: Tokens) -> Tensor:
+    def forward(self, ids: Tensor, tokens: Tokens, *, apart: bool = False) -> Tensor:
         """Ids (B, L) to log p (B, classes); positions are (L).
 
-        While training, ids (M·B, L) to logits (M·B, classes): B texts of its own for each member,
-        one member's after another's.
+        apart: ids (M·B, L) to logits (M·B, classes) instead, of B texts for each member, one
+        member's after another's. Raises ValueError for a number of texts that M does not divide.
         """
-        if not self.training:
+        if not apart:
             return together(torch.stack([member(ids, tokens) for member in self.members]))
         members, padding = len(self.members), tokens.padding
+        if len(ids) % members:
+            raise ValueError(f"{len(ids)} texts do not divide among {members} members")
         paddings = [None] * members if padding is None else padding.chunk(members)
         logits = [
             member(own, Tokens(real, tokens.positions))

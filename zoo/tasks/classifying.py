@@ -176,8 +176,9 @@ def classification_loss(
     """Cross-entropy of a batch: mean loss, and how many documents the model had right.
 
     Of a committee: the mean of its members' losses, each from noise of its own, and what they had
-    right together.
+    right together. To the optimizer, and to the clipping of gradients, it is one model.
     """
+    apart = {"apart": True} if isinstance(model, Committee) else {}
     members = len(model.members) if isinstance(model, Committee) else 1
     padding = batch.tokens.padding
     ids, padding = delete_tokens(
@@ -186,7 +187,8 @@ def classification_loss(
         training.token_deletion,
     )
     tokens = Tokens(padding, batch.tokens.positions[: ids.shape[1]])
-    logits = model(hide_tokens(ids, training.token_dropout), tokens)  # (members · B, classes)
+    ids = hide_tokens(ids, training.token_dropout)
+    logits = model(ids, tokens, **apart)  # (members · B, classes)
     loss = F.cross_entropy(
         logits.float(), batch.labels.repeat(members), label_smoothing=training.label_smoothing
     )
