@@ -194,7 +194,7 @@ def caption(records: Sequence[Record], table: pd.DataFrame | None = None) -> str
         f"{_held_out(training, scored)}. "
         f"Model: {_many(sizes['layers'], 'layer')}, width {sizes['dim']}, "
         f"{_many(sizes['heads'], 'head')}, {sizes['max_length']} tokens"
-        f"{f', {members} members of each cell' if (members := sizes['members']) > 1 else ''}; "
+        f"{f', {members} members of each cell' if (members := sizes.get('members', 1)) > 1 else ''}; "
         f"{_many(training['epochs'], 'epoch')}"
         f"{f', {beam} beams' if (beam := config.get('beam')) else ''}. "
         f"Machine: {machine.get('device_name')}, {_many(machine.get('threads'), 'thread')}, "
