@@ -189,12 +189,13 @@ def caption(records: Sequence[Record], table: pd.DataFrame | None = None) -> str
     config, machine = records[-1].config, records[-1].environment
     data, sizes, training = config["data"], config["sizes"], config["training"]
     scored = scores_of(config.get("task", CLASSIFY))[0].of
+    several = sizes.get("members", 1)
     made_on = (
         f"Data: {data['name']} ({data['fingerprint'][:12]}), {data.get('told') or _counted(data)}"
         f"{_held_out(training, scored)}. "
         f"Model: {_many(sizes['layers'], 'layer')}, width {sizes['dim']}, "
         f"{_many(sizes['heads'], 'head')}, {sizes['max_length']} tokens"
-        f"{f', {members} members of each cell' if (members := sizes.get('members', 1)) > 1 else ''}; "
+        f"{f', {several} members of each cell' if several > 1 else ''}; "
         f"{_many(training['epochs'], 'epoch')}"
         f"{f', {beam} beams' if (beam := config.get('beam')) else ''}. "
         f"Machine: {machine.get('device_name')}, {_many(machine.get('threads'), 'thread')}, "
