@@ -231,8 +231,10 @@ def probe_memory(_: dict[str, Any], work: tuple[Probe, str], __: Report) -> dict
             set_up=texts.fitted if phase == "inference" else lambda: texts,
             phase=phase,
         )
-    sizes = probe.setting.sizes.model_copy(update={"layers": 1})
-    small = replace(probe, setting=replace(probe.setting, sizes=sizes))
+    small = probe
+    if probe.subject.cell:  # a baseline may be of one size alone
+        sizes = probe.setting.sizes.model_copy(update={"layers": 1})
+        small = replace(probe, setting=replace(probe.setting, sizes=sizes))
     return peak_of(
         device=device,
         first=lambda: _torch_probe(registry, _learner(small.setting), small).begin(phase),
