@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import torch
 from references import canonical
 from torch import Tensor, nn
+from usual import SMALL, USUAL
 
 from zoo.components.block.base import Block
 from zoo.components.tokens import Tokens
@@ -19,15 +20,6 @@ from zoo.models.sizes import Sizes
 from zoo.registry import Registry
 
 VOCABULARY = 20
-USUAL = {
-    "attention": "fused",
-    "pe": "rope",
-    "norm": "layer",
-    "ffn": "relu",
-    "block": "pre",
-    "pool": "mean",
-}
-SMALL = {"dim": 8, "layers": 2, "heads": 2, "hidden": 12, "max_length": 16}
 M = TypeVar("M")
 
 

@@ -28,7 +28,7 @@ CONFIG = {
         "duplicates": 0,
         "duplicates_kept": False,
     },
-    "sizes": {"layers": 2, "dim": 64, "heads": 4, "max_length": 64},
+    "sizes": {"layers": 2, "dim": 64, "heads": 4, "max_length": 64, "members": 1},
     "training": {"epochs": 2},
 }
 MACHINE = {"device_name": "a machine", "threads": 2, "torch": "2.13.0", "precision": "fp32"}

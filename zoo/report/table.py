@@ -189,7 +189,7 @@ def caption(records: Sequence[Record], table: pd.DataFrame | None = None) -> str
     config, machine = records[-1].config, records[-1].environment
     data, sizes, training = config["data"], config["sizes"], config["training"]
     scored = scores_of(config.get("task", CLASSIFY))[0].of
-    several = sizes.get("members", 1)
+    several = sizes["members"]
     made_on = (
         f"Data: {data['name']} ({data['fingerprint'][:12]}), {data.get('told') or _counted(data)}"
         f"{_held_out(training, scored)}. "
