@@ -8,8 +8,8 @@ import os
 import pytest
 
 from zoo import __version__
-from zoo.plugins import DEFAULT_PLUGINS
 from zoo.registry import BUILT_IN, Owner, Register, Registry
+from zoo.registry.loading import DEFAULT_PLUGINS
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

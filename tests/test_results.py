@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from zoo.cli import main
-from zoo.harness.suite import load_published
+from zoo.config.suite import load_published
 
 ROOT = Path(__file__).parents[1]
 RESULTS, SUITES = ROOT / "results", ROOT / "bench" / "suites"

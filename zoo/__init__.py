@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from zoo.api import bench
     from zoo.errors import ZooError
-    from zoo.harness.api import bench
-    from zoo.hookspecs import hookimpl
-    from zoo.keep.load import load
+    from zoo.inference.load import load
+    from zoo.registry.hookspecs import hookimpl
 
 __all__ = ["ZooError", "__version__", "bench", "hookimpl", "load"]
 
 # Resolved on first use, so that `import zoo` costs nothing and a plug-in's import stays cheap.
 _LAZY = {
     "ZooError": "zoo.errors",
-    "bench": "zoo.harness.api",
-    "hookimpl": "zoo.hookspecs",
-    "load": "zoo.keep.load",
+    "bench": "zoo.api",
+    "hookimpl": "zoo.registry.hookspecs",
+    "load": "zoo.inference.load",
 }
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.checks.base import Settings
+from zoo.conformance.base import Settings
 from zoo.errors import ZooError, nearest
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class ComponentCheck:
         """Run it under pytest: fail, skip, or fail as expected; an expected failure is strict."""
         import pytest
 
-        from zoo.checks.run import run_check
+        from zoo.conformance.run import run_check
 
         result = run_check(self.choice, self.name, files=self.files, settings=self.settings)
         about = f"{result.component} ({result.owner}), {result.check}"
@@ -78,9 +78,9 @@ def component_checks(
     settings: Settings | None = None,
 ) -> list[ComponentCheck]:
     """Every check of every component named; the arguments are parametrize_with_checks's."""
-    from zoo.checks.catalog import checks_of
-    from zoo.checks.subjects import subjects
-    from zoo.plugins import load
+    from zoo.conformance.catalog import checks_of
+    from zoo.conformance.subjects import subjects
+    from zoo.registry.loading import load
 
     files = (plugin,) if isinstance(plugin, str | Path) else tuple(plugin)
     zoo = load(files=files)

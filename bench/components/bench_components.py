@@ -8,11 +8,10 @@ import pytest
 import torch
 
 from bench.components.cases import SCALES, NothingToMeasure, choices, make
-from zoo import plugins
-from zoo.registry import Choice
+from zoo.registry import Choice, loading
 
 # Names that stay what they are from commit to commit: kind/name, size.
-EVERY = {f"{c.component.kind}/{c}": c for c in choices(plugins.load().registry)}
+EVERY = {f"{c.component.kind}/{c}": c for c in choices(loading.load().registry)}
 COMPONENTS = pytest.mark.parametrize("choice", EVERY.values(), ids=EVERY)
 SIZES = pytest.mark.parametrize("size", SCALES)
 

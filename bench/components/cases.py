@@ -15,9 +15,9 @@ from zoo.components.ffn.gelu import GELU
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.pe.none import NoPositions
 from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
 from zoo.models.build import build_attention, build_norm, build_position
 from zoo.models.seeding import seeded
-from zoo.models.sizes import Sizes
 from zoo.registry import AXES, Choice, Registry
 
 # All but data sets, which compute nothing.

@@ -14,9 +14,9 @@ from bench.peers import deep, inference, ragged, start, sweep, tutorial
 from bench.peers.lines import Line, Out, machine
 from bench.peers.options import Options
 from bench.peers.rivals import UnequalError
+from zoo.config.settings import Execution
 from zoo.errors import ZooError, nearest, one_line
-from zoo.harness.device import resolve
-from zoo.harness.settings import Execution
+from zoo.train.device import resolve
 
 # In the order of the table; each can be named alone.
 WORKS: dict[str, Callable[[Options], Iterator[Line]]] = {

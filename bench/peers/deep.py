@@ -27,9 +27,9 @@ from bench.peers.rivals import (
 )
 from bench.peers.timing import Ratio, Times, Work, interval, race, ratio
 from bench.peers.where import where
-from zoo.harness.allocator import keep_blocks
-from zoo.harness.device import Runtime
-from zoo.harness.rate import measure_matrix_rate
+from zoo.measure.allocator import keep_blocks
+from zoo.measure.matrix_rate import measure_matrix_rate
+from zoo.train.device import Runtime
 
 WORK = "deep encoder"
 LEVEL = "deep encoder, every token read, no dropout"

@@ -11,7 +11,7 @@ import torch
 from pydantic import BaseModel, ConfigDict
 
 from bench.peers.timing import Ratio
-from zoo.harness.device import Runtime, describe
+from zoo.train.device import Runtime, describe
 
 Bound = Literal["at least", "at most"]
 

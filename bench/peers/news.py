@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bench.peers.options import Options
 from bench.peers.rivals import MissingError
-from zoo import plugins
-from zoo.data.corpus import Corpus
-from zoo.data.load import load_corpus
+from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.load_corpus import load_corpus
 from zoo.errors import ZooError
+from zoo.registry import loading
 
 QUICK = "newswire(train=120,test=60)"
 
@@ -16,7 +16,7 @@ def corpus(options: Options) -> Corpus:
     """The articles, from ``--data`` or the Hub; made-up ones for --quick. MissingError without."""
     spec = str(options.data) if options.data else QUICK if options.quick else "bbc-news"
     try:
-        found, _ = load_corpus(plugins.load().registry, spec)
+        found, _ = load_corpus(loading.load().registry, spec)
     except ZooError as error:
         raise MissingError(
             f"needs BBC news ({' '.join(str(error).split())}): --data DIR with its train and "

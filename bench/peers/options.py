@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from zoo.harness.device import Runtime
-from zoo.models.sizes import Sizes
+from zoo.config.sizes import Sizes
+from zoo.train.device import Runtime
 
 CLASSES = 5
 

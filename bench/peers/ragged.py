@@ -22,9 +22,9 @@ from bench.peers.rivals import (
 )
 from bench.peers.timing import Work, race, ratio
 from zoo.components.tokens import Tokens
-from zoo.data.batches import Split
-from zoo.data.encode import encode
-from zoo.harness.allocator import keep_blocks
+from zoo.data.batching.document_batches import Split
+from zoo.data.encoding.encoded_documents import encode
+from zoo.measure.allocator import keep_blocks
 
 WORK = "ragged text"
 LENGTH = 2048

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from bench.peers.options import CLASSES, Shape
 from zoo.components.tokens import Tokens
 from zoo.errors import ZooError, one_line
-from zoo.harness.allocator import keep_blocks, usual_blocks
-from zoo.harness.device import Runtime
+from zoo.measure.allocator import keep_blocks, usual_blocks
+from zoo.train.device import Runtime
 
 PLUGIN = Path(__file__).parents[2] / "plugins" / "zoo-peers"
 TOLERANCE = 1e-4

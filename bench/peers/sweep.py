@@ -17,7 +17,7 @@ from bench.peers.lines import Line, made
 from bench.peers.options import Options
 from bench.peers.timing import interval
 from zoo.errors import ZooError
-from zoo.harness.records import RecordFile
+from zoo.sweep.records import RecordFile
 
 ROOT = Path(__file__).parents[2]
 CELLS = "--attention fused,split,packed,naive --pe rope,sin --norm layer,rms".split()

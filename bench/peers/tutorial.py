@@ -18,15 +18,15 @@ from bench.peers.news import corpus
 from bench.peers.options import CLASSES, Options
 from bench.peers.rivals import MissingError, must_agree
 from bench.peers.timing import Ratio, race, ratio
-from zoo import plugins
 from zoo.components.tokens import Tokens
-from zoo.data.batches import Split
-from zoo.data.encode import Documents, encode
-from zoo.harness.device import Runtime
+from zoo.config.sizes import Sizes
+from zoo.data.batching.document_batches import Split
+from zoo.data.encoding.encoded_documents import Documents, encode
 from zoo.models.build import build_classifier
-from zoo.models.cell import Cell
 from zoo.models.classifier import Classifier
-from zoo.models.sizes import Sizes
+from zoo.registry import loading
+from zoo.registry.cell import Cell
+from zoo.train.device import Runtime
 
 WORK, AGAINST = "tutorial job", "its loop with nn.MultiheadAttention"
 EPOCHS, BATCH_SIZE, LR = 10, 32, 1e-3
@@ -63,7 +63,7 @@ class Plain(nn.Module):
 
 def ours_from(plain: Plain, vocab_size: int) -> Classifier:
     """The zoo's classifier with the same weights; its embedding is not scaled, as there."""
-    cell = Cell.parse(plugins.load().registry, CELL)
+    cell = Cell.parse(loading.load().registry, CELL)
     ours = build_classifier(cell, SIZES, vocab_size=vocab_size, classes=CLASSES, seed=0)
     ours.encoder.embedding = copy.deepcopy(plain.embedding)
     attention: nn.Module = ours.encoder.blocks[0].attention  # type: ignore[assignment]

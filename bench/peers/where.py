@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from torch.profiler import ProfilerActivity, profile
 
-from zoo.harness.device import Runtime
+from zoo.train.device import Runtime
 
 PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")
 KERNELS = "aten::_scaled_dot_product"

@@ -18,8 +18,8 @@ from bench.peers.table import as_markdown
 from bench.peers.timing import interval, race, ratio
 from bench.readme import PEERS
 from zoo.components.tokens import Tokens
-from zoo.harness.device import Runtime
-from zoo.harness.rate import measure_matrix_rate
+from zoo.measure.matrix_rate import measure_matrix_rate
+from zoo.train.device import Runtime
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 

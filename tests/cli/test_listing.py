@@ -11,8 +11,8 @@ import pytest
 from console import ENV, run_zoo
 
 from zoo import __version__
-from zoo.plugins import DEFAULT_PLUGINS
 from zoo.registry import CAPABILITIES, KINDS, Registry
+from zoo.registry.loading import DEFAULT_PLUGINS
 
 COMMANDS = [["list"], ["list", "pe"], ["info", "attention/fused"], ["plugins"], ["--help"]]
 

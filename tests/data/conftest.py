@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from fakehub import Answer
 
-from zoo.data.corpus import Corpus
+from zoo.data.sources.corpus import Corpus
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zoo.data.corpus import Corpus
+from zoo.data.sources.corpus import Corpus
 from zoo.errors import ZooError
 
 

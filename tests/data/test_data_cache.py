@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.data.cache import cache_directory, entry
+from zoo.data.encoding.cache import cache_directory, entry
 from zoo.errors import ZooError
 
 

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-import zoo.data.encode as encode_module
-from zoo.data.corpus import Corpus
-from zoo.data.encode import Encoded, encode
-from zoo.data.tokenizer import CLS
+import zoo.data.encoding.encoded_documents as encode_module
+from zoo.data.encoding.encoded_documents import Encoded, encode
+from zoo.data.encoding.word_pieces import CLS
+from zoo.data.sources.corpus import Corpus
 from zoo.errors import ZooError
 
 WORDS = st.lists(st.sampled_from("the cat sat on a mat and so did dogs 東 ! é".split()), min_size=1)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.data.corpus import Corpus
-from zoo.data.files import read_corpus, read_table
+from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.files import read_corpus, read_table
 from zoo.errors import ZooError
 
 ROWS: list[dict[str, Any]] = [

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from fakehub import COMMIT, Answer, hub_of, jsonl
 
-from zoo.data import bbc_news
-from zoo.data.load import load_corpus
+from zoo.data.sources import bbc_news
+from zoo.data.sources.load_corpus import load_corpus
 from zoo.errors import ZooError
 from zoo.registry import Registry
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from zoo.data.corpus import Corpus
-from zoo.data.load import load_corpus
+from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.load_corpus import load_corpus
 from zoo.errors import ZooError
 from zoo.registry import Owner, Register, Registry
 
@@ -107,15 +107,18 @@ def test_somebody_elses_data_set_that_breaks_its_contract(
 
 def test_registering_imports_nothing_heavy() -> None:
     heavy = "{'torch', 'datasets', 'tokenizers', 'pandas', 'sklearn', 'numpy'}"
-    code = f"import sys, zoo.data, zoo.data.load; print(sorted({heavy} & set(sys.modules)))"
+    code = (
+        "import sys, zoo.data, zoo.data.sources.load_corpus; "
+        f"print(sorted({heavy} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
 def test_loading_and_encoding_never_import_torch() -> None:
     code = (
-        "import sys, zoo.data.newswire, zoo.data.encode as e\n"
-        "e.encode(zoo.data.newswire.load(train=20, test=5), 300, 32)\n"
+        "import sys, zoo.data.sources.newswire, zoo.data.encoding.encoded_documents as e\n"
+        "e.encode(zoo.data.sources.newswire.load(train=20, test=5), 300, 32)\n"
         "print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -11,9 +11,9 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from zoo.data import newswire
-from zoo.data import newswire_grammar as grammar
-from zoo.data.newswire_words import SHARED, TOPICS
+from zoo.data.sources import newswire
+from zoo.data.sources import newswire_grammar as grammar
+from zoo.data.sources.newswire_words import SHARED, TOPICS
 from zoo.errors import ZooError
 
 CORPUS = newswire.load()

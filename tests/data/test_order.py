@@ -14,9 +14,9 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from zoo.data import order
-from zoo.data.load import load_corpus
-from zoo.data.tokenizer import train_tokenizer
+from zoo.data.encoding.word_pieces import train_tokenizer
+from zoo.data.sources.diagnostics import order
+from zoo.data.sources.load_corpus import load_corpus
 from zoo.errors import ZooError
 from zoo.registry import Registry
 

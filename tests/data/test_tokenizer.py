@@ -10,16 +10,16 @@ import sys
 
 import pytest
 
-from zoo.data import newswire
-from zoo.data.tokenizer import CLS, PAD_ID, SPECIALS, UNK, train_tokenizer
+from zoo.data.encoding.word_pieces import CLS, PAD_ID, SPECIALS, UNK, train_tokenizer
+from zoo.data.sources import newswire
 from zoo.errors import ZooError
 
 TEXTS = newswire.load(train=150, test=1).train_texts
 
 TRAIN_ELSEWHERE = """
 import hashlib
-from zoo.data import newswire
-from zoo.data.tokenizer import train_tokenizer
+from zoo.data.sources import newswire
+from zoo.data.encoding.word_pieces import train_tokenizer
 texts = newswire.load(train=150, test=1).train_texts
 print(hashlib.sha256(train_tokenizer(texts, 1500).to_str().encode()).hexdigest())
 """

@@ -9,11 +9,11 @@ import pytest
 import torch
 from usual import SMALL, USUAL
 
+from zoo.config.sizes import Sizes
 from zoo.models.build import build_classifier
-from zoo.models.cell import Cell
 from zoo.models.classifier import Classifier
-from zoo.models.sizes import Sizes
 from zoo.registry import Registry
+from zoo.registry.cell import Cell
 
 Assemble = Callable[..., Classifier]
 

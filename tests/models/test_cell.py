@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from zoo.errors import ZooError
-from zoo.models.cell import Cell
 from zoo.registry import AXES, Owner, Register, Registry
+from zoo.registry.cell import Cell
 
 Parse = Callable[..., Cell]
 USUAL = dict(zip(AXES, ("fused", "rope", "layer", "relu", "pre", "mean"), strict=True))

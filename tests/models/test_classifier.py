@@ -14,13 +14,13 @@ from torch import Tensor, nn
 from zoo.components.attention.split import Split
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.models.build import build_classifier
-from zoo.models.cell import Cell
 from zoo.models.classifier import Classifier
 from zoo.models.seeding import derive, seeded
-from zoo.models.sizes import Sizes
 from zoo.registry import Owner, Register, Registry
+from zoo.registry.cell import Cell
 
 Assemble = Callable[..., Classifier]
 

@@ -14,14 +14,14 @@ from torch import Tensor
 from usual import SMALL, USUAL
 
 from zoo.components.tokens import Tokens
-from zoo.data.batches import Batch
-from zoo.harness.settings import Training
+from zoo.config.settings import Training
+from zoo.config.sizes import Sizes
+from zoo.data.batching.document_batches import Batch
 from zoo.models.build import build_committee
-from zoo.models.cell import Cell
 from zoo.models.classifier import Classifier
-from zoo.models.committee import Committee, together
-from zoo.models.sizes import Sizes
+from zoo.models.deep_ensemble import Committee, together
 from zoo.registry import Registry
+from zoo.registry.cell import Cell
 from zoo.tasks.classifying import classification_loss
 
 CLASSES, TEXTS, LENGTH = 3, 4, 6

@@ -13,11 +13,11 @@ from writers import VOCABULARY, encoder_decoder, language_model, padded, some_id
 
 import zoo.models
 from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
 from zoo.models.build import build_classifier
-from zoo.models.cache import KeyValues
-from zoo.models.cell import Cell
-from zoo.models.sizes import Sizes
+from zoo.models.decoding.cache import KeyValues
 from zoo.registry import Owner, Register, Registry
+from zoo.registry.cell import Cell
 
 ENCODINGS = ("none", "sin", "learned", "rope", "alibi")
 CACHING = ("single", "naive", "split", "packed", "fused")

@@ -14,11 +14,11 @@ from zoo.components.block.post import Post
 from zoo.components.block.pre import Pre
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
 from zoo.models.build import build_classifier
-from zoo.models.cell import Cell
 from zoo.models.encoder import Encoder
-from zoo.models.sizes import Sizes
 from zoo.registry import Registry
+from zoo.registry.cell import Cell
 
 transformers = pytest.importorskip("transformers", reason="compares with transformers")
 

@@ -16,9 +16,9 @@ from zoo.components.block.post import Post
 from zoo.components.block.pre import Pre
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.tokens import Tokens
-from zoo.models.generate import Decoding, generate
+from zoo.models.decoding.generate import Decoding, generate
+from zoo.models.decoding.sampling import Sampling
 from zoo.models.language_model import LanguageModel
-from zoo.models.sampling import Sampling
 from zoo.registry import Registry
 
 transformers = pytest.importorskip("transformers", reason="compares with transformers")

@@ -14,10 +14,10 @@ from torch import Tensor
 from writers import encoder_decoder, language_model, padded, some_ids
 
 from zoo.components.tokens import Tokens
+from zoo.models.decoding.generate import Decoding, Generation, generate, transduce
+from zoo.models.decoding.sampling import Sampling, repeats
 from zoo.models.encoder_decoder import EncoderDecoder
-from zoo.models.generate import Decoding, Generation, generate, transduce
 from zoo.models.language_model import LanguageModel
-from zoo.models.sampling import Sampling, repeats
 from zoo.registry import Registry
 
 ENCODINGS = ("none", "sin", "learned", "rope", "alibi")

@@ -13,9 +13,9 @@ import pytest
     [
         "import zoo",
         "import zoo.registry",
-        "import zoo.plugins",
-        "import zoo.models.cell, zoo.models.sizes",
-        "from zoo.plugins import load; assert load().registry.components('attention')",
+        "import zoo.registry.loading",
+        "import zoo.registry.cell, zoo.config.sizes",
+        "from zoo.registry.loading import load; assert load().registry.components('attention')",
     ],
 )
 def test_torch_is_not_imported(statement: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from zoo.models.sizes import Sizes
+from zoo.config.sizes import Sizes
 
 FIELDS = ("dim", "layers", "heads", "hidden", "head_hidden", "max_length", "vocab_size")
 

@@ -12,12 +12,12 @@ from usual import SMALL, USUAL
 
 from zoo.components.block.base import Block
 from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
 from zoo.models.build import build_encoder_decoder, build_language_model
-from zoo.models.cell import Cell
 from zoo.models.encoder_decoder import EncoderDecoder
 from zoo.models.language_model import LanguageModel
-from zoo.models.sizes import Sizes
 from zoo.registry import Registry
+from zoo.registry.cell import Cell
 
 VOCABULARY = 20
 M = TypeVar("M")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from zoo.harness.records import Record, Status, digest
 from zoo.registry import AXES
+from zoo.sweep.records import Record, Status, digest
 
 PLAIN = {
     "attention": "fused",

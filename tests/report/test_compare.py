@@ -13,11 +13,11 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.harness.records import RecordFile
-from zoo.report.compare import compare
-from zoo.report.compare_text import comparison_text
-from zoo.report.gate import shut
-from zoo.report.ratios import MEMORY_TIE
+from zoo.report.compare.compare_runs import compare
+from zoo.report.compare.compare_text import comparison_text
+from zoo.report.compare.fail_on import shut
+from zoo.report.stats.ratios import MEMORY_TIE
+from zoo.sweep.records import RecordFile
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}
 SIN, NAIVE = cell(pe="sin"), cell(attention="naive")

@@ -10,9 +10,9 @@ from factory import cell, expected, failed, name, probe, record, simulated, skip
 from rates import at_least, at_most, at_rate
 
 from zoo.errors import ZooError
-from zoo.report.effects import make_effects
-from zoo.report.rows import make_rows
-from zoo.report.sentences import effects_data, effects_text, sentence
+from zoo.report.stats.effects import make_effects
+from zoo.report.tables.rows import make_rows
+from zoo.report.tables.sentences import effects_data, effects_text, sentence
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin", "none"]}
 SQUARE = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}

@@ -7,11 +7,11 @@ import re
 from example import run
 from factory import cell, failed, skipped, trial
 
-from zoo.report.compare import compare
-from zoo.report.compare_text import comparison_text
-from zoo.report.markdown import code, grid, line
-from zoo.report.published.publish import publish
-from zoo.report.table import write_tables
+from bench.publish.publish import publish
+from zoo.report.compare.compare_runs import compare
+from zoo.report.compare.compare_text import comparison_text
+from zoo.report.tables.markdown import code, grid, line
+from zoo.report.tables.table import write_tables
 
 HOSTILE = "a|b <img src=x>\n| --- | c\\|d &lt; `e"
 SHOWN = r"a\|b \<img src=x\> \| --- \| c\\\|d \&lt; \`e"
@@ -59,7 +59,7 @@ def test_a_comparison_keeps_its_columns():
 
 
 def test_published_pages_keep_their_columns(tmp_path):
-    from zoo.harness.records import RecordFile
+    from zoo.sweep.records import RecordFile
 
     file = RecordFile(tmp_path / "words" / "cpu")
     with file.held():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zoo.report.pareto import pareto
+from zoo.report.stats.pareto import pareto
 
 
 def judge(scores, tie=0.0):

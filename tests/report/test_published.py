@@ -11,14 +11,14 @@ from factory import CONFIG, cell, name, record, trial
 from sklearn.metrics import precision_recall_fscore_support
 from test_scaling import sweep
 
+from bench.publish.classes import class_report
+from bench.publish.published_figures import make_figures, published_differences
+from bench.publish.suite_page import Beside
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.harness.published import Beside
-from zoo.harness.records import RecordFile
-from zoo.report.published.beside import make_figures, published_differences
-from zoo.report.published.classes import class_report
-from zoo.report.rows import make_rows
-from zoo.scale.run import FILE as SCALE
+from zoo.report.tables.rows import make_rows
+from zoo.sweep.records import RecordFile
+from zoo.sweep.scale import FILE as SCALE
 
 SUITE = """\
 attention = "fused"

@@ -12,9 +12,9 @@ from factory import BATCHES, cell, name, probe, record, timed
 from rates import at_least, at_rate
 from scipy import stats
 
-from zoo.harness.records import RecordFile
-from zoo.report.ratios import Speeds, memory_verdict
-from zoo.report.rows import make_rows
+from zoo.report.stats.ratios import Speeds, memory_verdict
+from zoo.report.tables.rows import make_rows
+from zoo.sweep.records import RecordFile
 
 REFERENCE, SIN, NONE = name(), name(pe="sin"), name(pe="none")
 

@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 from example import run
 
+from bench.publish.publish import publish
 from zoo.cli.compare import compare
 from zoo.cli.report import report
 from zoo.errors import ZooError
-from zoo.report.published.publish import publish
 from zoo.report.read import read_run
 
 PROBE = next(number for number, record in enumerate(run()) if record.kind == "probe")

@@ -11,7 +11,7 @@ from factory import CONFIG, MACHINE, cell, skipped
 
 from zoo.cli.failures import run as run_command
 from zoo.cli.report import report
-from zoo.harness.records import RecordFile
+from zoo.sweep.records import RecordFile
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from zoo.errors import ZooError
-from zoo.harness.records import Record
-from zoo.report.scaling.fit import fit
-from zoo.report.scaling.plot import scale_plot
-from zoo.report.scaling.table import as_text, curves, make_frame
-from zoo.report.scaling.write import write_scale
+from zoo.report.plots.scaling_plot import scale_plot
+from zoo.report.stats.power_fit import fit
+from zoo.report.tables.scaling_table import as_text, curves, make_frame
+from zoo.report.tables.scaling_write import write_scale
+from zoo.sweep.records import Record
 
 LENGTHS = [128 * 2**n for n in range(7)]
 CELL = {"pe": "rope", "norm": "layer", "ffn": "gelu", "block": "pre", "pool": "mean"}

@@ -8,15 +8,15 @@ import factory
 import pytest
 
 from zoo.errors import ZooError
-from zoo.harness.records import Record
-from zoo.report.change import other_settings
-from zoo.report.effects import make_effects
-from zoo.report.facts import make_facts
-from zoo.report.page.story import run_sentence
-from zoo.report.paired import Comparisons
-from zoo.report.rows import make_rows
-from zoo.report.sentences import effects_data, effects_text, sentence
-from zoo.report.table import as_text, caption, make_table
+from zoo.report.compare.change import other_settings
+from zoo.report.html.run_summary import run_sentence
+from zoo.report.stats.effects import make_effects
+from zoo.report.stats.paired import Comparisons
+from zoo.report.tables.report_data import make_facts
+from zoo.report.tables.rows import make_rows
+from zoo.report.tables.sentences import effects_data, effects_text, sentence
+from zoo.report.tables.table import as_text, caption, make_table
+from zoo.sweep.records import Record
 from zoo.tasks.score import ACCURACY, BITS_PER_BYTE
 
 NOISE = (0.001, -0.002, 0.0005, 0.0015, -0.001)

@@ -9,7 +9,7 @@ import pytest
 from rates import at_rate
 from scipy import stats
 
-from zoo.report.statistics import over_seeds, sampling_error
+from zoo.report.stats.intervals import over_seeds, sampling_error
 
 
 def test_mean_spread_and_interval_are_those_of_scipy():

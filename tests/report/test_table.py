@@ -10,8 +10,8 @@ from example import REFERENCE, SPEED, TWIN, run
 from factory import cell, failed, name, probe, record, skipped, trial
 
 from zoo.errors import ZooError
-from zoo.report.layout import readable
-from zoo.report.table import COLUMNS, as_text, caption, make_table, write_tables
+from zoo.report.tables.layout import readable
+from zoo.report.tables.table import COLUMNS, as_text, caption, make_table, write_tables
 
 
 def by_pe(records):

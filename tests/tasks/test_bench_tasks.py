@@ -10,13 +10,13 @@ import pytest
 from small import LM, SEQ2SEQ
 
 import zoo
+from zoo.api import make_request
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.harness.api import make_request
-from zoo.harness.records import RecordFile
-from zoo.report.effects import make_effects
-from zoo.report.rows import make_rows
-from zoo.report.sentences import effects_text
+from zoo.report.stats.effects import make_effects
+from zoo.report.tables.rows import make_rows
+from zoo.report.tables.sentences import effects_text
+from zoo.sweep.records import RecordFile
 
 BACKWARD = '''
 """An attention that sees the whole text, whatever it is asked."""
@@ -162,7 +162,7 @@ def test_an_option_that_would_be_ignored_is_refused(
 
 
 def test_every_baseline_means_every_one_that_fits_the_task(registry):
-    from zoo.harness.plan import make_plan
+    from zoo.sweep.plan import make_plan
 
     for task, names in (("classify", ["tfidf-logreg"]), ("lm", ["ngram"]), ("seq2seq", [])):
         plan = make_plan(make_request({"task": task, "baseline": "all"}), registry)

@@ -11,8 +11,8 @@ import torch
 
 import zoo
 from zoo.cli import main
-from zoo.keep.writer import TextWriter
-from zoo.models.sampling import Sampling
+from zoo.models.decoding.sampling import Sampling
+from zoo.models.text_writer import TextWriter
 
 PROMPT = ["--prompt", "the owl saw"]
 
@@ -153,7 +153,7 @@ def test_commands_for_classifiers_say_what_takes_the_model(
 def test_weights_that_are_not_the_trained_ones_are_known(writer: Path, tmp_path: Path):
     from safetensors.torch import load_file, save_file
 
-    from zoo.keep.directory import WEIGHTS, digest
+    from zoo.inference.directory import WEIGHTS, digest
 
     other = Path(shutil.copytree(writer, tmp_path / "other"))
     weights = load_file(other / WEIGHTS)

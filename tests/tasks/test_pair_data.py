@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from zoo.data.encode_pairs import END, PAD, START, decode_text, encode_pairs
-from zoo.data.pair_batches import PairSplit
-from zoo.data.pairs import Pairs, load_pairs
+from zoo.data.batching.pair_batches import PairSplit
+from zoo.data.encoding.encoded_pairs import END, PAD, START, decode_text, encode_pairs
+from zoo.data.sources.pairs import Pairs, load_pairs
 from zoo.errors import ZooError
 
 SMALL = "train=300, test=40"

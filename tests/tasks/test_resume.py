@@ -7,17 +7,17 @@ from pathlib import Path
 import torch
 
 from zoo.components.tokens import Tokens
-from zoo.data.streams import encode_stream
-from zoo.data.texts import read_text
-from zoo.harness import checkpoint
-from zoo.harness.device import Runtime
-from zoo.harness.jobs import Setting
-from zoo.harness.settings import Execution, Training
-from zoo.harness.trainer import Trainer
-from zoo.models.cell import Cell
-from zoo.models.sizes import Sizes
+from zoo.config.settings import Execution, Training
+from zoo.config.sizes import Sizes
+from zoo.data.encoding.encoded_stream import encode_stream
+from zoo.data.sources.plain_text import read_text
+from zoo.execution.base import Setting
 from zoo.registry import AXES, Registry
+from zoo.registry.cell import Cell
 from zoo.tasks.language import LanguageLearner
+from zoo.train import checkpoint
+from zoo.train.device import Runtime
+from zoo.train.trainer import Trainer
 
 PLAIN = dict(zip(AXES, ("fused", "rope", "layer", "gelu", "pre", "mean"), strict=True))
 RUNTIME = Runtime(torch.device("cpu"), "fp32")

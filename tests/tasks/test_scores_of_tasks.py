@@ -15,18 +15,18 @@ from torch import nn
 
 from zoo.components.baseline.ngram import NGram
 from zoo.components.tokens import Tokens
-from zoo.data.blocks import Blocks
-from zoo.data.encode_pairs import EncodedPairs, encode_pairs
-from zoo.data.pair_batches import PairSplit
-from zoo.data.pairs import load_pairs
-from zoo.harness.device import Runtime
-from zoo.harness.jobs import Setting
-from zoo.harness.settings import Execution, Training
-from zoo.models.cell import Cell
-from zoo.models.sizes import Sizes
+from zoo.config.settings import Execution, Training
+from zoo.config.sizes import Sizes
+from zoo.data.batching.block_batches import Blocks
+from zoo.data.batching.pair_batches import PairSplit
+from zoo.data.encoding.encoded_pairs import EncodedPairs, encode_pairs
+from zoo.data.sources.pairs import load_pairs
+from zoo.execution.base import Setting
 from zoo.registry import AXES, Registry
+from zoo.registry.cell import Cell
 from zoo.tasks.language import language_scores
 from zoo.tasks.transducing import TransductionLearner, write
+from zoo.train.device import Runtime
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)
@@ -114,7 +114,7 @@ def transduction(registry: Registry) -> tuple[TransductionLearner, EncodedPairs,
 def test_exact_match_is_what_is_written_word_for_word(registry: Registry) -> None:
     from tokenizers import Tokenizer
 
-    from zoo.harness.trainer import Trainer
+    from zoo.train.trainer import Trainer
 
     learner, encoded, model = transduction(registry)
     train, test = learner.splits(RUNTIME, 0.0)

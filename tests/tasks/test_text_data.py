@@ -10,10 +10,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.data.blocks import Blocks
-from zoo.data.byte_level import byte_lengths, train_byte_level
-from zoo.data.streams import END, SPECIALS, encode_stream
-from zoo.data.texts import Texts, load_texts, read_text
+from zoo.data.batching.block_batches import Blocks
+from zoo.data.encoding.byte_level import byte_lengths, train_byte_level
+from zoo.data.encoding.encoded_stream import END, SPECIALS, encode_stream
+from zoo.data.sources.plain_text import Texts, load_texts, read_text
 from zoo.errors import ZooError
 from zoo.registry import Registry
 
@@ -47,7 +47,7 @@ def test_of_a_file_the_last_tenth_is_held_out_from_the_next_line_on(tmp_path: Pa
 
 
 def test_of_a_data_set_every_tenth_training_text_is_held_out(registry: Registry) -> None:
-    from zoo.data.newswire import load
+    from zoo.data.sources.newswire import load
 
     corpus = load(train=25, test=5)
     texts, _ = load_texts(registry, "newswire(train=25, test=5)")

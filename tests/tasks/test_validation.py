@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.data.corpus import plain_words
+from zoo.data.sources.corpus import plain_words
 from zoo.errors import ZooError
 from zoo.tasks.classifying import validation_rows
 

@@ -14,7 +14,7 @@ from zoo.cli.table import print_table
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
-    from zoo.keep.views import View
+    from zoo.inference.attention_views import View
 
 PICTURES, PAGES = (".png", ".svg"), (".html",)
 MATRIX = 12  # tokens; a wider matrix fits no terminal
@@ -62,7 +62,7 @@ def attend(
         raise ZooError("the text is empty: there is nothing in it to read")
     model = open_classifier(directory, device, allow_changed, load_zoo(plugins).registry)
 
-    from zoo.keep.views import views
+    from zoo.inference.attention_views import views
 
     attention_map = model.attention_map(text)
     if attention_map.nothing_known:
@@ -70,11 +70,11 @@ def attend(
     shown = views(attention_map, layer, head)
     for file in files:
         if Path(file).suffix.lower() in PAGES:
-            from zoo.keep.page import write_page
+            from zoo.inference.attention_page import write_page
 
             write_page(Path(file), attention_map, model.card.cell)
         else:
-            from zoo.keep.picture import write_picture
+            from zoo.inference.attention_picture import write_picture
 
             write_picture(Path(file), attention_map.tokens, shown, model.card.cell)
         click.echo(f"wrote {file}", err=True)

@@ -27,8 +27,8 @@ from zoo.cli.options import (
 from zoo.registry import AXES
 
 if TYPE_CHECKING:
-    from zoo.harness.plan import Plan
-    from zoo.harness.run import Outcome
+    from zoo.sweep.plan import Plan
+    from zoo.sweep.run import Outcome
 
 
 @click.command()
@@ -50,12 +50,6 @@ if TYPE_CHECKING:
 @click.option("--phases", metavar="NAMES", help="trials, probes, or both (the default).")
 @click.option("--reference", metavar="CELL", help="The cell ratios are to, such as fused+sin.")
 @click.option("--jobs", type=int, metavar="N", help="Trials at once; probes are always alone.")
-@click.option(
-    "--together",
-    is_flag=True,
-    default=None,
-    help="Train the seeds of each cell as one program: for small models on a GPU.",
-)
 @click.option("--rounds", type=int, metavar="N", help="Rounds of each probe.")
 @shared_options(WORKER)
 @click.option(
@@ -81,11 +75,11 @@ def bench(
     zoo bench --task lm --data book.txt
     zoo bench --task seq2seq --data reverse
     """
+    from zoo.api import make_request, write_all
     from zoo.errors import ZooError
-    from zoo.harness.api import make_request, write_all
-    from zoo.harness.plan import make_plan
-    from zoo.harness.progress import for_stream
-    from zoo.harness.run import run
+    from zoo.sweep.plan import make_plan
+    from zoo.sweep.progress import for_stream
+    from zoo.sweep.run import run
 
     asked = asked_for(options)
     if seed and options["seeds"] is not None:
@@ -133,7 +127,7 @@ def _print_plan(plan: Plan) -> None:
 
 
 def _print_outcome(outcome: Outcome) -> None:
-    from zoo.report.table import as_text, caption, make_table
+    from zoo.report.tables.table import as_text, caption, make_table
 
     click.echo(as_text(make_table(outcome.records)))
     click.echo(f"\n{caption(outcome.records)}")

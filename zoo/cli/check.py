@@ -11,7 +11,7 @@ import click
 from zoo.cli.options import json_option, load_zoo, plugin_option
 
 if TYPE_CHECKING:
-    from zoo.checks.run import Result
+    from zoo.conformance.run import Result
 
 FAILED = 1
 _STYLES = {"passed": {"fg": "green"}, "failed": {"fg": "red"}, "skipped": {"fg": "yellow"}}
@@ -53,9 +53,9 @@ def check(
 
     Exit status 1 where a check failed, and where none was left to run: skipped is not passed.
     """
-    from zoo.checks.base import Settings
-    from zoo.checks.run import run_checks
-    from zoo.checks.subjects import subjects
+    from zoo.conformance.base import Settings
+    from zoo.conformance.run import run_checks
+    from zoo.conformance.subjects import subjects
 
     if listing:
         return _list(as_json)
@@ -68,7 +68,7 @@ def check(
 
 def _print(results: Iterable[Result]) -> int:
     """Each result as it comes, and the counts."""
-    from zoo.checks.run import counts
+    from zoo.conformance.run import counts
 
     done: list[Result] = []
     for result in results:
@@ -94,7 +94,7 @@ def _print(results: Iterable[Result]) -> int:
 
 
 def _print_json(results: list[Result]) -> int:
-    from zoo.checks.run import counts
+    from zoo.conformance.run import counts
 
     found = counts(results)
     click.echo(
@@ -112,7 +112,7 @@ def _status(found: dict[str, int]) -> int:
 
 
 def _list(as_json: bool) -> int:
-    from zoo.checks.catalog import checks_of
+    from zoo.conformance.catalog import checks_of
     from zoo.registry import KINDS
 
     checks = {kind: {c.name: c.claim for c in checks_of(kind).values()} for kind in KINDS}

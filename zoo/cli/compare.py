@@ -12,7 +12,7 @@ from zoo.cli.options import json_option
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
-    from zoo.harness.records import Record
+    from zoo.sweep.records import Record
 
 
 @click.command()
@@ -39,9 +39,9 @@ def compare(
     zoo compare runs/monday runs/tuesday
     zoo compare results/bbc-news/cpu/grid runs/mine --fail-on worse
     """
-    from zoo.report.compare import compare as compare_records
-    from zoo.report.compare_text import comparison_data, comparison_text
-    from zoo.report.gate import shut
+    from zoo.report.compare.compare_runs import compare as compare_records
+    from zoo.report.compare.compare_text import comparison_data, comparison_text
+    from zoo.report.compare.fail_on import shut
 
     if markdown and as_json:
         raise ZooError("--markdown and --json: use one of the two")

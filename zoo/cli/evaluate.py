@@ -12,8 +12,8 @@ from zoo.cli.options import json_option, load_zoo
 from zoo.cli.table import print_table
 
 if TYPE_CHECKING:
-    from zoo.data.corpus import Corpus
-    from zoo.keep.evaluate import Evaluation
+    from zoo.data.sources.corpus import Corpus
+    from zoo.inference.evaluate import Evaluation
 
 
 @click.command()
@@ -60,7 +60,7 @@ def evaluate(
     zoo evaluate model --data newswire
     zoo evaluate model --data more.csv --split all --json
     """
-    from zoo.data.load import load_corpus
+    from zoo.data.sources.load_corpus import load_corpus
 
     registry = load_zoo(plugins).registry
     model = open_classifier(directory, device, allow_changed, registry)
@@ -70,7 +70,7 @@ def evaluate(
     for notice in notices:
         click.echo(notice, err=True)
 
-    from zoo.keep.evaluate import evaluate as judge
+    from zoo.inference.evaluate import evaluate as judge
 
     found = judge(model, *_documents(corpus, split))
     where = f"{corpus.name}, {'all documents' if split == 'all' else f'{split} split'}"

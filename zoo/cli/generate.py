@@ -71,7 +71,7 @@ def generate(
     given = given_texts(prompts, source, text_column, "prompt")
     model = open_writer(directory, device, allow_changed, load_zoo(plugins).registry)
 
-    from zoo.models.sampling import Sampling
+    from zoo.models.decoding.sampling import Sampling
 
     try:
         sampling = (

@@ -98,9 +98,9 @@ def plugins(plugins: tuple[str, ...], as_json: bool) -> None:
     ZOO_PLUGINS=-NAME  keeps out one plug-in or distribution
     ZOO_PLUGINS=NAME   keeps out all others
     """
-    import zoo.plugins
+    import zoo.registry.loading
 
-    loaded = zoo.plugins.load(plugins)
+    loaded = zoo.registry.loading.load(plugins)
     for note in loaded.notes:
         click.echo(f"warning: {note}", err=True)
     if as_json:

@@ -12,9 +12,9 @@ from zoo.errors import ZooError
 from zoo.tasks.score import CLASSIFY
 
 if TYPE_CHECKING:
-    from zoo.keep.classifier import TextClassifier
-    from zoo.keep.load import Kept
-    from zoo.keep.writer import TextWriter
+    from zoo.inference.load import Kept
+    from zoo.models.text_classifier import TextClassifier
+    from zoo.models.text_writer import TextWriter
     from zoo.registry import Registry
 
 
@@ -39,7 +39,7 @@ def open_classifier(
 ) -> TextClassifier:
     """The classifier of a directory; see ``_open``. ZooError where its model is none."""
     model = _open(directory, device, allow_changed, registry, writes=False)
-    from zoo.keep.classifier import TextClassifier
+    from zoo.models.text_classifier import TextClassifier
 
     assert isinstance(model, TextClassifier)
     return model
@@ -50,7 +50,7 @@ def open_writer(
 ) -> TextWriter:
     """The language model or encoder-decoder of a directory; ZooError where it is none."""
     model = _open(directory, device, allow_changed, registry, writes=True)
-    from zoo.keep.writer import TextWriter
+    from zoo.models.text_writer import TextWriter
 
     assert isinstance(model, TextWriter)
     return model
@@ -62,8 +62,8 @@ def _open(
     """The model of a directory, on the device asked for (auto by default)."""
     from pathlib import Path
 
-    from zoo.harness.api import make_request
-    from zoo.keep.directory import read
+    from zoo.api import make_request
+    from zoo.inference.directory import read
     from zoo.tasks.catalog import find_task
 
     card = read(Path(directory))  # refused before torch is imported, which takes seconds
@@ -72,8 +72,8 @@ def _open(
         raise ZooError(f"{directory} holds {find_task(card.task).model}, which zoo {able}")
     request = make_request({"device": device or "auto"})
 
-    from zoo.harness.device import resolve
-    from zoo.keep.load import load_from
+    from zoo.inference.load import load_from
+    from zoo.train.device import resolve
 
     place = resolve(request.execution).device
     return load_from(Path(directory), registry, device=place, allow_changed=allow_changed)

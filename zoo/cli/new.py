@@ -30,8 +30,8 @@ def new(kind: str, name: str, into: Path) -> None:
     zoo new attention my-window
     zoo new pe my-rope --into ~/plugins
     """
-    from zoo.plugins import load
-    from zoo.scaffold import NewPlugin, write_plugin
+    from zoo.registry.loading import load
+    from zoo.registry.scaffold import NewPlugin, write_plugin
 
     plugin = NewPlugin(kind, name)
     for component in load().registry.components(kind):

@@ -10,7 +10,7 @@ import click
 from zoo.registry import AXES
 
 if TYPE_CHECKING:
-    from zoo.plugins import Zoo
+    from zoo.registry.loading import Zoo
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -141,7 +141,7 @@ def axis_options(what: str, metavar: str = "NAMES") -> Decorator:
 
 def asked_for(options: dict[str, Any]) -> dict[str, Any]:
     """What ``make_request`` is to be asked: the suite's options, and over them those given."""
-    from zoo.harness.suite import load_suite
+    from zoo.config.suite import load_suite
 
     suite, full_attention = options.get("suite"), options.get("full_attention")
     asked = load_suite(suite) if suite else {}
@@ -173,9 +173,9 @@ def json_option(command: Command) -> Command:
 
 def load_zoo(plugins: Sequence[str] = ()) -> Zoo:
     """Everything that is installed, and the files; what is wrong with it goes to stderr."""
-    import zoo.plugins
+    import zoo.registry.loading
 
-    loaded = zoo.plugins.load(plugins)
+    loaded = zoo.registry.loading.load(plugins)
     for warning in loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
     return loaded

@@ -16,7 +16,7 @@ from zoo.cli.texts import given_texts
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
-    from zoo.keep.classifier import Prediction
+    from zoo.models.text_classifier import Prediction
 
 Writer = Callable[[Iterable["Prediction"], list[str]], None]
 DIGITS = 6  # of a probability; float32 knows no more

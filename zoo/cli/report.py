@@ -10,10 +10,10 @@ import click
 
 from zoo.cli.options import Place, json_option
 from zoo.errors import ZooError
-from zoo.registry import split_list
+from zoo.registry.naming import split_list
 
 if TYPE_CHECKING:
-    from zoo.harness.records import Record
+    from zoo.sweep.records import Record
 
 
 @click.command()
@@ -62,10 +62,10 @@ def report(
     zoo report runs/bbc-news-1a2b3c4d --effects
     zoo report runs/bbc-news-1a2b3c4d --effects --only attention=fused,naive
     """
-    from zoo.report.effects import make_effects
-    from zoo.report.rows import make_rows
-    from zoo.report.sentences import effects_data, effects_text
-    from zoo.report.table import as_text, caption
+    from zoo.report.stats.effects import make_effects
+    from zoo.report.tables.rows import make_rows
+    from zoo.report.tables.sentences import effects_data, effects_text
+    from zoo.report.tables.table import as_text, caption
     from zoo.report.write import PAGE, write_report, write_table_files
 
     if only and not effects:
@@ -95,7 +95,7 @@ def report(
 def _runs(directories: tuple[Path, ...], out: Path | None) -> list[tuple[Path, list[Record]]]:
     """Where to write, and the records that go there."""
     from zoo.report.read import read_run
-    from zoo.report.settings import refuse_differing
+    from zoo.report.tables.settings import refuse_differing
 
     runs = [(directory, read_run(directory)) for directory in directories]
     if out is None:

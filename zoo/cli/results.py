@@ -26,7 +26,7 @@ def results(directory: Path, suites: Path | None, out: Path | None) -> None:
 
     A suite says in its [published] table which directory it made, and what stands on its page.
     """
-    from zoo.report.published.publish import publish
+    from bench.publish.publish import publish
 
     if not directory.is_dir():
         raise ZooError(f"{directory}: no such directory")

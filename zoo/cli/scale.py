@@ -63,11 +63,11 @@ def scale(
     zoo scale --collect --out runs/scale-length
     """
     from zoo.errors import ZooError
-    from zoo.harness.records import RecordFile
-    from zoo.report.scaling.table import as_text
-    from zoo.report.scaling.write import write_scale
-    from zoo.scale.points import known_axis, parse_values
-    from zoo.scale.run import FILE
+    from zoo.measure.scaling import known_axis, parse_values
+    from zoo.report.tables.scaling_table import as_text
+    from zoo.report.tables.scaling_write import write_scale
+    from zoo.sweep.records import RecordFile
+    from zoo.sweep.scale import FILE
 
     known_axis(over)
     directory = Path(out or f"runs/scale-{over}")
@@ -100,10 +100,10 @@ def scale(
 def _measured(
     directory: Path, over: str, values: tuple[int, ...], fresh: bool, options: dict[str, Any]
 ) -> list[Any]:
-    from zoo.harness.api import make_request
-    from zoo.harness.progress import for_stream
-    from zoo.scale.command import scale_command
-    from zoo.scale.run import run_scale
+    from zoo.api import make_request
+    from zoo.sweep.progress import for_stream
+    from zoo.sweep.scale import run_scale
+    from zoo.sweep.scale_command import scale_command
 
     request = make_request({"batch_size": 1, **asked_for(options)})
     loaded = load_zoo(request.plugins)

@@ -15,7 +15,7 @@ def given_texts(
 
     what: how an error names one. Raises ZooError for an empty one, by its number or line.
     """
-    from zoo.keep.texts import PIPE, read_texts
+    from zoo.inference.text_files import PIPE, read_texts
 
     if texts and source is not None:
         raise ZooError(f"{what}s on the command line and --input: use one of the two")

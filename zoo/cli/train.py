@@ -50,10 +50,10 @@ def train(save: str, seed: int, **options: Any) -> int:
     It is the very model that 'zoo bench' scores for the same options and seed. Of a suite,
     whatever is about comparing several (seeds, baselines, probes) is passed over.
     """
-    from zoo.harness.api import make_request
-    from zoo.harness.progress import for_stream
-    from zoo.keep.train import TrainingFailedError
-    from zoo.keep.train import train as train_one
+    from zoo.api import make_request
+    from zoo.inference.train import TrainingFailedError
+    from zoo.inference.train import train as train_one
+    from zoo.sweep.progress import for_stream
     from zoo.tasks.catalog import find_task
     from zoo.tasks.score import scores_of
 

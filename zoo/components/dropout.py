@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-TORCHS: Callable[[Tensor, float], Tensor] = F.dropout
 LEVELS = 2**16  # a draw has 16 bits: four of them come of one number of the generator
-
-# What stands in for it where several models are computed as one; see zoo.models.streams.
-stand_in: Callable[[Tensor, float], Tensor] | None = None
 
 
 def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
@@ -24,16 +18,11 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     """
     if not training or p == 0:
         return x
-    return alone(x, p) if stand_in is None else stand_in(x, p)
-
-
-def alone(x: Tensor, p: float) -> Tensor:
-    """The same in training, whatever stands in. On a CPU it draws in the order of x's elements."""
     if x.device.type != "cpu" or torch.compiler.is_compiling():
-        return TORCHS(x, p)
+        return F.dropout(x, p)
     dropped = min(round(p * LEVELS), LEVELS - 1)
     numbers = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
     draws = numbers.view(torch.int16)[: x.numel()].view(x.shape)  # from -LEVELS / 2 on
-    # In x's own precision, as torch's factor is, so that a factor drawn apart is the same.
+    # In x's own precision, as torch's factor is.
     grown = torch.tensor(LEVELS / (LEVELS - dropped), dtype=x.dtype)
     return x * (draws >= dropped - LEVELS // 2) * grown

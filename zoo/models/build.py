@@ -12,18 +12,18 @@ from zoo.components.attention.base import Attention
 from zoo.components.block.base import Block
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.pool.base import Pool
+from zoo.config.sizes import Sizes
 from zoo.errors import ComponentError, one_line
-from zoo.models.cell import Cell
 from zoo.models.classifier import Classifier, classification_head
-from zoo.models.committee import Committee
 from zoo.models.decoder import Decoder
+from zoo.models.deep_ensemble import Committee
 from zoo.models.embedding import ScaledEmbedding
 from zoo.models.encoder import Encoder
 from zoo.models.encoder_decoder import EncoderDecoder
 from zoo.models.language_model import LanguageModel
 from zoo.models.seeding import derive, seeded
-from zoo.models.sizes import Sizes
 from zoo.registry import Choice
+from zoo.registry.cell import Cell
 
 T = TypeVar("T")
 

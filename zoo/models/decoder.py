@@ -6,7 +6,7 @@ from torch import Tensor
 
 from zoo.components.block.base import Scene
 from zoo.components.tokens import Tokens
-from zoo.models.cache import DecoderCache
+from zoo.models.decoding.cache import DecoderCache
 from zoo.models.stack import Stack
 
 

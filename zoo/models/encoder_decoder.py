@@ -5,10 +5,10 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
-from zoo.models.cache import DecoderCache
 from zoo.models.decoder import Decoder
+from zoo.models.decoding.cache import DecoderCache
 from zoo.models.encoder import Encoder
-from zoo.models.writer import Writer
+from zoo.models.token_scorer import Writer
 
 
 class EncoderDecoder(Writer):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from torch import Tensor
 
 from zoo.components.tokens import Tokens
-from zoo.models.cache import DecoderCache
-from zoo.models.writer import Writer
+from zoo.models.decoding.cache import DecoderCache
+from zoo.models.token_scorer import Writer
 
 
 class LanguageModel(Writer):

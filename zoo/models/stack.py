@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from zoo.components.block.base import Block, Scene
 from zoo.components.dropout import dropout
 from zoo.components.pe.base import PositionalEncoding
-from zoo.models.cache import DecoderCache
+from zoo.models.decoding.cache import DecoderCache
 
 
 class Stack(nn.Module):

@@ -17,8 +17,8 @@ from pydantic import (
 )
 
 from zoo.errors import ZooError
-from zoo.harness.records import FILE, Record, RecordFile
 from zoo.registry import AXES
+from zoo.sweep.records import FILE, Record, RecordFile
 from zoo.tasks.score import SCORES
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]

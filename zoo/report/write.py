@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from zoo.harness.records import Record
-from zoo.report.latex import as_latex
-from zoo.report.table import caption, write_tables
+from zoo.report.tables.latex import as_latex
+from zoo.report.tables.table import caption, write_tables
+from zoo.sweep.records import Record
 
 PLOTS = "plots"  # the folder in a run's directory
 PAGE = "report.html"
@@ -23,9 +23,9 @@ def write_report(records: Sequence[Record], directory: Path, reference: str = ""
     The same records give the same bytes, here and anywhere else with the same versions.
     reference: the cell that others are held against.
     """
-    from zoo.report.facts import make_facts
-    from zoo.report.page.page import report_page
-    from zoo.report.plots.all import NAMES, make_plots
+    from zoo.report.html.report_page import report_page
+    from zoo.report.plots.draw_all import NAMES, make_plots
+    from zoo.report.tables.report_data import make_facts
 
     table = write_table_files(records, directory, reference)
     facts = make_facts(records, table, reference)

@@ -11,10 +11,10 @@ from zoo.errors import ZooError
 from zoo.tasks.score import CLASSIFY, Score, scores_of
 
 if TYPE_CHECKING:
-    from zoo.harness.jobs import Setting
-    from zoo.harness.request import Request
-    from zoo.models.cell import Task as TaskName
+    from zoo.config.request import Request
+    from zoo.execution.base import Setting
     from zoo.registry import Choice, Component, Registry
+    from zoo.registry.cell import Task as TaskName
     from zoo.tasks.learner import Learner
 
 

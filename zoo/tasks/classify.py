@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zoo.data.encode import Encoded, encode
-from zoo.data.load import load_corpus
+from zoo.data.encoding.encoded_documents import Encoded, encode
+from zoo.data.sources.load_corpus import load_corpus
 from zoo.tasks.base import Task
 
 if TYPE_CHECKING:
-    from zoo.harness.jobs import Setting
-    from zoo.harness.request import Request
+    from zoo.config.request import Request
+    from zoo.execution.base import Setting
     from zoo.registry import Registry
     from zoo.tasks.learner import Learner
 

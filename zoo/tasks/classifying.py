@@ -12,19 +12,19 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
-from zoo.data.batches import Batch, Split, padded
-from zoo.data.corpus import plain_words
-from zoo.data.encode import Encoded
+from zoo.config.settings import Training
+from zoo.data.batching.document_batches import Batch, Split, padded
+from zoo.data.encoding.encoded_documents import Encoded
+from zoo.data.sources.corpus import plain_words
 from zoo.errors import ZooError
-from zoo.harness.device import Runtime
-from zoo.harness.jobs import Setting
-from zoo.harness.settings import Training
+from zoo.execution.base import Setting
 from zoo.models.build import build_committee
-from zoo.models.cell import Cell
-from zoo.models.committee import Committee, together
+from zoo.models.deep_ensemble import Committee, together
 from zoo.registry import Choice
+from zoo.registry.cell import Cell
 from zoo.tasks.learner import EVALUATION_BATCH, Fitting, Learner
-from zoo.tasks.token_noise import delete_tokens, hide_tokens
+from zoo.train.device import Runtime
+from zoo.train.token_noise import delete_tokens, hide_tokens
 
 SINGLES = 10
 

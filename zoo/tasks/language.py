@@ -24,16 +24,16 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
-from zoo.data.batches import padded
-from zoo.data.blocks import BlockBatch, Blocks
-from zoo.data.streams import EncodedStream
-from zoo.harness.device import Runtime
-from zoo.harness.jobs import Setting
-from zoo.harness.settings import Training
+from zoo.config.settings import Training
+from zoo.data.batching.block_batches import BlockBatch, Blocks
+from zoo.data.batching.document_batches import padded
+from zoo.data.encoding.encoded_stream import EncodedStream
+from zoo.execution.base import Setting
 from zoo.models.build import build_language_model
-from zoo.models.cell import Cell
 from zoo.registry import Choice
+from zoo.registry.cell import Cell
 from zoo.tasks.learner import EVALUATION_BATCH, Fitting, Learner
+from zoo.train.device import Runtime
 
 SINGLES = 10
 

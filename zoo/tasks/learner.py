@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 from torch import Tensor, nn
 
-from zoo.harness.device import Runtime
-from zoo.harness.settings import Training
-from zoo.models.cell import Cell
+from zoo.config.settings import Training
 from zoo.registry import Choice
+from zoo.registry.cell import Cell
+from zoo.train.device import Runtime
 
 EVALUATION_BATCH = 128
 

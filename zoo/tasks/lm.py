@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zoo.data.streams import EncodedStream, encode_stream
-from zoo.data.texts import load_texts
+from zoo.data.encoding.encoded_stream import EncodedStream, encode_stream
+from zoo.data.sources.plain_text import load_texts
 from zoo.tasks.base import Task
 
 if TYPE_CHECKING:
-    from zoo.harness.jobs import Setting
-    from zoo.harness.request import Request
+    from zoo.config.request import Request
+    from zoo.execution.base import Setting
     from zoo.registry import Registry
     from zoo.tasks.learner import Learner
 
@@ -39,7 +39,6 @@ class LanguageModelling(Task):
         "token_dropout": "a byte-level vocabulary has no unknown token",
         "token_deletion": "what comes next would not be the text's own",
         "beam": "it is scored by the text that is there, and writes none",
-        "together": "a language model's seeds are trained one by one",
     }
     baselines = ("stream",)
 

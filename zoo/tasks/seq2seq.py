@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zoo.data.encode_pairs import EncodedPairs, encode_pairs
-from zoo.data.pairs import DEFAULT, load_pairs
+from zoo.data.encoding.encoded_pairs import EncodedPairs, encode_pairs
+from zoo.data.sources.pairs import DEFAULT, load_pairs
 from zoo.tasks.base import Task
 
 if TYPE_CHECKING:
-    from zoo.harness.jobs import Setting
-    from zoo.harness.request import Request
+    from zoo.config.request import Request
+    from zoo.execution.base import Setting
     from zoo.registry import Registry
     from zoo.tasks.learner import Learner
 
@@ -38,7 +38,6 @@ class Transduction(Task):
         "text_column": "pairs have no columns with names",
         "label_column": "pairs have no columns with names",
         "keep_duplicates": "no source is ever in both splits",
-        "together": "an encoder-decoder's seeds are trained one by one",
     }
 
     def config(self, request: Request) -> dict[str, Any]:

@@ -17,19 +17,19 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from zoo.data.batches import padded
-from zoo.data.encode_pairs import END, PAD, START, EncodedPairs, decode_text
-from zoo.data.pair_batches import PairBatch, PairSplit
+from zoo.config.settings import Training
+from zoo.data.batching.document_batches import padded
+from zoo.data.batching.pair_batches import PairBatch, PairSplit
+from zoo.data.encoding.encoded_pairs import END, PAD, START, EncodedPairs, decode_text
 from zoo.errors import ZooError
-from zoo.harness.device import Runtime
-from zoo.harness.jobs import Setting
-from zoo.harness.settings import Training
+from zoo.execution.base import Setting
 from zoo.models.build import build_encoder_decoder
-from zoo.models.cell import Cell
+from zoo.models.decoding.generate import Decoding, transduce
 from zoo.models.encoder_decoder import EncoderDecoder
-from zoo.models.generate import Decoding, transduce
 from zoo.registry import Choice
+from zoo.registry.cell import Cell
 from zoo.tasks.learner import EVALUATION_BATCH, Fitting, Learner
+from zoo.train.device import Runtime
 
 
 class TransductionLearner(Learner):

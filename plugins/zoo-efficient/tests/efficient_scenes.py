@@ -10,8 +10,8 @@ from torch import Tensor
 from zoo.components.attention.base import Attention
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
-from zoo.plugins import load
 from zoo.registry import Registry
+from zoo.registry.loading import load
 
 DIM, HEADS = 12, 2
 

@@ -6,8 +6,8 @@ queries and keys differ in length.
 
 from __future__ import annotations
 
-from zoo.hookspecs import hookimpl
 from zoo.registry import Register
+from zoo.registry.hookspecs import hookimpl
 from zoo_efficient.capabilities import CAPABILITIES
 
 requires_zoo = ">=0.1"

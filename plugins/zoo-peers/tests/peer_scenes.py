@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from zoo_peers.encoders import HfBert, Peer, TorchEncoder, XEncoder
 
 from zoo.components.tokens import Tokens
-from zoo.models.sizes import Sizes
+from zoo.config.sizes import Sizes
 
 torch.set_num_threads(1)  # the tensors are tiny, and threads would only wait for each other
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

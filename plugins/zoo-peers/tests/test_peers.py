@@ -9,7 +9,7 @@ from torch import nn
 from zoo_peers.encoders import HfBert, TorchEncoder, XEncoder
 
 from zoo.components.tokens import Tokens
-from zoo.models.sizes import Sizes
+from zoo.config.sizes import Sizes
 
 LENGTHS = [9, 1, 4]
 every_way = pytest.mark.parametrize("way", WAYS)

@@ -60,10 +60,10 @@ def test_a_missing_library_costs_its_own_rows(zoo_bench, without_libraries):
 
 def test_listing_and_importing_need_no_library(without_libraries):
     code = (
-        "import sys, zoo.plugins, zoo_peers\n"
+        "import sys, zoo.registry.loading, zoo_peers\n"
         "from zoo.registry import Owner, Register\n"
         "zoo_peers.zoo_register(register=Register(Owner('x', '1')))\n"
-        "found = zoo.plugins.load()\n"
+        "found = zoo.registry.loading.load()\n"
         "assert 'torch' not in sys.modules\n"
         "import zoo_peers.encoders\n"
         "print(*found.registry.labels('baseline'))"

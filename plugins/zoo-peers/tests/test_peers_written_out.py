@@ -8,8 +8,8 @@ from peer_scenes import CLASSES, SIZES, VOCAB_SIZE, Layer, Written, batch, build
 from torch import Tensor
 
 from zoo.models.build import build_classifier
-from zoo.models.cell import Cell
-from zoo.plugins import load
+from zoo.registry.cell import Cell
+from zoo.registry.loading import load
 
 
 def torch_layers(peer):

@@ -16,8 +16,8 @@ from zoo_peers.encoders import HfBert
 from zoo_peers.wordpieces import cut, remapped
 
 from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
-from zoo.models.sizes import Sizes
 
 THEIRS = {piece: number for number, piece in enumerate(PIECES)}
 SIZES = Sizes(dim=12, layers=2, heads=2, hidden=20, max_length=16)
@@ -168,7 +168,7 @@ def test_what_is_neither_a_directory_nor_a_name_is_refused(name):
 SCRIPT = """
 import sys, torch
 from zoo.errors import ZooError
-from zoo.models.sizes import Sizes
+from zoo.config.sizes import Sizes
 from zoo_peers.encoders import HfBert
 sizes = Sizes(dim=12, layers=2, heads=2, hidden=20, max_length=16)
 try:

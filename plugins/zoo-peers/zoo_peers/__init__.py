@@ -5,8 +5,8 @@ Shapes in all files: B batch, L length, D model width, H heads, Dh head width.
 
 from __future__ import annotations
 
-from zoo.hookspecs import hookimpl
 from zoo.registry import Register
+from zoo.registry.hookspecs import hookimpl
 
 requires_zoo = ">=0.1"
 

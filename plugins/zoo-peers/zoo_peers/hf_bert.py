@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
-from zoo.models.sizes import Sizes
 from zoo_peers.peer import Peer, library, readable
 from zoo_peers.pretrained import Pretrained
 from zoo_peers.wordpieces import remapped

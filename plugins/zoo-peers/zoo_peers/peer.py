@@ -14,10 +14,10 @@ from zoo.components.pool.base import Pool
 from zoo.components.pool.cls import Cls
 from zoo.components.pool.mean import Mean
 from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
 from zoo.errors import ComponentError, one_line
 from zoo.models.classifier import classification_head
 from zoo.models.embedding import ScaledEmbedding
-from zoo.models.sizes import Sizes
 
 POOLS: dict[str, type[Pool]] = {"mean": Mean, "cls": Cls}
 

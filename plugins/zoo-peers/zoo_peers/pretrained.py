@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from zoo.data.hub import unreachable
+from zoo.config.sizes import Sizes
+from zoo.data.sources.hub import unreachable
 from zoo.errors import ZooError
-from zoo.models.sizes import Sizes
 from zoo_peers.wordpieces import UNKNOWN
 
 _REPOSITORY = re.compile(r"(?P<id>[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?)(?:@(?P<revision>[\w./-]+))?")

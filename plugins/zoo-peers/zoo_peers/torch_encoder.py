@@ -12,7 +12,7 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.components.pe.learned import Learned
 from zoo.components.pe.sin import Sinusoidal
 from zoo.components.tokens import Tokens
-from zoo.models.sizes import Sizes
+from zoo.config.sizes import Sizes
 from zoo_peers.peer import Embedded, Peer, one_of, readable
 
 POSITIONS: dict[str, type[PositionalEncoding]] = {"sinusoidal": Sinusoidal, "learned": Learned}

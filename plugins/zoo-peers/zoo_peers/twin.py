@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from zoo import plugins
 from zoo.components.norm.layer import LayerNorm
+from zoo.config.sizes import Sizes
 from zoo.models.build import build_classifier
-from zoo.models.cell import Cell
 from zoo.models.classifier import Classifier
-from zoo.models.sizes import Sizes
+from zoo.registry import loading
+from zoo.registry.cell import Cell
 from zoo_peers.hf_bert import HfBert
 from zoo_peers.peer import Peer
 from zoo_peers.torch_encoder import TorchEncoder
@@ -56,7 +56,7 @@ def twin(
         "block": "post" if isinstance(peer, HfBert) else "pre",
         "pool": next(n for n in ("mean", "cls") if type(peer.pool).__name__.lower() == n),
     }
-    cell = Cell.parse(plugins.load().registry, {**SHARED, **own})
+    cell = Cell.parse(loading.load().registry, {**SHARED, **own})
     ours = build_classifier(
         cell, sizes, vocab_size=vocab_size, classes=classes, seed=0, dropout=dropout
     )

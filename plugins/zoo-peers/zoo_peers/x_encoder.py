@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
-from zoo.models.sizes import Sizes
+from zoo.config.sizes import Sizes
 from zoo_peers.peer import Embedded, Peer, library, one_of, readable
 
 POSITIONS = ("rotary", "absolute")

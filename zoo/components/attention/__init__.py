@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from zoo.hookspecs import hookimpl
 from zoo.registry import Register
+from zoo.registry.hookspecs import hookimpl
 
 _VASWANI = "Vaswani et al. 2017, Attention Is All You Need, https://arxiv.org/abs/1706.03762"
 _EXACT = ("rotate", "bias", "padding", "causal", "cross", "cache", "exact", "map")

@@ -12,8 +12,8 @@ second -ln P of every token but the first, given those before it.
 
 from __future__ import annotations
 
-from zoo.hookspecs import hookimpl
 from zoo.registry import Register
+from zoo.registry.hookspecs import hookimpl
 
 
 @hookimpl

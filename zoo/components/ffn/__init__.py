@@ -5,8 +5,8 @@ A factory may return None: the layer then has no feed-forward sub-layer at all.
 
 from __future__ import annotations
 
-from zoo.hookspecs import hookimpl
 from zoo.registry import Register
+from zoo.registry.hookspecs import hookimpl
 
 
 @hookimpl

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from zoo.hookspecs import hookimpl
 from zoo.registry import Register
+from zoo.registry.hookspecs import hookimpl
 
 
 @hookimpl

@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
-from zoo.report.facts import Facts
 from zoo.report.plots.plot import Plot, finish
 from zoo.report.plots.style import HUES, RULE, WIDTH
-from zoo.report.rows import Row
+from zoo.report.tables.report_data import Facts
+from zoo.report.tables.rows import Row
 
 NAMED = 6  # cells in colour; the others are grey
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))

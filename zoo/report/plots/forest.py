@@ -8,13 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
 
-from zoo.report.around import Bought
-from zoo.report.effects import Effect
 from zoo.report.plots.plot import Plot, finish
 from zoo.report.plots.style import HUES, MUTED, PAPER, RULE, WIDTH
-from zoo.report.ratios import memory_verdict
-from zoo.report.sentences import sentence
-from zoo.report.text import plain
+from zoo.report.stats.effects import Effect
+from zoo.report.stats.one_factor import Bought
+from zoo.report.stats.ratios import memory_verdict
+from zoo.report.tables.sentences import sentence
+from zoo.report.tables.text import plain
 
 LINE, FRAME = 0.24, 1.1  # inches: of an effect, and of axis and title
 LONG = 28  # characters of two names from which on they stand below each other

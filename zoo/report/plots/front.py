@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
-from zoo.report.facts import Facts
 from zoo.report.plots.labels import place_labels
-from zoo.report.plots.looks import Looks
+from zoo.report.plots.markers import Looks
 from zoo.report.plots.plot import Plot, finish
 from zoo.report.plots.style import INK, MUTED, PAPER, WIDTH
-from zoo.report.text import plain
+from zoo.report.tables.report_data import Facts
+from zoo.report.tables.text import plain
 from zoo.tasks.score import Score
 
 NAMED = 8  # labels; the reference always has one

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from zoo.report.facts import Facts
 from zoo.report.plots.plot import Plot, finish
 from zoo.report.plots.style import MUTED, PAPER, WIDTH
-from zoo.report.text import plain
+from zoo.report.tables.report_data import Facts
+from zoo.report.tables.text import plain
 
 LINE, FRAME = 0.34, 1.5  # inches: of a row, and of axis and title
 LONG = 12  # characters of a name from which on titles are told in two lines

@@ -1,0 +1,265 @@
+"""Components unlike the built-ins, each right: no check may mistake them for broken ones."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from zoo import hookimpl
+from zoo.components.attention.base import MultiHead
+from zoo.components.attention.projections import Separate
+from zoo.components.block.base import Block, Sublayer
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.pool.base import Pool
+from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
+from zoo.data.sources.corpus import Corpus
+from zoo.registry import Register
+
+SOFT = ("rotate", "bias", "padding", "causal", "cross", "cache")
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    def add(
+        kind: str, name: str, factory: object, *capabilities: str, **parameters: object
+    ) -> None:
+        assert callable(factory)
+        register(
+            kind, name, factory, summary="sound", capabilities=capabilities, parameters=parameters
+        )
+
+    add("attention", "sigmoid", Sigmoid, *SOFT)
+    add("attention", "window", Window, *SOFT, "order", size=4)
+    add("attention", "low-rank", LowRank, "padding", "order", "fixed-length", "eager", rank=5)
+    add("pe", "directed", Directed, "bias", "order", "directed", "fixed-length")
+    add("pe", "place", Place, "bias", "order", "absolute", "directed")
+    add("norm", "squash", Squash, alpha=0.5)
+    add("norm", "length", Length, "scale-invariant")
+    add("ffn", "expert", Expert, gain=2.0)
+    add("block", "zero", Zero, "residual", "cross")
+    add("pool", "attentive", Attentive)
+    add("pool", "greatest", Greatest)
+    add("pool", "last", Last)
+    add("baseline", "bag", Bag, "tokens")
+    add("data", "tiny", tiny, repeats=4)
+
+
+class Sigmoid(MultiHead):
+    """No softmax: each key is looked at or not, by itself."""
+
+    projection = Separate
+
+    def attend(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
+    ) -> Tensor:
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        scores = scores if bias is None else scores + bias
+        weights = scores.sigmoid() if mask is None else scores.sigmoid() * mask
+        return F.dropout(weights, self.dropout, self.training) @ v
+
+
+class Window(MultiHead):
+    """Softmax over the keys at most ``size`` positions away."""
+
+    projection = Separate
+
+    def __init__(self, dim: int, heads: int, *, dropout: float = 0.0, size: int = 4) -> None:
+        super().__init__(dim, heads, dropout=dropout)
+        self.size = size
+
+    def mix(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        queries: Tokens,
+        keys: Tokens,
+        position: PositionalEncoding,
+        causal: bool,
+    ) -> Tensor:
+        mask, bias = self.pairs(q, queries, keys, position, causal)
+        near = queries.positions[..., :, None] - keys.positions[..., None, :]
+        near = near.abs() <= self.size
+        near = near[:, None] if near.dim() == 3 else near
+        mask = near if mask is None else mask & near
+        return self.attend(q, k, v, mask | ~mask.any(-1, keepdim=True), bias)
+
+    def attend(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
+    ) -> Tensor:
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        scores = scores if bias is None else scores + bias
+        weights = (scores if mask is None else scores.masked_fill(~mask, -torch.inf)).softmax(-1)
+        return F.dropout(weights, self.dropout, self.training) @ v
+
+
+class LowRank(MultiHead):
+    """Keys and values are mixed along the text into a few; built for one greatest length."""
+
+    projection = Separate
+
+    def __init__(
+        self, dim: int, heads: int, *, dropout: float = 0.0, max_length: int, rank: int = 5
+    ) -> None:
+        super().__init__(dim, heads, dropout=dropout)
+        self.mixing = nn.Parameter(torch.randn(rank, max_length) / math.sqrt(max_length))
+
+    def forward(self, x, context=None, *, causal=False, cache=None, **how):
+        if context is not None or causal or cache is not None:
+            raise ValueError("it has no causal form, and knows neither context nor cache")
+        if x.shape[1] > self.mixing.shape[1]:
+            raise ValueError(f"built for {self.mixing.shape[1]} tokens, not {x.shape[1]}")
+        return super().forward(x, **how)
+
+    def attend(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
+    ) -> Tensor:
+        mixing = self.mixing[:, : k.shape[-2]]
+        if mask is not None:
+            k, v = k * mask.mT, v * mask.mT
+        weights = (q @ (mixing @ k).mT / math.sqrt(q.shape[-1])).softmax(-1)
+        return F.dropout(weights, self.dropout, self.training) @ (mixing @ v)
+
+
+class Directed(PositionalEncoding):
+    """A learned number per offset and head, other to the left than to the right."""
+
+    def __init__(self, *, dim: int, heads: int, head_dim: int, max_length: int) -> None:
+        super().__init__(dim=dim, heads=heads, head_dim=head_dim, max_length=max_length)
+        self.table = nn.Parameter(torch.randn(heads, 2 * max_length - 1))
+        self.max_length = max_length
+
+    def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor:
+        for positions in (q_positions, k_positions):
+            if int(positions.max()) >= self.max_length:
+                raise ValueError(f"knows positions below {self.max_length}")
+        offset = k_positions[..., None, :] - q_positions[..., :, None] + self.max_length - 1
+        found = self.table[:, offset]
+        return found.movedim(0, -3)
+
+
+class Place(PositionalEncoding):
+    """Early keys are preferred, wherever the query stands; without a head axis of its own."""
+
+    def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor:
+        early = -0.1 * k_positions[..., None, :].double()
+        return early.expand(*early.shape[:-2], q_positions.shape[-1], -1)[..., None, :, :]
+
+
+class Squash(nn.Module):
+    """tanh(alpha · x) · scale, which is no function of other entries."""
+
+    def __init__(self, dim: int, *, alpha: float = 0.5) -> None:
+        super().__init__()
+        self.alpha = nn.Parameter(torch.tensor(alpha))
+        self.scale = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (self.alpha * x).tanh() * self.scale
+
+
+class Length(nn.Module):
+    """x / ‖x‖ · √dim · g with a single g."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.g = nn.Parameter(torch.tensor(math.sqrt(dim)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.normalize(x, dim=-1, eps=1e-6) * self.g
+
+
+class Expert(nn.Module):
+    """Two experts, weighed by a router."""
+
+    def __init__(self, dim: int, hidden: int, dropout: float = 0.0, *, gain: float = 2.0) -> None:
+        super().__init__()
+        self.gain = gain
+        self.router = nn.Linear(dim, 2)
+        self.experts = nn.ModuleList(nn.Linear(dim, dim) for _ in range(2))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        share = (self.gain * self.router(x)).softmax(-1)
+        found = torch.stack([F.silu(expert(x)) for expert in self.experts], dim=-1)
+        return self.dropout((found * share[..., None, :]).sum(-1))
+
+
+class Zero(Block):
+    """x + alpha · f(norm(x)) with alpha 0 at the start, so that weights behind it get nothing."""
+
+    final_norm = True
+
+    def __init__(self, *parts: object, **how: object) -> None:
+        super().__init__(*parts, **how)  # type: ignore[arg-type]
+        self.alpha = nn.Parameter(torch.zeros(()))
+
+    def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
+        return x[:, rows] + self.alpha * self.drop(sublayer(norm(x)))
+
+
+class Attentive(Pool):
+    """A learned query looks at all real tokens."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(dim)
+        self.query = nn.Linear(dim, 1, bias=False)
+
+    def forward(self, x: Tensor, padding: Tensor | None) -> Tensor:
+        if padding is not None:
+            x = x.masked_fill(~padding[..., None], 0)
+        scores = self.query(x)[..., 0]
+        if padding is not None:
+            scores = scores.masked_fill(~padding, -1e4)
+        return (scores.softmax(-1)[..., None] * x).sum(dim=1)
+
+
+class Last(Pool):
+    """The last real token, wherever it stands: every row is the last of some text."""
+
+    def forward(self, x: Tensor, padding: Tensor | None) -> Tensor:
+        if padding is None:
+            return x[:, -1]
+        last = (padding * torch.arange(x.shape[1])).argmax(dim=1)
+        taken = x[torch.arange(len(x)), last]
+        return taken.masked_fill(~padding.any(dim=1, keepdim=True), 0)
+
+
+class Greatest(Pool):
+    """The greatest value over real tokens; zero for an empty text."""
+
+    def forward(self, x: Tensor, padding: Tensor | None) -> Tensor:
+        if padding is None:
+            return x.amax(dim=1)
+        found = x.masked_fill(~padding[..., None], -torch.inf).amax(dim=1)
+        return found.masked_fill(~padding.any(dim=1)[:, None], 0)
+
+
+class Bag(nn.Module):
+    """The mean of real tokens' vectors, and a linear layer."""
+
+    def __init__(
+        self, *, vocab_size: int, classes: int, sizes: Sizes, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, sizes.dim)
+        self.head = nn.Linear(sizes.dim, classes)
+
+    def forward(self, ids: Tensor, tokens: Tokens) -> Tensor:
+        x = self.embedding(ids)
+        if tokens.padding is None:
+            return self.head(x.mean(dim=1))
+        real = tokens.padding[..., None]
+        total = x.masked_fill(~real, 0).sum(dim=1)
+        return self.head(total / real.sum(dim=1).clamp_min(1).to(x.dtype))
+
+
+def tiny(repeats: int = 4) -> Corpus:
+    """A few texts of two classes."""
+    texts = [f"{word} {number}" for number in range(3 * repeats) for word in ("red", "blue")]
+    labels, cut = [0, 1] * (3 * repeats), 4 * repeats
+    return Corpus("tiny", texts[:cut], labels[:cut], texts[cut:], labels[cut:], ["red", "blue"])

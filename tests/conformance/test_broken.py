@@ -1,0 +1,42 @@
+"""Every broken component is caught, by the check that names its fault; every check catches one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from zoo.conformance import checks_of, run_check
+from zoo.registry import KINDS, Choice
+from zoo.registry.loading import load
+
+FILES = sorted((Path(__file__).parent / "broken").glob("*.py"))
+ZOO = load(files=FILES)
+OWNERS = {path.name for path in FILES}
+BROKEN = [
+    component
+    for kind in KINDS
+    for component in ZOO.registry.components(kind)
+    if component.owner.distribution in OWNERS
+]
+
+
+@pytest.mark.parametrize("component", BROKEN, ids=lambda c: f"{c.kind}/{c.name}")
+def test_a_broken_component_is_caught_by_the_check_that_names_its_fault(component) -> None:
+    catch = component.factory.catch
+    result = run_check(Choice(component, component.full_name), catch.check)
+    assert result.status == "failed", f"{catch.check} {result.status}: {result.message}"
+    assert re.search(catch.says, result.message), result.message
+
+
+def test_every_check_catches_a_broken_component() -> None:
+    # One function may be a check of several kinds; it has shown itself when it catches in one.
+    checks = [check for kind in KINDS for check in checks_of(kind).values()]
+    shown = {checks_of(c.kind)[c.factory.catch.check].body for c in BROKEN}
+    assert not sorted({f"{c.kind}: {c.name}" for c in checks if c.body not in shown})
+
+
+def test_every_kind_has_its_broken_ones() -> None:
+    assert {component.kind for component in BROKEN} == set(KINDS)
+    assert len(BROKEN) >= 30

@@ -1,0 +1,148 @@
+"""What a run of checks tells: the numbers, the owner, how to repeat it, and what was not run."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+import torch
+
+from zoo.cli import main
+from zoo.conformance import checks_of, counts, run_check, run_checks, subjects
+from zoo.conformance.subjects import subjects as choose
+from zoo.errors import ZooError
+from zoo.registry import KINDS
+from zoo.registry.loading import load
+
+HERE = Path(__file__).parent
+POOLS = str(HERE / "broken" / "pools.py")
+
+
+def one(name: str, *files: str):
+    return subjects(load(files=files), [name])[0]
+
+
+def test_a_failure_tells_the_numbers_the_owner_and_how_to_repeat_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    choice = one("pool/mean-over-padding", POOLS)
+    result = run_check(choice, "padding-invariance", files=[POOLS])
+    assert result.status == "failed"
+    assert "off by" in result.message
+    assert "is allowed" in result.message
+    assert result.owner.startswith("pools.py ")
+    words = shlex.split(result.repeat)
+    assert words[:2] == ["zoo", "check"]
+    assert main(words[1:]) == 1
+    told = capsys.readouterr().out
+    assert result.message in told
+    assert "0 passed, 1 failed, 0 skipped" in told
+
+
+def test_a_skipped_check_says_why_and_never_counts_as_passed() -> None:
+    result = run_check(one("attention/torch"), "rotation")
+    assert (result.status, result.message) == ("skipped", "it does not declare 'rotate'")
+    assert counts([result]) == {"passed": 0, "failed": 0, "skipped": 1}
+
+
+def test_what_a_component_raises_is_its_failure_and_says_where(tmp_path: Path) -> None:
+    plugin = tmp_path / "raising.py"
+    plugin.write_text(
+        "import sys\n"
+        "from torch import nn\n"
+        "from zoo import hookimpl\n"
+        "class Norm(nn.Module):\n"
+        "    def __init__(self, dim):\n"
+        "        super().__init__()\n"
+        "    def forward(self, x):\n"
+        "        print('noise')\n"
+        "        sys.exit('enough')\n"
+        "@hookimpl\n"
+        "def zoo_register(register):\n"
+        "    register('norm', 'exits', Norm, summary='exits')\n"
+    )
+    result = run_check(one("norm/exits", str(plugin)), "shape-and-dtype")
+    assert result.status == "failed"
+    assert result.message == "raised SystemExit: enough (raising.py:9)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class Leave(BaseException): pass\ndef go(): raise Leave('now')",
+        "import pytest\ndef go(): pytest.skip('Leave now')",
+        "class Leave(Exception):\n    def __str__(self): raise ValueError\ndef go(): raise Leave",
+    ],
+)
+def test_no_exception_of_a_component_ends_the_run_or_passes_for_a_skip(
+    tmp_path: Path, text: str
+) -> None:
+    plugin = tmp_path / "leaving.py"
+    plugin.write_text(
+        f"{text}\n"
+        "from torch import nn\n"
+        "from zoo import hookimpl\n"
+        "class Norm(nn.Module):\n"
+        "    def __init__(self, dim):\n"
+        "        super().__init__()\n"
+        "    def forward(self, x):\n"
+        "        go()\n"
+        "@hookimpl\n"
+        "def zoo_register(register):\n"
+        "    register('norm', 'leaves', Norm, summary='leaves')\n"
+    )
+    result = run_check(one("norm/leaves", str(plugin)), "shape-and-dtype")
+    assert result.status == "failed"
+    assert "Leave" in result.message
+
+
+def test_results_do_not_hang_on_what_ran_before_and_leave_the_generator_alone() -> None:
+    choice = one("pool/mean-over-padding", POOLS)
+    torch.manual_seed(1)
+    first = run_check(choice, "padding-invariance").message
+    state = torch.get_rng_state()
+    torch.manual_seed(2)
+    threads = torch.get_num_threads()
+    results = {r.check: r.message for r in run_checks([choice])}
+    assert results["padding-invariance"] == first
+    assert torch.get_num_threads() == threads
+    torch.manual_seed(1)
+    run_check(choice, "padding-invariance")
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_unknown_names_are_refused_before_anything_runs() -> None:
+    choice = one("pool/mean")
+    with pytest.raises(ZooError, match="did you mean 'padding-invariance'"):
+        list(run_checks([choice], only=["padding-invariant"]))
+    with pytest.raises(ZooError, match="pool has no check 'causality'"):
+        run_check(choice, "causality")
+    zoo = load()
+    for name, says in (
+        ("pool/men", "did you mean 'mean'"),
+        ("pol/mean", "did you mean 'pool'"),
+        ("mean", "write it as kind/name"),
+        ("pool/", "write it as kind/name"),
+    ):
+        with pytest.raises(ZooError, match=says):
+            choose(zoo, [name])
+    with pytest.raises(ZooError, match="nothing to check"):
+        choose(zoo, [])
+    with pytest.raises(ZooError, match="registers nothing"):
+        choose(zoo, [], distributions=["no-such-distribution"])
+
+
+def test_a_file_means_all_that_it_registers_and_nothing_else() -> None:
+    chosen = subjects(load(files=[POOLS]), [], files=True)
+    assert {c.component.owner.distribution for c in chosen} == {"pools.py"}
+    assert len(chosen) == len({str(c) for c in chosen}) > 8
+
+
+def test_every_check_states_its_claim_in_a_line() -> None:
+    for kind in KINDS:
+        checks = checks_of(kind)
+        assert checks
+        for check in checks.values():
+            assert check.claim.endswith(".")
+            assert len(check.claim) <= 100

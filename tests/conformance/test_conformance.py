@@ -1,0 +1,38 @@
+"""The built-ins, and components unlike them, pass every check; nothing is expected to fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from zoo.conformance import run_checks, subjects
+from zoo.registry import BUILT_IN
+from zoo.registry.loading import load
+from zoo.testing import parametrize_with_checks
+
+SOUND = Path(__file__).parent / "sound.py"
+
+
+@parametrize_with_checks(distribution=BUILT_IN)
+def test_a_built_in_component_conforms(check: Callable[[], None]) -> None:
+    check()
+
+
+@parametrize_with_checks(plugin=SOUND)
+def test_no_check_mistakes_a_sound_component_for_a_broken_one(check: Callable[[], None]) -> None:
+    check()
+
+
+def test_parameters_are_checked_as_given() -> None:
+    zoo = load()
+    chosen = subjects(
+        zoo, ["norm/rms(eps=1e-3)", "pe/rope(base=500.0)", "ffn/swiglu(matched=False)"]
+    )
+    only = ["parameters", "shape-and-dtype", "gradcheck"]
+    results = list(run_checks(chosen, only=only))
+    assert {r.component for r in results} == {
+        "norm/rms(eps=0.001)",
+        "pe/rope(base=500.0)",
+        "ffn/swiglu(matched=False)",
+    }
+    assert {r.status for r in results} == {"passed"}

@@ -1,0 +1,245 @@
+"""``zoo predict`` and ``.predict``: the model's own scores, for any number of texts."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import itertools
+import json
+import os
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from kept import alike, test_documents
+from tokenizers import Tokenizer
+
+from zoo.cli import main
+from zoo.components.tokens import Tokens
+from zoo.errors import ZooError
+from zoo.models.text_classifier import TextClassifier
+from zoo.registry import Registry
+
+TEXTS = ["the striker scored a goal", "shares of the bank", "a song"]
+
+
+def test_probabilities_are_the_softmax_of_the_models_own_logits(
+    trained: Path, model: TextClassifier
+) -> None:
+    tokenizer = Tokenizer.from_file(str(trained / "tokenizer.json"))
+    for text, prediction in zip(TEXTS, model.predict(TEXTS), strict=True):
+        ids = torch.tensor([tokenizer.encode(text).ids])
+        with torch.no_grad():
+            shares = model.classifier(ids, Tokens.whole(ids.shape[1])).softmax(-1)[0]
+        given = torch.tensor(list(prediction.probabilities.values()))
+        torch.testing.assert_close(given, shares, rtol=1e-5, atol=1e-6)
+        assert prediction.label == model.labels[int(shares.argmax())]
+        assert prediction.probability == max(prediction.probabilities.values())
+
+
+def test_a_text_of_which_nothing_is_known_is_refused_and_in_a_file_its_row_says_so(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unknown = "\u591a \u96fb"
+    assert main(["predict", str(trained), TEXTS[0], unknown]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == "zoo predict: error: text 2 is unknown to the model, every token of it\n"
+    assert main(["predict", str(trained), f"{TEXTS[0]} {unknown}"]) == 0
+    capsys.readouterr()
+    file = tmp_path / "texts.txt"
+    file.write_text(f"{TEXTS[0]}\n{unknown}\n", encoding="utf-8")
+    assert main(["predict", str(trained), "--input", str(file)]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert ["(all unknown to the model)" in row for row in rows] == [False, False, True]
+    assert main(["predict", str(trained), "--input", str(file), "--format", "jsonl"]) == 0
+    known, other = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (known["unknown"], other["unknown"]) == (0, other["tokens"] - 1)
+
+
+def test_who_stands_beside_a_text_does_not_matter(model: TextClassifier) -> None:
+    together = model.logits([*TEXTS, "word " * 20])
+    for text, row in zip(TEXTS, together, strict=False):
+        torch.testing.assert_close(model.logits([text])[0], row, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("pe", ["none", "sin", "learned", "rope", "alibi"])
+def test_the_order_of_words_counts_with_an_encoding_and_not_without(
+    pe: str, trained: Path, registry: Registry
+) -> None:
+    """The tutorial's 'how are you' and 'you how are'."""
+    told = alike(trained, registry, pe=pe).logits(["goal match team", "team goal match"])
+    difference = (told[0] - told[1]).abs().max().item()
+    assert difference < 1e-5 if pe == "none" else difference > 1e-4
+
+
+def test_a_model_in_training_predicts_without_dropout_and_goes_on_training(
+    model: TextClassifier,
+) -> None:
+    calm = model.logits(TEXTS)
+    model.train()
+    try:
+        assert torch.equal(model.logits(TEXTS), calm)
+        assert all(module.training for module in model.modules())
+    finally:
+        model.eval()
+
+
+def lines(*arguments: str) -> list[str]:
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        assert main(["predict", *arguments]) == 0
+    return output.getvalue().removesuffix("\n").split("\n")
+
+
+def test_table_csv_and_json_lines_tell_the_same(trained: Path, model: TextClassifier) -> None:
+    expected = model.predict(TEXTS)
+    table = lines(str(trained), *TEXTS)
+    assert table[0].split() == ["label", "probability", "text"]
+    for line, p in zip(table[1:], expected, strict=True):
+        assert line.split(maxsplit=2) == [p.label, f"{p.probability:.3f}", p.text]
+    rows = list(csv.DictReader(lines(str(trained), *TEXTS, "--format", "csv")))
+    assert [row["label"] for row in rows] == [p.label for p in expected]
+    for row, p in zip(rows, expected, strict=True):
+        assert float(row["probability"]) == pytest.approx(p.probability, abs=1e-6)
+        shares = [float(row[f"p({label})"]) for label in model.labels]
+        assert sum(shares) == pytest.approx(1, abs=1e-5)
+    told = [json.loads(line) for line in lines(str(trained), *TEXTS, "--format", "jsonl")]
+    assert [row["text"] for row in told] == TEXTS
+    assert told[0]["probabilities"].keys() == set(model.labels)
+
+
+def test_texts_come_from_a_file_of_lines_csv_or_json_lines(trained: Path, tmp_path: Path) -> None:
+    odd = [*TEXTS, 'a "quoted", one', "of a line\u2028and a half"]
+    (tmp_path / "lines.txt").write_text("".join(f"{text}\r\n" for text in odd), newline="")
+    with (tmp_path / "rows.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "body"], *([i, t] for i, t in enumerate(odd))])
+    rows = "".join(json.dumps({"body": text}) + "\n" for text in odd)
+    (tmp_path / "rows.jsonl").write_text(rows)
+    for name, more in (
+        ("lines.txt", []),
+        ("rows.csv", ["--text-column", "body"]),
+        ("rows.jsonl", ["--text-column", "body"]),
+    ):
+        source = ["--input", str(tmp_path / name), *more, "--format", "jsonl"]
+        assert [json.loads(r)["text"] for r in lines(str(trained), *source)] == odd, name
+
+
+def test_texts_come_from_a_pipe(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = io.TextIOWrapper(io.BytesIO("\n".join(TEXTS).encode()))
+    monkeypatch.setattr("sys.stdin", pipe)
+    told = [json.loads(line) for line in lines(str(trained), "--format", "jsonl")]
+    assert [row["text"] for row in told] == TEXTS
+
+
+def test_no_more_texts_are_read_than_one_batch(model: TextClassifier) -> None:
+    read = 0
+
+    def endless() -> Iterator[str]:
+        nonlocal read
+        while True:
+            read += 1
+            yield f"goal number {read}"
+
+    first = list(itertools.islice(model.stream(endless(), batch_size=8), 20))
+    assert [p.text for p in first] == [f"goal number {n}" for n in range(1, 21)]
+    assert read == 24
+
+
+def test_memory_does_not_grow_with_the_number_of_texts(trained: Path, tmp_path: Path) -> None:
+    def peak(count: int) -> int:
+        source = tmp_path / f"{count}.txt"
+        source.write_text("".join(f"a goal of team {n % 97}\n" for n in range(count)))
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+            tracemalloc.start()
+            assert main(["predict", str(trained), "--input", str(source)]) == 0
+            most = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        return most
+
+    peak(200)  # whatever is imported or cached once
+    few, many = peak(200), peak(20_000)
+    assert many < few + 500_000  # the texts alone are more than that
+
+
+def test_what_the_model_cannot_read_is_said(trained: Path, capsys) -> None:
+    texts = ["goal " * 40, "goal ☃ 日本", "goal"]
+    assert main(["predict", str(trained), *texts, "--format", "jsonl"]) == 0
+    printed = capsys.readouterr()
+    long, odd, plain = (json.loads(line) for line in printed.out.splitlines())
+    assert (long["tokens"], long["cut"] > 0) == (24, True)
+    assert (odd["unknown"] > 0, odd["cut"]) == (True, 0)
+    assert (plain["unknown"], plain["cut"]) == (0, 0)
+    assert printed.err.splitlines() == [
+        "note: 1 of 3 texts is longer than the model's 24 tokens; what is beyond was not read",
+        "note: 1 of 3 texts has words the model does not know",
+    ]
+
+
+def test_only_what_the_model_reads_counts(model: TextClassifier) -> None:
+    words = ["goal"] * 23  # and [CLS]
+    read, longer = model.predict([" ".join(words), " ".join([*words, "album", "song"])])
+    assert longer.cut > 0
+    assert longer.probability == pytest.approx(read.probability, abs=1e-5)
+
+
+def write(path: Path, content: str | bytes) -> str:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([""], "text 1 is empty"),
+        (["good", " \t"], "text 2 is empty"),
+        (["\u200b"], "text 1 is empty"),
+        (["\udc80"], "text 1 holds half a character"),
+        (["text", "--input", "lines.txt"], "use one of the two"),
+        (["text", "--text-column", "x"], "--text-column is for --input FILE"),
+        (["--input", "nowhere.txt"], "nowhere.txt cannot be read: No such file"),
+        (["--input", "."], "cannot be read"),
+        (["--input", "nothing.txt"], "nothing.txt holds no text"),
+        (["--input", "gap.txt"], "gap.txt, line 2 is empty"),
+        (["--input", "latin.txt"], "latin.txt is not UTF-8: byte 0xe9 in line 2"),
+        (["--input", "rows.csv"], "no column 'text' (--text-column)"),
+        (["--input", "rows.csv", "--text-column", "boddy"], "did you mean 'body'?"),
+        (["--input", "broken.jsonl"], "broken JSON in line 1"),
+        (["--input", "lines.jsonl", "--text-column", "body"], "line 1: 'body'"),
+        (["text", "--format", "xml"], "--format"),
+        (["text", "--batch-size", "0"], "--batch-size"),
+        (["text", "--device", "tpu"], "--device 'tpu'"),
+    ],
+    ids=lambda value: (
+        " ".join(value).encode("unicode_escape").decode() if isinstance(value, list) else ""
+    ),
+)
+def test_a_wrong_word_is_one_line(
+    arguments: list[str], told: str, trained: Path, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "lines.txt", "one\n")
+    write(tmp_path / "nothing.txt", "")
+    write(tmp_path / "gap.txt", "one\n\nthree\n")
+    write(tmp_path / "latin.txt", b"one\ncaf\xe9\n")
+    write(tmp_path / "rows.csv", "id,body\n1,one\n")
+    write(tmp_path / "broken.jsonl", "{\n")
+    write(tmp_path / "lines.jsonl", '{"text": "one"}\n')
+    assert main(["predict", str(trained), *arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert told in line
+
+
+def test_one_text_in_place_of_a_list_is_refused(model: TextClassifier) -> None:
+    with pytest.raises(ZooError, match="takes a list of texts"):
+        model.predict("a goal")
+
+
+def test_every_test_document_is_predicted(model: TextClassifier, corpus: Path) -> None:
+    texts, _ = test_documents(corpus)
+    small, large = model.predict(texts, batch_size=1), model.predict(texts, batch_size=1000)
+    assert [p.text for p in small] == [p.text for p in large] == texts
+    assert [p.label for p in small] == [p.label for p in large]

@@ -1,0 +1,88 @@
+"""The parts of the authors' page that are written from the program.
+
+``python tests/plugins/page.py`` writes them anew.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from zoo.conformance.catalog import checks_of
+from zoo.registry import CAPABILITIES, KINDS, Register, hookspecs
+
+PAGE = Path(__file__).parents[2] / "plugins" / "README.md"
+
+
+def hooks() -> dict[str, Callable[..., None]]:
+    """Every hook by name."""
+    return {name: hook for name, hook in vars(hookspecs).items() if name.startswith("zoo_")}
+
+
+def signature(function: Callable[..., None], *, name: str) -> str:
+    """A signature as it would be written, a line for each parameter where there are many."""
+    found = inspect.signature(function)
+    parameters = [p for p in found.parameters.values() if p.name != "self"]
+    words = [_written(p) for p in parameters]
+    first_keyword = next((i for i, p in enumerate(parameters) if p.kind == p.KEYWORD_ONLY), None)
+    if first_keyword is not None:
+        words.insert(first_keyword, "*")
+    returns = str(found.return_annotation)
+    if len(words) <= 3:
+        return f"{name}({', '.join(words)}) -> {returns}"
+    return "\n".join([f"{name}(", *(f"    {word}," for word in words), f") -> {returns}"])
+
+
+def _written(parameter: inspect.Parameter) -> str:
+    default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+    return f"{parameter.name}: {parameter.annotation}{default}"
+
+
+def generated() -> dict[str, str]:
+    """The text of every generated part, by name."""
+    return {
+        "hooks": _hooks(),
+        "capabilities": _capabilities(),
+        "checks": _checks(),
+    }
+
+
+def _hooks() -> str:
+    lines = ["```python"]
+    for name, hook in hooks().items():
+        lines += [f"# {(hook.__doc__ or '').strip()}", signature(hook, name=name), ""]
+    return "\n".join([*lines, signature(Register.__call__, name="register"), "```"])
+
+
+def _capabilities() -> str:
+    lines = ["| kind | capability | the component |", "|---|---|---|"]
+    for kind, capabilities in CAPABILITIES.items():
+        lines += [f"| {kind} | `{name}` | {text} |" for name, text in capabilities.items()]
+    return "\n".join(lines)
+
+
+def _checks() -> str:
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for kind in KINDS:
+        for check in checks_of(kind).values():
+            kinds.setdefault((check.name, check.claim), []).append(kind)
+    lines = ["| check | of | what must hold |", "|---|---|---|"]
+    for (name, claim), of in kinds.items():
+        who = "all" if of == list(KINDS) else ", ".join(of)
+        lines.append(f"| `{name}` | {who} | {claim.replace('|', chr(92) + '|')} |")
+    return "\n".join(lines)
+
+
+def rewritten(page: str) -> str:
+    """The page with every generated part written anew."""
+    for name, text in generated().items():
+        part = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+        page, count = part.subn(lambda m, text=text: f"{m[1]}{text}\n{m[2]}", page)  # type: ignore[misc]
+        assert count == 1, f"the page has {count} parts for {name}"
+    return page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(rewritten(PAGE.read_text("utf-8")), "utf-8")

@@ -1,0 +1,276 @@
+"""A broken package costs its users one line, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from broken import BROKEN, BUILD, EVERYTHING, GOOD, SAME_ENTRY, SAME_NAME, TAKEN_NAME, Broken
+from sandbox import Sandbox, make_sandbox
+
+
+@pytest.fixture(scope="session")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
+    """An environment in which everything that can be broken is installed."""
+    folder = tmp_path_factory.mktemp("broken")
+    return make_sandbox(folder / "env", [plugin.wheel(folder) for plugin in EVERYTHING])
+
+
+@pytest.fixture(scope="session")
+def all_rows(sandbox: Sandbox) -> list[dict[str, str]]:
+    """``zoo plugins --json`` with everything let in."""
+    return rows(sandbox, None)
+
+
+def only(*plugins: Broken) -> str:
+    return ",".join(plugin.distribution for plugin in plugins)
+
+
+def listed(sandbox: Sandbox, plugins: str) -> tuple[set[str], list[str]]:
+    """What ``zoo list`` lists, and what it says on stderr; it must succeed."""
+    done = sandbox.zoo("list", "--json", plugins=plugins)
+    assert done.returncode == 0, done.stderr
+    return {f"{c['kind']}/{c['name']}" for c in json.loads(done.stdout)}, done.stderr.splitlines()
+
+
+def rows(sandbox: Sandbox, plugins: str | None) -> list[dict[str, str]]:
+    done = sandbox.zoo("plugins", "--json", plugins=plugins)
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, str]] = json.loads(done.stdout)
+    return found
+
+
+def row_of(found: list[dict[str, str]], plugin: Broken) -> dict[str, str]:
+    (row,) = [
+        row
+        for row in found
+        if row["distribution"] == plugin.distribution and row["name"] != "a-first"
+    ]
+    return row
+
+
+BUILT_IN = {"attention/fused", "pe/rope", "norm/rms", "data/newswire", "baseline/tfidf-logreg"}
+
+
+@pytest.mark.parametrize("plugin", BROKEN, ids=lambda plugin: plugin.case)
+def test_a_broken_plugin_costs_one_line_and_the_others_go_on(
+    sandbox: Sandbox, plugin: Broken
+) -> None:
+    components, stderr = listed(sandbox, only(plugin, GOOD))
+
+    assert {*BUILT_IN, *GOOD.works, *plugin.works} <= components
+    assert [c for c in components if "half" in c or "mine" in c] == []
+    (warning,) = stderr
+    assert warning.startswith("warning: ")
+    assert plugin.told in warning
+    assert f"({plugin.distribution} 1.0)" in warning
+
+
+@pytest.mark.parametrize("plugin", BROKEN, ids=lambda plugin: plugin.case)
+def test_zoo_plugins_knows_owner_and_error(all_rows: list[dict[str, str]], plugin: Broken) -> None:
+    row = row_of(all_rows, plugin)
+
+    assert (row["status"], row["version"]) == (plugin.status, "1.0")
+    assert plugin.told in row["error"]
+    assert "\n" not in row["error"]
+
+
+def test_zoo_plugins_prints_a_line_for_each(sandbox: Sandbox) -> None:
+    done = sandbox.zoo("plugins")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    for plugin in EVERYTHING:
+        lines = [line.split() for line in done.stdout.splitlines() if plugin.told in line]
+        assert any(
+            (words[1], words[3]) == (plugin.distribution, plugin.status) for words in lines
+        ), plugin.case
+
+
+def test_everything_broken_at_once(sandbox: Sandbox, all_rows: list[dict[str, str]]) -> None:
+    assert {p.distribution: row_of(all_rows, p)["status"] for p in EVERYTHING} == {
+        p.distribution: p.status for p in EVERYTHING
+    }
+    done = sandbox.zoo("list")
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+    clashes = 3
+    mine = [line for line in done.stderr.splitlines() if "zoo-" in line]
+    assert len(mine) == len(BROKEN) + clashes
+
+
+def test_an_empty_zoo_plugins_leaves_the_builtins_alone(sandbox: Sandbox) -> None:
+    components, stderr = listed(sandbox, "")
+
+    assert stderr == []
+    assert "norm/good" not in components
+    assert components >= BUILT_IN
+    assert {row["status"] for row in rows(sandbox, "") if row["version"] == "1.0"} == {"blocked"}
+
+
+def test_blocking_each_broken_plugin_by_name_silences_them_all(sandbox: Sandbox) -> None:
+    blocked = [*BROKEN, *SAME_NAME, TAKEN_NAME]
+    names = [plugin.case for plugin in blocked] + ["a-first", "same-entry"]
+
+    components, stderr = listed(sandbox, ",".join(f"-{name}" for name in names))
+    assert [line for line in stderr if "zoo-" in line] == []
+    assert {*GOOD.works, *BUILD.works} <= components
+    assert not [c for plugin in BROKEN for c in plugin.works if c in components]
+
+
+@pytest.mark.parametrize("word", ["-import-fails", "-zoo-import-fails", "-Zoo_Import.Fails"])
+def test_one_plugin_is_blocked_by_its_name_or_its_distribution(sandbox: Sandbox, word: str) -> None:
+    found = rows(sandbox, word)
+
+    (row,) = [row for row in found if row["status"] == "blocked"]
+    assert row["distribution"] == "zoo-import-fails"
+
+
+def test_a_torn_entry_point_file_does_not_hide_the_other_plugins(
+    tmp_path: Path,
+) -> None:
+    sandbox = make_sandbox(tmp_path / "env", [GOOD.wheel(tmp_path)])
+    (good,) = sandbox.folder.rglob("zoo_good-1.0.dist-info")
+    torn = good.with_name("zoo_torn-2.0.dist-info")
+    torn.mkdir()
+    (torn / "METADATA").write_text("Metadata-Version: 2.1\nName: zoo-torn\nVersion: 2.0\n")
+    (torn / "entry_points.txt").write_text("[zoo]\ntorn = zoo_to\ncut sho")
+
+    components, stderr = listed(sandbox, only(GOOD) + ",zoo-torn")
+    assert "norm/good" in components
+    (warning,) = stderr
+    assert "(zoo-torn 2.0) is left out: its metadata cannot be read" in warning
+
+
+def test_a_word_that_blocks_nothing_is_told(sandbox: Sandbox) -> None:
+    done = sandbox.zoo("list", plugins="-zoo-godo")
+    assert "warning: ZOO_PLUGINS names 'zoo-godo', which is not installed" in done.stderr
+    assert "did you mean 'zoo-good'?" in done.stderr
+
+
+def test_two_distributions_with_one_entry_point_name_are_both_used(sandbox: Sandbox) -> None:
+    components, stderr = listed(sandbox, only(*SAME_ENTRY, GOOD))
+
+    assert {"norm/entry-a", "norm/entry-b"} <= components
+    (warning,) = stderr
+    assert "zoo-same-entry-a 1.0 and zoo-same-entry-b 1.0" in warning
+    for plugin in SAME_ENTRY:
+        row = row_of(rows(sandbox, only(*SAME_ENTRY)), plugin)
+        assert (row["name"], row["status"]) == ("same-entry", "clash")
+    one, _ = listed(sandbox, f"-{SAME_ENTRY[0].distribution}")
+    assert "norm/entry-a" not in one
+    assert "norm/entry-b" in one
+
+
+def test_two_owners_of_one_name_must_be_told_apart(sandbox: Sandbox) -> None:
+    components, stderr = listed(sandbox, only(*SAME_NAME, GOOD))
+
+    assert {"norm/zoo-same-name-a:shared", "norm/zoo-same-name-b:shared"} <= components
+    assert "norm/shared" not in components
+    (warning,) = stderr
+    assert "zoo-same-name-a:shared or zoo-same-name-b:shared" in warning
+    for plugin in SAME_NAME:
+        row = row_of(rows(sandbox, only(*SAME_NAME)), plugin)
+        assert row["status"] == "clash"
+        assert plugin.told in row["error"]
+    refused = sandbox.zoo("info", "norm/shared", plugins=only(*SAME_NAME))
+    assert refused.returncode == 2
+    assert "norm 'shared' is ambiguous" in refused.stderr.splitlines()[-1]
+    found = sandbox.zoo("info", "norm/zoo-same-name-b:shared", plugins=only(*SAME_NAME))
+    assert "zoo-same-name-b 1.0" in found.stdout
+
+
+def test_a_builtin_keeps_its_name(sandbox: Sandbox) -> None:
+    components, stderr = listed(sandbox, only(TAKEN_NAME, GOOD))
+
+    assert {"norm/rms", "norm/zoo-taken-name:rms"} <= components
+    (warning,) = stderr
+    assert "ask for zoo-taken-name:rms" in warning
+    assert TAKEN_NAME.told in row_of(rows(sandbox, only(TAKEN_NAME)), TAKEN_NAME)["error"]
+    built_in = sandbox.zoo("info", "norm/rms", "--json", plugins=only(TAKEN_NAME))
+    assert json.loads(built_in.stdout)["owner"]["distribution"] == "encoder-zoo"
+
+
+def test_zoo_bench_plans_the_others_with_one_warning_each(sandbox: Sandbox) -> None:
+    request = ["--norm", "all", "--data", "newswire", "--baseline", "none", "--plan"]
+    done = sandbox.zoo("bench", *request)
+
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stderr.splitlines() if line.startswith("warning: ")] == (
+        sandbox.zoo("list").stderr.splitlines()
+    )
+    planned = [line.split() for line in done.stdout.splitlines()]
+    assert any("good" in words and "run" in words for words in planned)
+    assert any("zoo-same-name-a:shared" in words for words in planned)
+
+
+def test_zoo_bench_prints_one_warning_for_one_broken_plugin(sandbox: Sandbox) -> None:
+    request = ["--norm", "good,rms", "--data", "newswire", "--baseline", "none", "--plan"]
+    done = sandbox.zoo("bench", *request, plugins=only(BROKEN[0], GOOD))
+
+    assert done.returncode == 0
+    (warning,) = done.stderr.splitlines()
+    assert "zoo-import-fails 1.0" in warning
+    assert "2 to run, 0 skipped" in done.stdout
+
+
+@pytest.mark.slow
+def test_zoo_bench_marks_the_row_of_what_fails_when_built(sandbox: Sandbox, tmp_path: Path) -> None:
+    request = "bench --norm odd,good --data newswire --baseline none --epochs 1 --dim 8 --heads 2"
+    sizes = "--layers 1 --hidden 8 --max-length 8 --seeds 1 --phases trials"
+    out = tmp_path / "out"
+    done = sandbox.zoo(
+        *request.split(), *sizes.split(), "--out", str(out), plugins=only(BUILD, GOOD)
+    )
+
+    assert done.returncode == 1
+    table = (out / "table.csv").read_text().splitlines()
+    (good,) = [line for line in table if ",good," in line]
+    (odd,) = [line for line in table if ",odd," in line]
+    assert ",ok," in good
+    assert ",crashed," in odd
+    assert "zoo-fails-when-built 1.0" in odd
+
+
+def test_listing_what_fails_only_when_built_imports_no_torch(sandbox: Sandbox) -> None:
+    program = (
+        "import sys; from zoo.cli import main; main(['list']); "
+        "print('torch' in sys.modules, 'zoo_late' in sys.modules)"
+    )
+    done = sandbox.run("-c", program, plugins=only(*EVERYTHING))
+    assert done.stdout.splitlines()[-1] == "False False"
+
+
+def test_what_fails_when_built_names_its_owner_and_the_others_are_built(sandbox: Sandbox) -> None:
+    program = """
+import json
+from zoo.errors import ZooError
+from zoo.models.build import build_classifier
+from zoo.registry.cell import Cell
+from zoo.config.sizes import Sizes
+from zoo.registry.loading import load
+
+registry, outcomes = load().registry, {}
+base = dict(attention="fused", pe="rope", norm="rms", ffn="none", block="pre", pool="mean")
+sizes = Sizes(dim=8, heads=2, layers=1, hidden=8)
+changes = [("norm", n) for n in ("late", "odd", "unready", "shy", "good")] + [("pool", "plain")]
+for axis, name in changes:
+    cell = Cell.parse(registry, {**base, axis: name})
+    try:
+        build_classifier(cell, sizes, vocab_size=9, classes=2, seed=0)
+        outcomes[name] = "built"
+    except ZooError as error:
+        outcomes[name] = str(error)
+print(json.dumps(outcomes))
+"""
+    done = sandbox.run("-c", program, plugins=only(BUILD, GOOD))
+    assert done.returncode == 0, done.stderr
+    outcomes: dict[str, Any] = json.loads(done.stdout)
+    assert outcomes.pop("good") == "built"
+    assert all("zoo-fails-when-built 1.0" in told for told in outcomes.values()), outcomes
+    assert "UserDict" in outcomes["late"] or "Late" in outcomes["late"]
+    assert "built a str, not a torch.nn" in outcomes["odd"]
+    assert "No module named 'flash_attention_of_tomorrow'" in outcomes["unready"]
+    assert "TypeError" in outcomes["shy"]
+    assert "built a function" in outcomes["plain"]

@@ -1,0 +1,162 @@
+"""``--plugin file.py``: components from a single file, without packaging."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import zoo
+from zoo.errors import ZooError
+from zoo.registry.loading import load
+
+CORPUS = """
+from zoo import hookimpl
+
+SPLIT = (["the cat sat", "stocks fell", "a dog ran", "shares rose"] * 4, [0, 1, 0, 1] * 4)
+
+
+def pets_or_shares(repeat=1):
+    from zoo.data.sources.corpus import Corpus
+
+    texts, labels = SPLIT
+    train = [f"{text} {n}" for n, text in enumerate(texts * repeat)]
+    return Corpus("pets", train, labels * repeat, texts[:4], labels[:4], ["pets", "shares"])
+
+
+class Majority:
+    def fit(self, texts, labels):
+        self.label = max(set(labels), key=list(labels).count)
+
+    def predict(self, texts):
+        return [self.label] * len(texts)
+
+
+@hookimpl
+def zoo_register(register):
+    register("data", "pets", pets_or_shares, summary="Kᵀ, two topics", parameters={"repeat": 1})
+    register("baseline", "majority", Majority, summary="one label", capabilities=("texts",))
+"""
+
+
+def zoo_command(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    root = str(Path(zoo.__file__).parents[1])
+    clean = {**os.environ, "ZOO_PLUGINS": "", "PYTHONPATH": root, **env}
+    return subprocess.run(
+        [sys.executable, "-m", "zoo", *arguments],
+        capture_output=True,
+        text=True,
+        env=clean,
+        check=False,
+    )
+
+
+@pytest.fixture
+def corpus_file(tmp_path: Path) -> Path:
+    path = tmp_path / "my-corpus.py"
+    path.write_text(CORPUS)
+    return path
+
+
+def test_its_owner_is_the_file_and_its_version_the_hash_of_its_contents(corpus_file: Path) -> None:
+    loaded = load([corpus_file])
+
+    component = loaded.registry.get("data", "pets")
+    digest = hashlib.sha256(corpus_file.read_bytes()).hexdigest()
+    assert str(component.owner) == f"my-corpus.py {digest[:12]}"
+    assert component.file() == str(corpus_file)
+    assert loaded.files == (str(corpus_file),)
+    row = loaded.plugins[-1]
+    assert (row.name, row.distribution, row.version) == ("my-corpus", "my-corpus.py", digest[:12])
+
+
+def test_one_file_given_twice_is_loaded_once(corpus_file: Path) -> None:
+    loaded = load([corpus_file, corpus_file.parent / "." / corpus_file.name])
+
+    assert loaded.files == (str(corpus_file),)
+    assert loaded.warnings == ()
+
+
+def test_its_data_set_and_baseline_can_be_used(corpus_file: Path) -> None:
+    registry = load([corpus_file]).registry
+
+    corpus = registry.choose("data", "pets(repeat=2)").build()
+    assert (len(corpus.train_texts), corpus.label_names) == (32, ["pets", "shares"])
+    majority = registry.choose("baseline", "majority").build()
+    majority.fit(corpus.train_texts, [1] * 32)
+    assert majority.predict(["a", "b"]) == [1, 1]
+
+
+def test_every_command_takes_it(corpus_file: Path) -> None:
+    plugin = ["--plugin", str(corpus_file)]
+
+    assert "data/pets" in zoo_command("list", *plugin).stdout
+    assert "my-corpus.py" in zoo_command("plugins", *plugin).stdout
+    about = json.loads(zoo_command("info", "data/pets", "--json", *plugin).stdout)
+    assert about["parameters"] == {"repeat": 1}
+    bench = ["bench", "--data", "pets", "--baseline", "majority", "--plan"]
+    planned = zoo_command(*bench, *plugin)
+    assert planned.returncode == 0, planned.stderr
+    assert "majority" in planned.stdout
+
+
+def test_a_terminal_that_lacks_a_letter_shows_the_rest(corpus_file: Path) -> None:
+    done = zoo_command("list", "data", "--plugin", str(corpus_file), PYTHONIOENCODING="latin-1")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "K?, two topics" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("import nowhere_at_all", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
+        ("def f(:", "SyntaxError"),
+        ("x = 1", "it implements no hook"),
+        (
+            "class E(Exception):\n    def __str__(self): raise SystemExit(0)\nraise E",
+            "cannot be used: E",
+        ),
+        (CORPUS.replace('"data", "pets"', '"data", "Pets!"'), "illegal data name 'Pets!'"),
+        (
+            CORPUS.replace('"data", "pets"', '"norm", "m"').replace("pets_or_shares,", "Majority,"),
+            "norm 'm': Majority is no torch.nn.Module",
+        ),
+    ],
+)
+def test_a_broken_file_was_asked_for_and_is_refused(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "broken.py"
+    path.write_text(text)
+
+    done = zoo_command("list", "--plugin", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"zoo list: error: plug-in file {path} cannot be used: ")
+    assert told in line
+
+
+def test_a_missing_file_a_folder_and_what_is_no_python_are_refused(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("")
+    for path, told in [
+        (tmp_path / "no.py", "cannot be read: No such file"),
+        (tmp_path, "cannot be read: Is a directory"),
+        (text, "its name must end in .py"),
+    ]:
+        with pytest.raises(ZooError, match=told):
+            load([path])
+
+
+def test_two_files_of_one_name_with_one_component_cannot_be_told_apart(tmp_path: Path) -> None:
+    paths = [tmp_path / folder / "mine.py" for folder in "ab"]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(CORPUS + f"# {path.parent.name}\n")
+
+    with pytest.raises(ZooError, match="has one of that name already"):
+        load(paths)

@@ -1,0 +1,70 @@
+"""What is written after --lengths, and the sizes that follow from it."""
+
+from __future__ import annotations
+
+import pytest
+
+from zoo.config.sizes import Sizes
+from zoo.errors import ZooError
+from zoo.execution.base import Subject
+from zoo.measure.scaling import known_axis, parse_values, point
+
+BASE = Sizes(dim=64, layers=2, heads=4, hidden=256, max_length=100)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("128", (128,)),
+        ("128, 300,301", (128, 300, 301)),
+        ("128,256,…,2048", (128, 256, 512, 1024, 2048)),
+        ("1,3,...,81", (1, 3, 9, 27, 81)),
+        ("100,150,..,300", (100, 150, 200, 250, 300)),
+        ("2,4,…,8,9", (2, 4, 8, 9)),
+        ("5,10,…,10000000", tuple(5 * 2**n for n in range(0))),
+    ],
+)
+def test_values_are_read(text: str, values: tuple[int, ...]):
+    if not values:
+        with pytest.raises(ZooError, match="never meets"):
+            parse_values(text, "--lengths")
+    else:
+        assert parse_values(text, "--lengths") == values
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", "0,1", "-1", "4,2", "2,2", "1.5", "1,…,8", "1,2,…", "…,8", "1,2,…,…,8", "²"]
+)
+def test_what_is_no_rising_list_is_refused_in_one_line(text: str):
+    with pytest.raises(ZooError, match="--lengths"):
+        parse_values(text, "--lengths")
+
+
+def test_what_no_machine_holds_is_refused():
+    with pytest.raises(ZooError, match="more than 1,073,741,824"):
+        parse_values("8,99999999999999999999", "--lengths")
+
+
+def test_a_slip_of_the_pen_is_no_days_work():
+    with pytest.raises(ZooError, match="more than 64"):
+        parse_values("1,2,…,4,5,6,…,100", "--values")
+
+
+@pytest.mark.parametrize(
+    ("over", "changed", "batch"),
+    [
+        ("length", {"max_length": 32}, 3),
+        ("dim", {"dim": 32, "hidden": 128}, 3),
+        ("layers", {"layers": 32}, 3),
+        ("batch", {}, 32),
+    ],
+)
+def test_one_size_changes_and_the_inner_width_follows(over, changed, batch):
+    at = point(Subject(), over, 32, BASE, 3)
+    assert at.sizes == BASE.model_copy(update=changed)
+    assert at.batch == batch
+
+
+def test_an_unknown_axis_is_told_the_known_ones():
+    with pytest.raises(ZooError, match=r"length, dim, layers, batch.*did you mean 'layers'"):
+        known_axis("layer")

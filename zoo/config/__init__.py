@@ -1,0 +1,1 @@
+"""What a run is asked for, as pydantic models. No torch here."""

@@ -1,0 +1,54 @@
+"""The description of a metric: what a report needs to know to print and compare its values."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat
+
+
+class MetricDescription(BaseModel):
+    """One number that says how good a trained model is.
+
+    name: its key in a record's metrics. label: its name in tables. digits: decimals of a value.
+    unit: of differences; a difference times ``scale`` is in this unit, printed with
+    ``unit_digits`` decimals. lowest, highest: no true value lies outside; None: no such limit.
+    scored: what is scored (documents, tokens). paired: it is the share of examples that were
+    right, and the record lists those that were wrong, so that two models can be compared example
+    by example.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    label: Annotated[str, Field(min_length=1)]
+    higher_is_better: bool = True
+    digits: NonNegativeInt = 3
+    unit: str = "points"
+    scale: PositiveFloat = 100.0
+    unit_digits: NonNegativeInt = 1
+    lowest: float | None = 0.0
+    highest: float | None = 1.0
+    scored: str = "documents"
+    paired: bool = False
+
+    @property
+    def direction(self) -> int:
+        """1 where higher is better, else -1."""
+        return 1 if self.higher_is_better else -1
+
+    def better(self, difference: float) -> float:
+        """A difference of values as an improvement: above 0 where it is one."""
+        return self.direction * difference
+
+    def format(self, value: float) -> str:
+        """A value as tables print it: ``0.943``."""
+        return f"{value:.{self.digits}f}"
+
+    def format_difference(self, difference: float, half_width: float | None = None) -> str:
+        """A difference in the metric's unit, with half its interval: ``+0.4 ± 0.3 points``."""
+        sign = "+" if difference >= 0 else "-"
+        text = f"{sign}{abs(self.scale * difference):.{self.unit_digits}f}"
+        if half_width is not None:
+            text += f" ± {self.scale * half_width:.{self.unit_digits}f}"
+        return f"{text} {self.unit}"

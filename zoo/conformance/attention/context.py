@@ -1,0 +1,71 @@
+"""Keys and values from elsewhere, and queries from a few rows."""
+
+from __future__ import annotations
+
+import torch
+
+from zoo.components.tokens import Tokens
+from zoo.conformance.base import check, needs
+from zoo.conformance.compare import close, differ, finite, must
+from zoo.conformance.setups.attention import BATCH, LENGTHS, AttentionRig, attend, padded_tokens
+from zoo.conformance.setups.base import DIM, MAX_LENGTH, normal
+
+
+@check("attention", applies=needs("cross"))
+def context(rig: AttentionRig) -> None:
+    """A context of any other length is read, and each query by itself."""
+    module = rig.attention()
+    x = normal(rig.generator(0), BATCH, 5, DIM)
+    for length in (1, 3, LENGTHS[1]):
+        memory = normal(rig.generator(1), BATCH, length, DIM)
+        out = attend(module, x, context=memory)
+        must(
+            tuple(out.shape) == tuple(x.shape),
+            f"context of length {length}: shape {tuple(out.shape)} instead of {tuple(x.shape)}",
+        )
+        finite(out, f"context of length {length}: output")
+        differ(attend(module, x, context=memory + 1), out, f"changing a context of {length}")
+        other = torch.cat([x[:, :2], torch.randn_like(x[:, 2:3]), x[:, 3:]], dim=1)
+        again = attend(module, other, context=memory)
+        kept = [0, 1, 3, 4]
+        close(again[:, kept], out[:, kept], f"context of {length}: rows beside a changed query")
+
+
+@check("attention", applies=needs("cross"))
+def few_rows(rig: AttentionRig) -> None:
+    """Queries from some rows alone, with all of x as context, give those rows of the whole."""
+    module = rig.attention()
+    position = rig.encoding(module)
+    for length in LENGTHS:
+        x = normal(rig.generator(0), BATCH, length, DIM)
+        tokens = padded_tokens(length) if rig.can("padding") else Tokens.whole(length)
+        for causal in (False, True) if rig.can("causal") else (False,):
+            whole = attend(module, x, tokens, position=position, causal=causal)
+            for rows in (slice(0, 1), slice(2, 5), slice(None)):
+                few = attend(
+                    module, x[:, rows], tokens[rows], x, tokens, position=position, causal=causal
+                )
+                real = tokens[rows].padding
+                kept = torch.ones(few.shape[:2], dtype=torch.bool) if real is None else real
+                what = f"length {length}{', causal' if causal else ''}: rows {rows}"
+                close(few[kept], whole[:, rows][kept], f"{what} against those of the whole")
+
+
+@check("attention")
+def length(rig: AttentionRig) -> None:
+    """It takes a text of any length; one of `fixed-length` takes its greatest and refuses more."""
+    module = rig.attention()
+    for asked in (1, 2, MAX_LENGTH):
+        out = attend(module, normal(rig.generator(0), 1, asked, DIM))
+        must(tuple(out.shape) == (1, asked, DIM), f"length {asked}: shape {tuple(out.shape)}")
+        finite(out, f"length {asked}: output")
+    longer = normal(rig.generator(0), 1, MAX_LENGTH + 1, DIM)
+    try:
+        attend(module, longer)
+    except (ValueError, IndexError) as error:
+        must(rig.can("fixed-length"), f"refuses length {MAX_LENGTH + 1}: {error}")
+    else:
+        must(
+            not rig.can("fixed-length"),
+            f"built for {MAX_LENGTH} tokens, yet takes {MAX_LENGTH + 1} without a ValueError",
+        )

@@ -1,0 +1,75 @@
+"""Checks of norms."""
+
+from __future__ import annotations
+
+import torch
+
+from zoo.conformance.base import check, needs
+from zoo.conformance.compare import close, finite
+from zoo.conformance.setups.base import DIM, ModuleRig, normal
+from zoo.conformance.setups.norm import NormRig
+from zoo.registry import Choice
+
+STATISTICS = ("unit-rms", "unit-variance", "unbiased")
+# A norm's epsilon is felt, so its claims hold to some 1e-4 for inputs of the order of one.
+NEAR = 1e-4
+
+
+def _of_known_statistics(choice: Choice) -> str | None:
+    if any(choice.can(capability) for capability in STATISTICS):
+        return None
+    return "it declares none of " + ", ".join(map(repr, STATISTICS))
+
+
+@check("norm", "ffn")
+def position_wise(rig: ModuleRig) -> None:
+    """Each position is treated by itself, and a tensor (…, D) may have any leading shape."""
+    module = rig.build()
+    x = normal(rig.generator(0), 3, 4, DIM)
+    out = module(x)
+    for training in (False, True):
+        module.train(training)
+        for text, row in ((0, 0), (2, 3)):
+            close(module(x[text, row]), out[text, row], "a single vector (D)")
+        close(module(x.flatten(0, 1)), out.flatten(0, 1), "the same vectors as (N, D)")
+        close(module(x[:, None]), out[:, None], "the same vectors as (B, 1, L, D)")
+        close(module(x.flip(1)), out.flip(1), "the same vectors in another order")
+
+
+@check("norm", applies=needs("scale-invariant"))
+def scale_invariance(rig: NormRig) -> None:
+    """Scaling the input changes nothing."""
+    module = rig.build()
+    x = 1 + 2 * normal(rig.generator(0), 3, 4, DIM)
+    out = module(x)
+    for factor in (3.0, 1000.0):
+        close(module(factor * x), out, f"output for {factor:g} times the input", tolerance=NEAR)
+
+
+@check("norm", applies=_of_known_statistics)
+def statistics(rig: NormRig) -> None:
+    """A new norm's outputs have the mean, variance or mean square that it declares."""
+    module = rig.build(jitter=False)
+    out = module(1 + 2 * normal(rig.generator(0), 3, 4, DIM))
+    one = torch.ones(out.shape[:-1], dtype=out.dtype)
+    if rig.choice.can("unit-rms"):
+        close(out.square().mean(-1), one, "mean square", tolerance=NEAR)
+    for capability, correction, what in (
+        ("unit-variance", 0, "variance over D"),
+        ("unbiased", 1, "variance over D - 1"),
+    ):
+        if rig.choice.can(capability):
+            close(out.mean(-1), 0 * one, "mean", tolerance=NEAR)
+            close(out.var(-1, correction=correction), one, what, tolerance=NEAR)
+
+
+@check("norm")
+def constant_input(rig: NormRig) -> None:
+    """A vector of zeros, or of one number, gives a finite output and a finite gradient."""
+    module = rig.build()
+    for value in (0.0, 3.0):
+        x = torch.full((1, 2, DIM), value, dtype=torch.float64, requires_grad=True)
+        out = module(x)
+        finite(out, f"output for a vector of {value:g}")
+        (gradient,) = torch.autograd.grad(out.sum(), x)
+        finite(gradient, f"gradient for a vector of {value:g}")

@@ -1,0 +1,51 @@
+"""The rig for pools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zoo.components.pool.base import Pool
+from zoo.conformance.setups.attention import padded_tokens
+from zoo.conformance.setups.base import DIM, Case, ModuleRig, normal
+
+BATCH = 3
+
+
+class PoolRig(ModuleRig):
+    """Builds ``Pool(dim)`` and calls it with and without padding."""
+
+    passes = ("dim",)
+
+    @property
+    def contract(self) -> type:
+        """See Rig.contract."""
+        return Pool
+
+    def make(self, dropout: float) -> Any:
+        """See Rig.make."""
+        return self.choice.build(DIM)
+
+    def cases(
+        self,
+        dtype: torch.dtype = torch.float64,
+        *,
+        seed: int = 0,
+        length: int = 6,
+        texts: slice = slice(None),
+    ) -> list[Case]:
+        """See ModuleRig.cases."""
+        x = normal(self.generator(seed), BATCH, length, DIM, dtype=dtype)[texts]
+        padding = padded_tokens(length).padding
+        assert padding is not None
+        shape = (x.shape[0], DIM)
+
+        def pool(padding: Tensor | None) -> Any:
+            return lambda module, x: module(x, padding)
+
+        return [
+            Case("plain", (x,), pool(None), shape),
+            Case("padded", (x,), pool(padding[texts]), shape, (padding[texts],)),
+        ]

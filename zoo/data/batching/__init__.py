@@ -1,0 +1,1 @@
+"""Encoded data on the device, in batches."""

@@ -1,0 +1,122 @@
+"""Documents on the device, and batches of them by length."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from zoo.components.tokens import Tokens
+from zoo.data.encoding.encoded_documents import Documents
+
+PAD = 0
+NOISE = 0.02  # of the logarithm of a length; more means more shuffling, and more padding: 8% at 0.1
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A few documents side by side.
+
+    ids: int (B, L), padded with 0; labels: int (B); rows: where each stands in its split.
+    real_tokens and padded_tokens count without and with padding.
+    """
+
+    ids: Tensor
+    tokens: Tokens
+    labels: Tensor
+    rows: np.ndarray
+    real_tokens: int
+    padded_tokens: int
+
+    @property
+    def items(self) -> int:
+        """How many answers it asks for."""
+        return len(self.rows)
+
+
+class Split:
+    """One split, wholly on the device, so that no step copies anything from the host."""
+
+    def __init__(self, documents: Documents, device: torch.device) -> None:
+        self.device = device
+        self.lengths = np.diff(documents.offsets)  # (N), tokens per document
+        self.ids = torch.from_numpy(np.array(documents.ids, dtype=np.int64)).to(device)
+        self.starts = torch.from_numpy(np.array(documents.offsets[:-1])).to(device)
+        self.labels = torch.from_numpy(np.array(documents.labels, dtype=np.int64)).to(device)
+        self._lengths = torch.from_numpy(self.lengths.copy()).to(device)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def subset(self, rows: np.ndarray) -> Split:
+        """These documents alone, in this order."""
+        part = copy.copy(self)
+        picked = torch.from_numpy(rows).to(self.device)
+        part.lengths = self.lengths[rows]
+        part.starts, part.labels = self.starts[picked], self.labels[picked]
+        part._lengths = self._lengths[picked]
+        return part
+
+    def batch(self, rows: np.ndarray) -> Batch:
+        """The documents of these rows, padded to the longest of them."""
+        lengths = self.lengths[rows]
+        longest = int(lengths.max())
+        picked = torch.from_numpy(rows).to(self.device, non_blocking=True)
+        positions = torch.arange(longest, device=self.device)
+        places = (self.starts[picked, None] + positions).clamp_max(len(self.ids) - 1)
+        padding = None
+        ids = self.ids[places]
+        if int(lengths.min()) < longest:
+            padding = positions < self._lengths[picked, None]
+            ids = ids.masked_fill(~padding, PAD)
+        return Batch(
+            ids,
+            Tokens(padding, positions),
+            self.labels[picked],
+            rows,
+            int(lengths.sum()),
+            longest * len(rows),
+        )
+
+    def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[Batch]:
+        """All documents once, in batches of like length, in an order of (seed, epoch) alone."""
+        for rows in shuffled_by_length(self.lengths, batch_size, seed, epoch):
+            yield self.batch(rows)
+
+    def ordered(self, batch_size: int) -> Iterator[Batch]:
+        """All documents once, longest first, for evaluation."""
+        order = np.argsort(-self.lengths, kind="stable")
+        for start in range(0, len(order), batch_size):
+            yield self.batch(order[start : start + batch_size])
+
+
+def padded(documents: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tokens]:
+    """Token ids of a few texts side by side: int (B, L), padded with 0, and what is real of them.
+
+    Apart from any split: for texts that come as they are read.
+    """
+    longest = max(len(ids) for ids in documents)
+    rows = [[*ids, *[PAD] * (longest - len(ids))] for ids in documents]
+    lengths = torch.tensor([len(ids) for ids in documents], device=device)
+    positions = torch.arange(longest, device=device)
+    even = min(len(ids) for ids in documents) == longest
+    padding = None if even else positions < lengths[:, None]
+    return torch.tensor(rows, device=device), Tokens(padding, positions)
+
+
+def shuffled_by_length(
+    lengths: np.ndarray, batch_size: int, seed: int, epoch: int
+) -> list[np.ndarray]:
+    """Rows in batches: sorted by length within some noise, then the batches shuffled.
+
+    Without the noise every epoch would put the same documents side by side.
+    """
+    draw = np.random.default_rng([seed, epoch])
+    noisy = lengths * np.exp(draw.uniform(-NOISE, NOISE, len(lengths)))
+    order = np.argsort(noisy, kind="stable")
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[i] for i in draw.permutation(len(batches))]

@@ -1,0 +1,88 @@
+"""Pairs on the device, and batches of them by the length of the source."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from zoo.components.tokens import Tokens
+from zoo.data.batching.document_batches import Split, shuffled_by_length
+from zoo.data.encoding.encoded_pairs import EncodedPairs
+
+
+@dataclass(frozen=True)
+class PairBatch:
+    """A few pairs side by side.
+
+    source: int (B, Ls). written, next: int (B, Lt), what the decoder is given and what it is to
+    say, padded with 0. items: how many tokens it is to say. Tokens are counted on both sides.
+    """
+
+    source: Tensor
+    source_tokens: Tokens
+    written: Tensor
+    written_tokens: Tokens
+    next: Tensor
+    rows: np.ndarray
+    items: int
+    real_tokens: int
+    padded_tokens: int
+
+
+class PairSplit:
+    """One split, wholly on the device."""
+
+    def __init__(self, encoded: EncodedPairs, split: str, device: torch.device) -> None:
+        self.source = Split(encoded.side(split, "source"), device)
+        self.target = Split(encoded.side(split, "target"), device)
+        self.texts = encoded.targets(split)
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each source (pairs)."""
+        return self.source.lengths
+
+    def subset(self, rows: np.ndarray) -> PairSplit:
+        """These pairs alone, in this order."""
+        part = copy.copy(self)
+        part.source, part.target = self.source.subset(rows), self.target.subset(rows)
+        part.texts = [self.texts[row] for row in rows]
+        return part
+
+    def batch(self, rows: np.ndarray) -> PairBatch:
+        """The pairs of these rows, padded to the longest of them."""
+        source, target = self.source.batch(rows), self.target.batch(rows)
+        items = target.real_tokens - len(rows)  # START is given, and not said
+        padding = target.tokens.padding
+        # A token is an input where another follows it; of the shorter ones END is none.
+        real = None if padding is None else padding[:, 1:]
+        return PairBatch(
+            source.ids,
+            source.tokens,
+            target.ids[:, :-1],
+            Tokens(real, target.tokens.positions[:-1]),
+            target.ids[:, 1:],
+            rows,
+            items,
+            source.real_tokens + items,
+            source.padded_tokens + target.padded_tokens - len(rows),
+        )
+
+    def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[PairBatch]:
+        """All pairs once, in batches of like length, in an order of (seed, epoch) alone."""
+        for rows in shuffled_by_length(self.lengths, batch_size, seed, epoch):
+            yield self.batch(rows)
+
+    def ordered(self, batch_size: int) -> Iterator[PairBatch]:
+        """All pairs once, the longest source first, for evaluation."""
+        order = np.argsort(-self.lengths, kind="stable")
+        for start in range(0, len(order), batch_size):
+            yield self.batch(order[start : start + batch_size])

@@ -1,0 +1,1 @@
+"""Texts as token ids: tokenizers, encoded data, the cache."""

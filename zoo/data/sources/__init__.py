@@ -1,0 +1,1 @@
+"""Where data come from: built-in sets, files, the Hugging Face Hub."""

@@ -1,0 +1,114 @@
+"""From what a user writes after ``--data`` to a corpus."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from zoo.data.sources.corpus import Corpus
+from zoo.errors import ZooError, nearest, one_line
+from zoo.registry import Choice, Registry
+
+DEFAULT, FALLBACK = "bbc-news", "newswire"
+HUB = "hub:"
+COLUMNS = ("text", "label")
+
+
+def load_corpus(
+    registry: Registry,
+    spec: str | None,
+    *,
+    text_column: str = COLUMNS[0],
+    label_column: str = COLUMNS[1],
+    seed: int = 0,
+) -> tuple[Corpus, list[str]]:
+    """The corpus a user asked for, and the notices, one line each, that they should see.
+
+    spec: a registered name, maybe with parameters; a file or directory; ``hub:owner/name``, maybe
+    with ``@revision``; or None for the default, which is bbc-news, and newswire where the Hub
+    cannot be reached and has never been.
+    text_column, label_column: of a file or a Hub data set; a registered one has its own.
+    seed: divides data that come without a test split.
+    Raises ZooError where the data cannot be had or do not fit.
+    """
+    if spec is None:
+        return _default(registry, text_column, label_column)
+    spec = spec.strip()
+    if spec.startswith(HUB):
+        from zoo.data.sources import hub
+
+        return hub.load(
+            spec.removeprefix(HUB), text_column=text_column, label_column=label_column, seed=seed
+        )
+    looks_like_path = "/" in spec.partition("(")[0] or spec.startswith(("~", "."))
+    if not looks_like_path and _is_registered(registry, spec):
+        _refuse_columns(spec, text_column, label_column)
+        return _registered(registry.choose("data", spec)), []
+    path = Path(spec).expanduser()
+    if not spec or not path.exists():
+        raise ZooError(_unknown(registry, spec, path))
+    from zoo.data.sources.files import read_corpus
+
+    return read_corpus(
+        path,
+        name=path.resolve().name,
+        text_column=text_column,
+        label_column=label_column,
+        seed=seed,
+    )
+
+
+def _default(registry: Registry, text_column: str, label_column: str) -> tuple[Corpus, list[str]]:
+    from zoo.data.sources.hub import HubError
+
+    _refuse_columns(DEFAULT, text_column, label_column)
+    try:
+        return _registered(registry.choose("data", DEFAULT)), []
+    except HubError as error:
+        notice = (
+            f"{DEFAULT} cannot be had ({error.reason}): running on the built-in data set "
+            f"{FALLBACK} instead; accuracies do not compare with those on {DEFAULT}"
+        )
+        return _registered(registry.choose("data", FALLBACK)), [notice]
+
+
+def _registered(choice: Choice) -> Corpus:
+    """What a data component gives, held to its contract."""
+    what = f"data '{choice}' of {choice.component.owner}"
+    try:
+        corpus = choice.build()
+    except ZooError:
+        raise
+    except Exception as error:
+        raise ZooError(f"{what} cannot be loaded: {one_line(error)}") from error
+    if not isinstance(corpus, Corpus):
+        raise ZooError(f"{what} gives no Corpus but a {type(corpus).__name__}")
+    return corpus
+
+
+def _is_registered(registry: Registry, spec: str) -> bool:
+    name = spec.partition("(")[0].strip()
+    return any(name in (c.name, c.full_name) for c in registry.components("data"))
+
+
+def _refuse_columns(spec: str, text_column: str, label_column: str) -> None:
+    if (text_column, label_column) != COLUMNS:
+        raise ZooError(
+            f"--text-column and --label-column are for files and hub: data; '{spec}' has its own"
+        )
+
+
+def _unknown(registry: Registry, spec: str, path: Path) -> str:
+    """Why a spec is neither, and what comes nearest: a registered name, or a neighbouring file."""
+    labels = registry.labels("data")
+    if re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", spec):
+        return f"no file or directory '{spec}'; for a data set of the Hub say '{HUB}{spec}'"
+    if "/" in spec:
+        beside = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
+        close = nearest(path.name, beside).partition("?")[0] + "?" if beside else ""
+        hint = close if "did you mean" in close else ""
+        return f"no file or directory '{spec}'{hint}"
+    return (
+        f"no data '{spec}', and no such file or directory{nearest(spec, labels)}; "
+        f"or a path, or {HUB}owner/name"
+    )

@@ -1,0 +1,1 @@
+"""Jobs and the executors that run them."""

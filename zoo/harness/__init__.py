@@ -1,1 +1,0 @@
-"""From a request to records: plan, trials and probes in worker processes."""

@@ -1,0 +1,1 @@
+"""Trained models: save, load, predict, evaluate, attention maps."""

@@ -1,0 +1,100 @@
+"""How well a kept model does on labelled texts, and where it goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from zoo.errors import ZooError, nearest
+from zoo.models.text_classifier import Prediction, TextClassifier
+
+
+@dataclass(frozen=True)
+class ClassScore:
+    """One class; support: how many documents truly are of it."""
+
+    label: str
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A document that went wrong; probability: what its true class was given."""
+
+    text: str
+    label: str
+    predicted: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """macro_f1: over all classes of the model. confusion: rows truth, columns predicted.
+
+    mistakes: all of them, the worst first: where the true class was given least.
+    cut, unknown: documents longer than the model, and documents with tokens it does not know.
+    """
+
+    documents: int
+    accuracy: float
+    macro_f1: float
+    classes: list[ClassScore]
+    confusion: list[list[int]]
+    mistakes: list[Mistake]
+    cut: int
+    unknown: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """What JSON can hold."""
+        return asdict(self)
+
+
+def evaluate(model: TextClassifier, texts: Sequence[str], labels: Sequence[str]) -> Evaluation:
+    """Predict every text and compare with its label, a class' name.
+
+    Raises ZooError for a label that the model does not know.
+    """
+    from sklearn.metrics import (
+        accuracy_score,
+        confusion_matrix,
+        f1_score,
+        precision_recall_fscore_support,
+    )
+
+    for label in labels:
+        if label not in model.labels:
+            raise ZooError(
+                f"these data have a class '{label}', which the model was not trained for"
+                f"{nearest(label, model.labels)}"
+            )
+    predictions = model.predict(texts)
+    given = [prediction.label for prediction in predictions]
+    per_class = precision_recall_fscore_support(labels, given, labels=model.labels, zero_division=0)
+    return Evaluation(
+        documents=len(texts),
+        accuracy=float(accuracy_score(labels, given)),
+        macro_f1=float(
+            f1_score(labels, given, labels=model.labels, average="macro", zero_division=0)
+        ),
+        classes=[
+            ClassScore(label, float(precision), float(recall), float(f1), int(support))
+            for label, precision, recall, f1, support in zip(model.labels, *per_class, strict=True)
+        ],
+        confusion=confusion_matrix(labels, given, labels=model.labels).tolist(),
+        mistakes=_mistakes(predictions, labels),
+        cut=sum(prediction.cut > 0 for prediction in predictions),
+        unknown=sum(prediction.unknown > 0 for prediction in predictions),
+    )
+
+
+def _mistakes(predictions: Sequence[Prediction], labels: Sequence[str]) -> list[Mistake]:
+    wrong = [
+        Mistake(p.text, label, p.label, p.probabilities[label])
+        for p, label in zip(predictions, labels, strict=True)
+        if p.label != label
+    ]
+    return sorted(wrong, key=lambda mistake: mistake.probability)

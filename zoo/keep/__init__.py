@@ -1,1 +1,0 @@
-"""Trained models: kept in a directory, loaded, asked, judged and looked into."""

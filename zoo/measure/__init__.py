@@ -1,0 +1,1 @@
+"""Measuring one model: time, memory, FLOPs."""

@@ -1,0 +1,1 @@
+"""Generating tokens from a decoder: greedy, sampling, beam search, and the key/value cache."""

@@ -1,0 +1,20 @@
+"""Kinds of components, how they are registered, and how a name becomes a choice."""
+
+from __future__ import annotations
+
+from zoo.registry.catalog import Registry
+from zoo.registry.component import BUILT_IN, Choice, Component, Owner
+from zoo.registry.kinds import AXES, CAPABILITIES, KINDS
+from zoo.registry.register import Register
+
+__all__ = [
+    "AXES",
+    "BUILT_IN",
+    "CAPABILITIES",
+    "KINDS",
+    "Choice",
+    "Component",
+    "Owner",
+    "Register",
+    "Registry",
+]

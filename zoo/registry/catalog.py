@@ -1,0 +1,69 @@
+"""All registered components, by kind and name. No torch here."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from zoo.errors import ZooError, nearest
+from zoo.registry.component import BUILT_IN, Choice, Component
+from zoo.registry.kinds import KINDS
+from zoo.registry.naming import bind, split_call, split_list
+from zoo.registry.register import Register
+
+
+class Registry:
+    """All components at hand, by kind and name."""
+
+    def __init__(self) -> None:
+        self._components: dict[str, list[Component]] = {kind: [] for kind in KINDS}
+
+    def admit(self, register: Register) -> None:
+        """Take in what one plug-in registered."""
+        for component in register.components:
+            self._components[component.kind].append(component)
+
+    def components(self, kind: str) -> list[Component]:
+        """The components of a kind, in the order of their registration."""
+        if kind not in KINDS:
+            raise ZooError(f"no kind '{kind}'{nearest(kind, KINDS)}")
+        return list(self._components[kind])
+
+    def label(self, component: Component) -> str:
+        """The shortest name that means this component: bare where that is not ambiguous."""
+        rivals = [c for c in self._components[component.kind] if c.name == component.name]
+        bare = len(rivals) == 1 or component.owner.distribution == BUILT_IN
+        return component.name if bare else component.full_name
+
+    def labels(self, kind: str) -> list[str]:
+        """The names under which the components of a kind can be asked for."""
+        return [self.label(c) for c in self.components(kind)]
+
+    def get(self, kind: str, name: str) -> Component:
+        """The component of that name; ZooError where it is unknown or ambiguous."""
+        matches = [c for c in self.components(kind) if name in (c.name, c.full_name)]
+        if len(matches) > 1:
+            built_in = [c for c in matches if c.owner.distribution == BUILT_IN]
+            if len(built_in) == 1:
+                return built_in[0]
+            raise ZooError(
+                f"{kind} '{name}' is ambiguous; say which: "
+                + ", ".join(c.full_name for c in matches)
+            )
+        if not matches:
+            raise ZooError(f"no {kind} '{name}'{nearest(name, self.labels(kind))}")
+        return matches[0]
+
+    def choose(self, kind: str, text: str) -> Choice:
+        """Parse one ``name`` or ``name(param=value)`` into a choice; ZooError where it is bad."""
+        name, arguments = split_call(kind, text)
+        component = self.get(kind, name)
+        given = bind(f"{kind} '{component.name}'", component.parameters, arguments)
+        return Choice(component, self.label(component), MappingProxyType(given))
+
+    def choices(self, kind: str, text: str) -> list[Choice]:
+        """Parse a comma list of choices, or ``all``; an empty one is a ZooError."""
+        names = self.labels(kind) if text.strip() == "all" else list(split_list(text))
+        if not names:
+            raise ZooError(f"--{kind} is empty{nearest('', self.labels(kind))}")
+        chosen = [self.choose(kind, name) for name in names]
+        return list({str(choice): choice for choice in chosen}.values())

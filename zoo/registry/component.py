@@ -1,0 +1,110 @@
+"""A registered component, and a choice of one with its parameters. No torch here."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from zoo.errors import ComponentError, one_line
+
+BUILT_IN = "encoder-zoo"  # the owner of what the zoo itself registers
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Who registered a component: a distribution (or a single file) and its version."""
+
+    distribution: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.distribution} {self.version}"
+
+
+@dataclass(frozen=True)
+class Component:
+    """One registered choice of a kind."""
+
+    kind: str
+    name: str
+    factory: Callable[..., Any] | str
+    summary: str
+    source: str
+    capabilities: frozenset[str]
+    parameters: Mapping[str, Any]
+    owner: Owner
+
+    @property
+    def full_name(self) -> str:
+        """The name that is never ambiguous: ``distribution:name``."""
+        return f"{self.owner.distribution}:{self.name}"
+
+    def can(self, *capabilities: str) -> bool:
+        """Whether every one of the capabilities is declared."""
+        return self.capabilities.issuperset(capabilities)
+
+    def resolve(self) -> Callable[..., Any]:
+        """The factory itself; a lazy ``"module:attribute"`` is imported here and only here.
+
+        Raises ComponentError, naming the owner, where it does not resolve.
+        """
+        if not isinstance(self.factory, str):
+            return self.factory
+        module, _, attribute = self.factory.partition(":")
+        try:
+            target: Any = importlib.import_module(module)
+            for part in attribute.split("."):
+                target = getattr(target, part)
+        except Exception as error:
+            raise ComponentError(
+                f"{self.kind} '{self.name}' of {self.owner} cannot be loaded from "
+                f"'{self.factory}': {one_line(error)}"
+            ) from error
+        if not callable(target):
+            raise ComponentError(
+                f"{self.kind} '{self.name}' of {self.owner}: '{self.factory}' is no factory "
+                f"but a {type(target).__name__}"
+            )
+        factory: Callable[..., Any] = target
+        return factory
+
+    def file(self) -> str | None:
+        """The source file the factory stands in, found without importing it; None if unknown."""
+        factory: Any = self.factory
+        while hasattr(factory, "func"):  # functools.partial stands in a file of Python's own
+            factory = factory.func
+        module = (
+            factory.partition(":")[0]
+            if isinstance(factory, str)
+            else getattr(factory, "__module__", "")
+        )
+        try:
+            spec = importlib.util.find_spec(module)
+        except (ImportError, ValueError):
+            return None
+        return spec.origin if spec else None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A component with the parameters it was asked for: ``window(size=64)``."""
+
+    component: Component
+    label: str
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        if not self.given:
+            return self.label
+        return f"{self.label}({', '.join(f'{k}={v!r}' for k, v in self.given.items())})"
+
+    def can(self, *capabilities: str) -> bool:
+        """Whether the component declares every one of the capabilities."""
+        return self.component.can(*capabilities)
+
+    def build(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the factory with the contract's arguments and the given parameters."""
+        return self.component.resolve()(*args, **kwargs, **self.given)

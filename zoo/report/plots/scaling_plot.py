@@ -1,0 +1,108 @@
+"""Time and memory of a step against the axis, both scales logarithmic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import (
+    FixedLocator,
+    LogLocator,
+    NullFormatter,
+    NullLocator,
+    StrMethodFormatter,
+)
+
+from zoo.report.plots.plot import Plot, finish
+from zoo.report.plots.style import HUES, MARKERS, WIDTH, styled
+from zoo.report.tables.scaling_table import Curve, axis, curves
+from zoo.report.tables.text import plain
+from zoo.sweep.records import Record
+
+PANELS = {
+    "train_seconds": ("training step", "ms", 1000.0),
+    "infer_seconds": ("inference step", "ms", 1000.0),
+    "train_memory_mib": ("training memory", "MiB", 1.0),
+    "infer_memory_mib": ("inference memory", "MiB", 1.0),
+}
+NAMES = {
+    "length": "length, tokens",
+    "dim": "width",
+    "layers": "layers",
+    "batch": "batch, texts",
+}
+FAILED = "x"
+
+
+def scale_plot(records: Sequence[Record]) -> Plot:
+    """Four panels, a line for each cell, and a cross where one could not go on."""
+    found, over = curves(records), axis(records)
+    with styled():
+        figure = Figure(figsize=(WIDTH, 5.2), layout="constrained")
+        panels = figure.subplots(2, 2).ravel()
+        marks: dict[str, str] = {}
+        for place, (metric, axes) in enumerate(zip(PANELS, panels, strict=True)):
+            for number, curve in enumerate(found):
+                gid = f"row-{number}-{place}"
+                exponent = curve.exponent(metric)
+                power = f": {over} to the power of {exponent}" if exponent else ""
+                marks[gid] = f"{curve.name}{power}"
+                _draw(axes, curve, metric, number, gid)
+            _scale(axes, metric, over, found)
+        handles = [_entry(curve.name, number) for number, curve in enumerate(found)]
+        if any(_failed(curve) for curve in found):
+            handles.append(
+                Line2D([], [], color="k", marker=FAILED, linestyle="none", label="could not go on")
+            )
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(handles)))
+        about = (
+            f"One step of one batch against {NAMES[over]}. Both scales are logarithmic: a straight "
+            "line is a power, and its slope the exponent. A cross stands where a cell ran out of "
+            "memory or time, at the last cost that was measured."
+        )
+        return finish("scale", f"How cost grows with {over}", about, figure, marks)
+
+
+def _draw(axes: Axes, curve: Curve, metric: str, number: int, gid: str) -> None:
+    hue, marker = HUES[number % len(HUES)], MARKERS[number % len(MARKERS)]
+    values, costs = curve.points(metric)
+    shown = [cost * PANELS[metric][2] for cost in costs]
+    axes.plot(values, shown, color=hue, marker=marker, markersize=4, linewidth=1.3, gid=gid)
+    stopped = _failed(curve)
+    if stopped and shown:
+        axes.plot([stopped], [shown[-1]], color=hue, marker=FAILED, linestyle="none")
+
+
+def _failed(curve: Curve) -> int | None:
+    """The value at which the cell could not go on."""
+    bad = [r.config["value"] for r in curve.records if r.status not in ("ok", "skipped")]
+    return bad[0] if bad else None
+
+
+def _scale(axes: Axes, metric: str, over: str, found: Sequence[Curve]) -> None:
+    title, unit, _ = PANELS[metric]
+    axes.set_title(title)
+    if not any(curve.points(metric)[0] for curve in found):
+        axes.set_axis_off()
+        told = axes.text(0.5, 0.5, "nothing was measured", ha="center", transform=axes.transAxes)
+        told.set_in_layout(False)
+        return
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    values = sorted({r.config["value"] for curve in found for r in curve.records})
+    axes.xaxis.set_major_locator(FixedLocator(values))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(values, [f"{value:,}" for value in values])
+    axes.tick_params(axis="x", labelrotation=45 if len(values) > 4 else 0)
+    axes.yaxis.set_major_locator(LogLocator())
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel(NAMES[over])
+    axes.set_ylabel(unit)
+
+
+def _entry(name: str, number: int) -> Line2D:
+    hue, marker = HUES[number % len(HUES)], MARKERS[number % len(MARKERS)]
+    return Line2D([], [], color=hue, marker=marker, markersize=4, label=plain(name, 30))

@@ -1,1 +1,0 @@
-"""Records of ``zoo scale`` as tables and a plot."""

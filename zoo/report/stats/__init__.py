@@ -1,0 +1,1 @@
+"""Statistics over records: intervals, paired tests, ratios, effects."""

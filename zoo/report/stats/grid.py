@@ -1,0 +1,124 @@
+"""A full grid: every combination of its axes' choices, with every seed."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from zoo.errors import ZooError, nearest
+from zoo.registry import AXES
+from zoo.report.tables.rows import Row
+
+SHOWN = 8  # missing cells that an error names
+Levels = dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """axes: those that vary, each with its choices, the reference's first. cells: by choices."""
+
+    axes: Levels
+    cells: dict[tuple[str, ...], Row]
+    seeds: tuple[int, ...]
+
+    def others(self, *fixed: str) -> Iterator[dict[str, str]]:
+        """Every combination of the axes that are not fixed."""
+        free = [axis for axis in self.axes if axis not in fixed]
+        for choices in itertools.product(*(self.axes[axis] for axis in free)):
+            yield dict(zip(free, choices, strict=True))
+
+    def at(self, choices: Mapping[str, str]) -> Row:
+        """The cell of one choice for every axis."""
+        return self.cells[tuple(choices[axis] for axis in self.axes)]
+
+
+def full_grid(rows: Sequence[Row], reference: str, only: Mapping[str, Sequence[str]] = {}) -> Grid:
+    """The grid that these rows are, or that part of it that ``only`` (axis to choices) leaves.
+
+    A cell that was skipped, or lacks a seed or a probe that others have, is missing. Raises
+    ZooError naming what is missing and what to restrict the grid to: to average over what is
+    there would compare each choice in other company.
+    """
+    cells = [row for row in rows if not row.baseline]
+    _refuse_unknown(cells, only)
+    cells = [r for r in cells if all(r.cell[a] in chosen for a, chosen in only.items())]
+    # The reference first: what it is made of is what the others are held against.
+    ordered = sorted(cells, key=lambda row: row.name != reference)
+    levels = {axis: tuple(dict.fromkeys(row.cell[axis] for row in ordered)) for axis in AXES}
+    axes = {axis: choices for axis, choices in levels.items() if len(choices) > 1}
+    if not axes:
+        raise ZooError(
+            "effects need a grid in which some axis has two choices; here there is "
+            f"{', '.join(row.name for row in cells) or 'no cell'}"
+        )
+    known = {tuple(row.cell[axis] for axis in axes): row for row in cells}
+    seeds = tuple(sorted({seed for row in cells for seed in row.values}))
+    probed = any(_probed(row) for row in cells)
+    missing = {}
+    for choices in itertools.product(*axes.values()):
+        if lack := _lack(known.get(choices), seeds, probed):
+            missing[choices] = lack
+    if missing:
+        raise ZooError(_worded(missing, axes))
+    return Grid(axes, known, seeds)
+
+
+def _refuse_unknown(cells: Sequence[Row], only: Mapping[str, Sequence[str]]) -> None:
+    for axis, chosen in only.items():
+        if axis not in AXES:
+            raise ZooError(f"--only {axis}: no such axis{nearest(axis, AXES)}")
+        there = list(dict.fromkeys(row.cell[axis] for row in cells))
+        for choice in chosen:
+            if choice not in there:
+                raise ZooError(f"--only {axis}: no '{choice}' here{nearest(choice, there)}")
+
+
+def _probed(row: Row) -> bool:
+    return row.probe is not None and row.probe.status == "ok"
+
+
+def _lack(row: Row | None, seeds: Sequence[int], probed: bool) -> str:
+    """What a cell lacks; empty where it is whole."""
+    if row is None:
+        return "not run"
+    if row.bad is not None and row.bad.status == "skipped":
+        return f"skipped: {row.bad.reason}"
+    if absent := [seed for seed in seeds if seed not in row.values]:
+        why = f", {row.bad.status}" if row.bad and row.bad.kind == "trial" else ""
+        which = "trial" if len(absent) == len(seeds) else f"seed {', '.join(map(str, absent))}"
+        return f"no {which}{why}"
+    if probed and not _probed(row):
+        return f"no probe{f', {row.probe.status}' if row.probe else ''}"
+    return ""
+
+
+def _worded(missing: Mapping[tuple[str, ...], str], axes: Levels) -> str:
+    named = [f"{'+'.join(choices)} ({lack})" for choices, lack in missing.items()]
+    more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
+    text = f"the grid is not full; missing: {', '.join(named[:SHOWN])}{more}"
+    restricted = _restricted(missing, axes)
+    if not restricted:
+        return f"{text}; run these, or restrict the grid with --only AXIS=NAME,NAME"
+    words = " ".join(f"--only '{axis}={','.join(c)}'" for axis, c in restricted.items())
+    return f"{text}; run these, or restrict the grid: {words}"
+
+
+def _restricted(missing: Mapping[tuple[str, ...], str], axes: Levels) -> Levels:
+    """Axes with choices left out until nothing is missing; empty where nothing would be left."""
+    left, gone = dict(axes), set(missing)
+    while gone:
+        counts = Counter((axis, c) for cell in gone for axis, c in zip(axes, cell, strict=True))
+        # Where two would do, leave out one of the axis that has more, and the later one.
+        axis, worst = max(
+            counts, key=lambda x: (counts[x], len(left[x[0]]), left[x[0]].index(x[1]))
+        )
+        left[axis] = tuple(choice for choice in left[axis] if choice != worst)
+        if not left[axis]:
+            return {}
+        position = list(axes).index(axis)
+        gone = {cell for cell in gone if cell[position] != worst}
+    if all(len(choices) < 2 for choices in left.values()):
+        return {}
+    return {axis: choices for axis, choices in left.items() if choices != axes[axis]}

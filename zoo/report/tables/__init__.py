@@ -1,0 +1,1 @@
+"""Records as tables: CSV, Markdown, LaTeX, text."""

@@ -1,0 +1,172 @@
+"""A row for every point, and an exponent for every cell and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+from tabulate import tabulate
+
+from zoo.errors import ZooError
+from zoo.report.stats.power_fit import Exponent, fit
+from zoo.sweep.records import Record
+
+# Metric, the head of its column, and what a second of it is shown as.
+COSTS = {
+    "train_seconds": ("train ms", 1000.0),
+    "infer_seconds": ("infer ms", 1000.0),
+    "train_memory_mib": ("train MiB", 1.0),
+    "infer_memory_mib": ("infer MiB", 1.0),
+}
+# MiB; below that a process's high water mark tells of pages and arenas, and not of the work.
+LEAST = 1.0
+MEMORY = "_mib"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One cell along the axis. name: the choices by which cells differ."""
+
+    name: str
+    records: tuple[Record, ...]
+
+    def points(self, metric: str) -> tuple[list[int], list[float]]:
+        """Values and costs, of those that could be measured."""
+        found = [
+            (r.config["value"], r.metrics[metric])
+            for r in self.records
+            if r.status == "ok" and (cost := r.metrics.get(metric)) is not None
+            if not _untold(metric, cost)
+        ]
+        return [v for v, _ in found], [c for _, c in found]
+
+    def exponent(self, metric: str) -> Exponent | None:
+        """How the cost grows; None where too few points were measured."""
+        return fit(*self.points(metric))
+
+
+def curves(records: Sequence[Record]) -> list[Curve]:
+    """The cells in the order in which they came; of one point, what was recorded last.
+
+    Raises ZooError where the records are of more than one axis.
+    """
+    axes = {r.config["over"] for r in records}
+    if len(axes) != 1:
+        raise ZooError(f"records of one axis are wanted, and these are of {sorted(axes)}")
+    last = {(r.name, r.config["value"]): r for r in records}
+    cells = dict.fromkeys(r.name for r in records)
+    choices = [tuple(next(r for r in records if r.name == name).cell.items()) for name in cells]
+    found = []
+    for name, parts in zip(cells, choices, strict=True):
+        differing = [
+            choice for n, (_, choice) in enumerate(parts) if len({c[n] for c in choices}) > 1
+        ]
+        mine = sorted((r for (n, _), r in last.items() if n == name), key=_value)
+        found.append(Curve("+".join(differing) or parts[0][1], tuple(mine)))
+    return found
+
+
+def _value(record: Record) -> int:
+    value: int = record.config["value"]
+    return value
+
+
+def axis(records: Sequence[Record]) -> str:
+    """What was changed: length, dim, layers or batch."""
+    return str(records[0].config["over"])
+
+
+def make_frame(records: Sequence[Record]) -> pd.DataFrame:
+    """A row per point, in SI units: what ``scale.csv`` holds."""
+    over = axis(records)
+    rows = [
+        {
+            "cell": curve.name,
+            over: record.config["value"],
+            "status": record.status,
+            **{metric: record.metrics.get(metric) for metric in COSTS},
+            "reason": record.reason,
+        }
+        for curve in curves(records)
+        for record in curve.records
+    ]
+    return pd.DataFrame(rows)
+
+
+def as_text(records: Sequence[Record], style: str = "simple") -> str:
+    """Both tables and what they mean."""
+    over, found = axis(records), curves(records)
+    points = [
+        [c.name, f"{r.config['value']:,}", *_costs(r), "" if r.status == "ok" else _status(r)]
+        for c in found
+        for r in c.records
+    ]
+    powers = [
+        [c.name, *("" if (e := c.exponent(m)) is None else str(e) for m in COSTS)] for c in found
+    ]
+    heads = [head for head, _ in COSTS.values()]
+    parts = [
+        tabulate(
+            points,
+            ["cell", over, *heads, "status"],
+            style,
+            disable_numparse=True,
+            colalign=("left", *["right"] * 5, "left"),
+        ),
+        f"Grows with {over} to the power of:",
+        tabulate(
+            powers,
+            [
+                "cell",
+                *(h.rpartition(" ")[0] + (" time" if "ms" in h else " memory") for h in heads),
+            ],
+            style,
+            disable_numparse=True,
+        ),
+        "\n".join(f"- {note}" for note in notes(records)),
+    ]
+    return "\n\n".join(parts)
+
+
+def notes(records: Sequence[Record]) -> list[str]:
+    """What the numbers are, in plain sentences."""
+    first, over = records[0], axis(records)
+    base = {k: v for k, v in first.config["base"].items() if k not in ("head_hidden",)}
+    sizes = ", ".join(f"{name.replace('_', ' ')} {size:,}" for name, size in base.items())
+    machine = first.environment
+    how = next((r.metrics["memory_how"] for r in records if r.metrics), "not measured")
+    return [
+        "A step: one batch of full texts, nothing padded; training is forward, backward and "
+        "AdamW. Medians over rounds in which all cells of one row take turns.",
+        f"Memory: {how}, each in a process that did nothing else; less than {LEAST:g} MiB cannot "
+        "be told.",
+        "Powers: least squares on logarithms over the upper half of what was measured (at least "
+        "three points), with the 95% t-interval of the slope.",
+        f"Sizes: {sizes}." + (" The inner width grows with the width." if over == "dim" else ""),
+        f"Machine: {machine['device_name']}, {machine['threads']} threads, "
+        f"torch {machine['torch']}, {machine['precision']}.",
+    ]
+
+
+def _costs(record: Record) -> list[str]:
+    shown = []
+    for metric, (_, unit) in COSTS.items():
+        value = record.metrics.get(metric)
+        if value is None:
+            shown.append("")
+        else:
+            shown.append(f"< {LEAST:g}" if _untold(metric, value) else _figure(value * unit))
+    return shown
+
+
+def _untold(metric: str, cost: float) -> bool:
+    return metric.endswith(MEMORY) and cost < LEAST
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _status(record: Record) -> str:
+    return f"skipped: {record.reason}" if record.status == "skipped" else record.status

@@ -1,0 +1,1 @@
+"""From a request to records: plan, keys of what is reused, records, run."""

@@ -1,0 +1,169 @@
+"""Records of a run: one JSON line per result, appended and flushed as soon as there is one."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import filelock
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from zoo.config.metric import MetricDescription
+from zoo.errors import ZooError
+
+SCHEMA_VERSION = 2
+FILE = "records.jsonl"
+
+Kind = Literal["train", "cost", "scale"]
+Status = Literal["ok", "skipped", "oom", "timeout", "crashed", "diverged", "lost"]
+
+
+class Record(BaseModel):
+    """The result of one job for one row, with everything needed to repeat it.
+
+    kind: ``train`` (one cell with one seed), ``cost`` (speed and memory of a cell) or ``scale``
+    (cost of a cell at one value of an axis). cell: axis to choice; empty for a baseline.
+    baseline: its name; empty for a cell. key: a hash of all inputs of the work; two records with
+    one key are of the same work. config: task, its options, data, sizes, training and execution,
+    as resolved. metrics: results by name. metric_descriptions: what a report needs to know of the
+    task's metrics; the first one ranks rows. curve: one entry per epoch. samples: raw timings.
+    environment: versions and hardware of the machine that ran the work. plugins: distribution to
+    version and hash. command: repeats this record. traceback: of a job that failed.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_version: int = SCHEMA_VERSION
+    kind: Kind
+    status: Status
+    reason: str = ""
+    cell: dict[str, str]
+    baseline: str = ""
+    seed: int | None = None
+    key: str
+    config: dict[str, Any]
+    metrics: dict[str, Any] = {}
+    metric_descriptions: tuple[MetricDescription, ...] = ()
+    curve: list[dict[str, float]] = []
+    samples: dict[str, Any] = {}
+    environment: dict[str, Any] = {}
+    plugins: dict[str, str] = {}
+    command: str = ""
+    started: str = ""
+    traceback: str = ""
+
+    @property
+    def task(self) -> str:
+        """The name of the task."""
+        return str(self.config["task"])
+
+    @property
+    def name(self) -> str:
+        """The row this record belongs to."""
+        return self.baseline or "+".join(self.cell.values())
+
+
+def digest(value: Any) -> str:
+    """A short, stable hash of anything JSON can hold."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class RecordFile:
+    """``records.jsonl`` of one output directory; one process at a time may write to it."""
+
+    def __init__(self, directory: Path, name: str = FILE) -> None:
+        self.directory = directory
+        self.path = directory / name
+        self.repaired = ""
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keep other processes from writing; ZooError where one is writing already."""
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            lock_file = filelock.FileLock(self.directory / ".lock")
+            lock_file.acquire(timeout=0)
+        except filelock.Timeout:
+            raise ZooError(
+                f"another zoo is writing to {self.directory}; wait for it or choose another --out"
+            ) from None
+        except OSError as error:
+            raise ZooError(f"cannot write to {self.directory}: {error.strerror}") from error
+        try:
+            self._repair()
+            yield
+        finally:
+            lock_file.release()
+
+    def read(self) -> list[Record]:
+        """Every record; ZooError naming the first invalid line. An unfinished last line is ignored."""
+        records = []
+        lines = self.path.read_bytes().split(b"\n") if self.path.exists() else [b""]
+        for number, line in enumerate(lines[:-1], start=1):
+            records.append(_parse(line, f"{self.path}:{number}"))
+        return records
+
+    def append(self, record: Record) -> None:
+        """Append one record and flush it to disk.
+
+        Raises ZooError, and leaves the file as it was, where the disk is full.
+        """
+        line = json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False)
+        left = memoryview(line.encode() + b"\n")
+        try:
+            # Unbuffered, so that closing after a failed write does not write again.
+            with self.path.open("ab", buffering=0) as file:
+                size = file.tell()
+                try:
+                    while left:
+                        left = left[file.write(left) or 0 :]
+                    os.fsync(file.fileno())
+                except OSError:
+                    file.truncate(size)
+                    raise
+        except OSError as error:
+            raise ZooError(
+                f"cannot write to {self.path}: {error.strerror}; what was finished before is kept"
+            ) from error
+
+    def _repair(self) -> None:
+        """Remove a last line that a kill or a full disk left unfinished, and say so."""
+        if not self.path.exists():
+            return
+        content = self.path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            self.repaired = (
+                f"{self.path}: removed an unfinished last line ({len(content) - whole} bytes)"
+            )
+            os.truncate(self.path, whole)
+
+
+def _parse(line: bytes, where: str) -> Record:
+    try:
+        value = json.loads(line)
+        if rb"\ud" in line.lower():  # half of a surrogate pair is JSON, but no text
+            json.dumps(value, ensure_ascii=False).encode()
+        version = value.get("schema_version") if isinstance(value, dict) else None
+        if isinstance(version, int) and version != SCHEMA_VERSION:
+            age = "a newer" if version > SCHEMA_VERSION else "an older"
+            advice = "upgrade encoder-zoo" if version > SCHEMA_VERSION else "use another directory"
+            raise ZooError(
+                f"{where}: written by {age} zoo (schema {version}; this one reads "
+                f"{SCHEMA_VERSION}): {advice}"
+            )
+        return Record.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "record"
+        raise ZooError(f"{where}: not a valid record: {field}: {first['msg']}") from None
+    except RecursionError:
+        raise ZooError(f"{where}: not a valid record: nested too deeply") from None
+    except ValueError as error:
+        raise ZooError(f"{where}: not a valid record: {error}") from None
