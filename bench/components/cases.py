@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.components.attention.fused import Fused
-from zoo.components.block.base import Scene
+from zoo.components.block.base import LayerContext
 from zoo.components.ffn.gelu import GELU
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.pe.none import NoPositions
@@ -142,16 +142,16 @@ def _block(choice: Choice, scale: Scale) -> Case:
         lambda: LayerNorm(sizes.dim),
         dropout=0.0,
     )
-    scene = Scene(scale.tokens, _nowhere(scale))
+    scene = LayerContext(scale.tokens, _nowhere(scale))
     return _case(module, lambda: module(x, scene), x)
 
 
 def _pool(choice: Choice, scale: Scale) -> Case:
     x, module = _input(scale), choice.build(scale.sizes.dim)
     reads = module.reads if module.reads is not None else slice(None)
-    padding = scale.tokens.padding
-    assert padding is not None
-    return _case(module, lambda: module(x[:, reads], padding[:, reads]), x)
+    attention_mask = scale.tokens.attention_mask
+    assert attention_mask is not None
+    return _case(module, lambda: module(x[:, reads], attention_mask[:, reads]), x)
 
 
 def _baseline(choice: Choice, scale: Scale) -> Case:

@@ -107,9 +107,9 @@ def _must_be_equal(
     draw = torch.Generator().manual_seed(1)
     ids = torch.randint(1, vocab_size, (3, length), generator=draw)
     positions = torch.arange(length)
-    padding = positions < torch.tensor([[length], [length // 2], [max(1, length // 3)]])
+    attention_mask = positions < torch.tensor([[length], [length // 2], [max(1, length // 3)]])
     targets = torch.tensor([0, 1, 2])
-    for tokens in (Tokens(None, positions), Tokens(padding, positions)):
+    for tokens in (Tokens(None, positions), Tokens(attention_mask, positions)):
         for model in (ours, theirs):
             model.zero_grad()
         mine, other = ours(ids, tokens), theirs(ids, tokens)

@@ -53,10 +53,10 @@ class Plain(nn.Module):
         self.hidden = nn.Linear(SIZES.dim, SIZES.head_hidden)
         self.out = nn.Linear(SIZES.head_hidden, CLASSES)
 
-    def forward(self, ids: Tensor, padding: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Ids (B, L) and padding (bool, True where it is none) to logits (B, classes)."""
         x = self.embedding(ids)
-        x, _ = self.attention(x, x, x, key_padding_mask=~padding)
+        x, _ = self.attention(x, x, x, key_padding_mask=~attention_mask)
         logits: Tensor = self.out(F.relu(self.hidden(x[:, 0])))
         return logits
 
@@ -94,8 +94,12 @@ def against_loop(options: Options) -> Iterator[Line]:
     assert options.quick or count == PARAMETERS, count
     test_split = Split(test, runtime.device)
     for batch in test_split.ordered(BATCH_SIZE):
-        padding = batch.tokens.padding
-        known = torch.ones_like(batch.ids, dtype=torch.bool) if padding is None else padding
+        attention_mask = batch.tokens.attention_mask
+        known = (
+            torch.ones_like(batch.ids, dtype=torch.bool)
+            if attention_mask is None
+            else attention_mask
+        )
         must_agree(
             "logits of the tutorial's model", ours(batch.ids, batch.tokens), plain(batch.ids, known)
         )
@@ -189,11 +193,11 @@ def _plain_epoch(model: Plain, train: Documents, runtime: Runtime) -> Callable[[
         for rows in _order(len(train), next(done)):
             ids = pad_sequence([texts[i] for i in rows], batch_first=True)
             lengths = torch.tensor([len(texts[i]) for i in rows])
-            padding = torch.arange(ids.shape[1]) < lengths[:, None]
-            ids, padding = ids.to(runtime.device), padding.to(runtime.device)
+            attention_mask = torch.arange(ids.shape[1]) < lengths[:, None]
+            ids, attention_mask = ids.to(runtime.device), attention_mask.to(runtime.device)
             targets = labels[torch.from_numpy(rows)].to(runtime.device)
             optimizer.zero_grad()
-            loss = F.cross_entropy(model(ids, padding), targets)
+            loss = F.cross_entropy(model(ids, attention_mask), targets)
             loss.backward()
             optimizer.step()
             total += loss.item()
@@ -209,9 +213,13 @@ def _right(model: nn.Module, split: Split) -> int:
     right = 0
     for batch in split.ordered(BATCH_SIZE):
         tokens: Tokens = batch.tokens
-        padding = tokens.padding
+        attention_mask = tokens.attention_mask
         if isinstance(model, Plain):
-            known = torch.ones_like(batch.ids, dtype=torch.bool) if padding is None else padding
+            known = (
+                torch.ones_like(batch.ids, dtype=torch.bool)
+                if attention_mask is None
+                else attention_mask
+            )
             logits = model(batch.ids, known)
         else:
             logits = model(batch.ids, tokens)

@@ -130,11 +130,11 @@ def test_the_tutorials_model_is_the_zoos_and_has_its_parameters():
     for model in (plain, ours):
         assert sum(p.numel() for p in model.parameters()) == tutorial.PARAMETERS
     ids = torch.randint(1, 1000, (3, 9))
-    padding = torch.arange(9) < torch.tensor([[9], [4], [7]])
-    tokens = rivals.Tokens(padding, torch.arange(9))
-    torch.testing.assert_close(ours(ids, tokens), plain(ids, padding), rtol=1e-5, atol=1e-5)
+    attention_mask = torch.arange(9) < torch.tensor([[9], [4], [7]])
+    tokens = rivals.Tokens(attention_mask, torch.arange(9))
+    torch.testing.assert_close(ours(ids, tokens), plain(ids, attention_mask), rtol=1e-5, atol=1e-5)
     unmasked = ours(ids, rivals.Tokens(None, torch.arange(9)))
-    assert (unmasked - plain(ids, padding)).abs().max() > 1e-3
+    assert (unmasked - plain(ids, attention_mask)).abs().max() > 1e-3
 
 
 def test_a_missing_library_is_a_line_and_no_failure(monkeypatch, capsys, tmp_path: Path):

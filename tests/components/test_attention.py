@@ -26,7 +26,7 @@ REAL = torch.tensor([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0]], dtype=torch.bool)
 
 
 @dataclass
-class Scene:
+class LayerContext:
     """One call of an attention, and what the formula needs to repeat it."""
 
     x: Tensor
@@ -69,15 +69,16 @@ class Scene:
         return {"tokens": self.tokens, "context_tokens": self.context_tokens}
 
 
-def scene(mask: str, cross: bool, seed: int = 1) -> Scene:
+def scene(mask: str, cross: bool, seed: int = 1) -> LayerContext:
     """Self-attention over five tokens, or four queries that stand elsewhere among five keys."""
-    padding, causal = REAL if "padding" in mask else None, "causal" in mask
-    keys = Tokens(padding, torch.arange(KEYS))
+    attention_mask, causal = REAL if "padding" in mask else None, "causal" in mask
+    keys = Tokens(attention_mask, torch.arange(KEYS))
     q_at = [1, 3, 4, 2] if cross else list(range(KEYS))
     allowed = [
         [
             [
-                (padding is None or bool(padding[b, j])) and (not causal or j <= q_at[i])
+                (attention_mask is None or bool(attention_mask[b, j]))
+                and (not causal or j <= q_at[i])
                 for j in range(KEYS)
             ]
             for i in range(len(q_at))
@@ -85,9 +86,9 @@ def scene(mask: str, cross: bool, seed: int = 1) -> Scene:
         for b in range(2)
     ]
     if not cross:
-        return Scene(randoms(2, KEYS, DIM, seed=seed), None, keys, None, causal, allowed)
+        return LayerContext(randoms(2, KEYS, DIM, seed=seed), None, keys, None, causal, allowed)
     x, context = randoms(2, QUERIES, DIM, seed=seed), randoms(2, KEYS, DIM, seed=seed + 1)
-    return Scene(x, context, Tokens(None, torch.tensor(q_at)), keys, causal, allowed)
+    return LayerContext(x, context, Tokens(None, torch.tensor(q_at)), keys, causal, allowed)
 
 
 def build(
@@ -148,7 +149,7 @@ def test_agrees_with_torchs_own_attention_of_the_same_weights(
         0.0,
         weights["wo"],
         weights["bo"],
-        key_padding_mask=None if call.keys.padding is None else ~call.keys.padding,
+        key_padding_mask=None if call.keys.attention_mask is None else ~call.keys.attention_mask,
         attn_mask=~torch.tensor(
             [
                 [not call.causal or int(k) <= int(q) for k in call.keys.positions]
@@ -212,15 +213,15 @@ def test_a_fully_padded_text_stays_finite_and_disturbs_nobody(
     module, position = build(registry, name, encoding)
     shake(module)
     x = randoms(2, KEYS, DIM)
-    padding = REAL.clone()
-    padding[1] = False
-    tokens = Tokens(padding, torch.arange(KEYS))
+    attention_mask = REAL.clone()
+    attention_mask[1] = False
+    tokens = Tokens(attention_mask, torch.arange(KEYS))
     out = module(x, tokens=tokens, position=position, causal=causal)
     gradients = torch.autograd.grad(out.square().sum(), [x, *module.parameters()])
     assert all(one.isfinite().all() for one in (out, *gradients))
     alone = module(
         x[:1],
-        tokens=Tokens(padding[:1], torch.arange(KEYS)),
+        tokens=Tokens(attention_mask[:1], torch.arange(KEYS)),
         position=position,
         causal=causal,
     )
@@ -234,11 +235,11 @@ def test_a_first_token_that_is_padding_leaves_later_ones_as_they_should_be(
     module, position = build(registry, name, encoding)
     shake(module)
     call = scene("everything", cross=False)
-    padding = torch.tensor([[0, 1, 1, 1, 1], [0, 0, 1, 1, 1]], dtype=torch.bool)
-    call.tokens, call.causal = Tokens(padding, torch.arange(KEYS)), True
+    attention_mask = torch.tensor([[0, 1, 1, 1, 1], [0, 0, 1, 1, 1]], dtype=torch.bool)
+    call.tokens, call.causal = Tokens(attention_mask, torch.arange(KEYS)), True
     # From the third token on, every query has something to see.
     call.allowed = [
-        [[bool(padding[b, j]) and j <= i for j in range(KEYS)] for i in range(KEYS)]
+        [[bool(attention_mask[b, j]) and j <= i for j in range(KEYS)] for i in range(KEYS)]
         for b in range(2)
     ]
     expected, _ = call.by_formula(module, encoding)
@@ -259,7 +260,7 @@ def test_positions_per_text_equal_shared_positions(
     assert call.context_tokens is not None
     call.tokens = Tokens(None, call.tokens.positions.repeat(2, 1))
     call.context_tokens = Tokens(
-        call.context_tokens.padding, call.context_tokens.positions.repeat(2, 1)
+        call.context_tokens.attention_mask, call.context_tokens.positions.repeat(2, 1)
     )
     assert_same(call.of(module, position), shared)
 

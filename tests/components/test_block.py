@@ -9,7 +9,7 @@ import torch
 from references import assert_same, canonical, randoms, shake
 from torch import Tensor, nn
 
-from zoo.components.block.base import Block, Scene
+from zoo.components.block.base import Block, LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.registry import Registry
@@ -74,7 +74,9 @@ def test_agrees_with_torchs_encoder_layer_of_the_same_weights(
     ).double()
     x = randoms(2, LENGTH, DIM)
     expected = copied(block, layer)(x, src_key_padding_mask=~PADDING)
-    assert_same(block(x, Scene(Tokens(PADDING, torch.arange(LENGTH)), NOWHERE)), expected, [x])
+    assert_same(
+        block(x, LayerContext(Tokens(PADDING, torch.arange(LENGTH)), NOWHERE)), expected, [x]
+    )
 
 
 @pytest.mark.parametrize("name", ["pre", "post"])
@@ -92,7 +94,7 @@ def test_with_cross_attention_agrees_with_torchs_decoder_layer(
         tgt_mask=torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(1),
         memory_key_padding_mask=~MEMORY_PADDING,
     )
-    scene = Scene(
+    scene = LayerContext(
         Tokens.whole(LENGTH),
         NOWHERE,
         causal=True,
@@ -126,7 +128,7 @@ def test_each_sublayer_stands_in_the_blocks_one_line(
     else:
         expected = line(expected, block.ffn, block.ffn_norm)
     leaves = [x, *block.parameters()]
-    assert_same(block(x, Scene(tokens, NOWHERE)), expected, leaves)
+    assert_same(block(x, LayerContext(tokens, NOWHERE)), expected, leaves)
 
 
 @pytest.mark.parametrize("name", BLOCKS)
@@ -142,7 +144,7 @@ def test_adds_its_input_exactly_where_it_says_so(registry: Registry, name: str) 
             layer.weight.zero_()
             layer.bias.zero_()
     x = randoms(2, LENGTH, DIM)
-    out = block(x, Scene(Tokens.whole(LENGTH), NOWHERE))
+    out = block(x, LayerContext(Tokens.whole(LENGTH), NOWHERE))
     assert bool(out.abs().max() > 0.1) == registry.get("block", name).can("residual")
 
 
@@ -159,10 +161,10 @@ def test_reading_some_rows_equals_computing_all(
     )
     memory, memory_tokens = randoms(2, MEMORY, DIM), Tokens(MEMORY_PADDING, torch.arange(MEMORY))
     tokens = Tokens(PADDING, torch.tensor([[0, 1, 2, 3], [4, 5, 6, 7]]))
-    everything = Scene(
+    everything = LayerContext(
         tokens, position.double(), causal, memory=memory, memory_tokens=memory_tokens
     )
-    some = Scene(tokens, position, causal, read, memory=memory, memory_tokens=memory_tokens)
+    some = LayerContext(tokens, position, causal, read, memory=memory, memory_tokens=memory_tokens)
     out = block(x, some)
     assert out.shape[1] == len(range(*read.indices(LENGTH)))
     leaves = [x, memory, *block.parameters()]
@@ -173,7 +175,7 @@ def test_reading_some_rows_equals_computing_all(
 def test_cross_attention_without_a_memory_is_refused(registry: Registry, name: str) -> None:
     block = build(registry, name, cross=True)
     with pytest.raises(ValueError, match="needs a memory"):
-        block(randoms(2, LENGTH, DIM), Scene(Tokens.whole(LENGTH), NOWHERE))
+        block(randoms(2, LENGTH, DIM), LayerContext(Tokens.whole(LENGTH), NOWHERE))
 
 
 @pytest.mark.parametrize("encoding", ["rope", "alibi"])
@@ -187,7 +189,7 @@ def test_the_memory_has_no_positions_in_common_with_the_text(
     outs = []
     for memory_at in (torch.arange(MEMORY), torch.arange(MEMORY) + 9):
         memory_tokens = Tokens(None, memory_at)
-        scene = Scene(
+        scene = LayerContext(
             Tokens.whole(LENGTH),
             position.double(),
             memory=randoms(2, MEMORY, DIM),
@@ -200,7 +202,7 @@ def test_the_memory_has_no_positions_in_common_with_the_text(
 @pytest.mark.parametrize("name", BLOCKS)
 def test_dropout_acts_on_both_sublayers_in_training_only(registry: Registry, name: str) -> None:
     dropping, still = build(registry, name, dropout=0.9), build(registry, name)
-    x, scene = randoms(2, LENGTH, DIM), Scene(Tokens.whole(LENGTH), NOWHERE)
+    x, scene = randoms(2, LENGTH, DIM), LayerContext(Tokens.whole(LENGTH), NOWHERE)
     assert torch.equal(dropping.eval()(x, scene), still.eval()(x, scene))
     assert torch.equal(still.train()(x, scene), still.eval()(x, scene))
     torch.manual_seed(1)

@@ -17,25 +17,27 @@ def build(registry: Registry, name: str) -> Pool:
     return registry.choose("pool", name).build(3)
 
 
-def mean_by_loops(x: Tensor, padding: Tensor | None) -> Tensor:
+def mean_by_loops(x: Tensor, attention_mask: Tensor | None) -> Tensor:
     rows = []
     for b in range(len(x)):
-        real = [x[b, i] for i in range(x.shape[1]) if padding is None or padding[b, i]]
+        real = [
+            x[b, i] for i in range(x.shape[1]) if attention_mask is None or attention_mask[b, i]
+        ]
         rows.append(sum(real) / len(real))
     return torch.stack(rows)
 
 
 @pytest.mark.parametrize("padding", [None, PADDING], ids=["whole", "padded"])
-def test_mean_is_over_real_tokens_only(registry: Registry, padding: Tensor | None) -> None:
+def test_mean_is_over_real_tokens_only(registry: Registry, attention_mask: Tensor | None) -> None:
     x = randoms(3, 4, 3)
-    assert_same(build(registry, "mean")(x, padding), mean_by_loops(x, padding), [x])
+    assert_same(build(registry, "mean")(x, attention_mask), mean_by_loops(x, attention_mask), [x])
 
 
 @pytest.mark.parametrize("padding", [None, PADDING], ids=["whole", "padded"])
-def test_cls_is_the_first_token(registry: Registry, padding: Tensor | None) -> None:
+def test_cls_is_the_first_token(registry: Registry, attention_mask: Tensor | None) -> None:
     pool, x = build(registry, "cls"), randoms(3, 4, 3)
     expected = torch.stack([x[b][0] for b in range(3)])
-    assert_same(pool(x, padding), expected, [x])
+    assert_same(pool(x, attention_mask), expected, [x])
     assert pool.reads is not None
     assert torch.equal(pool(x[:, pool.reads], None), expected)
     assert registry.get("pool", "cls").can("first")
@@ -57,8 +59,8 @@ def test_nothing_that_stands_in_padding_leaks(
 
 def test_the_mean_of_an_empty_text_is_zero_and_has_a_gradient_of_zero(registry: Registry) -> None:
     x = randoms(2, 4, 3)
-    padding = torch.tensor([[False] * 4, [True] * 4])
-    out = build(registry, "mean")(x, padding)
+    attention_mask = torch.tensor([[False] * 4, [True] * 4])
+    out = build(registry, "mean")(x, attention_mask)
     assert out[0].tolist() == [0.0, 0.0, 0.0]
     (gradient,) = torch.autograd.grad(out.sum(), [x])
     assert gradient[0].eq(0).all()

@@ -12,17 +12,17 @@ PADDING = torch.tensor([[1, 1, 1, 0], [1, 0, 1, 1]], dtype=torch.bool)
 
 def test_whole_texts_have_no_padding_and_count_from_zero() -> None:
     tokens = Tokens.whole(4)
-    assert tokens.padding is None
+    assert tokens.attention_mask is None
     assert tokens.positions.tolist() == [0, 1, 2, 3]
 
 
 def test_some_rows_keep_their_padding_and_their_positions() -> None:
     shared = Tokens(PADDING, torch.arange(4))[1:3]
-    assert shared.padding is not None
-    assert shared.padding.tolist() == [[True, True], [False, True]]
+    assert shared.attention_mask is not None
+    assert shared.attention_mask.tolist() == [[True, True], [False, True]]
     assert shared.positions.tolist() == [1, 2]
     per_text = Tokens(None, torch.tensor([[0, 1, 2, 3], [5, 6, 7, 8]]))[1:3]
-    assert per_text.padding is None
+    assert per_text.attention_mask is None
     assert per_text.positions.tolist() == [[1, 2], [6, 7]]
 
 
@@ -54,8 +54,8 @@ def test_a_query_sees_real_keys_and_causally_none_after_it(
 
 
 def test_a_query_with_nothing_to_see_sees_everything_and_nobody_else_does() -> None:
-    padding = torch.tensor([[False, False, False], [False, True, True]])
-    mask = may_attend(Tokens.whole(3), Tokens(padding, torch.arange(3)), causal=True)
+    attention_mask = torch.tensor([[False, False, False], [False, True, True]])
+    mask = may_attend(Tokens.whole(3), Tokens(attention_mask, torch.arange(3)), causal=True)
     assert mask is not None
     yes, no = True, False
     assert mask[0, 0].tolist() == [[yes, yes, yes]] * 3

@@ -209,34 +209,34 @@ class Attentive(Pool):
         super().__init__(dim)
         self.query = nn.Linear(dim, 1, bias=False)
 
-    def forward(self, x: Tensor, padding: Tensor | None) -> Tensor:
-        if padding is not None:
-            x = x.masked_fill(~padding[..., None], 0)
+    def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
+        if attention_mask is not None:
+            x = x.masked_fill(~attention_mask[..., None], 0)
         scores = self.query(x)[..., 0]
-        if padding is not None:
-            scores = scores.masked_fill(~padding, -1e4)
+        if attention_mask is not None:
+            scores = scores.masked_fill(~attention_mask, -1e4)
         return (scores.softmax(-1)[..., None] * x).sum(dim=1)
 
 
 class Last(Pool):
     """The last real token, wherever it stands: every row is the last of some text."""
 
-    def forward(self, x: Tensor, padding: Tensor | None) -> Tensor:
-        if padding is None:
+    def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
+        if attention_mask is None:
             return x[:, -1]
-        last = (padding * torch.arange(x.shape[1])).argmax(dim=1)
+        last = (attention_mask * torch.arange(x.shape[1])).argmax(dim=1)
         taken = x[torch.arange(len(x)), last]
-        return taken.masked_fill(~padding.any(dim=1, keepdim=True), 0)
+        return taken.masked_fill(~attention_mask.any(dim=1, keepdim=True), 0)
 
 
 class Greatest(Pool):
     """The greatest value over real tokens; zero for an empty text."""
 
-    def forward(self, x: Tensor, padding: Tensor | None) -> Tensor:
-        if padding is None:
+    def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
+        if attention_mask is None:
             return x.amax(dim=1)
-        found = x.masked_fill(~padding[..., None], -torch.inf).amax(dim=1)
-        return found.masked_fill(~padding.any(dim=1)[:, None], 0)
+        found = x.masked_fill(~attention_mask[..., None], -torch.inf).amax(dim=1)
+        return found.masked_fill(~attention_mask.any(dim=1)[:, None], 0)
 
 
 class Bag(nn.Module):
@@ -251,9 +251,9 @@ class Bag(nn.Module):
 
     def forward(self, ids: Tensor, tokens: Tokens) -> Tensor:
         x = self.embedding(ids)
-        if tokens.padding is None:
+        if tokens.attention_mask is None:
             return self.head(x.mean(dim=1))
-        real = tokens.padding[..., None]
+        real = tokens.attention_mask[..., None]
         total = x.masked_fill(~real, 0).sum(dim=1)
         return self.head(total / real.sum(dim=1).clamp_min(1).to(x.dtype))
 

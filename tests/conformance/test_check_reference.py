@@ -98,5 +98,5 @@ def test_the_cache_gives_back_all_it_was_given() -> None:
     found, _, tokens = cache.extend(k[:, :, 2:], k[:, :, 2:], whole[2:])
     assert torch.equal(found, k)
     assert tokens.positions.tolist() == [0, 1, 2, 3, 4]
-    assert tokens.padding is not None
-    assert tokens.padding.shape == (1, 5)
+    assert tokens.attention_mask is not None
+    assert tokens.attention_mask.shape == (1, 5)

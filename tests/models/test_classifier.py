@@ -50,11 +50,11 @@ def batch(width: int = 5, garbage: int = 0) -> tuple[Tensor, Tokens]:
     """Three texts of unlike length, padded to a width with a token of one's choice."""
     generator = torch.Generator().manual_seed(0)
     ids = torch.full((3, width), garbage)
-    padding = torch.zeros(3, width, dtype=torch.bool)
+    attention_mask = torch.zeros(3, width, dtype=torch.bool)
     for row, length in enumerate(LENGTHS):
         ids[row, :length] = torch.randint(1, 20, (length,), generator=generator)
-        padding[row, :length] = True
-    return ids, Tokens(padding, torch.arange(width))
+        attention_mask[row, :length] = True
+    return ids, Tokens(attention_mask, torch.arange(width))
 
 
 @EVERY_CELL
@@ -87,9 +87,9 @@ def test_an_empty_document_stays_finite_and_disturbs_nobody(
 ) -> None:
     model = shake(assemble(**cell)).train()
     ids, tokens = batch()
-    padding = tokens.padding.clone()
-    padding[1] = False
-    out = model(ids, Tokens(padding, tokens.positions))
+    attention_mask = tokens.attention_mask.clone()
+    attention_mask[1] = False
+    out = model(ids, Tokens(attention_mask, tokens.positions))
     gradients = torch.autograd.grad(out.square().sum(), list(model.parameters()), allow_unused=True)
     assert out.isfinite().all()
     assert all(one.isfinite().all() for one in gradients if one is not None)
@@ -103,7 +103,7 @@ def test_positions_per_text_equal_shared_positions(
     model = shake(assemble(**cell)).eval()
     ids, tokens = batch()
     with torch.no_grad():
-        each = model(ids, Tokens(tokens.padding, tokens.positions.repeat(3, 1)))
+        each = model(ids, Tokens(tokens.attention_mask, tokens.positions.repeat(3, 1)))
         assert_same(each, model(ids, tokens))
 
 
@@ -140,14 +140,14 @@ def test_positions_of_left_padded_texts_are_counted_from_where_the_text_starts(
     assemble: Assemble,
 ) -> None:
     ids, tokens = batch()
-    left, padding = torch.zeros_like(ids), torch.zeros_like(tokens.padding)
+    left, attention_mask = torch.zeros_like(ids), torch.zeros_like(tokens.attention_mask)
     positions = torch.zeros(3, 5, dtype=torch.long)
     for row, length in enumerate(LENGTHS):
-        left[row, -length:], padding[row, -length:] = ids[row, :length], True
+        left[row, -length:], attention_mask[row, -length:] = ids[row, :length], True
         positions[row, -length:] = torch.arange(length)
     for pe in ENCODINGS:
         model = shake(assemble(pe=pe)).eval()
-        assert_same(model(left, Tokens(padding, positions)), model(ids, tokens))
+        assert_same(model(left, Tokens(attention_mask, positions)), model(ids, tokens))
 
 
 @pytest.mark.parametrize("pe", ENCODINGS)
@@ -312,11 +312,11 @@ def test_the_encoder_is_torchs_transformer_encoder_of_the_same_weights(
     x = encoder.embedding(ids)
     if pe == "sin":
         x = x + torch.stack([sinusoid(position, 8) for position in range(5)])
-    expected = own(x, src_key_padding_mask=~tokens.padding)
+    expected = own(x, src_key_padding_mask=~tokens.attention_mask)
     out, leaves = encoder(ids, tokens), [encoder.embedding.weight]
     # The encoding's frequencies are float32 numbers.
     tolerance = 1e-5 if pe == "sin" else 1e-10
-    assert_same(out[tokens.padding], expected[tokens.padding], leaves, tolerance)
+    assert_same(out[tokens.attention_mask], expected[tokens.attention_mask], leaves, tolerance)
 
 
 def test_a_stack_ends_with_a_norm_where_nothing_else_normalises_its_sums(

@@ -17,9 +17,9 @@ from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.data.batching.document_batches import Batch
-from zoo.models.build import build_committee
+from zoo.models.build import build_ensemble
 from zoo.models.classifier import Classifier
-from zoo.models.deep_ensemble import Committee, together
+from zoo.models.deep_ensemble import DeepEnsemble, together
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.classifying import classification_loss
@@ -27,8 +27,8 @@ from zoo.tasks.classifying import classification_loss
 CLASSES, TEXTS, LENGTH = 3, 4, 6
 
 
-def committee(registry: Registry, members: int, seed: int = 0, **more: Any) -> Committee:
-    built = build_committee(
+def committee(registry: Registry, members: int, seed: int = 0, **more: Any) -> DeepEnsemble:
+    built = build_ensemble(
         Cell.parse(registry, USUAL),
         Sizes(**SMALL, members=members),
         vocab_size=20,
@@ -36,7 +36,7 @@ def committee(registry: Registry, members: int, seed: int = 0, **more: Any) -> C
         seed=seed,
         **more,
     )
-    assert isinstance(built, Committee)
+    assert isinstance(built, DeepEnsemble)
     return built
 
 
@@ -103,13 +103,13 @@ def test_what_is_taken_from_one_member_is_not_what_is_taken_from_another(
     for member in model.members:
         member.register_forward_pre_hook(lambda _, given: read.append(given[0]))
     torch.manual_seed(0)
-    padding = torch.ones(TEXTS, LENGTH, dtype=torch.bool)
-    padding[0, 4:] = False
-    padded = replace(batch(), tokens=Tokens(padding, torch.arange(LENGTH)))
+    attention_mask = torch.ones(TEXTS, LENGTH, dtype=torch.bool)
+    attention_mask[0, 4:] = False
+    padded = replace(batch(), tokens=Tokens(attention_mask, torch.arange(LENGTH)))
     classification_loss(model, padded, Training(token_deletion=0.4))
     assert [ids.shape for ids in read] == [(TEXTS, 4)] * 3
     assert not any(torch.equal(a, b) for a, b in itertools.combinations(read, 2))
-    whole = batch().ids.masked_fill(~padding, 0)
+    whole = batch().ids.masked_fill(~attention_mask, 0)
     for ids in read:
         for kept, text in zip(ids.tolist(), whole.tolist(), strict=True):
             assert set(kept) <= {*text, 0}
@@ -127,7 +127,7 @@ def test_members_differ_and_are_the_same_however_many_there_are(registry: Regist
 
 
 def test_one_member_is_the_classifier_itself(registry: Registry, assemble) -> None:
-    built = build_committee(
+    built = build_ensemble(
         Cell.parse(registry, USUAL), Sizes(**SMALL), vocab_size=20, classes=CLASSES, seed=5
     )
     assert isinstance(built, Classifier)

@@ -66,7 +66,7 @@ def test_padding_on_either_side_leaves_each_text_what_it_is_alone(
             out = model(ids, tokens)
             for row, text in enumerate(TEXTS):
                 alone = model(torch.tensor([text]), Tokens.whole(len(text)))
-                assert_same(out[row, tokens.padding[row]], alone[0])
+                assert_same(out[row, tokens.attention_mask[row]], alone[0])
 
 
 @SIDES
@@ -83,7 +83,7 @@ def test_step_by_step_with_a_cache_equals_all_at_once(
     for part in parts:
         assert cache.length == part.start
         stepwise.append(model(ids[:, part], tokens[part], cache=cache))
-    assert_same(torch.cat(stepwise, dim=1)[tokens.padding], expected[tokens.padding])
+    assert_same(torch.cat(stepwise, dim=1)[tokens.attention_mask], expected[tokens.attention_mask])
 
 
 @pytest.mark.parametrize("block", ["pre", "post"])
@@ -118,7 +118,7 @@ def test_a_reordered_cache_continues_other_texts(registry: Registry) -> None:
     rows = torch.tensor([2, 0, 0, 1])
     cache.reorder(rows)
     last, where = target[rows][:, 3:], Tokens(None, torch.tensor([3]))
-    about = Tokens(source_tokens.padding[rows], source_tokens.positions[rows])
+    about = Tokens(source_tokens.attention_mask[rows], source_tokens.positions[rows])
     step = model.decode(last, where, memory[rows], about, cache=cache)
     whole = model.decode(target, Tokens.whole(4), memory, source_tokens)
     assert_same(step[:, 0], whole[rows, 3])
@@ -136,8 +136,8 @@ def test_a_cache_joins_texts_with_and_without_padding() -> None:
     store.extend(part(2, 1), part(2, 1), Tokens(some, torch.tensor([[1, 0], [1, 2]])))
     k, v, tokens = store.extend(part(1, 3), part(1, 3), Tokens(None, torch.tensor([3])))
     assert k[0, 0, :, 0].tolist() == v[1, 0, :, 0].tolist() == [0, 1, 2, 3]
-    assert tokens.padding is not None
-    assert tokens.padding.tolist() == [[True, True, False, True], [True] * 4]
+    assert tokens.attention_mask is not None
+    assert tokens.attention_mask.tolist() == [[True, True, False, True], [True] * 4]
     assert tokens.positions.tolist() == [[0, 1, 0, 3], [0, 1, 2, 3]]
 
 
@@ -158,7 +158,7 @@ def test_neither_padding_of_the_source_nor_of_the_target_changes_a_translation(
                 torch.tensor([target]),
                 Tokens.whole(len(target)),
             )
-            assert_same(together[row, tokens.padding[row]], alone[0])
+            assert_same(together[row, tokens.attention_mask[row]], alone[0])
 
 
 def test_queries_come_from_the_decoder_keys_and_values_from_the_encoder(
@@ -296,7 +296,7 @@ def test_every_built_in_cell_without_an_obstacle_learns(
             model = build(registry, **{axis: name})
             ids, tokens = padded(TEXTS, "right")
             about = (ids, tokens) if build is language_model else (ids, tokens, ids, tokens)
-            loss = model(*about)[tokens.padding].logsumexp(dim=-1).mean()
+            loss = model(*about)[tokens.attention_mask].logsumexp(dim=-1).mean()
             gradients = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
             assert all(g is not None and g.isfinite().all() for g in gradients), (axis, name)
 

@@ -88,7 +88,7 @@ def copy(theirs: torch.nn.LayerNorm, ours: LayerNorm) -> None:
 
 def off(ours: Tensor, theirs: Tensor, tokens: Tokens) -> float:
     """The greatest difference between real tokens."""
-    return float((ours - theirs)[tokens.padding].abs().max())
+    return float((ours - theirs)[tokens.attention_mask].abs().max())
 
 
 @pytest.mark.parametrize("attention", ["naive", "split", "packed", "fused", "torch"])
@@ -96,14 +96,14 @@ def off(ours: Tensor, theirs: Tensor, tokens: Tokens) -> float:
 def test_the_encoder_is_bert(registry: Registry, bert: torch.nn.Module, attention: str) -> None:
     encoder = our_bert(registry, bert, attention)
     ids, tokens = padded(TEXTS, "right")
-    theirs = bert(ids, attention_mask=tokens.padding.long()).last_hidden_state
+    theirs = bert(ids, attention_mask=tokens.attention_mask.long()).last_hidden_state
     assert off(encoder(ids, tokens), theirs, tokens) < EQUAL
 
-    flipped = Tokens(~tokens.padding, tokens.positions)
+    flipped = Tokens(~tokens.attention_mask, tokens.positions)
     assert off(encoder(ids, flipped), theirs, tokens) > BROKEN
     unmasked = Tokens(None, tokens.positions)
     assert off(encoder(ids, unmasked), theirs, tokens) > BROKEN
-    shifted = Tokens(tokens.padding, tokens.positions + 1)
+    shifted = Tokens(tokens.attention_mask, tokens.positions + 1)
     assert off(encoder(ids, shifted), theirs, tokens) > BROKEN
     for block in encoder.blocks:
         assert type(block) is Post

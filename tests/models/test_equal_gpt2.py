@@ -11,7 +11,7 @@ from torch import Tensor
 from writers import language_model, padded
 
 from zoo.components.attention.projections import CanonicalWeights
-from zoo.components.block.base import Scene
+from zoo.components.block.base import LayerContext
 from zoo.components.block.post import Post
 from zoo.components.block.pre import Pre
 from zoo.components.norm.layer import LayerNorm
@@ -101,7 +101,7 @@ def copy(theirs: torch.nn.LayerNorm, ours: LayerNorm, scale: float = 1.0) -> Non
 
 def off(ours: Tensor, theirs: Tensor, tokens: Tokens) -> float:
     """The greatest difference between real tokens."""
-    return float((ours - theirs)[tokens.padding].abs().max())
+    return float((ours - theirs)[tokens.attention_mask].abs().max())
 
 
 @ATTENTIONS
@@ -112,14 +112,16 @@ def test_the_decoder_is_gpt2(
 ) -> None:
     model = our_gpt2(registry, gpt2, attention)
     ids, tokens = padded(TEXTS, side)
-    theirs = gpt2(ids, attention_mask=tokens.padding.long(), position_ids=tokens.positions).logits
+    theirs = gpt2(
+        ids, attention_mask=tokens.attention_mask.long(), position_ids=tokens.positions
+    ).logits
     assert off(model(ids, tokens), theirs, tokens) < EQUAL
 
     # To the right, padding comes after every real token, and a causal decoder never sees it.
-    flipped = Tokens(~tokens.padding, tokens.positions)
+    flipped = Tokens(~tokens.attention_mask, tokens.positions)
     assert off(model(ids, flipped), theirs, tokens) > BROKEN
     decoder = model.decoder
-    everywhere = decoder.run(ids, Scene(tokens, decoder.position, causal=False))
+    everywhere = decoder.run(ids, LayerContext(tokens, decoder.position, causal=False))
     assert off(model.logits(everywhere), theirs, tokens) > BROKEN
     for block in decoder.blocks:
         assert type(block) is Pre
@@ -154,7 +156,7 @@ def test_it_writes_what_gpt2_writes(
     ids, tokens = padded(TEXTS, "left")
     expected = gpt2.generate(
         ids,
-        attention_mask=tokens.padding.long(),
+        attention_mask=tokens.attention_mask.long(),
         max_new_tokens=10,
         do_sample=False,
         pad_token_id=0,
@@ -162,7 +164,10 @@ def test_it_writes_what_gpt2_writes(
     )[:, ids.shape[1] :]
     for cache in (True, False):
         found = generate(
-            model, ids, Decoding(max_new=10, cache=cache, **ours), padding=tokens.padding
+            model,
+            ids,
+            Decoding(max_new=10, cache=cache, **ours),
+            attention_mask=tokens.attention_mask,
         )
         assert [one.ids for one in found] == expected.tolist()
 

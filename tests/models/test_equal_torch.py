@@ -12,7 +12,7 @@ from references import shake
 from torch import Tensor, nn
 from writers import copy_block, copy_norm, encoder_decoder, padded
 
-from zoo.components.block.base import Block, Scene
+from zoo.components.block.base import Block, LayerContext
 from zoo.components.block.post import Post
 from zoo.components.block.pre import Pre
 from zoo.components.norm.layer import LayerNorm
@@ -33,7 +33,7 @@ TARGET = padded([[5, 4, 3], [2, 1, 9, 8], [7, 6]], "right")
 
 def off(ours: Tensor, theirs: Tensor, tokens: Tokens) -> float:
     """The greatest difference between real tokens."""
-    return float((ours - theirs)[tokens.padding].detach().abs().max())
+    return float((ours - theirs)[tokens.attention_mask].detach().abs().max())
 
 
 def normals(*shape: int, seed: int) -> Tensor:
@@ -78,15 +78,15 @@ def test_a_block_is_torchs_encoder_layer(
     copy_block(ours, theirs)
     _, tokens = MEMORY
     x = normals(3, 5, 8, seed=1)
-    scene = Scene(tokens, NoPositions(dim=8, heads=2, head_dim=4, max_length=9))
-    expected = theirs(x, src_key_padding_mask=~tokens.padding)
+    scene = LayerContext(tokens, NoPositions(dim=8, heads=2, head_dim=4, max_length=9))
+    expected = theirs(x, src_key_padding_mask=~tokens.attention_mask)
     assert off(ours(x, scene), expected, tokens) < EQUAL
-    causal = theirs(x, src_mask=future(5), src_key_padding_mask=~tokens.padding)
-    looking_back = Scene(tokens, scene.position, causal=True)
+    causal = theirs(x, src_mask=future(5), src_key_padding_mask=~tokens.attention_mask)
+    looking_back = LayerContext(tokens, scene.position, causal=True)
     assert off(ours(x, looking_back), causal, tokens) < EQUAL
 
     assert off(ours(x, looking_back), expected, tokens) > BROKEN
-    flipped = Scene(Tokens(~tokens.padding, tokens.positions), scene.position)
+    flipped = LayerContext(Tokens(~tokens.attention_mask, tokens.positions), scene.position)
     assert off(ours(x, flipped), expected, tokens) > BROKEN
     with other_arrangement(ours):
         assert off(ours(x, scene), expected, tokens) > BROKEN
@@ -105,23 +105,23 @@ def test_a_block_is_torchs_decoder_layer(
     x, memory = normals(3, 4, 8, seed=1), normals(3, 5, 8, seed=2)
     nowhere = NoPositions(dim=8, heads=2, head_dim=4, max_length=9)
 
-    def scene(**changes: Any) -> Scene:
+    def scene(**changes: Any) -> LayerContext:
         about = {"tokens": tokens, "memory_tokens": memory_tokens, "causal": True} | changes
-        return Scene(position=nowhere, memory=memory, **about)
+        return LayerContext(position=nowhere, memory=memory, **about)
 
     expected = theirs(
         x,
         memory,
         tgt_mask=future(4),
-        tgt_key_padding_mask=~tokens.padding,
-        memory_key_padding_mask=~memory_tokens.padding,
+        tgt_key_padding_mask=~tokens.attention_mask,
+        memory_key_padding_mask=~memory_tokens.attention_mask,
     )
     assert off(ours(x, scene()), expected, tokens) < EQUAL
 
     assert off(ours(x, scene(causal=False)), expected, tokens) > BROKEN
-    backwards = Tokens(tokens.padding, -tokens.positions)
+    backwards = Tokens(tokens.attention_mask, -tokens.positions)
     assert off(ours(x, scene(tokens=backwards)), expected, tokens) > BROKEN
-    flipped = Tokens(~memory_tokens.padding, memory_tokens.positions)
+    flipped = Tokens(~memory_tokens.attention_mask, memory_tokens.positions)
     assert off(ours(x, scene(memory_tokens=flipped)), expected, tokens) > BROKEN
     with other_arrangement(ours):
         assert off(ours(x, scene()), expected, tokens) > BROKEN
@@ -180,9 +180,9 @@ def test_an_encoder_decoder_is_torchs_transformer(
         ours.encoder.embedding(source),
         ours.decoder.embedding(target),
         tgt_mask=future(4),
-        src_key_padding_mask=~source_tokens.padding,
-        tgt_key_padding_mask=~tokens.padding,
-        memory_key_padding_mask=~source_tokens.padding,
+        src_key_padding_mask=~source_tokens.attention_mask,
+        tgt_key_padding_mask=~tokens.attention_mask,
+        memory_key_padding_mask=~source_tokens.attention_mask,
     )
     expected = x @ ours.decoder.embedding.weight.T
 
@@ -198,10 +198,10 @@ def test_an_encoder_decoder_is_torchs_transformer(
     out = ours(source, source_tokens, target, tokens)
     assert off(out, expected, tokens) < EQUAL
 
-    flipped = Tokens(~source_tokens.padding, source_tokens.positions)
+    flipped = Tokens(~source_tokens.attention_mask, source_tokens.positions)
     assert ours_is_off(source_tokens=flipped) > BROKEN
     assert ours_is_off(memory_tokens=flipped) > BROKEN
-    assert ours_is_off(target_tokens=Tokens(tokens.padding, -tokens.positions)) > BROKEN
+    assert ours_is_off(target_tokens=Tokens(tokens.attention_mask, -tokens.positions)) > BROKEN
     for stack in (ours.encoder, ours.decoder):
         with other_arrangement(stack.blocks[1]):
             assert ours_is_off() > BROKEN

@@ -85,7 +85,9 @@ def test_greedy_with_cache_and_without_is_the_slow_loop(
     expected = [greedily(model, text, 8, end) for text in TEXTS]
     for cache in (None, False) if attention == "torch" else (True, False, None):
         decoding = Decoding(max_new=8, end=end, cache=cache)
-        assert_generations(generate(model, ids, decoding, padding=tokens.padding), expected)
+        assert_generations(
+            generate(model, ids, decoding, attention_mask=tokens.attention_mask), expected
+        )
 
 
 @SIDES
@@ -99,13 +101,19 @@ def test_drawing_and_beams_give_the_same_with_cache_and_without(
     model = shake(language_model(registry, pe=pe)).eval()
     ids, tokens = padded(TEXTS, side)
     with_cache, without = (
-        generate(model, ids, Decoding(**about, cache=cache), padding=tokens.padding)
+        generate(model, ids, Decoding(**about, cache=cache), attention_mask=tokens.attention_mask)
         for cache in (True, False)
     )
     assert_generations(with_cache, without)
     translator = shake(encoder_decoder(registry, pe=pe)).eval()
     with_cache, without = (
-        transduce(translator, ids, Decoding(**about, cache=cache), start=1, padding=tokens.padding)
+        transduce(
+            translator,
+            ids,
+            Decoding(**about, cache=cache),
+            start=1,
+            attention_mask=tokens.attention_mask,
+        )
         for cache in (True, False)
     )
     assert_generations(with_cache, without)
@@ -120,10 +128,12 @@ def test_a_text_in_a_padded_batch_is_written_as_it_is_alone(
     decoding = Decoding(max_new=6, end=2, beams=beams, no_repeat=2, length_penalty=0.5)
     model = shake(language_model(registry)).eval()
     alone = [generate(model, torch.tensor([text]), decoding)[0] for text in TEXTS]
-    assert_generations(generate(model, ids, decoding, padding=tokens.padding), alone)
+    assert_generations(generate(model, ids, decoding, attention_mask=tokens.attention_mask), alone)
     translator = shake(encoder_decoder(registry)).eval()
     alone = [transduce(translator, torch.tensor([t]), decoding, start=1)[0] for t in TEXTS]
-    assert_generations(transduce(translator, ids, decoding, start=1, padding=tokens.padding), alone)
+    assert_generations(
+        transduce(translator, ids, decoding, start=1, attention_mask=tokens.attention_mask), alone
+    )
 
 
 def ranked(total: float, length: int, penalty: float) -> float:
@@ -216,9 +226,14 @@ def runs(text: list[int], size: int) -> list[tuple[int, ...]]:
 def test_no_run_of_tokens_comes_twice(registry: Registry, size: int, beams: int) -> None:
     model = shake(language_model(registry, vocab_size=6, pe="sin")).eval()
     ids, tokens = padded([[1, 2, 1], [3]], "left", garbage=0)
-    free = generate(model, ids, Decoding(max_new=14, beams=beams), padding=tokens.padding)
+    free = generate(
+        model, ids, Decoding(max_new=14, beams=beams), attention_mask=tokens.attention_mask
+    )
     bound = generate(
-        model, ids, Decoding(max_new=14, beams=beams, no_repeat=size), padding=tokens.padding
+        model,
+        ids,
+        Decoding(max_new=14, beams=beams, no_repeat=size),
+        attention_mask=tokens.attention_mask,
     )
     for prompt, one, other in zip(([1, 2, 1], [3]), bound, free, strict=True):
         # The prompt itself may repeat; what is written adds no repetition.
@@ -242,7 +257,7 @@ def test_a_text_that_may_go_on_with_nothing_stops(registry: Registry) -> None:
 def test_repeats_are_those_found_by_comparing_every_run() -> None:
     ids, tokens = padded([[1, 2, 3, 1, 2], [2, 2], [1, 1, 1, 1, 3, 1, 1]], "right", garbage=2)
     for size in (1, 2, 3, 4):
-        found = repeats(ids, tokens.padding, size, 5)
+        found = repeats(ids, tokens.attention_mask, size, 5)
         for row, text in enumerate(([1, 2, 3, 1, 2], [2, 2], [1, 1, 1, 1, 3, 1, 1])):
             expected = [runs([*text, t], size)[-1:] for t in range(5)]
             seen = set(runs(text, size))
@@ -369,14 +384,14 @@ def test_sampling_that_cannot_be_is_refused(options: dict[str, Any], message: st
 def test_prompts_that_cannot_be_are_refused(registry: Registry) -> None:
     model, one = language_model(registry, pe="learned"), Decoding(max_new=1)
     nothing = torch.tensor([[True, True], [False, False]])
-    for ids, padding, message in (
+    for ids, attention_mask, message in (
         (torch.zeros(1, 0, dtype=torch.long), None, "prompt 1 of 1 is empty"),
         (some_ids(2, 2), nothing, "prompt 2 of 2 is empty"),
         (some_ids(4), None, r"a batch of prompts is \(texts, tokens\), not \(4,\)"),
         (some_ids(2, 3), nothing, r"padding \(2, 2\) for prompts of \(2, 3\)"),
     ):
         with pytest.raises(ValueError, match=message):
-            generate(model, ids, one, padding=padding)
+            generate(model, ids, one, attention_mask=attention_mask)
     with pytest.raises(ValueError, match="14 tokens and 3 new ones: the model takes 16"):
         generate(model, some_ids(1, 14), Decoding(max_new=3))
     assert len(generate(model, some_ids(1, 14), Decoding(max_new=2))[0].ids) == 2

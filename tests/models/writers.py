@@ -49,13 +49,13 @@ def padded(texts: list[list[int]], side: str, garbage: int = 7) -> tuple[Tensor,
     """Texts side by side, a token of no meaning in the padding; positions count real tokens."""
     width = max(len(text) for text in texts)
     ids = torch.full((len(texts), width), garbage)
-    padding = torch.zeros(len(texts), width, dtype=torch.bool)
+    attention_mask = torch.zeros(len(texts), width, dtype=torch.bool)
     positions = torch.zeros(len(texts), width, dtype=torch.long)
     for row, text in enumerate(texts):
         place = slice(width - len(text), width) if side == "left" else slice(0, len(text))
-        ids[row, place], padding[row, place] = torch.tensor(text), True
+        ids[row, place], attention_mask[row, place] = torch.tensor(text), True
         positions[row, place] = torch.arange(len(text))
-    return ids, Tokens(padding, positions)
+    return ids, Tokens(attention_mask, positions)
 
 
 def copy_block(ours: Block, theirs: nn.Module) -> None:

@@ -96,13 +96,13 @@ def test_a_batch_gives_the_target_and_asks_for_the_next_token() -> None:
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
     split = PairSplit(encoded, "test", torch.device("cpu"))
     batch = split.batch(np.arange(len(split)))
-    assert batch.written_tokens.padding is not None
+    assert batch.written_tokens.attention_mask is not None
     for row, (source, target) in enumerate(pairs.test):
-        real = batch.written_tokens.padding[row]
+        real = batch.written_tokens.attention_mask[row]
         given, asked = batch.written[row][real].tolist(), batch.next[row][real].tolist()
         assert (given[0], asked[-1]) == (START, END)
         assert given[1:] == asked[:-1]
         assert decode_text(tokenizer, asked) == target == split.texts[row]
         assert (batch.next[row][~real] == PAD).all()
         assert decode_text(tokenizer, batch.source[row].tolist()) == source
-    assert batch.items == int(batch.written_tokens.padding.sum())
+    assert batch.items == int(batch.written_tokens.attention_mask.sum())

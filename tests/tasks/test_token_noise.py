@@ -15,17 +15,17 @@ LENGTHS = st.lists(st.integers(1, 40), min_size=1, max_size=12)
 
 def batch(lengths: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
     """Texts whose tokens are all different, padded to the longest."""
-    padding = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
-    ids = torch.arange(2, 2 + padding.numel()).reshape(padding.shape)
-    return ids.masked_fill(~padding, PAD), padding
+    attention_mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+    ids = torch.arange(2, 2 + attention_mask.numel()).reshape(attention_mask.shape)
+    return ids.masked_fill(~attention_mask, PAD), attention_mask
 
 
 @quick
 @given(LENGTHS, st.floats(0.01, 0.99), st.integers(0, 9))
 def test_what_is_left_of_a_text_is_its_share_in_its_own_order(lengths, share, seed):
-    ids, padding = batch(lengths)
+    ids, attention_mask = batch(lengths)
     torch.manual_seed(seed)
-    left, real = delete_tokens(ids, padding, share)
+    left, real = delete_tokens(ids, attention_mask, share)
     assert real is not None
     assert left.shape == real.shape
     assert (left[~real] == PAD).all()
@@ -42,11 +42,11 @@ def test_what_is_left_of_a_text_is_its_share_in_its_own_order(lengths, share, se
 @quick
 @given(st.integers(1, 40), st.integers(1, 9), st.floats(0.01, 0.99))
 def test_even_texts_lose_the_same_with_a_mask_and_without(length, texts, share):
-    ids, padding = batch([length] * texts)
+    ids, attention_mask = batch([length] * texts)
     torch.manual_seed(3)
     plain, none = delete_tokens(ids, None, share)
     torch.manual_seed(3)
-    masked, real = delete_tokens(ids, padding, share)
+    masked, real = delete_tokens(ids, attention_mask, share)
     assert none is None
     assert real is not None
     assert torch.equal(plain, masked)
@@ -54,10 +54,10 @@ def test_even_texts_lose_the_same_with_a_mask_and_without(length, texts, share):
 
 
 def test_every_token_but_the_first_is_as_likely_to_go():
-    ids, padding = batch([11, 21] * 1000)
+    ids, attention_mask = batch([11, 21] * 1000)
     torch.manual_seed(0)
-    left, _ = delete_tokens(ids, padding, 0.4)
-    kept = torch.isin(ids, left) & padding
+    left, _ = delete_tokens(ids, attention_mask, 0.4)
+    kept = torch.isin(ids, left) & attention_mask
     shares = kept.float()[1::2].mean(dim=0)
     assert shares[0] == 1
     # Of 1,000 texts: four standard errors of a share of 0.6 are 0.06.
@@ -65,19 +65,19 @@ def test_every_token_but_the_first_is_as_likely_to_go():
 
 
 def test_nothing_is_drawn_where_nothing_is_deleted_or_hidden():
-    ids, padding = batch([4, 9])
+    ids, attention_mask = batch([4, 9])
     before = torch.get_rng_state()
-    assert delete_tokens(ids, padding, 0.0) == (ids, padding)
+    assert delete_tokens(ids, attention_mask, 0.0) == (ids, attention_mask)
     assert hide_tokens(ids, 0.0) is ids
     assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_a_share_of_tokens_is_hidden_and_never_the_first_nor_padding():
-    ids, padding = batch([50, 30] * 40)
+    ids, attention_mask = batch([50, 30] * 40)
     torch.manual_seed(0)
     found = hide_tokens(ids, 0.4)
     hidden = found != ids
     assert (found[hidden] == UNKNOWN).all()
     assert not hidden[:, 0].any()
-    assert not hidden[~padding].any()
-    assert hidden[:, 1:][padding[:, 1:]].float().mean() == pytest.approx(0.4, abs=0.04)
+    assert not hidden[~attention_mask].any()
+    assert hidden[:, 1:][attention_mask[:, 1:]].float().mean() == pytest.approx(0.4, abs=0.04)

@@ -45,9 +45,9 @@ class Bag(nn.Module):
 
     def forward(self, ids: torch.Tensor, tokens: Tokens) -> torch.Tensor:
         x = F.dropout(self.embedding(ids), self.dropout, self.training)
-        if tokens.padding is None:
+        if tokens.attention_mask is None:
             return self.head(x.mean(dim=1))
-        real = tokens.padding[..., None].float()
+        real = tokens.attention_mask[..., None].float()
         return self.head((x * real).sum(dim=1) / real.sum(dim=1))
 
 
@@ -76,11 +76,11 @@ def test_a_batch_is_the_documents_padded_to_the_longest(lengths, batch_size):
             n = lengths[row]
             assert batch.ids[line, :n].tolist() == held[row].tolist()
             assert (batch.ids[line, n:] == 0).all()
-            if batch.tokens.padding is None:
+            if batch.tokens.attention_mask is None:
                 assert n == longest
             else:
                 expected = [True] * n + [False] * (longest - n)
-                assert batch.tokens.padding[line].tolist() == expected
+                assert batch.tokens.attention_mask[line].tolist() == expected
             assert batch.labels[line] == held.labels[row]
 
 

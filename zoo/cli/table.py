@@ -45,8 +45,8 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _styled(cell: str, width: int) -> str:
-    padding = " " * (width - len(cell))
-    return (click.style(cell, **_STYLES[cell]) if cell in _STYLES else cell) + padding
+    attention_mask = " " * (width - len(cell))
+    return (click.style(cell, **_STYLES[cell]) if cell in _STYLES else cell) + attention_mask
 
 
 def _fitted(cell: str, width: int) -> str:

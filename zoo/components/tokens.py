@@ -16,7 +16,7 @@ class Tokens:
     positions: int (L) or (B, L), counted from 0.
     """
 
-    padding: Tensor | None
+    attention_mask: Tensor | None
     positions: Tensor
 
     @classmethod
@@ -26,8 +26,8 @@ class Tokens:
 
     def __getitem__(self, rows: slice) -> Tokens:
         """The tokens of some rows of L."""
-        padding = None if self.padding is None else self.padding[:, rows]
-        return Tokens(padding, self.positions[..., rows])
+        attention_mask = None if self.attention_mask is None else self.attention_mask[:, rows]
+        return Tokens(attention_mask, self.positions[..., rows])
 
 
 def may_attend(queries: Tokens, keys: Tokens, causal: bool) -> Tensor | None:
@@ -36,7 +36,9 @@ def may_attend(queries: Tokens, keys: Tokens, causal: bool) -> Tensor | None:
     A query that may see nothing (an empty document) may see everything instead: its output is
     read by nobody, and a softmax over nothing would be NaN.
     """
-    mask = None if keys.padding is None else keys.padding[:, None, None, :]  # (B, 1, 1, Lk)
+    mask = (
+        None if keys.attention_mask is None else keys.attention_mask[:, None, None, :]
+    )  # (B, 1, 1, Lk)
     if causal:
         past = keys.positions[..., None, :] <= queries.positions[..., :, None]  # (..., Lq, Lk)
         past = past[:, None] if past.dim() == 3 else past

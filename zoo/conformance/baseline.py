@@ -42,8 +42,8 @@ def padding_invariance(rig: BaselineRig) -> None:
     module = rig.build()
     ids = torch.randint(VOCAB_SIZE, (BATCH, LENGTH), generator=rig.generator(0))
     tokens = padded_tokens(LENGTH)
-    assert tokens.padding is not None
-    real = tokens.padding
+    assert tokens.attention_mask is not None
+    real = tokens.attention_mask
     out = module(ids, tokens)
     for text in range(BATCH):
         n = int(real[text].sum())

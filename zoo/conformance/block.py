@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from zoo.components.block.base import Block, Scene
+from zoo.components.block.base import Block, LayerContext
 from zoo.components.tokens import Tokens
 from zoo.conformance.base import REFUSALS, check, needs, unless
 from zoo.conformance.compare import close, differ, largest, must
@@ -34,14 +34,14 @@ def scene(rig: BlockRig) -> None:
     """Padding, the encoding and the causal mask reach the attention."""
     block, x = rig.block(), texts_of(rig, LENGTH)
     tokens = padded_tokens(LENGTH)
-    assert tokens.padding is not None
-    real = tokens.padding
+    assert tokens.attention_mask is not None
+    real = tokens.attention_mask
     padded = replace(scene_of(LENGTH), tokens=tokens)
     spoilt = torch.where(real[..., None], x, 100 * torch.randn_like(x))
     out = block(x, padded)
     close(block(spoilt, padded)[real], out[real], "real rows with other garbage in padding")
 
-    encoded, plain = scene_of(LENGTH), Scene(Tokens.whole(LENGTH), Probe())
+    encoded, plain = scene_of(LENGTH), LayerContext(Tokens.whole(LENGTH), Probe())
     differ(block(x, encoded), block(x, plain), "the output with and without an encoding")
     causal = replace(encoded, causal=True)
     changed = torch.cat([x[:, :3], torch.randn_like(x[:, 3:])], dim=1)
@@ -142,7 +142,7 @@ def memory(rig: BlockRig) -> None:
     x = texts_of(rig, LENGTH)
     seen = normal(rig.generator(1), BATCH, 9, DIM)
     tokens = padded_tokens(9)
-    assert tokens.padding is not None
+    assert tokens.attention_mask is not None
 
     def read(memory: Tensor) -> Tensor:
         out: Tensor = block(x, scene_of(LENGTH, memory=memory, memory_tokens=tokens))
@@ -151,7 +151,7 @@ def memory(rig: BlockRig) -> None:
     out = read(seen)
     must(tuple(out.shape) == tuple(x.shape), f"shape {tuple(out.shape)}")
     differ(read(seen + 1), out, "changing the memory")
-    spoilt = torch.where(tokens.padding[..., None], seen, 100 * torch.randn_like(seen))
+    spoilt = torch.where(tokens.attention_mask[..., None], seen, 100 * torch.randn_like(seen))
     close(read(spoilt), out, "the output with other garbage in the memory's padding")
     store = GrowingCache()
     for what, rows in (("first filled", slice(None)), ("read again", slice(0, 0))):

@@ -21,21 +21,21 @@ def padding_invariance(rig: PoolRig) -> None:
     """What stands in padding, infinities too, and how much there is of it, changes nothing."""
     pool = rig.build()
     x = normal(rig.generator(0), BATCH, LENGTH, DIM)
-    padding = padded_tokens(LENGTH).padding
-    assert padding is not None
-    out = pool(x, padding)
-    close(pool.train()(x, padding), out, "output in training")
+    attention_mask = padded_tokens(LENGTH).attention_mask
+    assert attention_mask is not None
+    out = pool(x, attention_mask)
+    close(pool.train()(x, attention_mask), out, "output in training")
     pool.eval()
     for text in range(BATCH):
-        n = int(padding[text].sum())
+        n = int(attention_mask[text].sum())
         close(out[text], pool(x[text : text + 1, :n], None)[0], f"text {text} against unpadded")
     for garbage in (100.0, torch.inf, torch.nan):
-        dirty = x.masked_fill(~padding[..., None], garbage)
-        close(pool(dirty, padding), out, f"output with {garbage} in padding")
+        dirty = x.masked_fill(~attention_mask[..., None], garbage)
+        close(pool(dirty, attention_mask), out, f"output with {garbage} in padding")
     more = torch.cat([x, 100 * torch.ones_like(x)], dim=1)
-    longer = torch.cat([padding, torch.zeros_like(padding)], dim=1)
+    longer = torch.cat([attention_mask, torch.zeros_like(attention_mask)], dim=1)
     close(pool(more, longer), out, "output with more padding")
-    close(pool(x, torch.ones_like(padding)), pool(x, None), "output when all are real")
+    close(pool(x, torch.ones_like(attention_mask)), pool(x, None), "output when all are real")
 
 
 @check("pool")
@@ -43,8 +43,8 @@ def empty_documents(rig: PoolRig) -> None:
     """A text of padding alone gives a finite output and gradient, and disturbs no other."""
     pool = rig.build()
     x = normal(rig.generator(0), 2, LENGTH, DIM).requires_grad_()
-    padding = torch.tensor([[True] * LENGTH, [False] * LENGTH])
-    out = pool(x, padding)
+    attention_mask = torch.tensor([[True] * LENGTH, [False] * LENGTH])
+    out = pool(x, attention_mask)
     finite(out, "output")
     close(out[:1], pool(x[:1], None), "a text beside an empty one")
     (gradient,) = torch.autograd.grad(out.sum(), x)

@@ -68,10 +68,10 @@ class GrowingCache:
         if self.kept is not None:
             k_before, v_before, before = self.kept
             k, v = torch.cat([k_before, k], dim=-2), torch.cat([v_before, v], dim=-2)
-            padding = None
-            if before.padding is not None and tokens.padding is not None:
-                padding = torch.cat([before.padding, tokens.padding], dim=-1)
-            tokens = Tokens(padding, torch.cat([before.positions, tokens.positions], dim=-1))
+            attention_mask = None
+            if before.attention_mask is not None and tokens.attention_mask is not None:
+                attention_mask = torch.cat([before.attention_mask, tokens.attention_mask], dim=-1)
+            tokens = Tokens(attention_mask, torch.cat([before.positions, tokens.positions], dim=-1))
         self.kept = (k, v, tokens)
         return self.kept
 

@@ -26,7 +26,7 @@ from zoo.tasks.catalog import find_task
 from zoo.tasks.learner import Fitting, Learner
 from zoo.train import checkpoint
 from zoo.train.device import describe, resolve
-from zoo.train.sample_outputs import testify
+from zoo.train.sample_outputs import sample_outputs
 from zoo.train.trainer import Trainer
 
 Report = Callable[[Any], None]
@@ -137,7 +137,7 @@ def _torch_trial(
     if trial.weights:
         sizes = setting.sizes
         vocab_size = learner.encoded.vocab_size
-        result["witness"] = testify(model, learner.answers, vocab_size, sizes.max_length)
+        result["witness"] = sample_outputs(model, learner.answers, vocab_size, sizes.max_length)
         checkpoint.write(Path(trial.weights), model.state_dict())
     return result
 

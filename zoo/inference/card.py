@@ -59,7 +59,7 @@ class Part(BaseModel):
         return self.choice.partition("(")[0]
 
 
-class Witness(BaseModel):
+class SampleOutputs(BaseModel):
     """Token ids of made-up texts, and the scores (texts, n) the trained model gave them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -94,7 +94,7 @@ class Card(BaseModel):
     execution: dict[str, Any]
     scores: dict[str, Any]
     curve: list[dict[str, float]]
-    witness: Witness
+    witness: SampleOutputs
     environment: dict[str, Any]
     key: str
     command: str

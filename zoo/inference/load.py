@@ -16,7 +16,7 @@ from torch import nn
 from zoo.errors import ZooError, one_line
 from zoo.inference import directory as files
 from zoo.inference.card import Card
-from zoo.models.build import build_committee, build_encoder_decoder, build_language_model
+from zoo.models.build import build_encoder_decoder, build_ensemble, build_language_model
 from zoo.models.text_classifier import TextClassifier
 from zoo.models.text_writer import TextWriter
 from zoo.registry import Registry, loading
@@ -83,7 +83,7 @@ class Form:
 
 FORMS: dict[str, Form] = {
     "classify": Form(
-        lambda card, cell, rest: build_committee(
+        lambda card, cell, rest: build_ensemble(
             cell, card.sizes, classes=len(card.labels), read_last=card.read_last, **rest
         ),
         class_scores,

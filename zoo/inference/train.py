@@ -10,7 +10,7 @@ from zoo.config.request import Request
 from zoo.errors import ZooError
 from zoo.execution.base import Trial
 from zoo.execution.process import Worker, WorkerError
-from zoo.inference.card import Card, Part, Witness
+from zoo.inference.card import Card, Part, SampleOutputs
 from zoo.inference.directory import draft, refuse_taken, write
 from zoo.registry import AXES
 from zoo.registry.loading import Zoo
@@ -103,7 +103,7 @@ def _card(
         execution=config["execution"],
         scores={name: value for name, value in metrics.items() if name != "errors"},
         curve=result["curve"],
-        witness=Witness(**result["witness"]),
+        witness=SampleOutputs(**result["witness"]),
         environment=prepared.environment,
         key=trial_key(row.subject, seed, config, plugin_hashes(row.choices)),
         command=repeat_command(request, row.subject, seed),

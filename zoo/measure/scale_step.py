@@ -15,7 +15,7 @@ from zoo.data.encoding.encoded_documents import Documents
 from zoo.execution.base import Setting
 from zoo.measure.memory import peak_of
 from zoo.measure.scaling import Job, Point
-from zoo.models.build import build_committee
+from zoo.models.build import build_ensemble
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.classifying import classification_loss
@@ -47,7 +47,7 @@ class Steps:
 
     def __init__(self, registry: Registry, setting: Setting, point: Point) -> None:
         self.runtime = resolve(setting.execution)
-        self.model = build_committee(
+        self.model = build_ensemble(
             Cell.parse(registry, dict(point.subject.cell)),
             point.sizes,
             vocab_size=point.sizes.vocab_size,

@@ -16,7 +16,7 @@ from zoo.config.sizes import Sizes
 from zoo.errors import ComponentError, one_line
 from zoo.models.classifier import Classifier, classification_head
 from zoo.models.decoder import Decoder
-from zoo.models.deep_ensemble import Committee
+from zoo.models.deep_ensemble import DeepEnsemble
 from zoo.models.embedding import ScaledEmbedding
 from zoo.models.encoder import Encoder
 from zoo.models.encoder_decoder import EncoderDecoder
@@ -57,7 +57,9 @@ def build_classifier(
     return Classifier(encoder, pool, head)
 
 
-def build_committee(cell: Cell, sizes: Sizes, *, seed: int, **rest: Any) -> Classifier | Committee:
+def build_ensemble(
+    cell: Cell, sizes: Sizes, *, seed: int, **rest: Any
+) -> Classifier | DeepEnsemble:
     """As many of the cell's classifiers as ``sizes`` has members; where that is one, itself.
 
     Each of several is from a seed of its own. rest: as ``build_classifier``, which see.
@@ -65,7 +67,7 @@ def build_committee(cell: Cell, sizes: Sizes, *, seed: int, **rest: Any) -> Clas
     if sizes.members == 1:
         return build_classifier(cell, sizes, seed=seed, **rest)
     seeds = [derive(seed, f"members.{number}") for number in range(sizes.members)]
-    return Committee([build_classifier(cell, sizes, seed=own, **rest) for own in seeds])
+    return DeepEnsemble([build_classifier(cell, sizes, seed=own, **rest) for own in seeds])
 
 
 def build_language_model(

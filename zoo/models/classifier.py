@@ -20,10 +20,10 @@ class Classifier(nn.Module):
         """Ids (B, L) to logits (B, classes)."""
         reads = self.pool.reads
         x = self.encoder(ids, tokens, reads)
-        padding = tokens.padding
-        if reads is not None and padding is not None:
-            padding = padding[:, reads]
-        logits: Tensor = self.head(self.pool(x, padding))
+        attention_mask = tokens.attention_mask
+        if reads is not None and attention_mask is not None:
+            attention_mask = attention_mask[:, reads]
+        logits: Tensor = self.head(self.pool(x, attention_mask))
         return logits
 
 

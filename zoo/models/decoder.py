@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from zoo.components.block.base import Scene
+from zoo.components.block.base import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.models.decoding.cache import DecoderCache
 from zoo.models.stack import Stack
@@ -35,7 +35,7 @@ class Decoder(Stack):
         if cache is not None and cache.length and memory is not None and memory_tokens is not None:
             # Its keys and values are in the cache already: there is nothing new to project.
             memory, memory_tokens = memory[:, :0], memory_tokens[:0]
-        scene = Scene(
+        scene = LayerContext(
             tokens,
             self.position,
             causal=True,

@@ -12,7 +12,7 @@ from zoo.components.tokens import Tokens
 from zoo.models.classifier import Classifier
 
 
-class Committee(nn.Module):
+class DeepEnsemble(nn.Module):
     """A deep ensemble (Lakshminarayanan et al. 2017, section 2.4): p(y|x) = 1/M Σ p_m(y|x).
 
     Its members differ in where they begin, and in what dropout and token noise take from them; the
@@ -31,13 +31,17 @@ class Committee(nn.Module):
         """
         if not apart:
             return together(torch.stack([member(ids, tokens) for member in self.members]))
-        members, padding = len(self.members), tokens.padding
+        members, attention_mask = len(self.members), tokens.attention_mask
         if len(ids) % members:
             raise ValueError(f"{len(ids)} texts do not divide among {members} members")
-        paddings = [None] * members if padding is None else padding.chunk(members)
+        attention_masks = (
+            [None] * members if attention_mask is None else attention_mask.chunk(members)
+        )
         logits = [
             member(own, Tokens(real, tokens.positions))
-            for member, own, real in zip(self.members, ids.chunk(members), paddings, strict=True)
+            for member, own, real in zip(
+                self.members, ids.chunk(members), attention_masks, strict=True
+            )
         ]
         return torch.cat(logits)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from zoo.components.block.base import Scene
+from zoo.components.block.base import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.models.stack import Stack
 
@@ -14,4 +14,4 @@ class Encoder(Stack):
 
     def forward(self, ids: Tensor, tokens: Tokens, read: slice | None = None) -> Tensor:
         """Ids (B, L) to vectors (B, L, D), or to the rows of L that ``read`` names."""
-        return self.run(ids, Scene(tokens, self.position, read=read))
+        return self.run(ids, LayerContext(tokens, self.position, read=read))

@@ -8,10 +8,10 @@ from zoo.components.tokens import Tokens
 from zoo.models.decoder import Decoder
 from zoo.models.decoding.cache import DecoderCache
 from zoo.models.encoder import Encoder
-from zoo.models.token_scorer import Writer
+from zoo.models.token_scorer import TokenScorer
 
 
-class EncoderDecoder(Writer):
+class EncoderDecoder(TokenScorer):
     """The whole transformer (Vaswani et al. 2017, figure 1).
 
     In cross-attention the queries are the decoder's, the keys and values the encoder's. One

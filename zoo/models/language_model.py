@@ -6,10 +6,10 @@ from torch import Tensor
 
 from zoo.components.tokens import Tokens
 from zoo.models.decoding.cache import DecoderCache
-from zoo.models.token_scorer import Writer
+from zoo.models.token_scorer import TokenScorer
 
 
-class LanguageModel(Writer):
+class LanguageModel(TokenScorer):
     """Ids to scores of the token that comes next (Radford et al. 2019)."""
 
     def forward(self, ids: Tensor, tokens: Tokens, *, cache: DecoderCache | None = None) -> Tensor:

@@ -8,7 +8,7 @@ from typing import cast
 
 from torch import Tensor, nn
 
-from zoo.components.block.base import Block, Scene
+from zoo.components.block.base import Block, LayerContext
 from zoo.components.dropout import dropout
 from zoo.components.pe.base import PositionalEncoding
 from zoo.models.decoding.cache import DecoderCache
@@ -45,7 +45,7 @@ class Stack(nn.Module):
         self.dropout, self.max_length = dropout, max_length
         self.caches, self.read_last = caches, read_last
 
-    def run(self, ids: Tensor, scene: Scene, cache: DecoderCache | None = None) -> Tensor:
+    def run(self, ids: Tensor, scene: LayerContext, cache: DecoderCache | None = None) -> Tensor:
         """Ids (B, L) to vectors (B, L, D), or to the rows of L that ``scene.read`` names.
 
         cache: a pair of stores for every block, for those that attend with one.

@@ -16,7 +16,7 @@ from zoo.errors import ZooError
 from zoo.inference.attention_map import AttentionMap, attention_weights
 from zoo.inference.card import Card
 from zoo.models.classifier import Classifier
-from zoo.models.deep_ensemble import Committee
+from zoo.models.deep_ensemble import DeepEnsemble
 from zoo.registry.cell import Cell
 from zoo.train.token_noise import UNKNOWN
 
@@ -52,7 +52,7 @@ class TextClassifier(nn.Module):
     """
 
     def __init__(
-        self, classifier: Classifier | Committee, tokenizer: Tokenizer, card: Card, cell: Cell
+        self, classifier: Classifier | DeepEnsemble, tokenizer: Tokenizer, card: Card, cell: Cell
     ):
         super().__init__()
         self.classifier = classifier
@@ -91,7 +91,7 @@ class TextClassifier(nn.Module):
 
         Raises ZooError where the attention has no map, or each of several members one of its own.
         """
-        if isinstance(self.classifier, Committee):
+        if isinstance(self.classifier, DeepEnsemble):
             raise ZooError(f"{len(self.classifier.members)} members have no one attention map")
         choice = self.cell.attention
         if not choice.can("map"):

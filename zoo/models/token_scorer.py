@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from zoo.models.decoder import Decoder
 
 
-class Writer(nn.Module):
+class TokenScorer(nn.Module):
     """A decoder and its projection to the vocabulary.
 
     head: (…, D) to (…, vocabulary); None reads the token embeddings themselves, which are then

@@ -18,8 +18,8 @@ from zoo.data.encoding.encoded_documents import Encoded
 from zoo.data.sources.corpus import plain_words
 from zoo.errors import ZooError
 from zoo.execution.base import Setting
-from zoo.models.build import build_committee
-from zoo.models.deep_ensemble import Committee, together
+from zoo.models.build import build_ensemble
+from zoo.models.deep_ensemble import DeepEnsemble, together
 from zoo.registry import Choice
 from zoo.registry.cell import Cell
 from zoo.tasks.learner import EVALUATION_BATCH, Fitting, Learner
@@ -39,7 +39,7 @@ class ClassifierLearner(Learner):
     def build(self, cell: Cell, seed: int) -> nn.Module:
         """See Learner."""
         training = self.setting.training
-        return build_committee(
+        return build_ensemble(
             cell,
             self.setting.sizes,
             vocab_size=self.encoded.vocab_size,
@@ -178,15 +178,15 @@ def classification_loss(
     Of a committee: the mean of its members' losses, each from noise of its own, and what they had
     right together. To the optimizer, and to the clipping of gradients, it is one model.
     """
-    apart = {"apart": True} if isinstance(model, Committee) else {}
-    members = len(model.members) if isinstance(model, Committee) else 1
-    padding = batch.tokens.padding
-    ids, padding = delete_tokens(
+    apart = {"apart": True} if isinstance(model, DeepEnsemble) else {}
+    members = len(model.members) if isinstance(model, DeepEnsemble) else 1
+    attention_mask = batch.tokens.attention_mask
+    ids, attention_mask = delete_tokens(
         batch.ids.repeat(members, 1),
-        None if padding is None else padding.repeat(members, 1),
+        None if attention_mask is None else attention_mask.repeat(members, 1),
         training.token_deletion,
     )
-    tokens = Tokens(padding, batch.tokens.positions[: ids.shape[1]])
+    tokens = Tokens(attention_mask, batch.tokens.positions[: ids.shape[1]])
     ids = hide_tokens(ids, training.token_dropout)
     logits = model(ids, tokens, **apart)  # (members · B, classes)
     loss = F.cross_entropy(

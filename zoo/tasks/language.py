@@ -191,6 +191,6 @@ def next_scores(model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
     """Scores (texts, at most 32 of the vocabulary) of the token after each text."""
     device = next(model.parameters()).device
     rows, tokens = padded(ids, device)
-    logits: Tensor = model(rows, Tokens(tokens.padding, tokens.positions))
+    logits: Tensor = model(rows, Tokens(tokens.attention_mask, tokens.positions))
     last = torch.tensor([len(text) - 1 for text in ids], device=device)
     return logits[torch.arange(len(ids), device=device), last, :32]

@@ -111,7 +111,7 @@ class TransductionLearner(Learner):
                     written = write(
                         model,
                         batch.source,
-                        batch.source_tokens.padding,
+                        batch.source_tokens.attention_mask,
                         beam,
                         self.setting.sizes.max_length,
                     )
@@ -133,11 +133,18 @@ class TransductionLearner(Learner):
 
 
 def write(
-    model: EncoderDecoder, source: Tensor, padding: Tensor | None, beams: int, max_length: int
+    model: EncoderDecoder,
+    source: Tensor,
+    attention_mask: Tensor | None,
+    beams: int,
+    max_length: int,
 ) -> list[list[int]]:
     """The target ids that the model writes for each source (B, Ls), END left out."""
     decoding = Decoding(max_length - 1, end=END, beams=beams, banned=(PAD, START))
-    return [g.ids for g in transduce(model, source, decoding, start=START, padding=padding)]
+    return [
+        g.ids
+        for g in transduce(model, source, decoding, start=START, attention_mask=attention_mask)
+    ]
 
 
 def _right(logits: Tensor, batch: PairBatch) -> Tensor:

@@ -20,7 +20,9 @@ FIRST = 2  # [CLS], in front as in every text
 TOLERANCE = 1e-3
 
 
-def testify(model: nn.Module, answer: Answer, vocab_size: int, max_length: int) -> dict[str, Any]:
+def sample_outputs(
+    model: nn.Module, answer: Answer, vocab_size: int, max_length: int
+) -> dict[str, Any]:
     """The model's scores, in float32, for made-up texts: ``ids`` and ``logits``, plain lists.
 
     Raises DivergedError where a score is no finite number.

@@ -14,7 +14,7 @@ PAD = 0
 
 
 def delete_tokens(
-    ids: Tensor, padding: Tensor | None, share: float
+    ids: Tensor, attention_mask: Tensor | None, share: float
 ) -> tuple[Tensor, Tensor | None]:
     """Texts without a random share of their tokens, the rest moved together in its order.
 
@@ -25,22 +25,22 @@ def delete_tokens(
     it is the word dropout of Iyyer et al. 2015, section 3.2.
     """
     if not share:
-        return ids, padding
+        return ids, attention_mask
     texts, length = ids.shape
     place = torch.arange(length, device=ids.device)
     draws = torch.rand((texts, length), device=ids.device)
     draws[:, 0] = -1.0
-    if padding is None:
+    if attention_mask is None:
         left = torch.full((texts,), _left(length, share), device=ids.device)
     else:
-        draws = draws.masked_fill(~padding, 2.0)
-        left = _left(padding.sum(dim=1), share)
+        draws = draws.masked_fill(~attention_mask, 2.0)
+        left = _left(attention_mask.sum(dim=1), share)
     # The places of the smallest draws; what a shorter text has too many of goes to its end.
     chosen = draws.argsort(dim=1)[:, : _left(length, share)]
     real = place[: chosen.shape[1]] < left[:, None]
     chosen, _ = chosen.masked_fill(~real, length).sort(dim=1)
     kept = ids.gather(1, chosen.clamp_max(length - 1)).masked_fill(~real, PAD)
-    return kept, None if padding is None else real
+    return kept, None if attention_mask is None else real
 
 
 def _left(length: T, share: float) -> T:

@@ -52,10 +52,10 @@ def batch(lengths: Sequence[int], *, before: int = 0, after: int = 2, seed: int 
     total = before + max(lengths) + after
     x = torch.randn(len(lengths), total, DIM, generator=generator, dtype=torch.float64)
     rows = torch.arange(total) - before
-    padding = (rows >= 0) & (rows < torch.tensor(lengths)[:, None])
-    x = torch.where(padding[..., None], x, 50.0)
+    attention_mask = (rows >= 0) & (rows < torch.tensor(lengths)[:, None])
+    x = torch.where(attention_mask[..., None], x, 50.0)
     positions = rows.clamp_min(0).expand(len(lengths), -1)
-    return x, Tokens(padding, positions)
+    return x, Tokens(attention_mask, positions)
 
 
 def by_heads(attention, position: PositionalEncoding, head: NaiveHead) -> Naive:
@@ -101,7 +101,7 @@ def agree(
 ) -> None:
     """Outputs at real tokens and all gradients are those of the naive form, text by text."""
     x = x.clone().requires_grad_()
-    real = tokens.padding
+    real = tokens.attention_mask
     weights = torch.randn(x.shape, generator=torch.Generator().manual_seed(2), dtype=x.dtype)
     inputs = [x, *attention.parameters()]
 

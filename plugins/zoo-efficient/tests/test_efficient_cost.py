@@ -32,8 +32,8 @@ def largest(name, length, pe, causal, padded):
     attention = choice.build(DIM, HEADS, dropout=0.0, **fixed)
     position = encoding(pe, attention, DIM).float()
     x = torch.randn(1, length, DIM, requires_grad=True)
-    padding = torch.arange(length)[None] < length - 100 if padded else None
-    tokens = Tokens(padding, torch.arange(length))
+    attention_mask = torch.arange(length)[None] < length - 100 if padded else None
+    tokens = Tokens(attention_mask, torch.arange(length))
     with Largest() as seen:
         attention(x, tokens=tokens, position=position, causal=causal).sum().backward()
     return seen.numel

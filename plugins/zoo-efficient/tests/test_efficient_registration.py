@@ -84,7 +84,7 @@ def test_not_even_nan_leaves_the_padding(name):
     _, attention = build(name)
     position = encoding("none", attention)
     x, tokens = batch([40, 3, 0])
-    real = tokens.padding
+    real = tokens.attention_mask
     out = attention(x, tokens=tokens, position=position)
     spoilt = attention(x.masked_fill(~real[..., None], torch.nan), tokens=tokens, position=position)
     torch.testing.assert_close(spoilt[real], out[real], rtol=0, atol=0)
@@ -95,9 +95,9 @@ def test_autocast_to_bfloat16_stays_near(name):
     _, attention = build(name)
     position = encoding("none", attention)
     x, tokens = batch([40, 17])
-    target = attention(x, tokens=tokens, position=position)[tokens.padding].detach()
+    target = attention(x, tokens=tokens, position=position)[tokens.attention_mask].detach()
     with torch.autocast("cpu", torch.bfloat16):
-        out = attention.float()(x.float(), tokens=tokens, position=position)[tokens.padding]
+        out = attention.float()(x.float(), tokens=tokens, position=position)[tokens.attention_mask]
     assert float((out.detach() - target).norm() / target.norm()) < 0.03
 
 

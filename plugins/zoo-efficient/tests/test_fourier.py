@@ -49,9 +49,11 @@ def test_every_text_gets_torchs_transform_of_itself(lengths, width, after, seed)
     generator = torch.Generator().manual_seed(seed)
     total = max(lengths) + after
     x = torch.randn(len(lengths), total, width, generator=generator, dtype=torch.float64)
-    padding = torch.arange(total) < torch.tensor(lengths)[:, None]
+    attention_mask = torch.arange(total) < torch.tensor(lengths)[:, None]
     # Padding anywhere, in the middle too: real tokens keep their order.
-    shuffled = torch.stack([row[torch.randperm(total, generator=generator)] for row in padding])
+    shuffled = torch.stack(
+        [row[torch.randperm(total, generator=generator)] for row in attention_mask]
+    )
     attention = Fourier(width)
     tokens = Tokens(shuffled, torch.arange(total))
     out = attention(x, tokens=tokens, position=encoding("none", attention))
@@ -78,7 +80,7 @@ def test_keeps_the_scale_of_its_input_whatever_the_length():
         x, tokens = batch([length])
         out = attention(x, tokens=tokens, position=encoding("none", attention))
         # A real part holds half of the energy, on average.
-        assert 0.4 < float(out[tokens.padding].square().mean()) < 0.7
+        assert 0.4 < float(out[tokens.attention_mask].square().mean()) < 0.7
 
 
 def test_bfloat16_goes_in_and_comes_out():

@@ -70,7 +70,7 @@ def test_texts_of_no_more_tokens_than_landmarks_get_softmax_attention(pe):
     # With a longer text in the batch, and without one.
     for lengths in ([9, 4, 1, 30], [9, 4, 1]):
         x, tokens = batch(lengths)
-        real = tokens.padding[:3]
+        real = tokens.attention_mask[:3]
         torch.testing.assert_close(
             attention(x, tokens=tokens, position=position)[:3][real],
             exact(x, tokens=tokens, position=position)[:3][real],

@@ -51,7 +51,7 @@ def test_the_map_is_what_forward_mixes_with():
     weights = attention.weights(x, tokens=tokens, position=position)
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones_like(weights[..., 0]))
     assert (weights[1, ..., 5:] == 0).all()
-    v = attention.project(x, x)[2].masked_fill(~tokens.padding[:, None, :, None], 0)
+    v = attention.project(x, x)[2].masked_fill(~tokens.attention_mask[:, None, :, None], 0)
     mixed = attention.out((weights @ v).transpose(1, 2).flatten(2))
     torch.testing.assert_close(mixed, attention(x, tokens=tokens, position=position))
 
@@ -61,7 +61,7 @@ def test_comes_closer_to_softmax_with_more_features():
     position = encoding("none", exact)
     x, tokens = batch([20, 12])
     x = x / 8  # the variance grows as the exponential of |q + k|², and with it the tails
-    real = tokens.padding
+    real = tokens.attention_mask
     target = exact(x, tokens=tokens, position=position)[real]
     errors = []
     for features in (16, 256, 4096):
@@ -83,7 +83,7 @@ def test_scores_depend_on_offsets_alone_as_features_grow():
     """Which is why `absolute` is declared: for few features they do not."""
     x, tokens = batch([12], after=0)
     x = x / 8
-    later = Tokens(tokens.padding, tokens.positions + 7)
+    later = Tokens(tokens.attention_mask, tokens.positions + 7)
     moved = []
     for features in (16, 4096):
         attention = build(Performer, features=features)

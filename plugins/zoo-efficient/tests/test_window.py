@@ -54,7 +54,7 @@ def test_is_the_same_across_blocks(pe, shared):
     position = encoding(pe, attention)
     x, tokens = batch([197, 70])
     if shared:
-        tokens = Tokens(tokens.padding, tokens.positions[0])
+        tokens = Tokens(tokens.attention_mask, tokens.positions[0])
     naive = by_heads(attention, position, naive_head(2, position, causal=False))
     out = attention(x, tokens=tokens, position=position)
     for text, length in enumerate([197, 70]):
@@ -75,8 +75,8 @@ def dense(attention, x, tokens, position, causal):
     seen = (i[:, None] - i).abs() <= attention.size
     if causal:
         seen = seen & (i <= i[:, None])
-    if tokens.padding is not None:
-        seen = seen & tokens.padding[:, None, None, :]
+    if tokens.attention_mask is not None:
+        seen = seen & tokens.attention_mask[:, None, None, :]
     weights = scores.masked_fill(~seen, -1e300).softmax(dim=-1)
     return attention.out((weights @ v).transpose(1, 2).flatten(2))
 
@@ -96,7 +96,7 @@ def test_blocks_are_the_dense_form(lengths, size, before, pe, causal, padded):
     x, tokens = batch(lengths, before=before)
     if not padded:
         tokens = Tokens.whole(x.shape[1])
-    real = torch.ones(x.shape[:2], dtype=torch.bool) if not padded else tokens.padding
+    real = torch.ones(x.shape[:2], dtype=torch.bool) if not padded else tokens.attention_mask
     out = attention(x, tokens=tokens, position=position, causal=causal)
     expected = dense(attention, x, tokens, position, causal)
     torch.testing.assert_close(out[real], expected[real])
@@ -109,7 +109,7 @@ def test_a_window_over_all_is_fused(pe, length, size):
     attention.load_state_dict(exact.state_dict())
     position = encoding(pe, exact)
     x, tokens = batch([length, length // 3])
-    real = tokens.padding
+    real = tokens.attention_mask
     torch.testing.assert_close(
         attention(x, tokens=tokens, position=position)[real],
         exact(x, tokens=tokens, position=position)[real],
@@ -127,7 +127,7 @@ def test_the_map_is_what_forward_mixes_with(causal):
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones_like(weights[..., 0]))
     assert (weights[0, :, 0, 4:] == 0).all()
     mixed = (weights @ attention.project(x, x)[2]).transpose(1, 2).flatten(2)
-    real = tokens.padding
+    real = tokens.attention_mask
     torch.testing.assert_close(
         attention.out(mixed)[real],
         attention(x, tokens=tokens, position=position, causal=causal)[real],

@@ -58,19 +58,19 @@ class Fourier(Attention):
         dtype = x.dtype
         x = x.float() if dtype in (torch.bfloat16, torch.float16) else x
         x = dropout(x, self.dropout, self.training)
-        if tokens.padding is None:
+        if tokens.attention_mask is None:
             y: Tensor = torch.fft.fft2(x, norm=self.norm).real
             return y.to(dtype)
-        return self._mix_real(x, tokens, tokens.padding).to(dtype)
+        return self._mix_real(x, tokens, tokens.attention_mask).to(dtype)
 
-    def _mix_real(self, x: Tensor, tokens: Tokens, padding: Tensor) -> Tensor:
+    def _mix_real(self, x: Tensor, tokens: Tokens, attention_mask: Tensor) -> Tensor:
         """The transform of each text's real rows alone; zero in the others."""
         width = x.shape[-1]
         rank, count = ranks(tokens, x.shape[1], x.device)  # (B, L), (B, 1)
         count = count.clamp_min(1)
         # Real rows first, in their order: row j of h is a text's j-th token.
-        order = (~padding).to(torch.uint8).argsort(dim=1, stable=True)
-        h = x.masked_fill(~padding[..., None], 0).take_along_dim(order[..., None], dim=1)
+        order = (~attention_mask).to(torch.uint8).argsort(dim=1, stable=True)
+        h = x.masked_fill(~attention_mask[..., None], 0).take_along_dim(order[..., None], dim=1)
         y = transform_rows(torch.fft.rfft(h, norm=self.norm), count)  # d = 0 .. D / 2
         if self.norm == "ortho":
             y = y / count[..., None].to(y.dtype).sqrt()
@@ -83,7 +83,7 @@ class Fourier(Attention):
             ],
             dim=-1,
         )
-        return y.masked_fill(~padding[..., None], 0)
+        return y.masked_fill(~attention_mask[..., None], 0)
 
 
 def transform_rows(h: Tensor, count: Tensor) -> Tensor:

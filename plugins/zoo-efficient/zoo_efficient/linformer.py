@@ -58,7 +58,7 @@ class Linformer(Limited):
     def _project(self, e: Tensor, x: Tensor, tokens: Tokens) -> Tensor:
         """E X: (B, H, L, Dh) to (B, H, rank, Dh)."""
         length = x.shape[-2]
-        if tokens.padding is None:
+        if tokens.attention_mask is None:
             return e[:length].T @ x
         rank, _ = ranks(tokens, length, x.device)
         columns = F.embedding(rank, e)  # (B, L, rank)

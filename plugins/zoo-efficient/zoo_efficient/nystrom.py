@@ -87,8 +87,8 @@ class Nystrom(Limited):
         segment = rank * used // count.clamp_min(1)
         slots = torch.arange(marks, device=x.device)
         member = segment[:, None, :] == slots[:, None]  # (B or 1, m, L)
-        if tokens.padding is not None:
-            member = member & tokens.padding[:, None, :]
+        if tokens.attention_mask is not None:
+            member = member & tokens.attention_mask[:, None, :]
         means = member.to(x.dtype) / member.sum(dim=-1, keepdim=True).clamp_min(1)
         filled = slots < used
         short = count <= marks

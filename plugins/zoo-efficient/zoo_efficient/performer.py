@@ -86,8 +86,8 @@ class Performer(Limited):
         feature overflows, and no sum of weights vanishes.
         """
         q, k = self._exponents(q), self._exponents(hide(k, keys))
-        if keys.padding is not None:
-            k = k.masked_fill(~keys.padding[:, None, :, None], -torch.inf)
+        if keys.attention_mask is not None:
+            k = k.masked_fill(~keys.attention_mask[:, None, :, None], -torch.inf)
         lowest = torch.finfo(k.dtype).min  # a text without tokens has no greatest exponent
         greatest = k.detach().amax(dim=-2, keepdim=True).clamp_min(lowest)
         q = q + greatest

@@ -13,9 +13,9 @@ def hide(x: Tensor, tokens: Tokens) -> Tensor:
 
     Masked and not multiplied: whatever stands in padding, NaN too, must not leak.
     """
-    if tokens.padding is None:
+    if tokens.attention_mask is None:
         return x
-    return x.masked_fill(~tokens.padding[:, None, :, None], 0)
+    return x.masked_fill(~tokens.attention_mask[:, None, :, None], 0)
 
 
 def ranks(tokens: Tokens, length: int, device: torch.device) -> tuple[Tensor, Tensor]:
@@ -23,8 +23,8 @@ def ranks(tokens: Tokens, length: int, device: torch.device) -> tuple[Tensor, Te
 
     A text's ranks are the same wherever its padding stands; those of padding mean nothing.
     """
-    if tokens.padding is None:
+    if tokens.attention_mask is None:
         whole = torch.arange(length, device=device)[None]
         return whole, torch.full_like(whole[:, :1], length)
-    count = tokens.padding.cumsum(dim=-1)
+    count = tokens.attention_mask.cumsum(dim=-1)
     return (count - 1).clamp_min(0), count[:, -1:]

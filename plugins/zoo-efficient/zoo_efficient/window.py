@@ -85,8 +85,8 @@ class Window(Limited):
     ) -> Tensor:
         """Mask and bias of each block, (B N, 1 or H, C, W): bool, or added to the scores."""
         mask = blocks.near(tokens.positions.device)  # (N, C, W), and (B, N, C, W) from here on
-        if tokens.padding is not None:
-            mask = mask & blocks.keys(tokens.padding, 1)[..., None, :]
+        if tokens.attention_mask is not None:
+            mask = mask & blocks.keys(tokens.attention_mask, 1)[..., None, :]
         last = tokens.positions.dim() - 1
         q_positions = blocks.queries(tokens.positions, last)  # (N, C) or (B, N, C)
         k_positions = blocks.keys(tokens.positions, last)

@@ -57,8 +57,8 @@ def batch(lengths: Sequence[int], *, more: int = 0, seed: int = 1) -> tuple[Tens
     draw = torch.Generator().manual_seed(seed)
     total = max(lengths) + more
     ids = torch.randint(VOCAB_SIZE, (len(lengths), total), generator=draw)
-    padding = torch.arange(total) < torch.tensor(lengths)[:, None]
-    return ids, Tokens(padding, torch.arange(total))
+    attention_mask = torch.arange(total) < torch.tensor(lengths)[:, None]
+    return ids, Tokens(attention_mask, torch.arange(total))
 
 
 @dataclass(frozen=True)

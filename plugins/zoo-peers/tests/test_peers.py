@@ -54,7 +54,7 @@ def test_padding_changes_nothing(way, gradients):
     with torch.set_grad_enabled(gradients):
         expected = peer(ids, tokens)
         longer, more = batch(LENGTHS, more=5, seed=2)
-        longer = torch.where(more.padding, torch.cat([ids, longer[:, 9:]], dim=1), longer)
+        longer = torch.where(more.attention_mask, torch.cat([ids, longer[:, 9:]], dim=1), longer)
         torch.testing.assert_close(peer(longer, more), expected)
         for text, n in enumerate(LENGTHS):
             alone = peer(ids[text : text + 1, :n], Tokens.whole(n))
@@ -68,7 +68,7 @@ def test_a_text_of_padding_alone_is_finite_and_disturbs_no_other(way, gradients)
     ids, tokens = batch([9, 0, 4])
     with torch.set_grad_enabled(gradients):
         out = peer(ids, tokens)
-        others = peer(ids[[0, 2]], Tokens(tokens.padding[[0, 2]], tokens.positions))
+        others = peer(ids[[0, 2]], Tokens(tokens.attention_mask[[0, 2]], tokens.positions))
     assert out.isfinite().all()
     torch.testing.assert_close(out[[0, 2]], others)
 

@@ -43,7 +43,7 @@ class Peer(nn.Module, ABC):
 
     def forward(self, ids: Tensor, tokens: Tokens) -> Tensor:
         """Ids (B, L) to logits (B, classes)."""
-        logits: Tensor = self.head(self.pool(self.encode(ids, tokens), tokens.padding))
+        logits: Tensor = self.head(self.pool(self.encode(ids, tokens), tokens.attention_mask))
         return logits
 
 
@@ -79,9 +79,9 @@ def readable(tokens: Tokens) -> Tensor | None:
     An empty text may see everything: nobody reads what comes out, and a softmax over nothing
     would be NaN in some kernels.
     """
-    if tokens.padding is None:
+    if tokens.attention_mask is None:
         return None
-    return tokens.padding | ~tokens.padding.any(dim=1, keepdim=True)
+    return tokens.attention_mask | ~tokens.attention_mask.any(dim=1, keepdim=True)
 
 
 def one_of(what: str, value: str, known: Iterable[str]) -> None:

@@ -46,7 +46,7 @@ class RowsAtTheStart(Split):
     """Takes every query for the first ones, whatever their positions say."""
 
     def forward(self, x, context=None, *, tokens, **how):
-        first = Tokens(tokens.padding, torch.arange(x.shape[1]))
+        first = Tokens(tokens.attention_mask, torch.arange(x.shape[1]))
         return super().forward(x, context, tokens=first, **how)
 
 
@@ -149,8 +149,8 @@ class CentresInPlace(Split):
 class FlipsPaddingInPlace(Split):
     def forward(self, x, context=None, *, tokens, **how):
         out = super().forward(x, context, tokens=tokens, **how)
-        if tokens.padding is not None:
-            tokens.padding.logical_not_()
+        if tokens.attention_mask is not None:
+            tokens.attention_mask.logical_not_()
         return out
 
 
@@ -230,9 +230,9 @@ class AnotherHiddenDefault(Split):
 @broken.caught_by("left-padding", "text 1: padded on the left")
 class PaddingByCount(Split):
     def pairs(self, q, queries, keys, position, causal):
-        if keys.padding is not None:
-            rows = torch.arange(keys.padding.shape[1])
-            real = rows < keys.padding.sum(dim=1, keepdim=True)
+        if keys.attention_mask is not None:
+            rows = torch.arange(keys.attention_mask.shape[1])
+            real = rows < keys.attention_mask.sum(dim=1, keepdim=True)
             keys = Tokens(real, keys.positions)
         return super().pairs(q, queries, keys, position, causal)
 
@@ -242,7 +242,7 @@ class PositionsByRow(Split):
     def forward(self, x, context=None, *, tokens, context_tokens=None, position, **asked):
         if context is not None or any(asked.values()):
             raise ValueError("it attends to the whole text itself, and that alone")
-        rows = Tokens(tokens.padding, torch.arange(x.shape[1]))
+        rows = Tokens(tokens.attention_mask, torch.arange(x.shape[1]))
         return super().forward(x, tokens=rows, position=position)
 
 
@@ -250,7 +250,7 @@ class PositionsByRow(Split):
 class PositionsOfTheFirstText(Split):
     def scene(self, x, context, tokens, context_tokens, position, cache=None):
         if tokens.positions.dim() == 2:
-            tokens = Tokens(tokens.padding, tokens.positions[0])
+            tokens = Tokens(tokens.attention_mask, tokens.positions[0])
         return super().scene(x, context, tokens, context_tokens, position, cache)
 
 

@@ -108,8 +108,8 @@ class NothingToSee(Split):
 
     def mix(self, q, k, v, queries, keys, position, causal):
         mask, bias = self.pairs(q, queries, keys, position, causal)
-        if keys.padding is not None:
-            mask = mask & keys.padding[:, None, None, :]
+        if keys.attention_mask is not None:
+            mask = mask & keys.attention_mask[:, None, None, :]
         return self.attend(q, k, v, mask, bias)
 
 

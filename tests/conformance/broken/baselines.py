@@ -94,9 +94,9 @@ class Bag(nn.Module):
         return self.head(self.mean(self.embedding(ids), tokens))
 
     def mean(self, x, tokens):
-        if tokens.padding is None:
+        if tokens.attention_mask is None:
             return x.mean(dim=1)
-        real = tokens.padding[..., None]
+        real = tokens.attention_mask[..., None]
         return x.masked_fill(~real, 0).sum(dim=1) / real.sum(dim=1).clamp_min(1).to(x.dtype)
 
 
@@ -109,7 +109,11 @@ class PaddingIgnored(Bag):
 @tokens.caught_by("padding-invariance", "padded against unpadded")
 class CountsPadding(Bag):
     def mean(self, x, tokens):
-        return x.mean(dim=1) if tokens.padding is None else (x * tokens.padding[..., None]).mean(1)
+        return (
+            x.mean(dim=1)
+            if tokens.attention_mask is None
+            else (x * tokens.attention_mask[..., None]).mean(1)
+        )
 
 
 @tokens.caught_by("shape-and-dtype", "shape \\(3, 8\\) instead of \\(3, 4\\)")

@@ -23,37 +23,41 @@ def zoo_register(register: Register) -> None:
 
 @broken.caught_by("padding-invariance", "text 1 against unpadded")
 class MeanOverPadding(Pool):
-    def forward(self, x, padding):
+    def forward(self, x, attention_mask):
         return x.mean(dim=1)
 
 
 @broken.caught_by("padding-invariance", "text 1 against unpadded")
 class MeanByWholeLength(Pool):
-    def forward(self, x, padding):
-        return x.mean(dim=1) if padding is None else (x * padding[..., None]).mean(dim=1)
+    def forward(self, x, attention_mask):
+        return (
+            x.mean(dim=1) if attention_mask is None else (x * attention_mask[..., None]).mean(dim=1)
+        )
 
 
 @broken.caught_by("padding-invariance", "with inf in padding")
 class MultipliesTheMask(Pool):
-    def forward(self, x, padding):
-        if padding is None:
+    def forward(self, x, attention_mask):
+        if attention_mask is None:
             return x.mean(dim=1)
-        real = padding[..., None].to(x.dtype)
+        real = attention_mask[..., None].to(x.dtype)
         return (x * real).sum(dim=1) / real.sum(dim=1).clamp_min(1)
 
 
 @broken.caught_by("padding-invariance", "against unpadded")
 class MaximumWithZeros(Pool):
-    def forward(self, x, padding):
-        return (x if padding is None else x.masked_fill(~padding[..., None], 0)).amax(dim=1)
+    def forward(self, x, attention_mask):
+        return (x if attention_mask is None else x.masked_fill(~attention_mask[..., None], 0)).amax(
+            dim=1
+        )
 
 
 @broken.caught_by("empty-documents", "not finite")
 class DividesByNothing(Pool):
-    def forward(self, x, padding):
-        if padding is None:
+    def forward(self, x, attention_mask):
+        if attention_mask is None:
             return x.mean(dim=1)
-        real = padding[..., None]
+        real = attention_mask[..., None]
         return x.masked_fill(~real, 0).sum(dim=1) / real.sum(dim=1)
 
 
@@ -74,8 +78,8 @@ class FirstInNameAlone(Mean):
 
 @broken.caught_by("batch-invariance", "alone")
 class CentredOverTheBatch(Mean):
-    def forward(self, x, padding):
-        out = super().forward(x, padding)
+    def forward(self, x, attention_mask):
+        out = super().forward(x, attention_mask)
         return out - out.mean(dim=0)
 
 
@@ -83,7 +87,7 @@ class CentredOverTheBatch(Mean):
 class KeepsTheLength(Pool):
     reads: ClassVar[slice | None] = slice(0, 1)
 
-    def forward(self, x, padding):
+    def forward(self, x, attention_mask):
         return x[:, :1]
 
 
@@ -91,8 +95,8 @@ class KeepsTheLength(Pool):
 class RunningMean(Mean):
     before: float | torch.Tensor = 0.0
 
-    def forward(self, x, padding):
-        out = super().forward(x, padding)
+    def forward(self, x, attention_mask):
+        out = super().forward(x, attention_mask)
         out = 0.9 * out + 0.1 * self.before
         self.before = out.detach().mean()
         return out
@@ -100,5 +104,5 @@ class RunningMean(Mean):
 
 @broken.caught_by("padding-invariance", "output in training")
 class MaskInEvaluationAlone(Mean):
-    def forward(self, x, padding):
-        return super().forward(x, None if self.training else padding)
+    def forward(self, x, attention_mask):
+        return super().forward(x, None if self.training else attention_mask)

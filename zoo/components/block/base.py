@@ -16,7 +16,7 @@ from zoo.components.tokens import Tokens
 
 
 @dataclass(frozen=True)
-class Scene:
+class LayerContext:
     """What a layer needs to know beside x.
 
     tokens: of x. position: the encoding, whose rotate and bias slots attention uses.
@@ -75,7 +75,7 @@ class Block(nn.Module, ABC):
         """Dropout, while training."""
         return dropout(x, self.dropout, self.training)
 
-    def forward(self, x: Tensor, scene: Scene) -> Tensor:
+    def forward(self, x: Tensor, scene: LayerContext) -> Tensor:
         """(B, L, D) to (B, L, D), or to the rows that ``scene.read`` names."""
         rows = slice(None) if scene.read is None else scene.read
         x = self.arrange(x, lambda h: self._attend(h, scene), self.attention_norm, rows)
@@ -85,7 +85,7 @@ class Block(nn.Module, ABC):
             x = self.arrange(x, self.ffn, self.ffn_norm, slice(None))
         return x
 
-    def _attend(self, h: Tensor, scene: Scene) -> Tensor:
+    def _attend(self, h: Tensor, scene: LayerContext) -> Tensor:
         """Self-attention; where few rows are read, the queries come from those alone."""
         about = {"position": scene.position, "causal": scene.causal, "cache": scene.cache}
         if scene.read is None:
@@ -100,7 +100,7 @@ class Block(nn.Module, ABC):
             )
         return out
 
-    def _look(self, h: Tensor, scene: Scene) -> Tensor:
+    def _look(self, h: Tensor, scene: LayerContext) -> Tensor:
         """Cross-attention: queries from the decoder, keys and values from the encoder.
 
         One well-known tutorial has it the other way round: queries from the encoder's output. The

@@ -21,5 +21,5 @@ class Pool(nn.Module, ABC):
         super().__init__()
 
     @abstractmethod
-    def forward(self, x: Tensor, padding: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
         """x (B, L, D) and padding (bool (B, L), True where real; None: all are) to (B, D)."""

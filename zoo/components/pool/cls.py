@@ -12,6 +12,6 @@ class Cls(Pool):
 
     reads = slice(0, 1)
 
-    def forward(self, x: Tensor, padding: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
         """See Pool.forward."""
         return x[:, 0]

@@ -10,11 +10,11 @@ from zoo.components.pool.base import Pool
 class Mean(Pool):
     """Σ x · real / Σ real (Reimers and Gurevych 2019, section 3); an empty text gives zero."""
 
-    def forward(self, x: Tensor, padding: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
         """See Pool.forward."""
-        if padding is None:
+        if attention_mask is None:
             return x.mean(dim=1)
-        real = padding[..., None]
+        real = attention_mask[..., None]
         # Masked, not multiplied: whatever stands in padding, NaN too, must not leak.
         total = x.masked_fill(~real, 0).sum(dim=1)
         return total / real.sum(dim=1).clamp_min(1).to(x.dtype)

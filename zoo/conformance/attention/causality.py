@@ -59,7 +59,7 @@ def cache(rig: AttentionRig) -> None:
     x = normal(rig.generator(0), BATCH, STEPS, DIM)
     whole = [Tokens.whole(STEPS)] + ([padded_tokens(STEPS)] if rig.can("padding") else [])
     for tokens in whole:
-        padding = tokens.padding
+        attention_mask = tokens.attention_mask
         out = attend(module, x, tokens, position=position, causal=True)
         store = GrowingCache()
         rows = [slice(0, PROMPT), *(slice(t, t + 1) for t in range(PROMPT, STEPS))]
@@ -69,6 +69,8 @@ def cache(rig: AttentionRig) -> None:
         ]
         must(store.kept is not None, "the cache is never used")
         stepwise = torch.cat(steps, dim=1)
-        real = torch.ones(BATCH, STEPS, dtype=torch.bool) if padding is None else padding
-        sort = "whole texts" if padding is None else "padded texts"
+        real = (
+            torch.ones(BATCH, STEPS, dtype=torch.bool) if attention_mask is None else attention_mask
+        )
+        sort = "whole texts" if attention_mask is None else "padded texts"
         close(stepwise[real], out[real], f"{sort}: {STEPS - PROMPT} steps after {PROMPT} at once")

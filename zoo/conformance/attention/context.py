@@ -45,7 +45,7 @@ def few_rows(rig: AttentionRig) -> None:
                 few = attend(
                     module, x[:, rows], tokens[rows], x, tokens, position=position, causal=causal
                 )
-                real = tokens[rows].padding
+                real = tokens[rows].attention_mask
                 kept = torch.ones(few.shape[:2], dtype=torch.bool) if real is None else real
                 what = f"length {length}{', causal' if causal else ''}: rows {rows}"
                 close(few[kept], whole[:, rows][kept], f"{what} against those of the whole")

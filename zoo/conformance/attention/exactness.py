@@ -153,8 +153,8 @@ def _hidden(situation: Situation) -> Tensor:
     """Which keys each query may not see: bool (B, 1, Lq, Lk)."""
     tokens, keys = _tokens(situation)
     hidden = torch.zeros(TEXTS, 1, QUERIES, len(keys.positions), dtype=torch.bool)
-    if keys.padding is not None:
-        hidden = hidden | ~keys.padding[:, None, None, :]
+    if keys.attention_mask is not None:
+        hidden = hidden | ~keys.attention_mask[:, None, None, :]
     if situation.causal:
         hidden = hidden | (keys.positions > tokens.positions[:, None])
     return hidden

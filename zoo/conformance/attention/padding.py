@@ -30,8 +30,8 @@ def padding_invariance(rig: AttentionRig) -> None:
         for causal in (False, True) if rig.can("causal") else (False,):
             x = normal(rig.generator(0), BATCH, length, DIM).requires_grad_()
             tokens = padded_tokens(length)
-            assert tokens.padding is not None
-            real = tokens.padding
+            assert tokens.attention_mask is not None
+            real = tokens.attention_mask
             out = attend(module, x, tokens, position=position, causal=causal)
             what = f"length {length}{', causal' if causal else ''}"
 
@@ -60,7 +60,7 @@ def left_padding(rig: AttentionRig) -> None:
     position = rig.encoding(module)
     length = LENGTHS[0]
     x = normal(rig.generator(0), BATCH, length, DIM)
-    real = padded_tokens(length).padding
+    real = padded_tokens(length).attention_mask
     assert real is not None
     real = real.flip(1)
     tokens = Tokens(real, (real.cumsum(dim=1) - 1).clamp_min(0))
@@ -81,12 +81,12 @@ def context_padding(rig: AttentionRig) -> None:
         x = normal(rig.generator(0), BATCH, 4, DIM)
         context = normal(rig.generator(1), BATCH, length, DIM)
         tokens = padded_tokens(length)
-        assert tokens.padding is not None
+        assert tokens.attention_mask is not None
         out = attend(module, x, None, context, tokens)
-        again = attend(module, x, None, _spoilt(context, tokens.padding), tokens)
+        again = attend(module, x, None, _spoilt(context, tokens.attention_mask), tokens)
         close(again, out, f"context of length {length}: output with other garbage in its padding")
         for text in range(BATCH):
-            n = int(tokens.padding[text].sum())
+            n = int(tokens.attention_mask[text].sum())
             alone = attend(module, x[text : text + 1], None, context[text : text + 1, :n])
             close(out[text], alone[0], f"text {text}: padded context against unpadded")
 
@@ -96,10 +96,10 @@ def empty_documents(rig: AttentionRig) -> None:
     """A text of padding alone gives finite outputs and gradients, and disturbs no other."""
     module = rig.attention()
     x = normal(rig.generator(0), 2, 6, DIM).requires_grad_()
-    padding = torch.tensor([[True] * 6, [False] * 6])
+    attention_mask = torch.tensor([[True] * 6, [False] * 6])
     for causal in (False, True) if rig.can("causal") else (False,):
         position = rig.encoding(module)
-        tokens = Tokens(padding, torch.arange(6))
+        tokens = Tokens(attention_mask, torch.arange(6))
         out = attend(module, x, tokens, position=position, causal=causal)
         finite(out, "output beside an empty text")
         alone = attend(module, x[:1], position=position, causal=causal)
@@ -121,5 +121,5 @@ def _spoilt(x: Tensor, real: Tensor) -> Tensor:
 def _with_more(x: Tensor, real: Tensor) -> tuple[Tensor, Tokens]:
     """The same texts with more padding behind."""
     extra = GARBAGE * torch.randn(x.shape[0], MORE, x.shape[2], dtype=x.dtype)
-    padding = torch.cat([real, torch.zeros(real.shape[0], MORE, dtype=torch.bool)], dim=1)
-    return torch.cat([x, extra], dim=1), Tokens(padding, torch.arange(x.shape[1] + MORE))
+    attention_mask = torch.cat([real, torch.zeros(real.shape[0], MORE, dtype=torch.bool)], dim=1)
+    return torch.cat([x, extra], dim=1), Tokens(attention_mask, torch.arange(x.shape[1] + MORE))

@@ -63,12 +63,14 @@ class AttentionRig(ModuleRig):
         context = normal(generator, BATCH, length + 3, DIM, dtype=dtype)[texts]
         whole = Tokens.whole(length)
         padded = padded_tokens(length)
-        padded = Tokens(padded.padding[texts], padded.positions) if self.can("padding") else whole  # type: ignore[index]
+        padded = (
+            Tokens(padded.attention_mask[texts], padded.positions) if self.can("padding") else whole
+        )  # type: ignore[index]
         around = padded_tokens(length + 3)
         keys = Tokens.whole(length + 3)
         if self.can("padding"):
-            assert around.padding is not None
-            keys = Tokens(around.padding[texts], around.positions)
+            assert around.attention_mask is not None
+            keys = Tokens(around.attention_mask[texts], around.positions)
 
         def case(name: str, tokens: Tokens, encoded: bool = False, causal: bool = False) -> Case:
             def call(module: nn.Module, x: Tensor) -> Tensor:
@@ -135,4 +137,8 @@ def attend(
 
 
 def _tensors(tokens: Tokens) -> tuple[Tensor, ...]:
-    return (tokens.positions,) if tokens.padding is None else (tokens.padding, tokens.positions)
+    return (
+        (tokens.positions,)
+        if tokens.attention_mask is None
+        else (tokens.attention_mask, tokens.positions)
+    )

@@ -55,8 +55,8 @@ class BaselineRig(ModuleRig):
         """See ModuleRig.cases."""
         ids = torch.randint(VOCAB_SIZE, (BATCH, length), generator=self.generator(seed))[texts]
         tokens = padded_tokens(length)
-        assert tokens.padding is not None
-        real = tokens.padding[texts]
+        assert tokens.attention_mask is not None
+        real = tokens.attention_mask[texts]
         padded = Tokens(real, tokens.positions)
         shape = (ids.shape[0], CLASSES)
 

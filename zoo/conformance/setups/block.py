@@ -9,7 +9,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from zoo.components.block.base import Block, Scene
+from zoo.components.block.base import Block, LayerContext
 from zoo.components.tokens import Tokens
 from zoo.conformance.probes import PlainAttention, Probe
 from zoo.conformance.setups.attention import padded_tokens
@@ -75,13 +75,13 @@ class BlockRig(ModuleRig):
         """See ModuleRig.cases."""
         x = normal(self.generator(seed), BATCH, length, DIM, dtype=dtype)[texts]
         padded = padded_tokens(length)
-        assert padded.padding is not None
-        tokens = Tokens(padded.padding[texts], padded.positions)
-        scene = Scene(tokens, Probe(rotates=True, biases=True, heads=HEADS))
-        fixed = (tokens.positions, padded.padding[texts])
+        assert padded.attention_mask is not None
+        tokens = Tokens(padded.attention_mask[texts], padded.positions)
+        scene = LayerContext(tokens, Probe(rotates=True, biases=True, heads=HEADS))
+        fixed = (tokens.positions, padded.attention_mask[texts])
         few = (x.shape[0], 2, DIM)
 
-        def block(scene: Scene) -> Any:
+        def block(scene: LayerContext) -> Any:
             return lambda module, x: module(x, scene)
 
         return [
@@ -96,9 +96,9 @@ def plain_ffn() -> nn.Sequential:
     return nn.Sequential(nn.Linear(DIM, 2 * DIM), nn.Tanh(), nn.Linear(2 * DIM, DIM))
 
 
-def scene_of(length: int, **more: Any) -> Scene:
+def scene_of(length: int, **more: Any) -> LayerContext:
     """Whole texts with an encoding in every slot."""
-    return Scene(Tokens.whole(length), Probe(rotates=True, biases=True, heads=HEADS), **more)
+    return LayerContext(Tokens.whole(length), Probe(rotates=True, biases=True, heads=HEADS), **more)
 
 
 def texts_of(rig: ModuleRig, length: int, seed: int = 0) -> Tensor:

@@ -38,14 +38,14 @@ class PoolRig(ModuleRig):
     ) -> list[Case]:
         """See ModuleRig.cases."""
         x = normal(self.generator(seed), BATCH, length, DIM, dtype=dtype)[texts]
-        padding = padded_tokens(length).padding
-        assert padding is not None
+        attention_mask = padded_tokens(length).attention_mask
+        assert attention_mask is not None
         shape = (x.shape[0], DIM)
 
-        def pool(padding: Tensor | None) -> Any:
-            return lambda module, x: module(x, padding)
+        def pool(attention_mask: Tensor | None) -> Any:
+            return lambda module, x: module(x, attention_mask)
 
         return [
             Case("plain", (x,), pool(None), shape),
-            Case("padded", (x,), pool(padding[texts]), shape, (padding[texts],)),
+            Case("padded", (x,), pool(attention_mask[texts]), shape, (attention_mask[texts],)),
         ]

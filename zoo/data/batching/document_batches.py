@@ -68,14 +68,14 @@ class Split:
         picked = torch.from_numpy(rows).to(self.device, non_blocking=True)
         positions = torch.arange(longest, device=self.device)
         places = (self.starts[picked, None] + positions).clamp_max(len(self.ids) - 1)
-        padding = None
+        attention_mask = None
         ids = self.ids[places]
         if int(lengths.min()) < longest:
-            padding = positions < self._lengths[picked, None]
-            ids = ids.masked_fill(~padding, PAD)
+            attention_mask = positions < self._lengths[picked, None]
+            ids = ids.masked_fill(~attention_mask, PAD)
         return Batch(
             ids,
-            Tokens(padding, positions),
+            Tokens(attention_mask, positions),
             self.labels[picked],
             rows,
             int(lengths.sum()),
@@ -104,8 +104,8 @@ def padded(documents: Sequence[Sequence[int]], device: torch.device) -> tuple[Te
     lengths = torch.tensor([len(ids) for ids in documents], device=device)
     positions = torch.arange(longest, device=device)
     even = min(len(ids) for ids in documents) == longest
-    padding = None if even else positions < lengths[:, None]
-    return torch.tensor(rows, device=device), Tokens(padding, positions)
+    attention_mask = None if even else positions < lengths[:, None]
+    return torch.tensor(rows, device=device), Tokens(attention_mask, positions)
 
 
 def shuffled_by_length(

@@ -61,9 +61,9 @@ class PairSplit:
         """The pairs of these rows, padded to the longest of them."""
         source, target = self.source.batch(rows), self.target.batch(rows)
         items = target.real_tokens - len(rows)  # START is given, and not said
-        padding = target.tokens.padding
+        attention_mask = target.tokens.attention_mask
         # A token is an input where another follows it; of the shorter ones END is none.
-        real = None if padding is None else padding[:, 1:]
+        real = None if attention_mask is None else attention_mask[:, 1:]
         return PairBatch(
             source.ids,
             source.tokens,

@@ -47,7 +47,7 @@ def load(*, seed: int = 0, train: int = 1225, test: int = 1000) -> Corpus:
     fewest = 2 * len(LABEL_NAMES)
     if train < fewest or test < 1:
         raise ZooError(f"newswire needs train >= {fewest} and test >= 1, not {train} and {test}")
-    writer = Writer(seed)
+    writer = TokenScorer(seed)
     texts, labels = [], []
     for number in range(train + test):
         # The first stories go round, so that the smallest corpus has every topic in train.
@@ -91,7 +91,7 @@ def _names() -> Names:
     return invent(WORLD_SEED, given=220, surnames=1600, organisations=700, places=400)
 
 
-class Writer:
+class TokenScorer:
     """Writes one story after another from one seed."""
 
     def __init__(self, seed: int) -> None:

@@ -52,24 +52,24 @@ class DecoderCache:
 
 def picked(tokens: Tokens, rows: Tensor) -> Tokens:
     """The tokens of these texts of a batch (int (B'))."""
-    padding = None if tokens.padding is None else tokens.padding[rows]
+    attention_mask = None if tokens.attention_mask is None else tokens.attention_mask[rows]
     shared = tokens.positions.dim() == 1
-    return Tokens(padding, tokens.positions if shared else tokens.positions[rows])
+    return Tokens(attention_mask, tokens.positions if shared else tokens.positions[rows])
 
 
 def _joined(old: Tokens, new: Tokens, old_length: int, length: int, batch: int) -> Tokens:
     """The tokens of both, side by side; all are real where one side has no padding to tell."""
-    padding = None
-    if old.padding is not None or new.padding is not None:
+    attention_mask = None
+    if old.attention_mask is not None or new.attention_mask is not None:
         device = old.positions.device
-        padding = torch.cat(
+        attention_mask = torch.cat(
             [
                 torch.ones(batch, each, dtype=torch.bool, device=device) if p is None else p
-                for p, each in ((old.padding, old_length), (new.padding, length))
+                for p, each in ((old.attention_mask, old_length), (new.attention_mask, length))
             ],
             dim=1,
         )
     positions = [old.positions, new.positions]
     if max(p.dim() for p in positions) == 2:
         positions = [p.expand(batch, -1) for p in positions]
-    return Tokens(padding, torch.cat(positions, dim=-1))
+    return Tokens(attention_mask, torch.cat(positions, dim=-1))

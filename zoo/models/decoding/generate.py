@@ -15,7 +15,7 @@ from zoo.models.decoding.sampling import Sampling, repeats
 from zoo.models.decoding.steps import Steps
 from zoo.models.encoder_decoder import EncoderDecoder
 from zoo.models.language_model import LanguageModel
-from zoo.models.token_scorer import Writer
+from zoo.models.token_scorer import TokenScorer
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,16 @@ class Generation:
 
 
 def generate(
-    model: LanguageModel, ids: Tensor, decoding: Decoding, *, padding: Tensor | None = None
+    model: LanguageModel, ids: Tensor, decoding: Decoding, *, attention_mask: Tensor | None = None
 ) -> list[Generation]:
     """Continue each prompt: ids (B, L); padding: bool (B, L), True where real, None: all are.
 
     Padding may stand left or right of a prompt and changes nothing. The model runs as in
     evaluation. Raises ValueError, one line, for an empty prompt, or one too long for the model.
     """
-    padding = _real(ids, padding, "prompt")
+    attention_mask = _real(ids, attention_mask, "prompt")
     with _evaluating(model):
-        return _write(model, ids, padding, decoding)
+        return _write(model, ids, attention_mask, decoding)
 
 
 def transduce(
@@ -84,25 +84,25 @@ def transduce(
     decoding: Decoding,
     *,
     start: int,
-    padding: Tensor | None = None,
+    attention_mask: Tensor | None = None,
 ) -> list[Generation]:
     """Write the target of each source (B, L), after the token ``start``; else as ``generate``."""
-    padding = _real(source, padding, "source")
+    attention_mask = _real(source, attention_mask, "source")
     longest = model.encoder.max_length
     if longest is not None and source.shape[1] > longest:
         raise ValueError(f"a source of {source.shape[1]} tokens: the model reads {longest} at most")
     with _evaluating(model):
-        positions = (padding.cumsum(dim=1) - 1).clamp_min(0)
-        tokens = Tokens(padding, positions)
+        positions = (attention_mask.cumsum(dim=1) - 1).clamp_min(0)
+        tokens = Tokens(attention_mask, positions)
         memory = model.encoder(source, tokens)
         ids = source.new_full((len(source), 1), start)
         return _write(model, ids, torch.ones_like(ids, dtype=torch.bool), decoding, memory, tokens)
 
 
 def _write(
-    model: Writer,
+    model: TokenScorer,
     ids: Tensor,
-    padding: Tensor,
+    attention_mask: Tensor,
     decoding: Decoding,
     memory: Tensor | None = None,
     memory_tokens: Tokens | None = None,
@@ -113,7 +113,7 @@ def _write(
             f"{ids.shape[1]} tokens and {decoding.max_new} new ones: the model takes {longest}"
         )
     cached = model.decoder.caches if decoding.cache is None else decoding.cache
-    steps = Steps(model, ids, padding, memory, memory_tokens, cached=cached)
+    steps = Steps(model, ids, attention_mask, memory, memory_tokens, cached=cached)
     if decoding.beams == 1:
         return _one_by_one(steps, decoding)
     found = beam_search(
@@ -165,23 +165,23 @@ def _allowed(scores: Tensor, steps: Steps, decoding: Decoding) -> Tensor:
     if decoding.banned:
         scores[:, list(decoding.banned)] = -torch.inf
     if decoding.no_repeat is not None:
-        again = repeats(steps.ids, steps.padding, decoding.no_repeat, scores.shape[1])
+        again = repeats(steps.ids, steps.attention_mask, decoding.no_repeat, scores.shape[1])
         scores.masked_fill_(again, -torch.inf)
     return scores
 
 
-def _real(ids: Tensor, padding: Tensor | None, what: str) -> Tensor:
+def _real(ids: Tensor, attention_mask: Tensor | None, what: str) -> Tensor:
     """The padding, whole; ValueError where a text has no token."""
     if ids.dim() != 2:
         raise ValueError(f"a batch of {what}s is (texts, tokens), not {tuple(ids.shape)}")
-    if padding is None:
-        padding = torch.ones_like(ids, dtype=torch.bool)
-    if padding.shape != ids.shape:
-        raise ValueError(f"padding {tuple(padding.shape)} for {what}s of {tuple(ids.shape)}")
-    empty = (~padding.any(dim=1)).nonzero()[:, 0].tolist()
+    if attention_mask is None:
+        attention_mask = torch.ones_like(ids, dtype=torch.bool)
+    if attention_mask.shape != ids.shape:
+        raise ValueError(f"attention_mask {tuple(attention_mask.shape)} for {what}s of {tuple(ids.shape)}")
+    empty = (~attention_mask.any(dim=1)).nonzero()[:, 0].tolist()
     if empty:
         raise ValueError(f"{what} {empty[0] + 1} of {len(ids)} is empty")
-    return padding
+    return attention_mask
 
 
 @contextmanager

@@ -53,14 +53,14 @@ class Sampling:
         return tokens.clamp_max(sums.shape[-1] - 1).to(scores.device)
 
 
-def repeats(ids: Tensor, padding: Tensor, size: int, vocab_size: int) -> Tensor:
+def repeats(ids: Tensor, attention_mask: Tensor, size: int, vocab_size: int) -> Tensor:
     """Which tokens would repeat a run of ``size`` tokens: bool (B, V), True where one would.
 
     ids, padding (bool, True where real): (B, L), the texts so far (Paulus et al. 2018, section
     2.5, for any size).
     """
     banned = torch.zeros(len(ids), vocab_size, dtype=torch.bool)
-    for row, (text, real) in enumerate(zip(ids.cpu(), padding.cpu(), strict=True)):
+    for row, (text, real) in enumerate(zip(ids.cpu(), attention_mask.cpu(), strict=True)):
         words = text[real]
         if len(words) < size:
             continue
