@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 AXES = ("attention", "pe", "norm", "ffn", "block", "pool")
-KINDS = (*AXES, "data", "baseline")
+KINDS = (*AXES, "data", "baseline", "task", "metric", "executor")
 
 # What a component of each kind may declare, and what the declaration means.
 CAPABILITIES: Mapping[str, Mapping[str, str]] = {
@@ -62,4 +62,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "vocabulary": "is told the word piece behind every id, as vocabulary=",
         "eager": "cannot be compiled by torch.compile",
     },
+    "task": {},
+    "metric": {},
+    "executor": {},
 }

@@ -25,6 +25,8 @@ DEFAULT_PLUGINS = (
     "zoo.components.pool",
     "zoo.components.baseline",
     "zoo.data",
+    "zoo.tasks",
+    "zoo.execution",
 )
 
 
