@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.split import stratified
+from zoo.data.sources.train_test_split import stratified
 from zoo.errors import ZooError, nearest, one_line
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
