@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import zoo.data.encoding.encoded_documents as encode_module
-from zoo.data.encoding.encoded_documents import EncodedDocuments, encode
-from zoo.data.encoding.word_pieces import CLS
 from zoo.data.encoding.cache import cached_entry
+from zoo.data.encoding.encoded_documents import EncodedDocuments, encode
 from zoo.data.encoding.encoded_pairs import EncodedPairs, encode_pairs
+from zoo.data.encoding.word_pieces import CLS
 from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.pairs import Pairs
 from zoo.errors import ZooError
@@ -142,7 +142,7 @@ def test_a_manifest_that_was_changed_is_not_trusted(tiny: Corpus) -> None:
 def test_a_job_finds_its_data_by_key(tiny: Corpus) -> None:
     encoded = encode(tiny, 60, 6)
     assert EncodedDocuments.open(cached_entry(encoded.key)) == encoded
-    with pytest.raises(ZooError, match="entry 'documents-other' of the cache .* is missing"):
+    with pytest.raises(ZooError, match=r"entry 'documents-other' of the cache .* is missing"):
         cached_entry("documents-other")
     (encoded.directory / "train_ids.npy").write_bytes(b"")
     with pytest.raises(ZooError, match=f"entry '{encoded.key}' of the cache .* is damaged"):

@@ -20,7 +20,7 @@ def read_rows(path: Path, chunk: int = 1000) -> Iterator[tuple[str, Row]]:
     """Each row by column name, after its place: ``row 2``, in JSON lines ``line 2``.
 
     CSV, TSV and JSON lines are read as the rows are asked for. chunk: rows of CSV or TSV read at
-    once. Every cell of CSV and TSV is text; None where a row is too short.
+    once. Every cell of CSV and TSV is text, empty where a row is too short.
     Raises ZooError, naming the place where it is known, for what cannot be read.
     """
     suffix = path.suffix.lower()
@@ -38,10 +38,9 @@ def read_rows(path: Path, chunk: int = 1000) -> Iterator[tuple[str, Row]]:
             return
         for number, row in enumerate(rows, start=1):
             yield f"row {number}", row
-    except UnicodeDecodeError:
-        with path.open("rb") as file:
-            for _ in text_lines(str(path), file):  # raises at the line that is not UTF-8
-                pass
+    except UnicodeDecodeError as error:
+        read_utf8(path)  # names the line; pandas does not
+        raise ZooError(f"{path} is not UTF-8: {one_line(error)}") from error
     except OSError as error:
         raise ZooError(f"{path} cannot be read: {error.strerror or error}") from error
     except ValueError as error:  # the errors of pandas' and pyarrow's parsers are ValueErrors
@@ -95,9 +94,8 @@ def _csv_rows(path: Path, separator: str, chunk: int) -> Iterator[Row]:
         for frame in frames:
             if not isinstance(frame.index, pd.RangeIndex):
                 raise ZooError(f"{path} has rows with more fields than its header names")
-            known = frame.astype(object).where(frame.notna(), None)
-            names = [str(column) for column in known.columns]
-            for cells in known.itertuples(index=False, name=None):
+            names = [str(column) for column in frame.columns]
+            for cells in frame.itertuples(index=False, name=None):
                 yield dict(zip(names, cells, strict=True))
 
 
