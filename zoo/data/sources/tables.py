@@ -43,7 +43,7 @@ def read_rows(path: Path, chunk: int = 1000) -> Iterator[tuple[str, Row]]:
         raise ZooError(f"{path} is not UTF-8: {one_line(error)}") from error
     except OSError as error:
         raise ZooError(f"{path} cannot be read: {error.strerror or error}") from error
-    except ValueError as error:  # the errors of pandas' and pyarrow's parsers are ValueErrors
+    except (ValueError, NotImplementedError) as error:  # as pandas and pyarrow raise them
         raise ZooError(f"{path} cannot be read: {one_line(error)}") from error
 
 
