@@ -388,7 +388,7 @@ def test_prompts_that_cannot_be_are_refused(registry: Registry) -> None:
         (torch.zeros(1, 0, dtype=torch.long), None, "prompt 1 of 1 is empty"),
         (some_ids(2, 2), nothing, "prompt 2 of 2 is empty"),
         (some_ids(4), None, r"a batch of prompts is \(texts, tokens\), not \(4,\)"),
-        (some_ids(2, 3), nothing, r"padding \(2, 2\) for prompts of \(2, 3\)"),
+        (some_ids(2, 3), nothing, r"attention_mask \(2, 2\) for prompts of \(2, 3\)"),
     ):
         with pytest.raises(ValueError, match=message):
             generate(model, ids, one, attention_mask=attention_mask)

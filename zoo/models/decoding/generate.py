@@ -177,7 +177,9 @@ def _real(ids: Tensor, attention_mask: Tensor | None, what: str) -> Tensor:
     if attention_mask is None:
         attention_mask = torch.ones_like(ids, dtype=torch.bool)
     if attention_mask.shape != ids.shape:
-        raise ValueError(f"attention_mask {tuple(attention_mask.shape)} for {what}s of {tuple(ids.shape)}")
+        raise ValueError(
+            f"attention_mask {tuple(attention_mask.shape)} for {what}s of {tuple(ids.shape)}"
+        )
     empty = (~attention_mask.any(dim=1)).nonzero()[:, 0].tolist()
     if empty:
         raise ValueError(f"{what} {empty[0] + 1} of {len(ids)} is empty")
