@@ -26,14 +26,17 @@ from zoo.errors import ZooError
 @click.option("--temperature", type=float, metavar="T", help="Sample, from logits divided by T.")
 @click.option("--top-k", type=int, metavar="K", help="Sample from the K likeliest tokens.")
 @click.option(
-    "--top-p", type=float, metavar="P", help="Sample from the likeliest tokens that hold the probability P."
+    "--top-p",
+    type=float,
+    metavar="P",
+    help="Sample from the likeliest tokens of probability P.",
 )
 @click.option("--seed", type=click.IntRange(min=0), metavar="S", help="Of sampling. Default: 0.")
 @click.option("--beam", type=int, metavar="N", help="Beam search with N beams, without sampling.")
 @click.option(
     "--no-repeat-ngram", type=int, metavar="N", help="Never repeat a run of N tokens within a text."
 )
-@click.option("--no-cache", is_flag=True, help="Recompute all tokens at each step: the same text, slower.")
+@click.option("--no-cache", is_flag=True, help="Recompute all tokens at each step; slower.")
 @json_option
 def generate(
     directory: str,

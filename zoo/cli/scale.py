@@ -54,9 +54,9 @@ def scale(
     zoo scale --collect --out runs/scale-length
     """
     from zoo.errors import ZooError
+    from zoo.measure.scaling import known_axis, parse_values
     from zoo.report.tables.scaling_table import as_text
     from zoo.report.tables.scaling_write import write_scale
-    from zoo.measure.scaling import known_axis, parse_values
     from zoo.sweep.records import RecordFile
     from zoo.sweep.scale import FILE
 

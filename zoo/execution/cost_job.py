@@ -127,9 +127,7 @@ def _result(
     """A member's result; reference and twin, if there are any, are the group's first two."""
     if one.failure is not None:
         failure = one.failure
-        return Result(
-            failure.status, failure.reason, failure.traceback, environment=environment
-        )
+        return Result(failure.status, failure.reason, failure.traceback, environment=environment)
     if one.member.twin:
         return Result(environment=environment)
     samples = {

@@ -23,7 +23,7 @@ class InlineExecutor:
         """Run the jobs in order. Raises ZooError for limits that take other processes."""
         training = [job for job in jobs if not isinstance(job, CostJob)]
         if training and limits.jobs > 1:
-            raise ZooError("--on inline runs one job at a time: leave out --jobs, or use --on local")
+            raise ZooError("--on inline runs one job at a time: leave out --jobs or use --on local")
         if training and (limits.timeout is not None or limits.memory_limit):
             raise ZooError(
                 "--on inline cannot stop a job: leave out --timeout and --memory-limit, or use "

@@ -96,9 +96,7 @@ def _start(job: Job, limits: Limits, artifacts: Artifacts) -> _Active:
     return _Active(job, worker, time.monotonic())
 
 
-def _patience(
-    active: dict[connection.Connection, _Active], timeout: float | None
-) -> float | None:
+def _patience(active: dict[connection.Connection, _Active], timeout: float | None) -> float | None:
     """Seconds until the first of the active jobs will have taken too long."""
     if timeout is None:
         return None

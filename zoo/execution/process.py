@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.execution.base import Limits
-from zoo.execution.failures import JobError, from_exit, oom_kills, timeout
+from zoo.execution.failures import from_exit, oom_kills, timeout
 
 
 class Worker:
@@ -26,9 +26,7 @@ class Worker:
         context = _context()
         self._pipe, theirs = context.Pipe()
         self._log, self._oom_kills = log, oom_kills()
-        self._process = context.Process(
-            target=_serve, args=(theirs, limits, str(log)), daemon=True
-        )
+        self._process = context.Process(target=_serve, args=(theirs, limits, str(log)), daemon=True)
         with _without_main():
             self._process.start()
         theirs.close()

@@ -135,7 +135,7 @@ def _find(registry: Registry, kind: str, part: Part) -> Choice:
     name = part.full_name.removeprefix(f"{part.owner}:")
     if part.owner == BUILT_IN:
         raise ZooError(
-            f"needs {kind} '{name}' of encoder-zoo {part.version}, which {__version__} does not have"
+            f"needs {kind} '{name}' of encoder-zoo {part.version}, which {__version__} lacks"
         )
     if part.owner.endswith(".py"):
         raise ZooError(

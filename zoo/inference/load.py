@@ -82,9 +82,7 @@ def _load_weights(model: nn.Module, file: Path) -> None:
     try:
         model.load_state_dict(load_file(file))
     except (OSError, SafetensorError, RuntimeError) as error:
-        raise ZooError(
-            f"{file.name} does not match {files.CONFIG}: {one_line(error)}"
-        ) from error
+        raise ZooError(f"{file.name} does not match {files.CONFIG}: {one_line(error)}") from error
 
 
 def _tokenizer(file: Path) -> Tokenizer:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from zoo.config.request import Request
 from zoo.errors import ZooError
-from zoo.execution.base import WEIGHTS, Ended, Executor, Result, TrainJob
+from zoo.execution.base import WEIGHTS, Ended, Result, TrainJob
 from zoo.inference.card import Card, Part, SampleOutputs
 from zoo.inference.directory import draft, refuse_taken, write
 from zoo.registry import AXES

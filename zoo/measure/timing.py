@@ -92,10 +92,8 @@ class ModelTiming:
     def round(self, steps: int) -> dict[str, Any]:
         """Seconds of each training step, inference batch and single text, once warm."""
         self.warm_up()
-        if self.alike:
-            batches = [self.batches[0]] * min(steps, MAX_STEPS)
-        else:
-            batches = self.batches[:steps]
+        same = [self.batches[0]] * min(steps, MAX_STEPS)
+        batches = same if self.alike else self.batches[:steps]
         return {
             "train": [self._seconds(self._train, b) for b in batches],
             "infer": [self._seconds(self._infer, b) for b in batches],

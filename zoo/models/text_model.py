@@ -112,7 +112,7 @@ class TextPredictor(TextModel, ABC):
             )
 
     def encode(self, texts: Sequence[str], first: int = 1) -> list[Encoding]:
-        """The tokens of each text, not cut; ZooError for an empty text, by number from ``first``."""
+        """The tokens of each text, not cut; ZooError for an empty one, numbered from ``first``."""
         for number, text in enumerate(texts, start=first):
             if not isinstance(text, str):
                 raise ZooError(f"text {number} is not a text but a {type(text).__name__}")

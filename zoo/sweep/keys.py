@@ -23,6 +23,7 @@ PACKAGE = Path(zoo.__file__).parent
 # The code that decides the number. Reports and the command line are not part of it.
 TRAINING_CODE = ("components", "models", "data", "tasks", "train", "execution/train_job.py")
 COST_CODE = (*TRAINING_CODE, "measure", "execution/cost_job.py", "execution/cost_steps.py")
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def digest(value: Any) -> str:
@@ -111,9 +112,6 @@ def _code_of(file: Path) -> bytes:
     except (SyntaxError, ValueError):
         return source
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                if isinstance(first.value.value, str):
-                    node.body[0] = ast.Pass()
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body[0] = ast.Pass()
     return ast.dump(tree).encode()

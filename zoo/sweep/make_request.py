@@ -30,7 +30,8 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
     request: dict[str, Any] = {"task": task_name}
     for name, value in {**task.defaults, **given}.items():
         if name in given and name in task.unused:
-            raise ZooError(f"{_flag(name)} has no effect with --task {task_name}: {task.unused[name]}")
+            why = task.unused[name]
+            raise ZooError(f"{_flag(name)} has no effect with --task {task_name}: {why}")
         if name in task.options.model_fields:
             own[name] = value
         elif name not in fields:

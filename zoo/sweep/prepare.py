@@ -20,7 +20,6 @@ from zoo.execution.base import (
     InspectJob,
     JobSetup,
     Limits,
-    ModelSpec,
     PluginFile,
     Result,
 )
@@ -154,5 +153,3 @@ def _portable(request: Request, zoo: Zoo) -> str:
     name = data.partition("(")[0].strip()
     known = any(name in (c.name, c.full_name) for c in zoo.registry.components("data"))
     return data if known or data.startswith("hub:") else ""
-
-

@@ -30,10 +30,10 @@ class Progress(Protocol):
 class Silent:
     """Shows nothing."""
 
-    def notice(self, text: str) -> None: ...  # noqa: D102
-    def phase(self, name: str, total: int) -> None: ...  # noqa: D102
-    def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None: ...  # noqa: D102
-    def close(self) -> None: ...  # noqa: D102
+    def notice(self, text: str) -> None: ...
+    def phase(self, name: str, total: int) -> None: ...
+    def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None: ...
+    def close(self) -> None: ...
 
 
 class Plain:

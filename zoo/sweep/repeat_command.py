@@ -11,9 +11,7 @@ from zoo.execution.base import ModelSpec
 from zoo.tasks.base import Task
 
 
-def repeat_command(
-    request: Request, task: Task, model: ModelSpec, seed: int | None = None
-) -> str:
+def repeat_command(request: Request, task: Task, model: ModelSpec, seed: int | None = None) -> str:
     """``zoo bench`` with the options that give this one row again (with this seed alone)."""
     words = ["zoo", "bench", *_changed("task", request.task, Request.model_fields["task"].default)]
     if model.baseline:
@@ -26,9 +24,7 @@ def repeat_command(
     return shlex.join([*words, *_settings(request, task)])
 
 
-def scale_command(
-    request: Request, task: Task, model: ModelSpec, over: str, value: int
-) -> str:
+def scale_command(request: Request, task: Task, model: ModelSpec, over: str, value: int) -> str:
     """``zoo scale`` with the options that give this point again."""
     words = ["zoo", "scale", *_changed("task", request.task, Request.model_fields["task"].default)]
     words += _axes(task, model)

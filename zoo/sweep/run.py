@@ -261,9 +261,7 @@ def _cost_jobs(this: _Run, rows: Sequence[PlanRow], reference: PlanRow) -> list[
         name = f"group {number} of {len(groups)} ({len(members) - 1} models)"
         key = digest(["group", [row.name for row in group], this.prepared.config])
         jobs.append(
-            CostJob(
-                this.prepared.setup, name, key, members=members, rounds=this.request.rounds
-            )
+            CostJob(this.prepared.setup, name, key, members=members, rounds=this.request.rounds)
         )
     return jobs
 

@@ -132,9 +132,7 @@ def _refuse_other_settings(
 def _measure_value(this: _Run, value: int) -> None:
     """Every cell at one value: known results are taken over, impossible ones skipped."""
     rows: list[PlanRow] = []
-    sizes, batch = sizes_at(
-        this.over, value, this.request.sizes, this.request.training.batch_size
-    )
+    sizes, batch = sizes_at(this.over, value, this.request.sizes, this.request.training.batch_size)
     for row in this.plan.rows:
         cell = Cell(**dict(zip(AXES, row.choices, strict=True)))
         obstacle = cell.obstacle(sizes.dim, sizes.heads, this.plan.task.needs)

@@ -27,24 +27,10 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from torch import Tensor, nn
 
+    from zoo.data.encoding.encoded_data import EncodedData
     from zoo.models.text_model import TextModel
     from zoo.registry.cell import Cell
     from zoo.train.device import Runtime
-
-
-class EncodedData(Protocol):
-    """Token ids of a data set, in a directory of the cache; ``key`` is the entry's name."""
-
-    @property
-    def key(self) -> str: ...
-    @property
-    def directory(self) -> Path: ...
-    @property
-    def tokenizer_path(self) -> Path: ...
-    @property
-    def vocab_size(self) -> int: ...
-    @property
-    def label_names(self) -> list[str]: ...
 
 
 class Batch(Protocol):

@@ -42,9 +42,7 @@ class ClassifyOptions(TaskOptions):
     keep_duplicates: bool = Field(
         False, description="Train also on documents that are in the test split."
     )
-    head_hidden: NonNegativeInt = Field(
-        0, description="Width of the head's hidden layer; 0: none."
-    )
+    head_hidden: NonNegativeInt = Field(0, description="Width of the head's hidden layer; 0: none.")
     members: PositiveInt = Field(
         1, description="Models of a deep ensemble, whose probabilities are averaged."
     )
@@ -286,9 +284,7 @@ def validation_rows(
     return np.sort(fit), np.sort(held_out)
 
 
-def predict_logits(
-    model: nn.Module, split: Split, batch_size: int, runtime: Runtime
-) -> np.ndarray:
+def predict_logits(model: nn.Module, split: Split, batch_size: int, runtime: Runtime) -> np.ndarray:
     """Logits (N, classes) of every document of a split, in the split's order, in float32."""
     import torch
 

@@ -88,8 +88,8 @@ class LanguageModelling(Task):
             keep_duplicates=options.keep_duplicates,
         )
         encoded = encode_stream(texts, sizes.vocab_size, sizes.max_length)
-        train, held_out = (len(encoded.stream(split)) - 1 for split in ("train", "held"))
-        size = sum(len(text.encode()) for text in texts.held)
+        train, held_out = (len(encoded.stream(split)) - 1 for split in ("train", "validation"))
+        size = sum(len(text.encode()) for text in texts.validation)
         if texts.duplicates:
             action = "kept" if options.keep_duplicates else "dropped from training"
             notices = [
@@ -150,7 +150,7 @@ class LanguageModelling(Task):
         """Token ids to train on and to score; validation takes the end of the training text."""
         train, share = setup.data.stream("train"), setup.training.validation
         if not share:
-            return train, setup.data.stream("held")
+            return train, setup.data.stream("validation")
         cut = len(train) - max(2, round(share * len(train)))
         if cut <= setup.sizes.max_length:
             raise ZooError(f"--validation {share} leaves {cut} tokens to train on: too few")
@@ -210,9 +210,7 @@ class LanguageModelling(Task):
         last = torch.tensor([len(text) - 1 for text in ids], device=device)
         return logits[torch.arange(len(ids), device=device), last, :SAMPLE_SCORES]
 
-    def text_model(
-        self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer
-    ) -> TextGenerator:
+    def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> TextGenerator:
         from zoo.models.text_generator import TextGenerator
 
         return TextGenerator(model, tokenizer, setup.sizes.max_length)

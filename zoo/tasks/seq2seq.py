@@ -195,9 +195,7 @@ class SequenceToSequence(Task):
         last = torch.tensor([len(text) - 1 for text in ids], device=device)
         return logits[torch.arange(len(ids), device=device), last, :SAMPLE_SCORES]
 
-    def text_model(
-        self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer
-    ) -> TextGenerator:
+    def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> TextGenerator:
         from zoo.models.text_generator import TextGenerator
 
         return TextGenerator(model, tokenizer, setup.sizes.max_length)

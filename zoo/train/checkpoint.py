@@ -30,9 +30,7 @@ def save(file: Path, trainer: Trainer, curve: list[dict[str, float]]) -> None:
     tensors["random/cpu"] = torch.get_rng_state()
     if trainer.runtime.device.type == "cuda":
         tensors["random/cuda"] = torch.cuda.get_rng_state()
-    write_tensors(
-        file, tensors, {"epoch": trainer.epoch, "step": trainer.step, "curve": curve}
-    )
+    write_tensors(file, tensors, {"epoch": trainer.epoch, "step": trainer.step, "curve": curve})
 
 
 def restore(file: Path, trainer: Trainer) -> list[dict[str, float]]:

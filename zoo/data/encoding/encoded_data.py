@@ -27,13 +27,13 @@ class Source(Protocol):
     """Loaded data that can be encoded."""
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str: ...
 
     @property
-    def fingerprint(self) -> str: ...  # noqa: D102
+    def fingerprint(self) -> str: ...
 
     @property
-    def notes(self) -> dict[str, str]: ...  # noqa: D102
+    def notes(self) -> dict[str, str]: ...
 
 
 @dataclass(frozen=True)
