@@ -100,7 +100,7 @@ def attention_weights(encoder: Encoder, ids: Tensor, tokens: Tokens) -> npt.NDAr
         encoder(ids, tokens)
     finally:
         encoder.train(was_training)
-        for hook in hooks:
-            hook.remove()
+        for handle in hooks:
+            handle.remove()
     stacked: npt.NDArray[np.float32] = torch.cat(maps).float().cpu().numpy()
     return stacked
