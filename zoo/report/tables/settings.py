@@ -1,4 +1,4 @@
-"""Whether records may stand in one table: with the same settings, measured on one machine."""
+"""Whether records may be in one table: made with the same settings, measured on one machine."""
 
 from __future__ import annotations
 
@@ -6,46 +6,50 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zoo.errors import ZooError
+from zoo.sweep.machine import MACHINE_FIELDS, machine_of
 from zoo.sweep.records import Record
 
-# Of a probe's environment, what its speeds hang on.
-MACHINE = ("device_name", "driver", "torch", "threads", "precision")
+PARTS = ("task_options", "sizes", "training", "execution")
 
 
-def differing(records: Sequence[Record]) -> dict[str, list[str]]:
-    """Settings of which there is more than one value, as ``training.epochs``, with the values.
+def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A record's settings under names such as ``training.epochs``, without the data's."""
+    return {f"{part}.{k}": v for part in PARTS for k, v in config.get(part, {}).items()}
 
-    Of data the fingerprint counts and not where it lies. Also what probes were measured on.
+
+def differing_settings(records: Sequence[Record]) -> dict[str, list[str]]:
+    """Settings that have more than one value in these records, with the values.
+
+    Data count by their fingerprint, not by their path. For cost measurements that succeeded, the
+    fields of the machine are settings too.
     """
     values: dict[str, list[str]] = {}
     for record in records:
-        found = _flat(record.config)
-        if record.kind == "probe" and record.status == "ok":
-            found |= {f"machine.{name}": record.environment.get(name) for name in MACHINE}
+        fingerprint = str(record.config.get("data", {}).get("fingerprint", ""))[:12]
+        found = {"data.fingerprint": fingerprint} | settings_of(record.config)
+        if record.cell:
+            found["axes"] = " ".join(record.cell)
+        if record.kind == "cost" and record.status == "ok":
+            machine = zip(MACHINE_FIELDS, machine_of(record.environment), strict=True)
+            found |= {f"machine.{field}": value for field, value in machine}
         for name, value in found.items():
-            told = values.setdefault(name, [])
-            if str(value) not in told:
-                told.append(str(value))
-    return {name: told for name, told in values.items() if len(told) > 1}
+            known = values.setdefault(name, [])
+            if str(value) not in known:
+                known.append(str(value))
+    return {name: known for name, known in values.items() if len(known) > 1}
 
 
 def refuse_differing(records: Sequence[Record], directories: Sequence[object]) -> None:
-    """ZooError where records of several directories cannot stand in one table."""
+    """Raise ZooError if records of several directories cannot be in one table."""
     names = " and ".join(str(directory) for directory in directories)
     tasks = list(dict.fromkeys(record.task for record in records))
     if len(tasks) > 1:
-        raise ZooError(f"{names} are of different tasks ({', '.join(tasks)}): report each apart")
-    if different := differing(records):
-        told = "; ".join(f"{name}: {', '.join(values)}" for name, values in different.items())
         raise ZooError(
-            f"{names} cannot stand in one table, for they differ in {told}. Report each apart, "
-            "or hold them against each other with zoo compare"
+            f"{names} are of different tasks ({', '.join(tasks)}): report each separately"
         )
-
-
-def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
-    data = config.get("data", {})
-    found = {"data.fingerprint": str(data.get("fingerprint", ""))[:12]}
-    for part in ("sizes", "training", "execution"):
-        found |= {f"{part}.{name}": value for name, value in config.get(part, {}).items()}
-    return found | {"read_last": config.get("read_last")}
+    if different := differing_settings(records):
+        listed = "; ".join(f"{name}: {', '.join(values)}" for name, values in different.items())
+        raise ZooError(
+            f"{names} cannot be in one table, because they differ in {listed}. Report each "
+            "separately, or compare them with zoo compare"
+        )
