@@ -17,6 +17,10 @@ class ComponentError(ZooError):
     """A component itself is broken: its cells fail, naming its owner, and the others go on."""
 
 
+class DivergedError(Exception):
+    """The training loss, or a score of a trained model, became NaN or infinite."""
+
+
 def nearest(word: str, choices: Iterable[str]) -> str:
     """A clause naming the nearest match and the whole list: ``"; did you mean 'rope'? …"``."""
     known = list(choices)

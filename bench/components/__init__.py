@@ -3,6 +3,6 @@
     pytest bench --benchmark-only --benchmark-autosave
     pytest-benchmark compare --group-by=fullname
 
-The second line holds the saved runs against one another, such as those of two commits. A component
-that is registered, by a plug-in too, is measured: nothing is listed here.
+The second line compares saved runs, such as those of two commits. Every registered component is
+measured, also those of plug-ins.
 """

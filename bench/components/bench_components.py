@@ -1,4 +1,4 @@
-"""Measured by pytest-benchmark; see the package."""
+"""Benchmarks run by pytest-benchmark; the package's docstring says how."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from bench.components.cases import SCALES, NothingToMeasure, choices, make
 from zoo.registry import Choice, loading
 
-# Names that stay what they are from commit to commit: kind/name, size.
+# The same names in every commit, so that saved runs can be compared: kind/name, size.
 EVERY = {f"{c.component.kind}/{c}": c for c in choices(loading.load().registry)}
 COMPONENTS = pytest.mark.parametrize("choice", EVERY.values(), ids=EVERY)
 SIZES = pytest.mark.parametrize("size", SCALES)
@@ -19,7 +19,7 @@ SIZES = pytest.mark.parametrize("size", SCALES)
 @SIZES
 @COMPONENTS
 def test_forward(benchmark: Any, choice: Choice, size: str) -> None:
-    """One call, with what gradients need kept."""
+    """One call, with gradients enabled."""
     benchmark.group = f"{choice.component.kind}, forward, {size}"
     benchmark(_case(choice, size).forward)
 

@@ -1,4 +1,4 @@
-"""What is measured of a component: a call as its contract has it, and the gradients of that."""
+"""What is measured of a component: a call by its contract, and the gradients of that call."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from zoo.components.norm.layer import LayerNorm
 from zoo.components.pe.none import NoPositions
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.models.build import build_attention, build_norm, build_position
+from zoo.models.parts import build_attention, build_norm, build_position
 from zoo.models.seeding import seeded
 from zoo.registry import AXES, Choice, Registry
 
-# All but data sets, which compute nothing.
+# Not data sets, which compute nothing.
 KINDS = (*AXES, "baseline")
 CLASSES = 5
 VOCAB_SIZE = 1000
@@ -28,7 +28,7 @@ VOCAB_SIZE = 1000
 
 @dataclass(frozen=True)
 class Scale:
-    """How large a component is, and what it is given."""
+    """The size of a component and of its input."""
 
     batch: int
     length: int
@@ -50,19 +50,19 @@ def _scale(batch: int, length: int, dim: int) -> Scale:
 SCALES = {"small": _scale(8, 64, 64), "large": _scale(16, 256, 256)}
 
 
-class NothingToMeasure(Exception):  # noqa: N818 - it is no error
-    """A component that computes nothing, or refuses these sizes; the message says which."""
+class NothingToMeasure(Exception):  # noqa: N818 - not an error
+    """The component computes nothing, or refuses these sizes; the message says which."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """forward: calls the component. leaves: what gradients are taken of; empty for no gradients."""
+    """forward: calls the component. leaves: what gradients are taken of; empty for none."""
 
     forward: Callable[[], Tensor]
     leaves: tuple[Tensor, ...]
 
     def backward(self) -> Callable[[], object]:
-        """The gradients of one forward pass, again and again."""
+        """A function that computes the gradients of one forward pass, any number of times."""
         out = self.forward()
         above = torch.randn(out.shape, generator=torch.Generator().manual_seed(3))
         return lambda: torch.autograd.grad(
@@ -78,7 +78,7 @@ def choices(registry: Registry) -> Iterator[Choice]:
 
 
 def make(choice: Choice, scale: Scale) -> Case:
-    """The component with weights of a fixed seed; NothingToMeasure where there is none."""
+    """The component with weights from a fixed seed; NothingToMeasure where there is nothing."""
     kind = choice.component.kind
     with seeded(0, "bench"):
         try:
@@ -102,11 +102,11 @@ def _attention(choice: Choice, scale: Scale) -> Case:
     module = build_attention(choice, scale.sizes, dropout=0.0)
     if not choice.can("padding"):
         tokens = Tokens.whole(scale.length)
-    return _case(module, lambda: module(x, tokens=tokens, position=_nowhere(scale)), x)
+    return _case(module, lambda: module(x, tokens=tokens, position=_no_positions(scale)), x)
 
 
 def _pe(choice: Choice, scale: Scale) -> Case:
-    """All three slots: what is added, what is turned, and the bias of scores."""
+    """All three slots: embed, rotate and bias."""
     sizes, positions = scale.sizes, scale.tokens.positions
     attention = Fused(sizes.dim, sizes.heads)
     module = build_position(choice, sizes, attention)
@@ -134,7 +134,7 @@ def _ffn(choice: Choice, scale: Scale) -> Case:
 
 
 def _block(choice: Choice, scale: Scale) -> Case:
-    """Around fused attention, GELU and layer norms."""
+    """With fused attention, GELU and layer norms."""
     x, sizes = _input(scale), scale.sizes
     module = choice.build(
         Fused(sizes.dim, sizes.heads),
@@ -142,8 +142,8 @@ def _block(choice: Choice, scale: Scale) -> Case:
         lambda: LayerNorm(sizes.dim),
         dropout=0.0,
     )
-    scene = LayerContext(scale.tokens, _nowhere(scale))
-    return _case(module, lambda: module(x, scene), x)
+    context = LayerContext(scale.tokens, _no_positions(scale))
+    return _case(module, lambda: module(x, context), x)
 
 
 def _pool(choice: Choice, scale: Scale) -> Case:
@@ -155,19 +155,19 @@ def _pool(choice: Choice, scale: Scale) -> Case:
 
 
 def _baseline(choice: Choice, scale: Scale) -> Case:
-    """A whole classifier on ids; what is fitted to texts has no forward pass of tensors."""
+    """A whole classifier on ids; baselines fitted to texts have no forward pass of tensors."""
     if not choice.can("tokens"):
         raise NothingToMeasure("it is fitted, and computes no gradients")
-    told: dict[str, Any] = {}
+    more: dict[str, Any] = {}
     if choice.can("vocabulary"):
-        told["vocabulary"] = [f"piece{number}" for number in range(VOCAB_SIZE)]
+        more["vocabulary"] = [f"piece{number}" for number in range(VOCAB_SIZE)]
     module = choice.build(
-        vocab_size=VOCAB_SIZE, classes=CLASSES, sizes=scale.sizes, dropout=0.0, **told
+        vocab_size=VOCAB_SIZE, classes=CLASSES, sizes=scale.sizes, dropout=0.0, **more
     )
     ids, tokens = torch.randint(1, VOCAB_SIZE, (scale.batch, scale.length)), scale.tokens
     return _case(module, lambda: module(ids, tokens))
 
 
-def _nowhere(scale: Scale) -> NoPositions:
+def _no_positions(scale: Scale) -> NoPositions:
     s = scale.sizes
     return NoPositions(dim=s.dim, heads=s.heads, head_dim=s.dim // s.heads, max_length=s.max_length)

@@ -27,13 +27,13 @@ def mean_by_loops(x: Tensor, attention_mask: Tensor | None) -> Tensor:
     return torch.stack(rows)
 
 
-@pytest.mark.parametrize("padding", [None, PADDING], ids=["whole", "padded"])
+@pytest.mark.parametrize("attention_mask", [None, PADDING], ids=["whole", "padded"])
 def test_mean_is_over_real_tokens_only(registry: Registry, attention_mask: Tensor | None) -> None:
     x = randoms(3, 4, 3)
     assert_same(build(registry, "mean")(x, attention_mask), mean_by_loops(x, attention_mask), [x])
 
 
-@pytest.mark.parametrize("padding", [None, PADDING], ids=["whole", "padded"])
+@pytest.mark.parametrize("attention_mask", [None, PADDING], ids=["whole", "padded"])
 def test_cls_is_the_first_token(registry: Registry, attention_mask: Tensor | None) -> None:
     pool, x = build(registry, "cls"), randoms(3, 4, 3)
     expected = torch.stack([x[b][0] for b in range(3)])

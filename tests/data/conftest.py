@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,20 +10,25 @@ from typing import Any
 
 import pytest
 from fakehub import Answer
+from huggingface_hub import constants
+from huggingface_hub.utils import close_session
 
 from zoo.data.sources.corpus import Corpus
 
 
 @pytest.fixture(autouse=True)
-def own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_caches_and_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "zoo-cache"))
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf-home"))
+    # The client reads the place of its cache only when it is imported.
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
     # Port 9 (discard) refuses: the Hub that no test reaches unless it starts one.
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_CACHE",
-                 "HUGGINGFACE_HUB_CACHE", "HF_TOKEN"):  # fmt: skip
+    for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_TOKEN"):
         monkeypatch.delenv(name, raising=False)
+    yield
+    close_session()  # it has the proxies of this test
 
 
 @pytest.fixture
@@ -66,7 +70,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[str]]]
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         servers.append(server)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
         return asked
 
@@ -74,12 +78,3 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[str]]]
     for server in servers:
         server.shutdown()
         server.server_close()
-
-
-@pytest.fixture
-def silent_port() -> Iterator[int]:
-    """A port that accepts connections and never says a word."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        yield listener.getsockname()[1]

@@ -31,7 +31,7 @@ def corpus(**changes: Any) -> Corpus:
     [
         ({"train_labels": [0, 0, 0]}, "every train document is 'a'"),
         ({"train_texts": ["one", " \n", "three"]}, "train document 2 is empty"),
-        ({"test_texts": ["four", None]}, "test document 2 is no text but a NoneType"),
+        ({"test_texts": ["four", None]}, "test document 2 is not text but a NoneType"),
         ({"test_texts": [], "test_labels": []}, "test has no documents"),
         ({"train_labels": [0, 1]}, "3 texts but 2 labels"),
         ({"test_labels": [1, 2]}, "document 2 has label 2; labels are int from 0 to 1"),
@@ -96,7 +96,7 @@ def test_duplicates_are_counted_in_test_and_dropped_from_train() -> None:
 
 
 def test_a_train_split_that_is_all_duplicates_is_refused() -> None:
-    with pytest.raises(ZooError, match="every train document also stands in test"):
+    with pytest.raises(ZooError, match="every train document is also in test"):
         corpus(test_texts=["one", "two", "three"], test_labels=[0, 1, 0]).without_duplicates()
     with pytest.raises(ZooError, match="every train document is 'a'"):
         corpus(test_texts=["two", "five"]).without_duplicates()

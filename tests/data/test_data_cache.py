@@ -1,4 +1,4 @@
-"""The cache: where it is, and what happens where it cannot be."""
+"""The cache: where it is, and what happens when it cannot be written."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from zoo.data.encoding.cache import cache_directory, entry
+from zoo.data.encoding.atomic_directory import write_manifest
+from zoo.data.encoding.cache import cache_directory, cached_entry, entry
 from zoo.errors import ZooError
 
 
 def write(directory: Path) -> None:
     (directory / "file").write_text("whole")
-
-
-def sound(directory: Path) -> bool:
-    return (directory / "file").is_file()
+    write_manifest(directory, {})
 
 
 def test_the_variable_says_where_and_unset_it_is_the_users(
@@ -36,20 +34,20 @@ def test_a_build_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
         raise ZooError("no")
 
     with pytest.raises(ZooError, match="no"):
-        entry("key", fail, sound)
+        entry("key", fail)
     assert [path.name for path in (tmp_path / "zoo-cache").iterdir() if path.is_dir()] == []
-    assert sound(entry("key", write, sound))
+    assert entry("key", write) == cached_entry("key")
 
 
-def test_what_a_killed_process_left_is_swept_up(tmp_path: Path) -> None:
+def test_drafts_of_a_killed_process_are_removed(tmp_path: Path) -> None:
     root = tmp_path / "zoo-cache"
-    (root / "key.x1y2.draft").mkdir(parents=True)
+    (root / ".key.x1y2.draft").mkdir(parents=True)
     (root / "key").write_text("a file in the way")
-    (root / "other.x1y2.draft").mkdir()
-    entry("key", write, sound)
+    (root / ".other.x1y2.draft").mkdir()
+    entry("key", write)
     assert sorted(path.name for path in root.iterdir() if path.is_dir()) == [
+        ".other.x1y2.draft",
         "key",
-        "other.x1y2.draft",
     ]
 
 
@@ -61,4 +59,4 @@ def test_a_cache_that_cannot_be_written_is_a_clean_error(
     with pytest.raises(
         ZooError, match=r"cache .* cannot be written \(Not a directory\).*ZOO_CACHE"
     ):
-        entry("key", write, sound)
+        entry("key", write)

@@ -1,4 +1,4 @@
-"""An encoded corpus: what went in comes out, memory-mapped, and a damaged one is made anew."""
+"""An encoded corpus: ids and texts are those of the corpus, and damaged entries are rebuilt."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import zoo.data.encoding.encoded_documents as encode_module
-from zoo.data.encoding.encoded_documents import Encoded, encode
+from zoo.data.encoding.cache import cached_entry
+from zoo.data.encoding.encoded_documents import EncodedDocuments, encode
+from zoo.data.encoding.encoded_pairs import EncodedPairs, encode_pairs
 from zoo.data.encoding.word_pieces import CLS
 from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.pairs import Pairs
 from zoo.errors import ZooError
 
 WORDS = st.lists(st.sampled_from("the cat sat on a mat and so did dogs 東 ! é".split()), min_size=1)
@@ -72,9 +75,9 @@ def test_the_texts_come_back_as_they_went_in(tiny: Corpus) -> None:
 
 def test_another_process_opens_it_by_its_directory(tiny: Corpus) -> None:
     encoded = encode(tiny, 60, 6)
-    assert Encoded.open(str(encoded.directory)) == encoded
-    with pytest.raises(ZooError, match="holds no encoded corpus"):
-        Encoded.open(encoded.directory.parent)
+    assert EncodedDocuments.open(str(encoded.directory)) == encoded
+    with pytest.raises(ZooError, match="holds no encoded documents"):
+        EncodedDocuments.open(encoded.directory.parent)
     with pytest.raises(ValueError, match="no split 'dev'"):
         encoded.split("dev")
 
@@ -121,14 +124,36 @@ def test_a_damaged_entry_is_rebuilt_and_never_trusted(tiny: Corpus, name: str, d
     assert file.read_bytes() == whole
 
 
-def test_a_vouching_file_that_leaves_something_out_is_not_believed(tiny: Corpus) -> None:
+def test_a_manifest_that_was_changed_is_not_trusted(tiny: Corpus) -> None:
     encoded = encode(tiny, 60, 6)
-    meta_file = encoded.directory / "meta.json"
-    meta = json.loads(meta_file.read_text())
-    del meta["sha256"]["train_ids.npy"]
-    meta_file.write_text(json.dumps(meta))
+    file = encoded.directory / "meta.json"
+    manifest = json.loads(file.read_text())
+    del manifest["sha256"]["train_ids.npy"]
+    file.write_text(json.dumps(manifest))
     (encoded.directory / "train_ids.npy").unlink()
     assert len(encode(tiny, 60, 6).split("train")) == 4
+
+    manifest = json.loads(file.read_text())
+    manifest["about"]["vocab_size"] += 1
+    file.write_text(json.dumps(manifest))
+    assert encode(tiny, 60, 6) == encoded
+
+
+def test_a_job_finds_its_data_by_key(tiny: Corpus) -> None:
+    encoded = encode(tiny, 60, 6)
+    assert EncodedDocuments.open(cached_entry(encoded.key)) == encoded
+    with pytest.raises(ZooError, match=r"entry 'documents-other' of the cache .* is missing"):
+        cached_entry("documents-other")
+    (encoded.directory / "train_ids.npy").write_bytes(b"")
+    with pytest.raises(ZooError, match=f"entry '{encoded.key}' of the cache .* is damaged"):
+        cached_entry(encoded.key)
+
+
+def test_data_of_another_kind_are_refused(tiny: Corpus) -> None:
+    pairs = encode_pairs(Pairs("tiny", [("a", "b")], [("c", "d")]), 300, 8)
+    assert EncodedPairs.open(pairs.directory) == pairs
+    with pytest.raises(ZooError, match="holds no encoded documents"):
+        EncodedDocuments.open(pairs.directory)
 
 
 def _encode_elsewhere(corpus: Corpus) -> Path:

@@ -85,13 +85,13 @@ def test_a_directory_has_its_splits_as_given(tmp_path: Path) -> None:
     assert (notices, corpus.notes) == ([], {"split": "as given"})
 
 
-def test_shards_and_a_validation_split_that_stands_for_test(tmp_path: Path) -> None:
+def test_shards_and_a_validation_split_used_as_test(tmp_path: Path) -> None:
     write(tmp_path / "train-00000-of-00002.parquet", ROWS[:6])
     write(tmp_path / "train-00001-of-00002.parquet", ROWS[6:12])
     write(tmp_path / "validation.jsonl", ROWS[12:])
     corpus, notices = read(tmp_path)
     assert corpus.train_texts == [row["text"] for row in ROWS[:12]]
-    assert notices == ["mine has no test split; validation.jsonl stands for it"]
+    assert notices == ["mine has no test split; its validation split is used"]
 
 
 def test_a_directory_with_train_alone_is_divided(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_directory_with_train_alone_is_divided(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
-def test_numbers_keep_their_order_and_take_their_names(tmp_path: Path, suffix: str) -> None:
+def test_integer_labels_keep_their_order_and_take_their_names(tmp_path: Path, suffix: str) -> None:
     names = {10: "ten", 9: "nine", -1: "none"}
     rows = [{"text": f"t{i}", "label": n, "label_text": names[n]} for i, n in enumerate(names)] * 3
     corpus, _ = read(write(tmp_path / f"named{suffix}", rows))
@@ -114,7 +114,7 @@ def test_numbers_keep_their_order_and_take_their_names(tmp_path: Path, suffix: s
     assert bare.train_labels == corpus.train_labels
 
 
-def test_other_columns_by_name_and_truth_values(tmp_path: Path) -> None:
+def test_other_columns_by_name_and_booleans(tmp_path: Path) -> None:
     rows = [{"body": f"t{i}", "spam": i % 2 == 0} for i in range(8)]
     corpus, _ = read(
         write(tmp_path / "mail.parquet", rows), text_column="body", label_column="spam"
@@ -133,17 +133,22 @@ def test_other_columns_by_name_and_truth_values(tmp_path: Path) -> None:
         ("a.csv", "text,kind\nx,1\n", r"no column 'label' \(--label-column\).*There is: text, kin"),
         ("a.csv", "text,label\nx,1\n ,2\n", "a.csv, row 2: 'text' is empty"),
         ("a.csv", "text,label\nx,1\ny\n", "a.csv, row 2: 'label' is missing"),
+        ("a.csv", "label,text\n1,x\n2\n", "a.csv, row 2: 'text' is empty"),
         ("a.csv", "text,label\nx,1,2\ny,1,2\n", "more fields than its header"),
         ("a.csv", "text,label\nx,1\ny,1,2\n", "Expected 2 fields in line 3, saw 3"),
         ("a.csv", b"text,label\nx,1\nna\xefve,1\n", "a.csv is not UTF-8: byte 0xef in line 3"),
         ("a.jsonl", '{"text": "x", "label": 1}\n{"text": \n', "broken JSON in line 2, column 10"),
-        ("a.jsonl", '{"text": "x", "label": 1}\n[1]\n', "row 2 is no object but a list"),
-        ("a.jsonl", '{"text": "x", "label": 1}\n{"label": 1}\n', "row 2: 'text' is missing"),
-        ("a.jsonl", '{"text": 5, "label": 1}\n', "row 1: 'text' is no text but a int"),
-        ("a.jsonl", '{"text": "x", "label": 1.5}\n', "row 1: 'label' must be text or a whole"),
-        ("a.jsonl", '{"text": "x", "label": [1]}\n', "row 1: 'label' must be text or a whole"),
-        ("a.jsonl", '{"text": "x", "label": NaN}\n', "row 1: 'label' is missing"),
-        ("a.json", '[{"text": ', "a.json is broken JSON"),
+        ("a.jsonl", '{"text": "x", "label": 1}\n[1]\n', "line 2 is no object but a list"),
+        ("a.jsonl", '{"text": "x", "label": 1}\n{"label": 1}\n', "line 2: 'text' is missing"),
+        ("a.jsonl", '{"text": 5, "label": 1}\n', "line 1: 'text' is not text but a int"),
+        ("a.jsonl", '{"text": "x", "label": 1.5}\n', "line 1: 'label' must be text or a whole"),
+        ("a.jsonl", '{"text": "x", "label": [1]}\n', "line 1: 'label' must be text or a whole"),
+        ("a.jsonl", '{"text": "x", "label": NaN}\n', "line 1: 'label' is missing"),
+        ("a.json", '[{"text": "x"},\n{"text": ', "a.json is broken JSON in line 2, column 10"),
+        ("a.json", '[{"text": "x", "label": 1}, 2]', "a.json, row 2 is no object but a int"),
+        ("a.json", b'[{"text": "\xef"}]', "a.json is not UTF-8: byte 0xef in line 1"),
+        ("a.jsonl", b'{}\n{"text": "\xef"}', "a.jsonl is not UTF-8: byte 0xef in line 2"),
+        ("a.jsonl", "[" * 9999, "a.jsonl is broken JSON"),
         ("a.parquet", "no parquet", "a.parquet cannot be read: ArrowInvalid"),
         ("a.xlsx", "x", r"a.xlsx is of no format the zoo reads \(.csv, .tsv"),
     ],
@@ -203,7 +208,7 @@ def test_a_directory_that_does_not_fit(
         read(tmp_path)
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path: Path) -> None:
     path = tmp_path / "excel.csv"
     path.write_bytes(b"\xef\xbb\xbftext,label\nx,1\n")
     assert read_table(path, "text", "label").texts == ["x"]

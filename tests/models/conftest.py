@@ -1,19 +1,16 @@
-"""What the tests of models share."""
+"""Fixtures of the tests of models."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
 
 import pytest
 import torch
-from usual import SMALL, USUAL
+from small_models import classifier
 
-from zoo.config.sizes import Sizes
-from zoo.models.build import build_classifier
 from zoo.models.classifier import Classifier
 from zoo.registry import Registry
-from zoo.registry.cell import Cell
 
 Assemble = Callable[..., Classifier]
 
@@ -29,18 +26,5 @@ def _one_thread() -> Iterator[None]:
 
 @pytest.fixture
 def assemble(registry: Registry) -> Assemble:
-    """A small classifier of the usual cell, save for the choices, sizes and options named."""
-
-    def assemble(seed: int = 0, **changes: Any) -> Classifier:
-        names = {axis: changes.pop(axis, usual) for axis, usual in USUAL.items()}
-        sizes = {key: changes.pop(key) for key in list(changes) if key in Sizes.model_fields}
-        return build_classifier(
-            Cell.parse(registry, names),
-            Sizes(**{**SMALL, **sizes}),
-            vocab_size=20,
-            classes=3,
-            seed=seed,
-            **changes,
-        )
-
-    return assemble
+    """A small classifier of the usual cell, except for the choices, sizes and options named."""
+    return partial(classifier, registry)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 from references import assert_same, canonical, shake, sinusoid
+from small_models import ATTENTIONS, BLOCKS, ENCODINGS, cells_of, copy_block, copy_norm
 from torch import Tensor, nn
 
 from zoo.components.attention.split import Split
@@ -25,29 +25,20 @@ from zoo.registry.cell import Cell
 Assemble = Callable[..., Classifier]
 
 MULTI_HEAD = ("naive", "split", "packed", "fused", "torch")
-ATTENTIONS = ("single", *MULTI_HEAD)
-ENCODINGS = ("none", "sin", "learned", "rope", "alibi")
-PAIRS = [p for p in itertools.product(ATTENTIONS, ENCODINGS) if p != ("torch", "rope")]
-OTHERS = {
+AXES = {
+    "attention": ATTENTIONS,
+    "pe": ENCODINGS,
     "norm": ("layer", "layer-plain", "layer-std", "rms", "none"),
     "ffn": ("relu", "gelu", "gelu-tanh", "swiglu", "none"),
-    "block": ("pre", "post", "res-post", "bare"),
+    "block": BLOCKS,
 }
-# Every attention with every encoding, then every other part among the usual ones.
-CELLS = [{"attention": attention, "pe": pe} for attention, pe in PAIRS] + [
-    {axis: name} for axis, names in OTHERS.items() for name in names
-]
-EVERY_CELL = pytest.mark.parametrize(
-    "cell",
-    [cell | {"pool": pool} for cell in CELLS for pool in ("mean", "cls")],
-    ids=lambda cell: "+".join(cell.values()),
-)
+EVERY_CELL = cells_of({**AXES, "pool": ("mean", "cls")})
 
 LENGTHS = (5, 2, 3)
 
 
 def batch(width: int = 5, garbage: int = 0) -> tuple[Tensor, Tokens]:
-    """Three texts of unlike length, padded to a width with a token of one's choice."""
+    """Three texts of different lengths, padded to a width with any token."""
     generator = torch.Generator().manual_seed(0)
     ids = torch.full((3, width), garbage)
     attention_mask = torch.zeros(3, width, dtype=torch.bool)
@@ -58,7 +49,7 @@ def batch(width: int = 5, garbage: int = 0) -> tuple[Tensor, Tokens]:
 
 
 @EVERY_CELL
-def test_neither_what_stands_in_padding_nor_how_much_of_it_changes_the_logits(
+def test_neither_the_content_nor_the_length_of_padding_changes_the_logits(
     assemble: Assemble, cell: dict[str, str]
 ) -> None:
     model = shake(assemble(**cell)).eval()
@@ -75,14 +66,14 @@ def test_a_document_alone_gets_the_logits_it_gets_in_a_batch(
     model = shake(assemble(**cell)).eval()
     ids, tokens = batch(garbage=7)
     with torch.no_grad():
-        together = model(ids, tokens)
+        batched = model(ids, tokens)
         for row, length in enumerate(LENGTHS):
             alone = model(ids[row : row + 1, :length], Tokens.whole(length))
-            assert_same(together[row : row + 1], alone)
+            assert_same(batched[row : row + 1], alone)
 
 
 @EVERY_CELL
-def test_an_empty_document_stays_finite_and_disturbs_nobody(
+def test_an_empty_document_gives_finite_logits_and_changes_no_other(
     assemble: Assemble, cell: dict[str, str]
 ) -> None:
     model = shake(assemble(**cell)).train()
@@ -107,12 +98,13 @@ def test_positions_per_text_equal_shared_positions(
         assert_same(each, model(ids, tokens))
 
 
-@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: "+".join(cell.values()))
-def test_reading_cls_alone_in_the_last_layer_equals_computing_every_row(
+@cells_of(AXES)
+def test_computing_only_cls_in_the_last_layer_equals_computing_every_position(
     assemble: Assemble, cell: dict[str, str]
 ) -> None:
     short, full = (
-        shake(assemble(**cell, pool="cls", read_last=read_last)) for read_last in (True, False)
+        shake(assemble(**cell, pool="cls", all_positions=all_positions))
+        for all_positions in (False, True)
     )
     calls = []
     ids, tokens = batch()
@@ -124,12 +116,12 @@ def test_reading_cls_alone_in_the_last_layer_equals_computing_every_row(
         assert_same(ours, theirs)
 
 
-def test_the_last_layer_computes_the_row_of_cls_alone_and_others_every_row(
+def test_the_last_layer_computes_one_position_for_cls_and_the_others_all(
     assemble: Assemble,
 ) -> None:
     ids, tokens = batch()
-    for pool, read_last, rows in (("cls", True, 1), ("cls", False, 5), ("mean", True, 5)):
-        model, seen = assemble(pool=pool, read_last=read_last), []
+    for pool, all_positions, rows in (("cls", False, 1), ("cls", True, 5), ("mean", False, 5)):
+        model, seen = assemble(pool=pool, all_positions=all_positions), []
         for block in model.encoder.blocks:
             block.ffn.register_forward_hook(lambda m, args, out, seen=seen: seen.append(out.shape))
         model(ids, tokens)
@@ -238,7 +230,7 @@ def test_assembling_leaves_torchs_own_generator_as_it_was(assemble: Assemble) ->
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_a_part_draws_from_a_stream_of_its_own() -> None:
+def test_every_part_has_a_seed_of_its_own() -> None:
     draws = set()
     for seed, part in ((0, "head"), (0, "embedding"), (1, "head"), (10, "head")):
         torch.manual_seed(99)
@@ -264,8 +256,8 @@ def test_the_tutorials_configuration_has_89605_parameters(
             "pool": "cls",
         },
     )
-    sizes = Sizes(dim=64, layers=1, heads=8, head_hidden=128, vocab_size=1000)
-    model = build_classifier(cell, sizes, vocab_size=1000, classes=5, seed=0)
+    sizes = Sizes(dim=64, layers=1, heads=8, vocab_size=1000)
+    model = build_classifier(cell, sizes, vocab_size=1000, classes=5, seed=0, head_hidden=128)
     assert sum(p.numel() for p in model.parameters()) == 89_605
 
 
@@ -278,36 +270,12 @@ def test_the_encoder_is_torchs_transformer_encoder_of_the_same_weights(
     layer = nn.TransformerEncoderLayer(
         8, 2, 12, 0.0, activation, batch_first=True, norm_first=block == "pre"
     )
-    own = nn.TransformerEncoder(
-        layer, 2, nn.LayerNorm(8) if block == "pre" else None, enable_nested_tensor=False
-    ).double()
-    with torch.no_grad():
-        for theirs, ours in zip(own.layers, encoder.blocks, strict=True):
-            weights = canonical(ours.attention)
-            for to, source in (
-                (
-                    theirs.self_attn.in_proj_weight,
-                    torch.cat([weights["wq"], weights["wk"], weights["wv"]]),
-                ),
-                (
-                    theirs.self_attn.in_proj_bias,
-                    torch.cat([weights["bq"], weights["bk"], weights["bv"]]),
-                ),
-                (theirs.self_attn.out_proj.weight, weights["wo"]),
-                (theirs.self_attn.out_proj.bias, weights["bo"]),
-                (theirs.linear1.weight, ours.ffn.inner.weight),
-                (theirs.linear1.bias, ours.ffn.inner.bias),
-                (theirs.linear2.weight, ours.ffn.outer.weight),
-                (theirs.linear2.bias, ours.ffn.outer.bias),
-                (theirs.norm1.weight, ours.attention_norm.scale),
-                (theirs.norm1.bias, ours.attention_norm.shift),
-                (theirs.norm2.weight, ours.ffn_norm.scale),
-                (theirs.norm2.bias, ours.ffn_norm.shift),
-            ):
-                to.copy_(source)
-        if block == "pre":
-            own.norm.weight.copy_(encoder.final_norm.scale)
-            own.norm.bias.copy_(encoder.final_norm.shift)
+    final_norm = nn.LayerNorm(8) if block == "pre" else None
+    own = nn.TransformerEncoder(layer, 2, final_norm, enable_nested_tensor=False).double()
+    for theirs, ours in zip(own.layers, encoder.blocks, strict=True):
+        copy_block(ours, theirs)
+    if block == "pre":
+        copy_norm(encoder.final_norm, own.norm)
     ids, tokens = batch()
     x = encoder.embedding(ids)
     if pe == "sin":
@@ -352,7 +320,7 @@ def test_symmetric_alibi_reads_a_text_backwards_as_forwards(assemble: Assemble) 
         assert torch.allclose(model(ids, tokens), model(ids.flip(1), tokens), atol=1e-10) == same
 
 
-@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: "+".join(cell.values()))
+@cells_of(AXES)
 def test_dropout_acts_in_training_only(assemble: Assemble, cell: dict[str, str]) -> None:
     dropping, still = assemble(**cell, dropout=0.3), assemble(**cell)
     expected = still.eval()(*batch())
@@ -397,10 +365,10 @@ class Stubborn(Split):
         super().__init__(dim, heads, dropout=dropout)
         self.max_length = max_length
 
-    def forward(self, x: Tensor, context: Tensor | None = None, **about: Any) -> Tensor:
+    def forward(self, x: Tensor, context: Tensor | None = None, **options: Any) -> Tensor:
         if context is not None:
             raise RuntimeError("no context but x")
-        return super().forward(x, **about)
+        return super().forward(x, **options)
 
 
 def test_an_attention_of_fixed_length_without_cross_is_built_and_called_as_it_can_be(

@@ -1,4 +1,4 @@
-"""Decoders: nobody sees the future, padding changes nothing, a cache changes nothing."""
+"""Decoders: no token depends on later ones; neither padding nor a cache changes the output."""
 
 from __future__ import annotations
 
@@ -8,26 +8,29 @@ from collections.abc import Callable
 import pytest
 import torch
 from references import assert_same, shake
+from small_models import (
+    ATTENTIONS,
+    BLOCKS,
+    CACHING,
+    ENCODINGS,
+    VOCABULARY,
+    cells_of,
+    classifier,
+    encoder_decoder,
+    language_model,
+    padded,
+    some_ids,
+)
 from torch import Tensor
-from writers import VOCABULARY, encoder_decoder, language_model, padded, some_ids
 
 import zoo.models
 from zoo.components.tokens import Tokens
-from zoo.config.sizes import Sizes
-from zoo.models.build import build_classifier
-from zoo.models.decoding.cache import KeyValues
+from zoo.models.key_value_cache import KeyValues
 from zoo.registry import Owner, Register, Registry
 from zoo.registry.cell import Cell
 
-ENCODINGS = ("none", "sin", "learned", "rope", "alibi")
-CACHING = ("single", "naive", "split", "packed", "fused")
-EVERY_PAIR = pytest.mark.parametrize(
-    ("attention", "pe"),
-    [*itertools.product(CACHING, ENCODINGS), *(("torch", pe) for pe in ENCODINGS if pe != "rope")],
-)
-BLOCKS = pytest.mark.parametrize("block", ["pre", "post", "res-post", "bare"])
-SIDES = pytest.mark.parametrize("side", ["left", "right"])
 TEXTS = [[3, 1, 4, 1, 5, 9], [2, 6], [5, 3, 5, 8]]
+SIDES = ("left", "right")
 
 
 def test_the_lists_above_are_all_that_is_built_in(registry: Registry) -> None:
@@ -37,11 +40,11 @@ def test_the_lists_above_are_all_that_is_built_in(registry: Registry) -> None:
     assert registry.labels("pe") == list(ENCODINGS)
 
 
-@EVERY_PAIR
-def test_no_token_sees_a_later_one_and_each_sees_those_before(
-    registry: Registry, attention: str, pe: str
+@cells_of({"attention": ATTENTIONS, "pe": ENCODINGS})
+def test_no_token_depends_on_a_later_one_and_each_on_those_before(
+    registry: Registry, cell: dict[str, str]
 ) -> None:
-    model = shake(language_model(registry, attention=attention, pe=pe)).eval()
+    model = shake(language_model(registry, **cell)).eval()
     ids, tokens = some_ids(2, 7), Tokens.whole(7)
     out = model(ids, tokens)
     assert out.shape == (2, 7, VOCABULARY)
@@ -54,28 +57,30 @@ def test_no_token_sees_a_later_one_and_each_sees_those_before(
         assert (again - out)[:, now:].abs().amax(dim=(0, 2)).min() > 1e-6
 
 
-@BLOCKS
-@EVERY_PAIR
-def test_padding_on_either_side_leaves_each_text_what_it_is_alone(
-    registry: Registry, attention: str, pe: str, block: str
+@cells_of({"attention": ATTENTIONS, "pe": ENCODINGS, "block": BLOCKS, "side": SIDES})
+def test_padding_on_either_side_leaves_each_text_as_it_is_alone(
+    registry: Registry, cell: dict[str, str]
 ) -> None:
-    model = shake(language_model(registry, attention=attention, pe=pe, block=block)).eval()
+    side = (cell := dict(cell)).pop("side")
+    model = shake(language_model(registry, **cell)).eval()
+    ids, tokens = padded(TEXTS, side)
     with torch.no_grad():
-        for side in ("left", "right"):
-            ids, tokens = padded(TEXTS, side)
-            out = model(ids, tokens)
-            for row, text in enumerate(TEXTS):
-                alone = model(torch.tensor([text]), Tokens.whole(len(text)))
-                assert_same(out[row, tokens.attention_mask[row]], alone[0])
+        out = model(ids, tokens)
+        for row, text in enumerate(TEXTS):
+            alone = model(torch.tensor([text]), Tokens.whole(len(text)))
+            assert_same(out[row, tokens.attention_mask[row]], alone[0])
 
 
-@SIDES
-@pytest.mark.parametrize(("attention", "pe"), list(itertools.product(CACHING, ENCODINGS)))
+@cells_of({"attention": CACHING, "pe": ENCODINGS, "side": (*SIDES, "none")})
 def test_step_by_step_with_a_cache_equals_all_at_once(
-    registry: Registry, attention: str, pe: str, side: str
+    registry: Registry, cell: dict[str, str]
 ) -> None:
-    model = shake(language_model(registry, attention=attention, pe=pe)).eval()
-    ids, tokens = padded([[*text, 8, 2, 7, 1] for text in TEXTS], side)
+    side = (cell := dict(cell)).pop("side")
+    model = shake(language_model(registry, **cell)).eval()
+    if side == "none":
+        ids, tokens = some_ids(3, 10), Tokens.whole(10)
+    else:
+        ids, tokens = padded([[*text, 8, 2, 7, 1] for text in TEXTS], side)
     expected = model(ids, tokens)
     cache = model.decoder.new_cache()
     parts = [slice(0, 5), slice(5, 6), slice(6, 9), slice(9, 10)]
@@ -83,7 +88,8 @@ def test_step_by_step_with_a_cache_equals_all_at_once(
     for part in parts:
         assert cache.length == part.start
         stepwise.append(model(ids[:, part], tokens[part], cache=cache))
-    assert_same(torch.cat(stepwise, dim=1)[tokens.attention_mask], expected[tokens.attention_mask])
+    real = torch.ones_like(ids, dtype=torch.bool) if side == "none" else tokens.attention_mask
+    assert_same(torch.cat(stepwise, dim=1)[real], expected[real])
 
 
 @pytest.mark.parametrize("block", ["pre", "post"])
@@ -108,7 +114,7 @@ def test_a_cache_serves_cross_attention_and_projects_the_memory_once(
     assert widths == [6, 0, 0, 0, 0, 0]
 
 
-def test_a_reordered_cache_continues_other_texts(registry: Registry) -> None:
+def test_a_cache_of_selected_texts_continues_those(registry: Registry) -> None:
     model = shake(encoder_decoder(registry)).eval()
     source, source_tokens = padded(TEXTS, "left")
     target = some_ids(3, 4)
@@ -116,10 +122,10 @@ def test_a_reordered_cache_continues_other_texts(registry: Registry) -> None:
     cache = model.decoder.new_cache()
     model.decode(target[:, :3], Tokens.whole(3), memory, source_tokens, cache=cache)
     rows = torch.tensor([2, 0, 0, 1])
-    cache.reorder(rows)
+    cache.select(rows)
     last, where = target[rows][:, 3:], Tokens(None, torch.tensor([3]))
-    about = Tokens(source_tokens.attention_mask[rows], source_tokens.positions[rows])
-    step = model.decode(last, where, memory[rows], about, cache=cache)
+    memory_tokens = Tokens(source_tokens.attention_mask[rows], source_tokens.positions[rows])
+    step = model.decode(last, where, memory[rows], memory_tokens, cache=cache)
     whole = model.decode(target, Tokens.whole(4), memory, source_tokens)
     assert_same(step[:, 0], whole[rows, 3])
 
@@ -141,15 +147,15 @@ def test_a_cache_joins_texts_with_and_without_padding() -> None:
     assert tokens.positions.tolist() == [[0, 1, 0, 3], [0, 1, 2, 3]]
 
 
-@pytest.mark.parametrize("side", ["left", "right"])
-@EVERY_PAIR
+@cells_of({"attention": ATTENTIONS, "pe": ENCODINGS, "side": SIDES})
 def test_neither_padding_of_the_source_nor_of_the_target_changes_a_translation(
-    registry: Registry, attention: str, pe: str, side: str
+    registry: Registry, cell: dict[str, str]
 ) -> None:
-    model = shake(encoder_decoder(registry, attention=attention, pe=pe)).eval()
+    side = (cell := dict(cell)).pop("side")
+    model = shake(encoder_decoder(registry, **cell)).eval()
     targets = [[1, 2, 3], [4, 5, 6, 7], [8]]
     with torch.no_grad():
-        together = model(*padded(TEXTS, side), *padded(targets, side))
+        batched = model(*padded(TEXTS, side), *padded(targets, side))
         _, tokens = padded(targets, side)
         for row, (source, target) in enumerate(zip(TEXTS, targets, strict=True)):
             alone = model(
@@ -158,7 +164,7 @@ def test_neither_padding_of_the_source_nor_of_the_target_changes_a_translation(
                 torch.tensor([target]),
                 Tokens.whole(len(target)),
             )
-            assert_same(together[row, tokens.attention_mask[row]], alone[0])
+            assert_same(batched[row, tokens.attention_mask[row]], alone[0])
 
 
 def test_queries_come_from_the_decoder_keys_and_values_from_the_encoder(
@@ -202,13 +208,7 @@ def test_a_language_model_starts_with_the_weights_of_the_classifier_of_its_cell(
     registry: Registry,
 ) -> None:
     model = language_model(registry, pe="learned", seed=4)
-    cell = Cell.parse(
-        registry,
-        {"attention": "fused", "pe": "learned", "norm": "layer", "ffn": "relu", "block": "pre"}
-        | {"pool": "cls"},
-    )
-    sizes = Sizes(dim=8, layers=2, heads=2, hidden=12, max_length=16)
-    other = build_classifier(cell, sizes, vocab_size=VOCABULARY, classes=2, seed=4).encoder
+    other = classifier(registry, pe="learned", pool="cls", seed=4).encoder
     ours, theirs = model.decoder.state_dict(), other.state_dict()
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
@@ -226,7 +226,7 @@ def test_a_tied_head_has_no_weights_and_one_of_its_own_has(registry: Registry) -
     assert_same(model(ids, tokens), x @ model.decoder.embedding.weight.T, tolerance=1e-6)
 
 
-def test_encoder_and_decoder_draw_from_streams_of_their_own(registry: Registry) -> None:
+def test_encoder_and_decoder_are_seeded_separately(registry: Registry) -> None:
     model = encoder_decoder(registry, target_vocab_size=9)
     assert model.encoder.embedding.weight.shape == (VOCABULARY, 8)
     assert model.decoder.embedding.weight.shape == (9, 8)
@@ -295,13 +295,13 @@ def test_every_built_in_cell_without_an_obstacle_learns(
         for name in registry.labels(axis):
             model = build(registry, **{axis: name})
             ids, tokens = padded(TEXTS, "right")
-            about = (ids, tokens) if build is language_model else (ids, tokens, ids, tokens)
-            loss = model(*about)[tokens.attention_mask].logsumexp(dim=-1).mean()
+            inputs = (ids, tokens) if build is language_model else (ids, tokens, ids, tokens)
+            loss = model(*inputs)[tokens.attention_mask].logsumexp(dim=-1).mean()
             gradients = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
             assert all(g is not None and g.isfinite().all() for g in gradients), (axis, name)
 
 
-def test_the_models_are_named_where_one_looks_for_them() -> None:
+def test_zoo_models_offers_the_classes_by_name() -> None:
     for name in zoo.models.__all__:
         assert getattr(zoo.models, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'Decodr'"):

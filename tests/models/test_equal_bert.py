@@ -6,8 +6,9 @@ import math
 
 import pytest
 import torch
+from references import shake
+from small_models import padded
 from torch import Tensor
-from writers import padded
 
 from zoo.components.attention.projections import CanonicalWeights
 from zoo.components.block.post import Post
@@ -23,7 +24,7 @@ from zoo.registry.cell import Cell
 transformers = pytest.importorskip("transformers", reason="compares with transformers")
 
 EQUAL = 1e-5
-BROKEN = 1e-2  # what a broken twin is off by at least
+BROKEN = 1e-2  # the least difference of a model with one part changed
 CELL = {"pe": "learned", "norm": "layer(eps=1e-12)", "ffn": "gelu", "block": "post", "pool": "cls"}
 TEXTS = [[1, 2, 3, 4, 5, 6], [7, 8], [9, 10, 11, 12]]
 
@@ -40,20 +41,14 @@ def bert() -> torch.nn.Module:
         max_position_embeddings=12,
         attn_implementation="eager",
     )
-    model = transformers.BertModel(config, add_pooling_layer=False).double().eval()
-    generator = torch.Generator().manual_seed(0)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter += 0.3 * torch.randn(
-                parameter.shape, generator=generator, dtype=torch.float64
-            )
-    return model
+    model = transformers.BertModel(config, add_pooling_layer=False)
+    return shake(model).eval()
 
 
 def our_bert(registry: Registry, bert: torch.nn.Module, attention: str) -> Encoder:
     """Our encoder with BERT's weights.
 
-    BERT does not scale its embeddings, ours do: the weights are smaller by as much. Its vector
+    Our embeddings are scaled by √D and BERT's are not, so the weights are divided by it. Its vector
     for the first of two sentences is added to every token, so it goes into the positions.
     """
     sizes = Sizes(dim=16, layers=2, heads=4, hidden=24, max_length=12)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 from references import shake
+from small_models import cells_of, copy_block, copy_norm, encoder_decoder, padded
 from torch import Tensor, nn
-from writers import copy_block, copy_norm, encoder_decoder, padded
 
 from zoo.components.block.base import Block, LayerContext
 from zoo.components.block.post import Post
@@ -22,11 +22,14 @@ from zoo.models.encoder_decoder import EncoderDecoder
 from zoo.registry import Registry
 
 EQUAL = 1e-5
-BROKEN = 1e-2  # what a broken twin is off by at least
+BROKEN = 1e-2  # the least difference of a model with one part changed
 
-BLOCKS = pytest.mark.parametrize("block", ["pre", "post"])
-ACTIVATIONS = pytest.mark.parametrize("activation", ["relu", "gelu"])
-ATTENTIONS = pytest.mark.parametrize("attention", ["naive", "split", "packed", "fused", "torch"])
+AXES = {
+    "block": ("pre", "post"),
+    "attention": ("naive", "split", "packed", "fused", "torch"),
+    "ffn": ("relu", "gelu"),
+}
+NO_POSITIONS = NoPositions(dim=8, heads=2, head_dim=4, max_length=9)
 MEMORY = padded([[1, 2, 3, 4, 5], [6, 7], [8, 9, 1]], "right")
 TARGET = padded([[5, 4, 3], [2, 1, 9, 8], [7, 6]], "right")
 
@@ -40,18 +43,18 @@ def normals(*shape: int, seed: int) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def one_block(registry: Registry, block: str, attention: str, activation: str) -> Block:
+def one_block(registry: Registry, cell: dict[str, str]) -> Block:
     """A decoder's first block, weights moved off their initial values."""
-    model = encoder_decoder(registry, block=block, attention=attention, ffn=activation, pe="none")
+    model = encoder_decoder(registry, pe="none", **cell)
     return shake(model).eval().decoder.blocks[0]
 
 
-def torchs_layer(kind: type[nn.Module], block: str, activation: str) -> Any:
-    return kind(8, 2, 12, 0.0, activation, batch_first=True, norm_first=block == "pre").double()
+def torchs_layer(kind: type[nn.Module], block: str, ffn: str = "relu", **_: str) -> Any:
+    return kind(8, 2, 12, 0.0, ffn, batch_first=True, norm_first=block == "pre").double()
 
 
 def future(length: int) -> Tensor:
-    """torch's causal mask (L, L): True where a query may not look."""
+    """torch's causal mask (L, L): True where a query may not attend."""
     return nn.Transformer.generate_square_subsequent_mask(length, dtype=torch.float64).isinf()
 
 
@@ -66,48 +69,39 @@ def other_arrangement(block: Block) -> Iterator[None]:
         block.__class__ = own
 
 
-@ATTENTIONS
-@ACTIVATIONS
-@BLOCKS
-def test_a_block_is_torchs_encoder_layer(
-    registry: Registry, block: str, attention: str, activation: str
-) -> None:
-    ours = one_block(registry, block, attention, activation)
+@cells_of(AXES)
+def test_a_block_is_torchs_encoder_layer(registry: Registry, cell: dict[str, str]) -> None:
+    ours = one_block(registry, cell)
     ours.cross = ours.cross_norm = None
-    theirs = torchs_layer(nn.TransformerEncoderLayer, block, activation)
+    theirs = torchs_layer(nn.TransformerEncoderLayer, **cell)
     copy_block(ours, theirs)
     _, tokens = MEMORY
     x = normals(3, 5, 8, seed=1)
-    scene = LayerContext(tokens, NoPositions(dim=8, heads=2, head_dim=4, max_length=9))
+    context = LayerContext(tokens, NO_POSITIONS)
     expected = theirs(x, src_key_padding_mask=~tokens.attention_mask)
-    assert off(ours(x, scene), expected, tokens) < EQUAL
+    assert off(ours(x, context), expected, tokens) < EQUAL
     causal = theirs(x, src_mask=future(5), src_key_padding_mask=~tokens.attention_mask)
-    looking_back = LayerContext(tokens, scene.position, causal=True)
+    looking_back = LayerContext(tokens, NO_POSITIONS, causal=True)
     assert off(ours(x, looking_back), causal, tokens) < EQUAL
 
     assert off(ours(x, looking_back), expected, tokens) > BROKEN
-    flipped = LayerContext(Tokens(~tokens.attention_mask, tokens.positions), scene.position)
+    flipped = LayerContext(Tokens(~tokens.attention_mask, tokens.positions), NO_POSITIONS)
     assert off(ours(x, flipped), expected, tokens) > BROKEN
     with other_arrangement(ours):
-        assert off(ours(x, scene), expected, tokens) > BROKEN
+        assert off(ours(x, context), expected, tokens) > BROKEN
 
 
-@ATTENTIONS
-@ACTIVATIONS
-@BLOCKS
-def test_a_block_is_torchs_decoder_layer(
-    registry: Registry, block: str, attention: str, activation: str
-) -> None:
-    ours = one_block(registry, block, attention, activation)
-    theirs = torchs_layer(nn.TransformerDecoderLayer, block, activation)
+@cells_of(AXES)
+def test_a_block_is_torchs_decoder_layer(registry: Registry, cell: dict[str, str]) -> None:
+    ours = one_block(registry, cell)
+    theirs = torchs_layer(nn.TransformerDecoderLayer, **cell)
     copy_block(ours, theirs)
     (_, tokens), (_, memory_tokens) = TARGET, MEMORY
     x, memory = normals(3, 4, 8, seed=1), normals(3, 5, 8, seed=2)
-    nowhere = NoPositions(dim=8, heads=2, head_dim=4, max_length=9)
 
-    def scene(**changes: Any) -> LayerContext:
-        about = {"tokens": tokens, "memory_tokens": memory_tokens, "causal": True} | changes
-        return LayerContext(position=nowhere, memory=memory, **about)
+    def context(**changes: Any) -> LayerContext:
+        options = {"tokens": tokens, "memory_tokens": memory_tokens, "causal": True} | changes
+        return LayerContext(position=NO_POSITIONS, memory=memory, **options)
 
     expected = theirs(
         x,
@@ -116,29 +110,28 @@ def test_a_block_is_torchs_decoder_layer(
         tgt_key_padding_mask=~tokens.attention_mask,
         memory_key_padding_mask=~memory_tokens.attention_mask,
     )
-    assert off(ours(x, scene()), expected, tokens) < EQUAL
+    assert off(ours(x, context()), expected, tokens) < EQUAL
 
-    assert off(ours(x, scene(causal=False)), expected, tokens) > BROKEN
+    assert off(ours(x, context(causal=False)), expected, tokens) > BROKEN
     backwards = Tokens(tokens.attention_mask, -tokens.positions)
-    assert off(ours(x, scene(tokens=backwards)), expected, tokens) > BROKEN
+    assert off(ours(x, context(tokens=backwards)), expected, tokens) > BROKEN
     flipped = Tokens(~memory_tokens.attention_mask, memory_tokens.positions)
-    assert off(ours(x, scene(memory_tokens=flipped)), expected, tokens) > BROKEN
+    assert off(ours(x, context(memory_tokens=flipped)), expected, tokens) > BROKEN
     with other_arrangement(ours):
-        assert off(ours(x, scene()), expected, tokens) > BROKEN
+        assert off(ours(x, context()), expected, tokens) > BROKEN
     ours.cross_norm, ours.ffn_norm = ours.ffn_norm, ours.cross_norm
-    assert off(ours(x, scene()), expected, tokens) > BROKEN
+    assert off(ours(x, context()), expected, tokens) > BROKEN
 
 
 def test_cross_attention_the_other_way_round_has_the_length_of_the_source(
     registry: Registry,
 ) -> None:
-    cross = one_block(registry, "post", "fused", "relu").cross
+    cross = one_block(registry, {"block": "post"}).cross
     x, memory = normals(3, 4, 8, seed=1), normals(3, 5, 8, seed=2)
-    about = Tokens.whole(4)
-    nowhere = NoPositions(dim=8, heads=2, head_dim=4, max_length=9)
-    right = cross(x, context=memory, tokens=about, context_tokens=Tokens.whole(5), position=nowhere)
+    tokens, memory_tokens = Tokens.whole(4), Tokens.whole(5)
+    right = cross(x, memory, tokens=tokens, context_tokens=memory_tokens, position=NO_POSITIONS)
     assert right.shape == (3, 4, 8)
-    out = cross(memory, context=x, tokens=Tokens.whole(5), context_tokens=about, position=nowhere)
+    out = cross(memory, x, tokens=memory_tokens, context_tokens=tokens, position=NO_POSITIONS)
     assert out.shape == (3, 5, 8)
 
 
@@ -148,7 +141,7 @@ def torchs_transformer(ours: EncoderDecoder, block: str) -> nn.Transformer:
     The stacks are those that nn.Transformer builds itself, but for a warning.
     """
     kinds = (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
-    reading, writing = (torchs_layer(kind, block, "relu") for kind in kinds)
+    reading, writing = (torchs_layer(kind, block) for kind in kinds)
     theirs = nn.Transformer(
         8,
         2,
@@ -165,8 +158,8 @@ def torchs_transformer(ours: EncoderDecoder, block: str) -> nn.Transformer:
     return theirs.eval()
 
 
-@ATTENTIONS
-@BLOCKS
+@pytest.mark.parametrize("attention", AXES["attention"])
+@pytest.mark.parametrize("block", AXES["block"])
 def test_an_encoder_decoder_is_torchs_transformer(
     registry: Registry, block: str, attention: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""Sizes that cannot be are refused."""
+"""Invalid sizes are refused."""
 
 from __future__ import annotations
 
@@ -7,22 +7,17 @@ from pydantic import ValidationError
 
 from zoo.config.sizes import Sizes
 
-FIELDS = ("dim", "layers", "heads", "hidden", "head_hidden", "max_length", "vocab_size")
+FIELDS = ("dim", "layers", "heads", "hidden", "max_length", "vocab_size")
 
 
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("value", [-1, 0, 1.5, "many"])
-def test_sizes_are_whole_numbers_above_zero_and_only_the_heads_own_layer_may_be_none(
-    field: str, value: object
-) -> None:
-    if (field, value) == ("head_hidden", 0):
-        assert Sizes(head_hidden=0).head_hidden == 0
-    else:
-        with pytest.raises(ValidationError, match=field):
-            Sizes(**{field: value})
+def test_sizes_are_whole_numbers_above_zero(field: str, value: object) -> None:
+    with pytest.raises(ValidationError, match=field):
+        Sizes(**{field: value})
 
 
-def test_a_size_nobody_knows_is_refused() -> None:
+def test_an_unknown_size_is_refused() -> None:
     with pytest.raises(ValidationError, match="depth"):
         Sizes(depth=3)
 

@@ -1,4 +1,4 @@
-"""``zoo attend``: what the tokens of a text look at, as numbers, a picture or a page."""
+"""``zoo attend``: the attention weights of a text, as numbers, a picture or a page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zoo.cli.model import model_options, open_classifier, tell_limits
+from zoo.cli.model import model_options, open_model, report_limits
 from zoo.cli.options import json_option, load_zoo
 from zoo.cli.table import print_table
 from zoo.errors import ZooError
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from zoo.inference.attention_views import View
 
 PICTURES, PAGES = (".png", ".svg"), (".html",)
-MATRIX = 12  # tokens; a wider matrix fits no terminal
-MOST = 3  # tokens named in place of a row
+MATRIX = 12  # tokens; a wider matrix does not fit a terminal
+MOST = 3  # tokens named instead of a whole row
 
 
 @click.command()
@@ -31,7 +31,7 @@ MOST = 3  # tokens named in place of a row
     "files",
     metavar="FILE",
     multiple=True,
-    help="Write a picture (.png, .svg) or a page to hover over (.html); may be given again.",
+    help="Write a picture (.png, .svg) or a page to hover over (.html); may be repeated.",
 )
 @json_option
 def attend(
@@ -45,46 +45,48 @@ def attend(
     files: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Show how much every token of a text looks at every other, in every layer.
+    """Show how much every token of a text attends to every other, in every layer.
 
     \b
     zoo attend model "can you can that"
     zoo attend model "can you can that" --layer 1 --head all --out heads.png
     zoo attend model "can you can that" --out map.html
 
-    A row is a token that looks, a column one that is looked at; rows sum to one. A page holds
-    every layer and head, whatever is asked for here.
+    Rows are queries, columns are keys; rows sum to one. A page has every layer and head, whatever
+    --layer and --head say.
     """
     for file in files:
         if Path(file).suffix.lower() not in (*PICTURES, *PAGES):
             raise ZooError(f"--out {file}: its name must end with .png, .svg or .html")
     if not text.strip():
-        raise ZooError("the text is empty: there is nothing in it to read")
-    model = open_classifier(directory, device, allow_changed, load_zoo(plugins).registry)
+        raise ZooError("the text is empty")
+    registry = load_zoo(plugins).registry
+    model = open_model(directory, device, allow_changed, registry, "attend")
 
+    from zoo.inference.attention_map import attention_map
     from zoo.inference.attention_views import views
 
-    attention_map = model.attention_map(text)
-    if attention_map.nothing_known:
-        raise ZooError("the text is unknown to the model, every token of it")
-    shown = views(attention_map, layer, head)
+    found = attention_map(model, text)
+    if found.all_unknown:
+        raise ZooError("every token of the text is unknown to the model")
+    shown = views(found, layer, head)
     for file in files:
         if Path(file).suffix.lower() in PAGES:
             from zoo.inference.attention_page import write_page
 
-            write_page(Path(file), attention_map, model.card.cell)
+            write_page(Path(file), found, model.card.cell)
         else:
             from zoo.inference.attention_picture import write_picture
 
-            write_picture(Path(file), attention_map.tokens, shown, model.card.cell)
+            write_picture(Path(file), found.tokens, shown, model.card.cell)
         click.echo(f"wrote {file}", err=True)
     if as_json:
         rows = [{"layer": v.layer, "head": v.head, "weights": v.weights.tolist()} for v in shown]
-        told = {"tokens": attention_map.tokens, "cut": attention_map.cut, "maps": rows}
-        click.echo(json.dumps(told, ensure_ascii=False, allow_nan=False))
+        content = {"tokens": found.tokens, "cut": found.cut, "maps": rows}
+        click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False))
     elif not files:
-        _print(attention_map.tokens, shown)
-    tell_limits(attention_map.cut > 0, attention_map.unknown > 0, 1, model.max_length)
+        _print(found.tokens, shown)
+    report_limits(found.cut > 0, found.unknown > 0, 1, model.max_length)
 
 
 def _print(tokens: list[str], shown: list[View]) -> None:
@@ -101,4 +103,4 @@ def _print(tokens: list[str], shown: list[View]) -> None:
         for token, row in zip(tokens, view.weights, strict=True):
             most = row.argsort()[::-1][:MOST]
             rows.append([token, ", ".join(f"{tokens[i]} {row[i]:.2f}" for i in most)])
-        print_table(rows, ["token", f"looks most at ({MOST} of {len(tokens)})"])
+        print_table(rows, ["token", f"attends most to ({MOST} of {len(tokens)})"])

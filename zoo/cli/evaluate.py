@@ -1,4 +1,4 @@
-"""``zoo evaluate``: how well a kept model does, class by class, and where it goes wrong."""
+"""``zoo evaluate``: how well a saved classifier does, by class, and where it is wrong."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zoo.cli.model import model_options, open_classifier, tell_limits
+from zoo.cli.model import model_options, open_model, report_limits
 from zoo.cli.options import json_option, load_zoo
 from zoo.cli.table import print_table
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     default=5,
     show_default=True,
     metavar="N",
-    help="Show so many of the worst mistakes.",
+    help="How many of the worst mistakes to show.",
 )
 @json_option
 def evaluate(
@@ -63,27 +63,27 @@ def evaluate(
     from zoo.data.sources.load_corpus import load_corpus
 
     registry = load_zoo(plugins).registry
-    model = open_classifier(directory, device, allow_changed, registry)
+    model = open_model(directory, device, allow_changed, registry, "evaluate")
     corpus, notices = load_corpus(
         registry, data, text_column=text_column, label_column=label_column
     )
     for notice in notices:
         click.echo(notice, err=True)
 
-    from zoo.inference.evaluate import evaluate as judge
+    from zoo.inference.evaluate import evaluate as evaluate_texts
 
-    found = judge(model, *_documents(corpus, split))
+    found = evaluate_texts(model, *_documents(corpus, split))
     where = f"{corpus.name}, {'all documents' if split == 'all' else f'{split} split'}"
     if as_json:
-        told = {"data": corpus.name, "fingerprint": corpus.fingerprint, "split": split}
-        told |= found.as_dict()
-        told["mistakes"] = told["mistakes"][:mistakes]
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False))
+        content = {"data": corpus.name, "fingerprint": corpus.fingerprint, "split": split}
+        content |= found.as_dict()
+        content["mistakes"] = content["mistakes"][:mistakes]
+        click.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
         return
     click.echo(f"{model.card.cell} on {where}: {found.documents} documents")
     click.echo(f"accuracy {found.accuracy:.3f}, macro F1 {found.macro_f1:.3f}\n")
     _print(found, mistakes)
-    tell_limits(found.cut, found.unknown, found.documents, model.max_length)
+    report_limits(found.cut, found.unknown, found.documents, model.max_length)
 
 
 def _documents(corpus: Corpus, split: str) -> tuple[list[str], list[str]]:

@@ -1,4 +1,4 @@
-"""``zoo generate``: what a kept model writes."""
+"""``zoo generate``: what a saved model generates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import click
 
-from zoo.cli.model import model_options, open_writer
+from zoo.cli.model import model_options, open_model
 from zoo.cli.options import json_option, load_zoo
 from zoo.cli.texts import given_texts
 from zoo.errors import ZooError
@@ -14,7 +14,7 @@ from zoo.errors import ZooError
 
 @click.command()
 @model_options
-@click.option("--prompt", "prompts", metavar="TEXT", multiple=True, help="May be given again.")
+@click.option("--prompt", "prompts", metavar="TEXT", multiple=True, help="May be repeated.")
 @click.option(
     "--input",
     "source",
@@ -22,18 +22,21 @@ from zoo.errors import ZooError
     help="A prompt per line, or a column of CSV, TSV or JSON lines; - for stdin.",
 )
 @click.option("--text-column", metavar="NAME", help="Column of the prompts (default: text).")
-@click.option("--max-new-tokens", type=int, metavar="N", help="The most tokens to write.")
-@click.option("--temperature", type=float, metavar="T", help="Draw, from logits divided by T.")
-@click.option("--top-k", type=int, metavar="K", help="Draw from the K likeliest tokens.")
+@click.option("--max-new-tokens", type=int, metavar="N", help="Most tokens to generate.")
+@click.option("--temperature", type=float, metavar="T", help="Sample, from logits divided by T.")
+@click.option("--top-k", type=int, metavar="K", help="Sample from the K likeliest tokens.")
 @click.option(
-    "--top-p", type=float, metavar="P", help="Draw from the likeliest that hold the share P."
+    "--top-p",
+    type=float,
+    metavar="P",
+    help="Sample from the likeliest tokens of probability P.",
 )
-@click.option("--seed", type=click.IntRange(min=0), metavar="S", help="Of drawing (default: 0).")
-@click.option("--beam", type=int, metavar="N", help="Search with N texts in sight; draws none.")
+@click.option("--seed", type=click.IntRange(min=0), metavar="S", help="Of sampling. Default: 0.")
+@click.option("--beam", type=int, metavar="N", help="Beam search with N beams, without sampling.")
 @click.option(
-    "--no-repeat-ngram", type=int, metavar="N", help="No run of N tokens comes twice in a text."
+    "--no-repeat-ngram", type=int, metavar="N", help="Never repeat a run of N tokens within a text."
 )
-@click.option("--no-cache", is_flag=True, help="Compute every token anew: the same text, slower.")
+@click.option("--no-cache", is_flag=True, help="Recompute all tokens at each step; slower.")
 @json_option
 def generate(
     directory: str,
@@ -53,23 +56,24 @@ def generate(
     no_cache: bool,
     as_json: bool,
 ) -> None:
-    """Continue each prompt, or, with an encoder-decoder, write the target of each source.
+    """Continue each prompt or, with an encoder-decoder, generate the target of each source.
 
     \b
     zoo generate model --prompt "the market"
     zoo generate model --prompt "the market" --temperature 0.8 --top-p 0.9 --seed 1
     zoo generate translator --prompt "a b c" --beam 4
 
-    The likeliest token is taken each time, unless drawing or a beam is asked for. With --json a
-    line for each prompt tells text, tokens, whether it ended, and its log-probability.
+    The likeliest token is taken each time, unless sampling or a beam search is asked for. With
+    --json there is a line for each prompt: text, tokens, whether it ended, log-probability.
     """
     if max_new_tokens is not None and max_new_tokens < 1:
         raise ZooError(f"--max-new-tokens {max_new_tokens}: at least 1")
     drawing = any(value is not None for value in (temperature, top_k, top_p))
     if seed is not None and not drawing:
-        raise ZooError("--seed is of drawing: give --temperature, --top-k or --top-p as well")
+        raise ZooError("--seed is for sampling: give --temperature, --top-k or --top-p as well")
     given = given_texts(prompts, source, text_column, "prompt")
-    model = open_writer(directory, device, allow_changed, load_zoo(plugins).registry)
+    registry = load_zoo(plugins).registry
+    model = open_model(directory, device, allow_changed, registry, "generate")
 
     from zoo.models.decoding.sampling import Sampling
 
@@ -81,7 +85,7 @@ def generate(
         )
     except ValueError as error:
         raise ZooError(str(error)) from error
-    written = model.write(
+    generated = model.generate(
         given,
         max_new=max_new_tokens,
         sampling=sampling,
@@ -90,7 +94,7 @@ def generate(
         cache=not no_cache,
     )
     seen = 0
-    for one in written:
+    for one in generated:
         seen += 1
         if as_json:
             row = {
@@ -102,6 +106,6 @@ def generate(
             }
             click.echo(json.dumps(row, ensure_ascii=False))
         else:
-            click.echo(one.text if model.transduces else one.prompt + one.text)
+            click.echo(one.prompt + one.text if model.continues_prompt else one.text)
     if not seen:
-        raise ZooError(f"{'stdin' if source in (None, '-') else source} holds no prompt")
+        raise ZooError(f"{'stdin' if source in (None, '-') else source} contains no prompt")

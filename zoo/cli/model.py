@@ -1,4 +1,4 @@
-"""What the commands that take a kept model share. No torch until a model is loaded."""
+"""What the commands that take a saved model share. No torch until a model is loaded."""
 
 from __future__ import annotations
 
@@ -8,24 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zoo.cli.options import DEVICE, plugin_option
-from zoo.errors import ZooError
-from zoo.tasks.score import CLASSIFY
+from zoo.errors import ZooError, nearest
 
 if TYPE_CHECKING:
-    from zoo.inference.load import Kept
-    from zoo.models.text_classifier import TextClassifier
-    from zoo.models.text_writer import TextWriter
     from zoo.registry import Registry
 
 
 def model_options(command: Callable[..., Any]) -> Any:
-    """Add DIR, ``--device``, ``--allow-changed`` and ``--plugin``; see ``_open``."""
+    """Add DIR, ``--device``, ``--allow-changed`` and ``--plugin``; see ``open_model``."""
     for option in (
         plugin_option,
         click.option(
             "--allow-changed",
             is_flag=True,
-            help="Load it though components are not what they were when it was trained.",
+            help="Load the model although components have changed since it was trained.",
         ),
         DEVICE,
         click.argument("directory", metavar="DIR"),
@@ -34,59 +30,47 @@ def model_options(command: Callable[..., Any]) -> Any:
     return command
 
 
-def open_classifier(
-    directory: str, device: str | None, allow_changed: bool, registry: Registry
-) -> TextClassifier:
-    """The classifier of a directory; see ``_open``. ZooError where its model is none."""
-    model = _open(directory, device, allow_changed, registry, writes=False)
-    from zoo.models.text_classifier import TextClassifier
+def open_model(
+    directory: str, device: str | None, allow_changed: bool, registry: Registry, command: str
+) -> Any:
+    """The saved model of a directory, on the device asked for (auto by default).
 
-    assert isinstance(model, TextClassifier)
-    return model
-
-
-def open_writer(
-    directory: str, device: str | None, allow_changed: bool, registry: Registry
-) -> TextWriter:
-    """The language model or encoder-decoder of a directory; ZooError where it is none."""
-    model = _open(directory, device, allow_changed, registry, writes=True)
-    from zoo.models.text_writer import TextWriter
-
-    assert isinstance(model, TextWriter)
-    return model
-
-
-def _open(
-    directory: str, device: str | None, allow_changed: bool, registry: Registry, *, writes: bool
-) -> Kept:
-    """The model of a directory, on the device asked for (auto by default)."""
+    command: the command that uses it. Raises ZooError where the model's task does not offer it.
+    """
     from pathlib import Path
 
-    from zoo.api import make_request
+    from zoo.config.settings import Execution
     from zoo.inference.directory import read
-    from zoo.tasks.catalog import find_task
 
     card = read(Path(directory))  # refused before torch is imported, which takes seconds
-    if (card.task != CLASSIFY) != writes:
-        able = "predict, evaluate and attend take" if writes else "generate takes"
-        raise ZooError(f"{directory} holds {find_task(card.task).model}, which zoo {able}")
-    request = make_request({"device": device or "auto"})
+    task = card.find_task(registry)
+    if command not in task.commands:
+        offered = " and ".join(f"zoo {name}" for name in task.commands)
+        raise ZooError(
+            f"{directory} holds {task.model_name}, which zoo {command} does not take; "
+            f"it is for {offered}"
+        )
+    devices = ("auto", "cpu", "cuda", "mps")
+    if device is not None and device not in devices:
+        raise ZooError(f"--device {device}{nearest(device, devices)}")
 
     from zoo.inference.load import load_from
     from zoo.train.device import resolve
 
-    place = resolve(request.execution).device
-    return load_from(Path(directory), registry, device=place, allow_changed=allow_changed)
+    execution = Execution.model_validate({"device": device or "auto"})
+    return load_from(
+        Path(directory), registry, device=resolve(execution).device, allow_changed=allow_changed
+    )
 
 
-def tell_limits(cut: int, unknown: int, texts: int, max_length: int) -> None:
-    """Say on stderr what the model could not read of the texts."""
+def report_limits(cut: int, unknown: int, texts: int, max_length: int) -> None:
+    """Say on stderr which texts were cut or have unknown words."""
     of = f"{{}} of {texts} texts" if texts > 1 else "the text"
     if cut:
         verb = "is" if texts == 1 or cut == 1 else "are"
         click.echo(
             f"note: {of.format(cut)} {verb} longer than the model's {max_length} tokens; "
-            "what is beyond was not read",
+            "the rest was not read",
             err=True,
         )
     if unknown:

@@ -1,4 +1,4 @@
-"""``zoo predict``: what a kept model says of texts, as they stream by."""
+"""``zoo predict``: what a saved model predicts for texts, a batch at a time."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zoo.cli.model import model_options, open_classifier, tell_limits
+from zoo.cli.model import model_options, open_model, report_limits
 from zoo.cli.options import load_zoo
 from zoo.cli.texts import given_texts
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
-    from zoo.models.text_classifier import Prediction
+    from zoo.models.text_model import Prediction
 
-Writer = Callable[[Iterable["Prediction"], list[str]], None]
+Writer = Callable[[Iterable["Prediction"]], None]
 DIGITS = 6  # of a probability; float32 knows no more
 
 
@@ -52,7 +52,7 @@ def predict(
     form: str,
     batch_size: int,
 ) -> None:
-    """Print the class of every text, and how probable it is.
+    """Print what the model predicts for every text; of a classifier, the class.
 
     \b
     zoo predict model "the striker scored twice" "shares fell"
@@ -60,67 +60,71 @@ def predict(
     cat lines.txt | zoo predict model
 
     Texts are read, predicted and printed a batch at a time, so there may be any number of them.
-    A text longer than the model is read as far as it goes, as in training, and a word it does not
-    know counts as unknown: a note says so. A text from the command line of which it knows nothing
-    at all is refused; in a file its row says so.
+    A text that is longer than the model is cut, as in training, and words may be unknown to the
+    model: a note says so. A text on the command line whose tokens are all unknown is an error; in
+    a file its row says so.
     """
     given = given_texts(texts, source, text_column)
-    model = open_classifier(directory, device, allow_changed, load_zoo(plugins).registry)
+    registry = load_zoo(plugins).registry
+    model = open_model(directory, device, allow_changed, registry, "predict")
     seen = cut = unknown = 0
 
     def counted() -> Iterator[Prediction]:
         nonlocal seen, cut, unknown
         stream = model.stream(given, batch_size)
-        # A text from the command line that says nothing is refused before anything is printed.
+        # A text on the command line that is unknown is an error before anything is printed.
         for prediction in _refuse_unknown(stream) if texts else stream:
             seen += 1
             cut += prediction.cut > 0
             unknown += prediction.unknown > 0
             yield prediction
 
-    _WRITERS[form](counted(), model.labels)
+    _WRITERS[form](counted())
     if not seen:
-        raise ZooError(f"{'stdin' if source in (None, '-') else source} holds no text")
-    tell_limits(cut, unknown, seen, model.max_length)
+        raise ZooError(f"{'stdin' if source in (None, '-') else source} contains no text")
+    report_limits(cut, unknown, seen, model.max_length)
 
 
 def _refuse_unknown(predictions: Iterable[Prediction]) -> list[Prediction]:
     """All of them; ZooError for a text of which the model knows no token."""
     every = list(predictions)
     for number, prediction in enumerate(every, start=1):
-        if prediction.nothing_known:
-            raise ZooError(f"text {number} is unknown to the model, every token of it")
+        if prediction.all_unknown:
+            raise ZooError(f"every token of text {number} is unknown to the model")
     return every
 
 
-def _table(predictions: Iterable[Prediction], labels: list[str]) -> None:
-    width = max(len("label"), *map(len, labels))
-    for number, prediction in enumerate(predictions):
-        if not number:
-            click.secho(f"{'label':<{width}}  probability  text", bold=True)
+def _table(predictions: Iterable[Prediction]) -> None:
+    width = 0
+    for prediction in predictions:
+        if not width:
+            width = max(len("label"), len(prediction.label), *map(len, prediction.probabilities), 0)
+            heading = "" if prediction.probability is None else "  probability"
+            click.secho(f"{'label':<{width}}{heading}  text", bold=True)
+        share = "" if prediction.probability is None else f"  {prediction.probability:>11.3f}"
         text = "".join(c if c.isprintable() else " " for c in prediction.text)
-        note = "  (all unknown to the model)" if prediction.nothing_known else ""
-        click.echo(f"{prediction.label:<{width}}  {prediction.probability:>11.3f}  {text}{note}")
+        note = "  (every token is unknown to the model)" if prediction.all_unknown else ""
+        click.echo(f"{prediction.label:<{width}}{share}  {text}{note}")
 
 
-def _csv(predictions: Iterable[Prediction], labels: list[str]) -> None:
+def _csv(predictions: Iterable[Prediction]) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    shares = [f"p({label})" for label in labels]
     for number, p in enumerate(predictions):
         if not number:
+            shares = [f"p({label})" for label in p.probabilities]
             writer.writerow(["text", "label", "probability", "tokens", "cut", "unknown", *shares])
         each = [f"{share:.{DIGITS}f}" for share in p.probabilities.values()]
-        most = f"{p.probability:.{DIGITS}f}"
+        most = "" if p.probability is None else f"{p.probability:.{DIGITS}f}"
         writer.writerow([p.text, p.label, most, p.tokens, p.cut, p.unknown, *each])
 
 
-def _jsonl(predictions: Iterable[Prediction], labels: list[str]) -> None:
+def _jsonl(predictions: Iterable[Prediction]) -> None:
     for p in predictions:
         row = {
             "text": p.text,
             "label": p.label,
-            "probability": round(p.probability, DIGITS),
-            "probabilities": {name: round(p.probabilities[name], DIGITS) for name in labels},
+            "probability": None if p.probability is None else round(p.probability, DIGITS),
+            "probabilities": {n: round(v, DIGITS) for n, v in p.probabilities.items()},
             "tokens": p.tokens,
             "cut": p.cut,
             "unknown": p.unknown,

@@ -8,40 +8,30 @@ from typing import Any
 
 import click
 
-from zoo.cli.options import (
-    EXECUTION,
-    SIZES,
-    WORKER,
-    Place,
-    asked_for,
-    axis_options,
-    load_zoo,
-    plugin_option,
-    shared_options,
-)
+from zoo.cli.options import ON, Place, RequestCommand, load_zoo, plugin_option, requested
+from zoo.registry import AXES
 
-# What is measured unless it is said.
-USUAL = {
+# The values that are measured by default.
+DEFAULT_VALUES = {
     "length": "128,256,…,8192",
     "dim": "64,128,…,1024",
     "layers": "1,2,…,16",
     "batch": "1,2,…,64",
 }
-# The option that an axis takes the place of.
-OWN = {"length": "max_length", "dim": "dim", "layers": "layers", "batch": "batch_size"}
+# The option that each axis replaces.
+REPLACED = {"length": "max_length", "dim": "dim", "layers": "layers", "batch": "batch_size"}
+SIZES = ("dim", "layers", "heads", "hidden", "max_length", "vocab_size")
+WORK = ("dropout", "device", "precision", "compile", "rounds", "threads", "timeout", "memory_limit")
 
 
-@click.command()
-@axis_options("components: a comma list, all")
-@click.option("--over", default="length", metavar="AXIS", help="length, dim, layers or batch.")
+@click.command(cls=RequestCommand, fields=("task", *AXES, *SIZES, *WORK), data=False)
+@click.option(
+    "--over", default="length", metavar="AXIS", help="length (default), dim, layers or batch."
+)
 @click.option("--lengths", metavar="LIST", help="Lengths, such as 128,256,…,8192.")
-@click.option("--values", metavar="LIST", help="The same for whatever --over names.")
-@shared_options(SIZES)
-@click.option("--batch-size", type=int, help="Texts per step (default: 1).")
-@click.option("--dropout", type=float, help="Share of values dropped while training.")
-@shared_options(EXECUTION)
-@click.option("--rounds", type=int, metavar="N", help="Rounds of each point.")
-@shared_options(WORKER)
+@click.option("--values", metavar="LIST", help="The values of the axis that --over names.")
+@click.option("--batch-size", type=int, metavar="N", help="Texts per step. Default: 1.")
+@ON
 @click.option("--out", metavar="DIR", type=Place(), help="Where records, tables and plot go.")
 @click.option("--fresh", is_flag=True, help="Measure again what is already there.")
 @click.option("--collect", is_flag=True, help="Measure nothing; show what is already there.")
@@ -50,6 +40,7 @@ def scale(
     over: str,
     lengths: str | None,
     values: str | None,
+    on: str,
     out: str | None,
     fresh: bool,
     collect: bool,
@@ -82,15 +73,15 @@ def scale(
             raise ZooError("--lengths is --values of --over length: use one of the two")
         if lengths and over != "length":
             raise ZooError(f"--lengths goes with --over length; for {over} use --values")
-        own = OWN[over]
+        own = REPLACED[over]
         if options.get(own) is not None:
             raise ZooError(
                 f"--{own.replace('_', '-')} is what --over {over} changes: name its values with "
                 f"{'--lengths' if over == 'length' else '--values'}"
             )
         option = "--lengths" if lengths else "--values"
-        wanted = parse_values(lengths or values or USUAL[over], option)
-        records = _measured(directory, over, wanted, fresh, options)
+        wanted = parse_values(lengths or values or DEFAULT_VALUES[over], option)
+        records = _measured(directory, over, wanted, on, fresh, options)
     write_scale(records, directory)
     click.echo(as_text(records))
     click.echo(f"\nRecords, tables and plot: {directory}")
@@ -98,26 +89,23 @@ def scale(
 
 
 def _measured(
-    directory: Path, over: str, values: tuple[int, ...], fresh: bool, options: dict[str, Any]
+    directory: Path,
+    over: str,
+    values: tuple[int, ...],
+    on: str,
+    fresh: bool,
+    options: dict[str, Any],
 ) -> list[Any]:
-    from zoo.api import make_request
+    from zoo.sweep.make_request import make_request
     from zoo.sweep.progress import for_stream
     from zoo.sweep.scale import run_scale
-    from zoo.sweep.scale_command import scale_command
 
-    request = make_request({"batch_size": 1, **asked_for(options)})
-    loaded = load_zoo(request.plugins)
+    loaded = load_zoo()
+    request = make_request({"batch_size": 1, **requested(options)}, loaded.registry)
     progress = for_stream(sys.stderr)
     try:
         return run_scale(
-            request,
-            loaded,
-            over,
-            values,
-            progress,
-            directory=directory,
-            command=lambda row, value: scale_command(request, row.subject, over, value),
-            fresh=fresh,
+            request, loaded, over, values, progress, directory=directory, on=on, fresh=fresh
         )
     finally:
         progress.close()

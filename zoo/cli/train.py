@@ -1,4 +1,4 @@
-"""``zoo train``: one model, trained as ``zoo bench`` trains it, and kept."""
+"""``zoo train``: one model, trained as ``zoo bench`` trains it, and saved."""
 
 from __future__ import annotations
 
@@ -8,38 +8,20 @@ from typing import Any
 
 import click
 
-from zoo.cli.options import (
-    BEAM,
-    DATA,
-    EXECUTION,
-    SIZES,
-    SUITE,
-    TASK,
-    TRAINING,
-    WORKER,
-    asked_for,
-    axis_options,
-    load_zoo,
-    plugin_option,
-    shared_options,
-)
+from zoo.cli.options import ON, SUITE, RequestCommand, load_zoo, plugin_option, requested
 
-# What a suite says of comparing many, which the training of one has no use for.
-COMPARING = ("baseline", "seeds", "phases", "reference", "jobs", "rounds")
+# Options of comparing several models; in a suite they are ignored here.
+COMPARING = ("baseline", "design", "seeds", "phases", "reference", "jobs", "rounds")
 
 
-@click.command()
+@click.command(cls=RequestCommand, without=COMPARING)
 @click.option("--save", metavar="DIR", required=True, help="A new directory for the model.")
-@TASK
 @SUITE
-@axis_options("component", "NAME")
-@shared_options(DATA, SIZES, TRAINING)
 @click.option("--seed", type=click.IntRange(min=0), default=0, metavar="S", help="Default: 0.")
-@BEAM
-@shared_options(EXECUTION, WORKER)
+@ON
 @plugin_option
-def train(save: str, seed: int, **options: Any) -> int:
-    """Train one model and keep it: weights, tokenizer, and all it takes to load it.
+def train(save: str, seed: int, on: str, **options: Any) -> int:
+    """Train one model and save it: weights, tokenizer, and everything needed to load it.
 
     \b
     zoo train --attention fused --pe rope --data newswire --save model
@@ -47,37 +29,35 @@ def train(save: str, seed: int, **options: Any) -> int:
     zoo train --task lm --data book.txt --save writer
     zoo generate writer --prompt "It was"
 
-    It is the very model that 'zoo bench' scores for the same options and seed. Of a suite,
-    whatever is about comparing several (seeds, baselines, probes) is passed over.
+    It is the model that 'zoo bench' scores for the same options and seed. Options of a suite that
+    are about comparing several models (seeds, baselines, costs) are ignored.
     """
-    from zoo.api import make_request
     from zoo.inference.train import TrainingFailedError
     from zoo.inference.train import train as train_one
+    from zoo.sweep.make_request import make_request
     from zoo.sweep.progress import for_stream
-    from zoo.tasks.catalog import find_task
-    from zoo.tasks.score import scores_of
 
-    asked = {name: value for name, value in asked_for(options).items() if name not in COMPARING}
-    request = make_request(asked)
-    loaded = load_zoo(request.plugins)
+    asked = {name: value for name, value in requested(options).items() if name not in COMPARING}
+    loaded = load_zoo()
+    request = make_request(asked, loaded.registry)
     progress = for_stream(sys.stderr)
     try:
-        model = train_one(request, loaded, progress, Path(save), seed)
+        model = train_one(request, loaded, progress, Path(save), seed, on=on)
     except TrainingFailedError as error:
+        if click.get_current_context().find_root().params.get("debug"):
+            click.echo(error.traceback, err=True)
         click.echo(f"zoo train: {error}", err=True)
         return 1
     finally:
         progress.close()
     card = model.card
-    held = card.data["test"] if card.scores["scored"] == "test" else ""
-    scores = [
-        f"{one.label} {one.form.format(card.scores[one.name])}" for one in scores_of(card.task)
-    ]
-    what = find_task(card.task).scored_on
+    scores = [f"{m.label} {m.format(card.metrics[m.name])}" for m in card.metric_descriptions]
+    scored = card.metrics["scored"]
+    count = f"{card.data['test']} " if scored == "test" else ""
     click.echo(
-        f"{card.cell}, seed {card.seed}: {', '.join(scores)} on "
-        f"{f'{held} ' if held else ''}{card.scores['scored']} {what} of {card.data['name']}; "
-        f"{card.scores['params']:,} parameters, trained in {card.scores['train_seconds']:.1f} s"
+        f"{card.cell}, seed {card.seed}: {', '.join(scores)} on {count}{scored} "
+        f"{card.metric_descriptions[0].scored} of {card.data['name']}; "
+        f"{card.metrics['params']:,} parameters, trained in {card.metrics['train_seconds']:.1f} s"
     )
     click.echo(f"Model: {save}")
     return 0

@@ -1,8 +1,8 @@
-"""What is known of a batch's tokens, in one small object."""
+"""Which tokens of a batch are real, and their positions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -12,33 +12,42 @@ from torch import Tensor
 class Tokens:
     """Which tokens are real, and where each stands in its text.
 
-    padding: bool (B, L), True where a token is real; None where every token is.
+    attention_mask: bool (B, L), True where a token is real; None where every token is.
     positions: int (L) or (B, L), counted from 0.
+    in_order: the positions are known to increase strictly along L. A flag and not a comparison of
+    the positions, which would make the host wait for the device.
     """
 
     attention_mask: Tensor | None
     positions: Tensor
+    in_order: bool = False
 
     @classmethod
     def whole(cls, length: int, device: torch.device | str | None = None) -> Tokens:
         """Texts of one length without padding, at positions 0 .. length - 1."""
-        return cls(None, torch.arange(length, device=device))
+        return cls(None, torch.arange(length, device=device), in_order=True)
 
     def __getitem__(self, rows: slice) -> Tokens:
-        """The tokens of some rows of L."""
+        """The tokens at some positions of L."""
         attention_mask = None if self.attention_mask is None else self.attention_mask[:, rows]
-        return Tokens(attention_mask, self.positions[..., rows])
+        return replace(self, attention_mask=attention_mask, positions=self.positions[..., rows])
+
+    def select(self, texts: Tensor) -> Tokens:
+        """The tokens of these texts of the batch (int (B'))."""
+        attention_mask = None if self.attention_mask is None else self.attention_mask[texts]
+        positions = self.positions if self.positions.dim() == 1 else self.positions[texts]
+        return replace(self, attention_mask=attention_mask, positions=positions)
 
 
 def may_attend(queries: Tokens, keys: Tokens, causal: bool) -> Tensor | None:
-    """Which key each query may see: bool, broadcastable to (B, H, Lq, Lk); None where all may.
+    """Which keys each query may attend to: bool, broadcastable to (B, H, Lq, Lk); None for all.
 
-    A query that may see nothing (an empty document) may see everything instead: its output is
-    read by nobody, and a softmax over nothing would be NaN.
+    A query with no key left (in an empty document) may attend to every key instead: its output is
+    never read, and a softmax over nothing would be NaN.
     """
-    mask = (
-        None if keys.attention_mask is None else keys.attention_mask[:, None, None, :]
-    )  # (B, 1, 1, Lk)
+    mask = None
+    if keys.attention_mask is not None:
+        mask = keys.attention_mask[:, None, None, :]  # (B, 1, 1, Lk)
     if causal:
         past = keys.positions[..., None, :] <= queries.positions[..., :, None]  # (..., Lq, Lk)
         past = past[:, None] if past.dim() == 3 else past
@@ -46,3 +55,12 @@ def may_attend(queries: Tokens, keys: Tokens, causal: bool) -> Tensor | None:
     if mask is None:
         return None
     return mask | ~mask.any(dim=-1, keepdim=True)
+
+
+def only_causal(queries: Tokens, keys: Tokens) -> bool:
+    """Whether a causal mask is the lower triangle, known without asking the device.
+
+    That is so for a whole sequence that attends to itself, without padding and in order. Kernels
+    then need no (Lq, Lk) mask.
+    """
+    return queries is keys and keys.in_order and keys.attention_mask is None

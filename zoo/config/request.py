@@ -1,60 +1,70 @@
-"""Everything one run is asked for; the command line, a suite and Python all end up here."""
+"""Everything one run is asked for; the command line, suites and Python all produce a Request."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
-from zoo.tasks.score import CLASSIFY
 
-Phase = Literal["trials", "probes"]
+Phase = Literal["train", "cost"]
 Design = Literal["factorial", "one-factor"]
 
 
 class Request(BaseModel):
-    """Axes as comma lists of choices, and how to train, measure and keep them.
+    """Components as comma lists of choices, and how to train and measure the models they make.
 
-    design: ``factorial`` crosses the axes; ``one-factor`` takes the first choice of each and
-    changes one of them at a time.
-    data: a named set, a path, ``hub:owner/name``, or None for the default. seeds: which ones.
-    threads: of one worker, 0 for its share of the cores. timeout: seconds per trial.
-    memory_limit: MiB per worker, 0 for none. beam: texts a decoder keeps in sight. read_last: let
-    the last layer compute only what the pool reads. reference: the cell that ratios are to.
+    task_options: the task's own options, all of them, as its pydantic model dumps them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    task: str = CLASSIFY
+    task: str = Field("classify", description="What is learned; 'zoo list task' names them.")
+    task_options: dict[str, Any] = {}
 
-    attention: str = "fused"
-    pe: str = "rope"
-    norm: str = "layer"
-    ffn: str = "gelu"
-    block: str = "pre"
-    pool: str = "mean"
-    baseline: str = "tfidf-logreg"
-    design: Design = "factorial"
-
-    data: str | None = None
-    text_column: str = "text"
-    label_column: str = "label"
-    keep_duplicates: bool = False
+    attention: str = Field("fused", description="Attention components: a comma list, or all.")
+    pe: str = Field("rope", description="Positional encodings: a comma list, or all.")
+    norm: str = Field("layer", description="Norms: a comma list, or all.")
+    ffn: str = Field("gelu", description="Feed-forward networks: a comma list, or all.")
+    block: str = Field("pre", description="Blocks: a comma list, or all.")
+    pool: str = Field("mean", description="Pools: a comma list, or all.")
+    baseline: str = Field(
+        "tfidf-logreg", description="Baselines: a comma list, all that fit the task, or none."
+    )
+    design: Design = Field(
+        "factorial",
+        description="factorial: every combination; one-factor: the first choice of each axis, and "
+        "one change at a time.",
+    )
+    data: str | None = Field(
+        None, description="A built-in data set, a path, or hub:owner/name ('zoo list data')."
+    )
 
     sizes: Sizes = Sizes()
     training: Training = Training()
     execution: Execution = Execution()
-    read_last: bool = True
-    beam: PositiveInt = 4
 
     seeds: Annotated[tuple[NonNegativeInt, ...], Field(min_length=1)] = (0,)
-    phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = ("trials", "probes")
-    reference: str = ""
-    jobs: PositiveInt = 1
-    threads: NonNegativeInt = 0
-    rounds: PositiveInt = 5
-    timeout: PositiveFloat | None = None
-    memory_limit: NonNegativeInt = 0
+    phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = ("train", "cost")
+    reference: str = Field(
+        "", description="The cell that speeds are compared with, such as fused+sin."
+    )
+    jobs: PositiveInt = Field(1, description="Models trained at once; costs are measured alone.")
+    threads: NonNegativeInt = Field(0, description="Threads of one job; 0: its share of the cores.")
+    rounds: PositiveInt = Field(5, description="Rounds of each cost measurement.")
+    timeout: PositiveFloat | None = Field(None, description="Most seconds that one job may take.")
+    memory_limit: NonNegativeInt = Field(
+        0, description="Most MiB of data that one process may hold; 0: no limit."
+    )
     plugins: tuple[str, ...] = ()
+
+
+PARTS: dict[str, type[BaseModel]] = {"sizes": Sizes, "training": Training, "execution": Execution}
+
+
+def flat_fields() -> dict[str, type[BaseModel]]:
+    """Every option but a task's own, by its flat name, with the model that holds it."""
+    own = {n: Request for n in Request.model_fields if n not in PARTS and n != "task_options"}
+    return own | {name: model for model in PARTS.values() for name in model.model_fields}

@@ -1,8 +1,8 @@
-"""What a run is asked to do, apart from which components. No torch here."""
+"""How models are trained, and where the arithmetic runs. No torch here."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
@@ -10,49 +10,45 @@ Fraction = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Training(BaseModel):
-    """How each trial trains: AdamW, warm-up and decay, gradient clipping.
-
-    lr: peak learning rate. warmup: share of all steps over which it rises from zero.
-    schedule: how it falls afterwards. clip: greatest gradient norm, 0 for no clipping.
-    dropout: in feed-forward networks, residual branches, embeddings and before the head.
-    attention_dropout: of attention weights; above 0 it keeps torch from its fused kernel on a CPU.
-    token_dropout: share of training tokens replaced by the unknown token.
-    token_deletion: share of each training text's tokens left out, the rest moved together.
-    embedding_std: of the elements of a token's vector before training.
-    validation: share of the training split held out and scored in place of the test split; what
-    else of the split says the same word for word is not trained on.
-    """
+    """How each model trains: AdamW, warm-up and decay, gradient clipping."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    epochs: PositiveInt = 6
-    batch_size: PositiveInt = 32
-    lr: PositiveFloat = 3e-3
-    weight_decay: NonNegativeFloat = 0.01
-    dropout: Fraction = 0.1
-    attention_dropout: Fraction = 0.0
-    token_dropout: Fraction = 0.0
-    token_deletion: Fraction = 0.0
-    embedding_std: PositiveFloat = 1.0
-    label_smoothing: Fraction = 0.0
-    schedule: Literal["linear", "cosine", "constant"] = "linear"
-    warmup: Fraction = 0.1
-    clip: NonNegativeFloat = 1.0
-    validation: Fraction = 0.0
-
-
-# Settings that came after records were first published: what a trial did whose record lacks them.
-LATER: dict[str, dict[str, Any]] = {
-    "sizes": {"members": 1},
-    "training": {"token_deletion": 0.0, "embedding_std": 1.0},
-}
+    epochs: PositiveInt = Field(6, description="Passes over the training split.")
+    batch_size: PositiveInt = Field(32, description="Examples per training step.")
+    lr: PositiveFloat = Field(3e-3, description="Peak learning rate.")
+    weight_decay: NonNegativeFloat = Field(0.01, description="AdamW's weight decay.")
+    dropout: Fraction = Field(
+        0.1,
+        description="Dropout of embeddings, feed-forward networks, residual branches and the head.",
+    )
+    # Above 0 it keeps torch from its fused attention kernel on a CPU.
+    attention_dropout: Fraction = Field(0.0, description="Dropout of attention weights.")
+    embedding_std: PositiveFloat = Field(
+        1.0, description="Standard deviation of the token embeddings before training."
+    )
+    label_smoothing: Fraction = Field(
+        0.0, description="Share of the target probability spread over all classes."
+    )
+    schedule: Literal["linear", "cosine", "constant"] = Field(
+        "linear", description="How the learning rate falls after warm-up."
+    )
+    warmup: Fraction = Field(0.1, description="Share of all steps over which the rate rises.")
+    clip: NonNegativeFloat = Field(1.0, description="Largest gradient norm; 0: no clipping.")
+    validation: Fraction = Field(
+        0.0,
+        description="Hold out this share of the training split and score it instead of the test "
+        "split.",
+    )
 
 
 class Execution(BaseModel):
-    """Where and how the arithmetic runs; ``auto`` is resolved by the worker and recorded."""
+    """Where and how the arithmetic runs; ``auto`` is resolved before any job and recorded."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
-    precision: Literal["auto", "fp32", "bf16"] = "auto"
-    compile: bool = False
+    device: Literal["auto", "cpu", "cuda", "mps"] = Field("auto", description="Where to compute.")
+    precision: Literal["auto", "fp32", "bf16"] = Field(
+        "auto", description="Precision of the arithmetic; auto: bf16 on a GPU that has it."
+    )
+    compile: bool = Field(False, description="Compile models with torch.compile.")

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 
 class Sizes(BaseModel):
-    """The widths and counts that every cell of a run shares.
-
-    hidden: inner width of the feed-forward networks. head_hidden: width of the classification
-    head's own layer, 0 for none. max_length: tokens per text, [CLS] among them.
-    members: how many models of these sizes answer together.
-    """
+    """The widths and counts that every cell of a run shares."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    dim: PositiveInt = 64
-    layers: PositiveInt = 2
-    heads: PositiveInt = 4
-    hidden: PositiveInt = 256
-    head_hidden: NonNegativeInt = 0
-    max_length: PositiveInt = 256
-    vocab_size: PositiveInt = 4000
-    members: PositiveInt = 1
+    dim: PositiveInt = Field(64, description="Width of the model.")
+    layers: PositiveInt = Field(2, description="Number of blocks.")
+    heads: PositiveInt = Field(4, description="Attention heads.")
+    hidden: PositiveInt = Field(256, description="Inner width of the feed-forward networks.")
+    max_length: PositiveInt = Field(
+        256, description="Most tokens of a text, special tokens included; the rest is cut off."
+    )
+    vocab_size: PositiveInt = Field(4000, description="Entries of the vocabulary.")

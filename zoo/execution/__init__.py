@@ -1,4 +1,4 @@
-"""Jobs and the executors that run them."""
+"""Jobs, and the executors that run them."""
 
 from __future__ import annotations
 
@@ -12,4 +12,16 @@ if TYPE_CHECKING:
 
 @hookimpl
 def zoo_register(register: Register) -> None:
-    """Register the built-in components of this package."""
+    """Register the built-in executors."""
+    register(
+        "executor",
+        "local",
+        "zoo.execution.local:LocalExecutor",
+        summary="each job in a process of its own on this machine",
+    )
+    register(
+        "executor",
+        "inline",
+        "zoo.execution.inline:InlineExecutor",
+        summary="every job in this process, for debuggers and notebooks",
+    )

@@ -1,70 +1,217 @@
-"""What the parent sends to a worker. Plain data; no torch here."""
+"""Jobs, their results, and the interface of the executors that run them. No torch here.
+
+A job is plain data without a path of the machine that submits it: it finds its data by their key
+in the cache of the machine that runs it, single-file plug-ins travel as bytes, and its artifacts
+(checkpoint, trained weights) lie in a directory that the executor gives it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol
 
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 
+Status = Literal["ok", "oom", "timeout", "crashed", "diverged", "lost"]
+Phase = Literal["training", "inference"]
+WEIGHTS = "weights.safetensors"
+
 
 @dataclass(frozen=True)
-class Setting:
-    """What every piece of work of one run shares.
+class DataReference:
+    """Encoded data, by the name of their entry in the cache.
 
-    data: directory of the encoded data. plugin_files: single-file plug-ins to load. beam: how
-    many texts a decoder keeps in sight. keep_duplicates: train on texts that are also held out.
-    threads: of one worker. read_last: let the last layer
-    compute only the rows that are read.
-    memory_limit: MiB of data a worker may hold, 0 for no limit.
+    spec: what ``--data`` says, to make a missing entry again; empty where it is a local file.
     """
 
-    data: str
+    key: str
+    spec: str = ""
+
+
+@dataclass(frozen=True)
+class PluginFile:
+    """A single-file plug-in. name: of the file, without directory."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class JobSetup:
+    """What all jobs of one run share.
+
+    execution: device and precision as resolved before the first job. plugin_selection: the value
+    of ``ZOO_PLUGINS``; None where it is not set. labels: how many made-up classes where there are
+    no data.
+    """
+
+    task: str
+    task_options: Mapping[str, Any]
     sizes: Sizes
     training: Training
     execution: Execution
-    plugin_files: tuple[str, ...] = ()
+    data: DataReference | None = None
+    plugin_files: tuple[PluginFile, ...] = ()
     plugin_selection: str | None = None
-    threads: int = 1
-    read_last: bool = True
-    memory_limit: int = 0
-    task: str = "classify"
-    beam: int = 1
-    keep_duplicates: bool = False
 
 
 @dataclass(frozen=True)
-class Subject:
-    """What is trained or probed: a cell (axis to choice), or a baseline by name."""
+class ModelSpec:
+    """What is trained or measured: a cell (axis to choice, as text) or a baseline, by name."""
 
-    cell: tuple[tuple[str, str], ...] = ()
+    cell: Mapping[str, str] = field(default_factory=dict)
     baseline: str = ""
 
     @property
     def name(self) -> str:
-        """The row's name."""
-        return self.baseline or "+".join(choice for _, choice in self.cell)
+        """The name of the row in tables."""
+        return self.baseline or "+".join(self.cell.values())
 
 
 @dataclass(frozen=True)
-class Trial:
-    """Train one subject once with one seed.
+class Job:
+    """One piece of work. name: for people. key: identifies the work; unique within a run."""
 
-    checkpoint: the file to keep its last epoch in; weights: the file to leave the trained
-    weights in. Empty for none.
+    kind: ClassVar[str]
+    setup: JobSetup
+    name: str
+    key: str
+
+
+@dataclass(frozen=True)
+class InspectJob(Job):
+    """Describe the machine, and build models whose components were given parameters."""
+
+    kind: ClassVar[str] = "inspect"
+    models: tuple[ModelSpec, ...] = ()
+
+
+@dataclass(frozen=True)
+class TrainJob(Job):
+    """Train one model with one seed. save_weights: leave ``WEIGHTS`` among the artifacts."""
+
+    kind: ClassVar[str] = "train"
+    model: ModelSpec = ModelSpec()
+    seed: int = 0
+    save_weights: bool = False
+
+
+@dataclass(frozen=True)
+class CostMember:
+    """A model in a cost measurement.
+
+    sizes: None for those of the run. full_length: measure on this many made-up examples of
+    ``max_length`` tokens, and not on the data; 0: on the data. twin: the reference once more, to
+    measure the machine's noise; its memory is not measured.
     """
 
-    setting: Setting
-    subject: Subject
-    seed: int
-    checkpoint: str = ""
-    weights: str = ""
+    model: ModelSpec
+    sizes: Sizes | None = None
+    full_length: int = 0
+    twin: bool = False
 
 
 @dataclass(frozen=True)
-class Probe:
-    """Measure one subject. seed: of its weights and of the batches it is measured on."""
+class CostJob(Job):
+    """Measure speed and memory of some models in turns, with nothing else on the machine.
 
-    setting: Setting
-    subject: Subject
-    seed: int = 0
+    rounds: how often each is measured. matrix_rate: measure the rate of a matrix product as well.
+    """
+
+    kind: ClassVar[str] = "cost"
+    members: tuple[CostMember, ...] = ()
+    rounds: int = 5
+    matrix_rate: bool = True
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What jobs may use. jobs: at once. memory_limit: MiB per process, 0: no limit.
+
+    timeout: seconds per training, or per step of a cost measurement; None: no limit.
+    """
+
+    jobs: int = 1
+    threads: int = 1
+    memory_limit: int = 0
+    timeout: float | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a job, wherever it ran.
+
+    rejected: the reason is an error of the user (a ZooError), not of the work. environment: of the
+    machine that ran it. seconds: from start to end. sample_outputs: of a model whose weights were
+    saved. members: of a cost job, one result for each member. artifacts: files by name, on the
+    machine that submitted the job.
+    """
+
+    status: Status = "ok"
+    reason: str = ""
+    traceback: str = ""
+    rejected: bool = False
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    curve: Sequence[Mapping[str, float]] = ()
+    samples: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    sample_outputs: Mapping[str, Any] = field(default_factory=dict)
+    members: tuple[Result, ...] = ()
+    artifacts: Mapping[str, Path] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """Progress within a job: ``done`` of ``total`` epochs or rounds; loss: of the last epoch."""
+
+    done: int
+    total: int
+    loss: float | None = None
+
+
+@dataclass(frozen=True)
+class Started:
+    """A job has begun."""
+
+    job: Job
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A job has come further."""
+
+    job: Job
+    step: Step
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A job has ended; every job given to an executor ends exactly once."""
+
+    job: Job
+    result: Result
+
+
+Event = Started | Progress | Ended
+
+
+class Executor(Protocol):
+    """Runs jobs. Registered as ``register("executor", name, factory, ...)``; opened once a run."""
+
+    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
+        """Run the jobs and yield events as they happen, in any order.
+
+        directory: of the run, where artifacts of unfinished jobs stay (``artifacts.Artifacts``), so
+        that the same request resumes them, on this executor or another. A cost job runs with no
+        other job on its machine. Closing the iterator stops the jobs. Raises ZooError for limits
+        that the executor cannot keep.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release what the executor holds, such as a connection; the run is over."""
+        ...

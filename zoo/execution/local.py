@@ -1,116 +1,104 @@
-"""Training jobs in worker processes, several at once where that was asked for."""
+"""The local executor: each training in a process of its own on this machine.
+
+It survives whatever happens to a job: an exception, an exit, a crash in native code, a lack of
+memory, a hang.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from multiprocessing import connection
 from pathlib import Path
-from typing import Any
 
-from zoo.errors import ZooError
-from zoo.execution import keeping
-from zoo.execution.base import Setting, Trial
-from zoo.execution.process import Worker, WorkerError
-from zoo.sweep.plan import Planned
-from zoo.sweep.progress import Progress
-from zoo.sweep.records import Status
-
-
-@dataclass(frozen=True)
-class TrialTask:
-    """A row to train with a seed, and the key its record will have."""
-
-    row: Planned
-    seed: int
-    key: str
-
-    @property
-    def label(self) -> str:
-        """What progress calls it."""
-        return f"{self.row.name} seed {self.seed}"
-
-
-@dataclass(frozen=True)
-class TrialOutcome:
-    """How a trial ended; seconds: from its start to its end, set-up included."""
-
-    task: TrialTask
-    status: Status
-    reason: str
-    result: dict[str, Any] | None
-    seconds: float
+from zoo.execution import failures
+from zoo.execution.artifacts import OUTPUT, Artifacts
+from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Progress, Result, Started
+from zoo.execution.process import Worker
+from zoo.execution.run_job import run_job
 
 
 @dataclass
 class _Active:
-    """A trial that is being done."""
+    """A job that a worker is doing."""
 
-    task: TrialTask
+    job: Job
     worker: Worker
     started: float
 
 
-def run_trials(
-    tasks: Sequence[TrialTask],
-    *,
-    setting: Setting,
-    jobs: int,
-    timeout: float | None,
-    checkpoints: Path,
-    log: Path,
-    progress: Progress,
-    done: Callable[[TrialOutcome], None],
-) -> None:
-    """Run every trial, ``jobs`` at once, and call ``done`` as each ends.
+class LocalExecutor:
+    """Runs jobs in worker processes; see ``zoo.execution.base.Executor``."""
 
-    timeout: seconds that one trial may take. Whatever goes wrong in a trial is its outcome.
-    """
-    waiting = list(reversed(tasks))
+    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Iterator[Event]:
+        """Run ``limits.jobs`` jobs at once, and cost jobs alone, after all others."""
+        with Artifacts(directory) as artifacts:
+            others = [job for job in jobs if not isinstance(job, CostJob)]
+            yield from _parallel(others, limits, artifacts)
+            for job in jobs:
+                if isinstance(job, CostJob):
+                    yield from _alone(job, limits, artifacts)
+
+    def close(self) -> None:
+        """Do nothing: nothing is held between runs."""
+
+
+def _alone(job: Job, limits: Limits, artifacts: Artifacts) -> Iterator[Event]:
+    """A cost job starts processes of its own, so it is coordinated in this one."""
+    yield Started(job)
+    for item in run_job(job, artifacts.of(job), limits):
+        yield Ended(job, item) if isinstance(item, Result) else Progress(job, item)
+    artifacts.remove(job)
+
+
+def _parallel(jobs: Sequence[Job], limits: Limits, artifacts: Artifacts) -> Iterator[Event]:
+    waiting = list(reversed(jobs))
     active: dict[connection.Connection, _Active] = {}
 
-    def start(task: TrialTask) -> None:
-        worker = Worker(setting.threads, log, setting.memory_limit)
-        file = str(keeping.checkpoint_file(checkpoints, task.key))
-        worker.send("trial", Trial(setting, task.row.subject, task.seed, file))
-        active[worker.waitable] = _Active(task, worker, time.monotonic())
-        progress.started(task.label, setting.training.epochs)
-
-    def end(one: _Active, status: Status, reason: str, body: Any) -> None:
+    def end(one: _Active, result: Result) -> Iterator[Event]:
         del active[one.worker.waitable]
         one.worker.stop()
-        done(TrialOutcome(one.task, status, reason, body, time.monotonic() - one.started))
-        keeping.discard(keeping.checkpoint_file(checkpoints, one.task.key))
-        progress.ended(one.task.label, status, reason, body)
+        result = replace(result, seconds=time.monotonic() - one.started)
+        yield Ended(one.job, artifacts.with_files(one.job, result))
+        artifacts.remove(one.job)
 
     try:
         while waiting or active:
-            while waiting and len(active) < jobs:
-                start(waiting.pop())
-            for pipe in connection.wait(list(active), _patience(active.values(), timeout)):
+            while waiting and len(active) < limits.jobs:
+                one = _start(waiting.pop(), limits, artifacts)
+                active[one.worker.waitable] = one
+                yield Started(one.job)
+            for pipe in connection.wait(list(active), _patience(active, limits.timeout)):
                 one = active[pipe]  # type: ignore[index]
                 try:
-                    kind, body = one.worker.receive()
-                except WorkerError as failure:
-                    end(one, failure.status, failure.reason, None)
-                except ZooError as error:
-                    end(one, "crashed", str(error), None)
-                else:
-                    if kind != "result":
-                        progress.epoch(one.task.label, body["epoch"], body["loss"])
-                    else:
-                        end(one, "ok", "", body)
+                    kind, item = one.worker.receive()
+                except failures.JobError as failure:
+                    yield from end(one, failure.result())
+                    continue
+                if isinstance(item, Result):
+                    yield from end(one, item)
+                elif kind == "yielded":
+                    yield Progress(one.job, item)
             for one in list(active.values()):
-                if timeout is not None and time.monotonic() - one.started > timeout:
-                    end(one, "timeout", f"took longer than {timeout:g} s", None)
+                spent = time.monotonic() - one.started
+                if limits.timeout is not None and spent > limits.timeout:
+                    yield from end(one, failures.timeout(limits.timeout).result())
     finally:
         for one in active.values():
             one.worker.stop()
 
 
-def _patience(active: Iterable[_Active], timeout: float | None) -> float | None:
-    """Seconds until the first of the active trials will have taken too long."""
+def _start(job: Job, limits: Limits, artifacts: Artifacts) -> _Active:
+    directory = artifacts.of(job)
+    worker = Worker(limits, directory / OUTPUT)
+    worker.send("zoo.execution.run_job:run_job", job, directory, limits)
+    return _Active(job, worker, time.monotonic())
+
+
+def _patience(active: dict[connection.Connection, _Active], timeout: float | None) -> float | None:
+    """Seconds until the first of the active jobs will have taken too long."""
     if timeout is None:
         return None
-    return max(0.0, min(one.started for one in active) + timeout - time.monotonic()) + 0.01
+    first = min(one.started for one in active.values())
+    return max(0.0, first + timeout - time.monotonic()) + 0.01

@@ -1,46 +1,32 @@
-"""Worker processes: one crash, hang or lack of memory costs one piece of work and nothing else."""
+"""Worker processes: a crash, hang or lack of memory costs one piece of work and nothing else."""
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import signal
 import sys
 import time
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from multiprocessing import connection
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from zoo.errors import ZooError
-
-Failure = Literal["oom", "timeout", "crashed", "diverged"]
-
-
-class WorkerError(Exception):
-    """Work that ended without a result: its status and the reason in one line."""
-
-    def __init__(self, status: Failure, reason: str) -> None:
-        super().__init__(reason)
-        self.status: Failure = status
-        self.reason = reason
+from zoo.execution.base import Limits
+from zoo.execution.failures import from_exit, oom_kills, timeout
 
 
 class Worker:
-    """A process that has torch imported and does one thing at a time.
+    """A process with torch imported, which does one thing at a time.
 
-    threads: how many it may compute with. memory_limit: MiB of data it may hold, 0 for no limit.
-    log: where whatever it prints goes.
+    log: the file that receives what the process prints.
     """
 
-    def __init__(self, threads: int, log: Path, memory_limit: int = 0) -> None:
+    def __init__(self, limits: Limits, log: Path) -> None:
         context = _context()
         self._pipe, theirs = context.Pipe()
-        self._oom_kills = _oom_kills()
-        self._process = context.Process(
-            target=_serve, args=(theirs, threads, str(log), memory_limit), daemon=True
-        )
+        self._log, self._oom_kills = log, oom_kills()
+        self._process = context.Process(target=_serve, args=(theirs, limits, str(log)), daemon=True)
         with _without_main():
             self._process.start()
         theirs.close()
@@ -57,50 +43,43 @@ class Worker:
         pipe: connection.Connection = self._pipe
         return pipe
 
-    def send(self, command: str, payload: Any = None) -> None:
-        """Have the worker start on a command of ``zoo.execution.work.COMMANDS``."""
-        with contextlib.suppress(OSError):  # a dead worker is told of by receive
-            self._pipe.send((command, payload))
+    def send(self, function: str, *arguments: Any) -> None:
+        """Have the worker call ``function`` (``"module:name"``), a function or a generator.
+
+        A first parameter named ``state`` receives a dict that lives as long as the process.
+        """
+        with contextlib.suppress(OSError):  # receive reports a dead worker
+            self._pipe.send((function, arguments))
 
     def receive(self) -> tuple[str, Any]:
-        """The next message: ("progress", …) or ("result", …); WorkerError where work ended badly.
+        """The next message: ("yielded", …) or ("returned", …). Blocks.
 
-        Blocks. A ZooError in the worker is raised here as the same.
+        Raises JobError where the call failed or the process died.
         """
         try:
             kind, body = self._pipe.recv()
         except (EOFError, OSError):
-            raise WorkerError(*self._post_mortem()) from None
-        if kind == "usage":
-            raise ZooError(body)
+            self._process.join(timeout=10)
+            raise from_exit(self._process.exitcode, self._oom_kills, self._log) from None
         if kind == "failed":
-            raise WorkerError(*body)
+            raise body
         return kind, body
 
-    def call(
-        self,
-        command: str,
-        payload: Any = None,
-        *,
-        timeout: float | None = None,
-        progress: Callable[[Any], None] = lambda _: None,
-    ) -> Any:
-        """Send a command and wait for its result.
+    def call(self, function: str, *arguments: Any, seconds: float | None = None) -> Any:
+        """Call a function in the worker and wait for what it returns.
 
-        Raises WorkerError, with status ``timeout`` after ``timeout`` seconds; the worker is then
-        gone.
+        seconds: the process is ended after so many. Raises JobError.
         """
-        self.send(command, payload)
-        deadline = None if timeout is None else time.monotonic() + timeout
+        self.send(function, *arguments)
+        deadline = None if seconds is None else time.monotonic() + seconds
         while True:
             left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and (left <= 0 or not self._pipe.poll(left)):
+            if left is not None and seconds is not None and not self._pipe.poll(max(0.0, left)):
                 self.stop()
-                raise WorkerError("timeout", f"took longer than {timeout:g} s")
+                raise timeout(seconds)
             kind, body = self.receive()
-            if kind == "result":
+            if kind == "returned":
                 return body
-            progress(body)
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""
@@ -110,22 +89,12 @@ class Worker:
             self._process.kill()
         self._process.join()
 
-    def _post_mortem(self) -> tuple[Failure, str]:
-        self._process.join(timeout=10)
-        code = self._process.exitcode
-        if code is not None and code < 0:
-            name = signal.Signals(-code).name
-            if -code == signal.SIGKILL and _oom_kills() > self._oom_kills:
-                return "oom", "the machine ran out of memory and killed the worker"
-            return "crashed", f"the worker was killed by {name}"
-        return "crashed", f"the worker exited with status {code}"
 
-
-def _serve(pipe: connection.Connection, threads: int, log: str, memory_limit: int) -> None:
-    """Run in the worker; a function of a module without torch, so that starting it needs none."""
+def _serve(pipe: connection.Connection, limits: Limits, log: str) -> None:
+    """Run in the worker; in a module without torch, so that starting a worker needs none."""
     from zoo.execution.worker import serve
 
-    serve(pipe, threads, log, memory_limit)
+    serve(pipe, limits, log)
 
 
 def _context() -> Any:
@@ -148,17 +117,3 @@ def _without_main() -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = main
-
-
-def _oom_kills() -> int:
-    """How often the kernel has killed for lack of memory, as far as it tells."""
-    kills = 0
-    for path, word in (
-        ("/proc/vmstat", "oom_kill"),
-        ("/sys/fs/cgroup/memory.events", "oom_kill"),
-    ):
-        with contextlib.suppress(OSError):
-            for line in Path(path).read_text().splitlines():
-                name, _, count = line.partition(" ")
-                kills += int(count) if name == word else 0
-    return kills

@@ -1,64 +1,79 @@
-"""What runs inside a worker process: commands in, progress and results out."""
+"""What runs inside a worker process: calls come in, what they yield and return goes out."""
 
 from __future__ import annotations
 
+import faulthandler
+import importlib
+import inspect
 import os
 import queue
 import signal
 import threading
 import traceback
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
-# Preloaded into the fork server: whatever is imported here, no worker imports again.
+# Preloaded into the fork server, so that no worker imports these again.
 import sklearn.metrics  # noqa: F401
 import torch
-import torch._dynamo  # what the first optimizer of a process imports, which takes a second
+import torch._dynamo  # the first optimizer of a process imports it, which takes a second
 
-from zoo.errors import ZooError, one_line
-from zoo.execution.work import COMMANDS
+from zoo.execution.base import Limits
+from zoo.execution.environment import git_state
+from zoo.execution.failures import from_exception
 from zoo.measure.allocator import keep_blocks
-from zoo.train.trainer import DivergedError
+
+git_state()  # runs git once, in the fork server, and not in every worker
 
 
-def serve(pipe: Connection, threads: int, log: str, memory_limit: int) -> None:
-    """Do what comes through the pipe, one command at a time, until it closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+def serve(pipe: Connection, limits: Limits, log: str) -> None:
+    """Carry out the calls that come through the pipe, one at a time, until it closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that submits
     _print_to(log)
     keep_blocks()
-    torch.set_num_threads(threads)
-    if memory_limit:
-        _limit_memory(memory_limit)
-    commands: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(pipe, commands), daemon=True).start()
+    torch.set_num_threads(limits.threads)
+    if limits.memory_limit:
+        _limit_memory(limits.memory_limit)
+    calls: queue.SimpleQueue[tuple[str, tuple[Any, ...]]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(pipe, calls), daemon=True).start()
     state: dict[str, Any] = {}
     while True:
-        name, payload = commands.get()
+        name, arguments = calls.get()
         try:
-            result = COMMANDS[name](state, payload, lambda body: pipe.send(("progress", body)))
-            pipe.send(("result", result))
-        except ZooError as error:
-            pipe.send(("usage", str(error)))
+            pipe.send(("returned", _call(pipe, state, name, arguments)))
         except Exception as error:  # noqa: BLE001 - a component may raise anything
             traceback.print_exc()
-            pipe.send(("failed", _failure(error)))
+            pipe.send(("failed", from_exception(error)))
 
 
-def _listen(pipe: Connection, commands: queue.SimpleQueue[tuple[str, Any]]) -> None:
-    """Pass commands on; when the parent is gone, so is this process."""
+def _call(pipe: Connection, state: dict[str, Any], name: str, arguments: tuple[Any, ...]) -> Any:
+    """What ``module:function`` returns; what a generator yields is sent as it comes."""
+    module, _, attribute = name.partition(":")
+    function = getattr(importlib.import_module(module), attribute)
+    if next(iter(inspect.signature(function).parameters), "") == "state":
+        arguments = (state, *arguments)
+    if not inspect.isgeneratorfunction(function):
+        return function(*arguments)
+    for body in function(*arguments):
+        pipe.send(("yielded", body))
+    return None
+
+
+def _listen(pipe: Connection, calls: queue.SimpleQueue[tuple[str, tuple[Any, ...]]]) -> None:
+    """Pass calls on; when the process that submits is gone, end this one."""
     while True:
         try:
-            commands.put(pipe.recv())
+            calls.put(pipe.recv())
         except (EOFError, OSError):
             os._exit(1)
 
 
 def _print_to(log: str) -> None:
-    """Send whatever a component prints to the log, not into the table."""
+    """Send what components print to the log, and a traceback of a crash in native code too."""
     with open(log, "ab", buffering=0) as file:
-        for stream in (1, 2):
-            os.dup2(file.fileno(), stream)
+        for descriptor in (1, 2):
+            os.dup2(file.fileno(), descriptor)
+    faulthandler.enable(2)
 
 
 def _limit_memory(mebibytes: int) -> None:
@@ -66,14 +81,3 @@ def _limit_memory(mebibytes: int) -> None:
 
     size = mebibytes * 2**20
     resource.setrlimit(resource.RLIMIT_DATA, (size, size))
-
-
-def _failure(error: Exception) -> tuple[str, str]:
-    """Status and reason of an error that ended a piece of work."""
-    if isinstance(error, DivergedError):
-        return "diverged", str(error)
-    text = str(error)
-    if isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in text:
-        return "oom", f"out of memory: {one_line(error)}"[:300]
-    where = traceback.extract_tb(error.__traceback__)[-1]
-    return "crashed", f"{one_line(error)[:300]} ({Path(where.filename).name}:{where.lineno})"

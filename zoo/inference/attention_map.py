@@ -1,4 +1,4 @@
-"""What the tokens of one text look at, in every layer and head."""
+"""Attention maps: how much each token of a text attends to every other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from torch import Tensor, nn
 
 from zoo.components.block.base import Block
 from zoo.components.tokens import Tokens
+from zoo.data.batching.document_batches import padded
+from zoo.errors import ZooError
+from zoo.models.classifier import Classifier
 from zoo.models.encoder import Encoder
+from zoo.models.text_classifier import TextClassifier
 
 
 @dataclass(frozen=True)
@@ -31,8 +35,8 @@ class AttentionMap:
     unknown: int = 0
 
     @property
-    def nothing_known(self) -> bool:
-        """Whether all that was read, but for [CLS], is unknown."""
+    def all_unknown(self) -> bool:
+        """Whether every token that was read, but for [CLS], is unknown."""
         return self.unknown >= len(self.tokens) - 1
 
     @property
@@ -52,20 +56,42 @@ class AttentionMap:
         return mean
 
 
+def attention_map(model: TextClassifier, text: str) -> AttentionMap:
+    """How much every token of a text attends to every other, in every layer and head.
+
+    Raises ZooError where the attention has no map, or several models make an ensemble.
+    """
+    if not isinstance(model.model, Classifier):
+        raise ZooError("an ensemble has no attention map: each member has its own")
+    if not model.has_attention_map:
+        raise ZooError(f"the attention of {model.card.cell} has no attention map")
+    encoder = model.model.encoder
+    (encoding,) = model.encode([text])
+    read = encoding.ids[: model.max_length]
+    ids, tokens = padded([read], model.device)
+    return AttentionMap(
+        text,
+        encoding.tokens[: model.max_length],
+        attention_weights(encoder, ids, tokens),
+        cut=len(encoding.ids) - len(read),
+        unknown=read.count(model.unknown_id),
+    )
+
+
 @torch.inference_mode()
 def attention_weights(encoder: Encoder, ids: Tensor, tokens: Tokens) -> npt.NDArray[np.float32]:
     """The maps (layers, H, L, L) of one text (ids: 1, L), each from what its layer was given.
 
-    Every position of the last layer is looked at, also those that the pool does not read.
+    All positions of the last layer are computed, also those that the pool does not read.
     """
     maps: list[Tensor] = []
 
-    def look(attention: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def hook(attention: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         weights: Callable[..., Tensor] = attention.weights  # type: ignore[assignment]
         maps.append(weights(*args, **{k: v for k, v in kwargs.items() if k != "cache"}))
 
     hooks = [
-        cast(Block, block).attention.register_forward_pre_hook(look, with_kwargs=True)
+        cast(Block, block).attention.register_forward_pre_hook(hook, with_kwargs=True)
         for block in encoder.blocks
     ]
     was_training = encoder.training

@@ -1,4 +1,4 @@
-"""What is written beside a kept model's weights: all it takes to build it again. No torch here."""
+"""The description of a saved model: everything needed to build it again. No torch here."""
 
 from __future__ import annotations
 
@@ -6,32 +6,26 @@ import datetime
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    NonNegativeInt,
-    PositiveInt,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt
 
 from zoo import __version__
+from zoo.config.metric import MetricDescription
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.registry import AXES, BUILT_IN, Choice, Registry
-from zoo.registry.cell import Cell, Task
+from zoo.registry.cell import Cell
 from zoo.sweep.keys import component_hash
+from zoo.tasks.base import Task, find_task
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 FORMAT: Final = "encoder-zoo model"
 
 
 class Part(BaseModel):
-    """One component: its choice as ``distribution:name(param=value)``, and whose code it was.
+    """One component: its choice as ``distribution:name(param=value)``, its owner and version.
 
-    code: a hash of the source files it is likely made of.
+    code: a hash of the source files that the component is likely made of.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,7 +37,7 @@ class Part(BaseModel):
 
     @classmethod
     def of(cls, choice: Choice) -> Part:
-        """The part that a choice is."""
+        """The description of a choice."""
         component = choice.component
         given = ", ".join(f"{name}={value!r}" for name, value in choice.given.items())
         return cls(
@@ -60,41 +54,44 @@ class Part(BaseModel):
 
 
 class SampleOutputs(BaseModel):
-    """Token ids of made-up texts, and the scores (texts, n) the trained model gave them."""
+    """Token ids of made-up texts, and the scores (texts, n) that the trained model gave them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     ids: Annotated[list[Annotated[list[NonNegativeInt], Field(min_length=1)]], Field(min_length=1)]
-    logits: list[list[float]]
+    scores: list[list[float]]
 
 
 class Card(BaseModel):
-    """A kept model, as ``config.json`` holds it.
+    """A saved model, as ``config.json`` holds it.
 
-    labels: of a classifier. files: SHA-256 of the files beside it. parts: axis to component. data,
-    execution: as in a record. scores: metrics of the trial. key: that of the trial's record in a
-    ``zoo bench``. command: scores this model again.
+    task_part, parts: the task and, for each axis, the component. labels: names of the classes,
+    where the task has classes. files: SHA-256 of the other files. data, execution: as in a record.
+    metrics, metric_descriptions: of the training. key: of the training's record in a ``zoo bench``.
+    command: trains and scores this model again.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal["encoder-zoo model"] = FORMAT
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[2] = SCHEMA_VERSION
     zoo: str = __version__
-    task: Task = "classify"
+    task: str
+    task_options: dict[str, Any]
+    task_part: Part
     cell: str
     parts: dict[str, Part]
     labels: list[str]
     vocab_size: PositiveInt
     sizes: Sizes
     training: Training
-    read_last: bool
     seed: NonNegativeInt
     data: dict[str, Any]
     execution: dict[str, Any]
-    scores: dict[str, Any]
+    metrics: dict[str, Any]
+    metric_descriptions: tuple[MetricDescription, ...]
     curve: list[dict[str, float]]
-    witness: SampleOutputs
+    sample_outputs: SampleOutputs
     environment: dict[str, Any]
     key: str
     command: str
@@ -103,12 +100,9 @@ class Card(BaseModel):
     )
     files: dict[str, str] = {}
 
-    @field_validator("labels")
-    @classmethod
-    def _classes(cls, labels: list[str], info: ValidationInfo) -> list[str]:
-        if info.data.get("task") == "classify" and len(labels) < 2:
-            raise ValueError("a classifier has two classes or more")
-        return labels
+    def find_task(self, registry: Registry) -> Task:
+        """The task of the model; ZooError where it is not registered here."""
+        return find_task(registry, str(_find(registry, "task", self.task_part)))
 
     def find_cell(self, registry: Registry, *, allow_changed: bool = False) -> Cell:
         """The components of the model among those registered here.
@@ -118,14 +112,14 @@ class Card(BaseModel):
         found = {}
         for axis in AXES:
             if axis not in self.parts:
-                raise ZooError(f"config.json names no {axis}")
+                raise ZooError(f"config.json has no {axis}")
             found[axis] = _find(registry, axis, self.parts[axis])
             if not allow_changed:
                 _refuse_changed(axis, self.parts[axis], found[axis])
         return Cell(**found)
 
     def differences(self, cell: Cell) -> str:
-        """Whose code is not what it was, in a few words; empty where all is."""
+        """Which components have changed, in a few words; empty where none has."""
         changed = {
             f"{axis} ({part.owner} {part.version}, here {here.version})"
             for axis, part in self.parts.items()
@@ -134,28 +128,28 @@ class Card(BaseModel):
         return ", ".join(sorted(changed))
 
 
-def _find(registry: Registry, axis: str, part: Part) -> Choice:
-    known = {component.full_name for component in registry.components(axis)}
+def _find(registry: Registry, kind: str, part: Part) -> Choice:
+    known = {component.full_name for component in registry.components(kind)}
     if part.full_name in known:
-        return registry.choose(axis, part.choice)
+        return registry.choose(kind, part.choice)
     name = part.full_name.removeprefix(f"{part.owner}:")
     if part.owner == BUILT_IN:
         raise ZooError(
-            f"needs {axis} '{name}' of encoder-zoo {part.version}, which {__version__} has not"
+            f"needs {kind} '{name}' of encoder-zoo {part.version}, which {__version__} lacks"
         )
     if part.owner.endswith(".py"):
         raise ZooError(
-            f"needs {axis} '{name}' of the plug-in file {part.owner}: name it with --plugin "
+            f"needs {kind} '{name}' of the plug-in file {part.owner}: name it with --plugin "
             f"(plugins=[...] in Python)"
         )
     raise ZooError(
-        f"needs {axis} '{name}' of {part.owner} {part.version}, which is not among the plug-ins "
-        "here: install it ('zoo plugins' tells what there is)"
+        f"needs {kind} '{name}' of {part.owner} {part.version}, which is not among the plug-ins "
+        "here: install it ('zoo plugins' lists what there is)"
     )
 
 
 def _refuse_changed(axis: str, part: Part, choice: Choice) -> None:
-    """A foreign component must be what it was; a built-in one is known by its answers."""
+    """ZooError where a third-party component has changed; built-in ones are verified by outputs."""
     here = Part.of(choice)
     if part.owner == BUILT_IN or (here.version, here.code) == (part.version, part.code):
         return
@@ -166,10 +160,10 @@ def _refuse_changed(axis: str, part: Part, choice: Choice) -> None:
     else:
         what = f"was trained with other code of {axis} '{name}' ({part.owner} {part.version})"
         what += ": bring that back"
-    raise ZooError(f"{what}, or load it all the same with --allow-changed (allow_changed=True)")
+    raise ZooError(f"{what}, or load it anyway with --allow-changed (allow_changed=True)")
 
 
 def written_by_newer(value: Mapping[str, Any]) -> bool:
-    """Whether a later version of this format wrote it."""
+    """Whether a newer version of the zoo wrote it."""
     version = value.get("schema_version")
     return isinstance(version, int) and version > SCHEMA_VERSION

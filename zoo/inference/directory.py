@@ -1,18 +1,17 @@
-"""A kept model's directory: written whole or not at all, and read with distrust. No torch here."""
+"""The directory of a saved model: written whole or not at all, and checked when it is read."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from zoo.data.encoding.atomic_directory import damaged_file, digest, draft_directory
 from zoo.errors import ZooError
 from zoo.inference.card import FORMAT, SCHEMA_VERSION, Card, written_by_newer
 
@@ -34,24 +33,15 @@ def refuse_taken(directory: Path) -> None:
 
 @contextlib.contextmanager
 def draft(final: Path) -> Iterator[Path]:
-    """An empty directory that becomes the final one, at once, when the block ends well.
+    """An empty directory that is renamed to the final one when the block ends without error.
 
-    Raises ZooError where it cannot be written; then, and however else the block ends, nothing
-    is left.
+    If the block raises, nothing is left. Raises ZooError where the directory cannot be written.
     """
     refuse_taken(final)
     final = final.absolute()
     try:
-        work = Path(tempfile.mkdtemp(prefix=f".{final.name}.", suffix=".draft", dir=final.parent))
-        try:
-            yield work
-            for file in work.iterdir():
-                _onto_disk(file)
-            work.chmod(0o755)  # mkdtemp's 0700 would shut out those a model is shared with
-            os.replace(work, final)
-            _onto_disk(final.parent)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+        with draft_directory(final) as directory:
+            yield directory
     except OSError as error:
         raise ZooError(f"cannot write to {final}: {error.strerror or error}") from error
 
@@ -67,21 +57,19 @@ def write(directory: Path, card: Card, weights: Path, tokenizer: Path) -> None:
 
 
 def read(directory: Path) -> Card:
-    """The card of a kept model, whose files are all there and are what was written.
-
-    Raises ZooError for whatever else the directory is.
-    """
+    """The card of a saved model; ZooError where a file is missing, damaged or unknown."""
     if not directory.exists():
         raise ZooError(f"no directory '{directory}'; 'zoo train --save' makes one")
     if not (directory / CONFIG).is_file():
         raise ZooError(f"{directory} holds no model: it has no {CONFIG}")
     card = _card(directory / CONFIG)
     for name in (WEIGHTS, TOKENIZER):
-        file = directory / name
-        if not file.is_file():
+        if not (directory / name).is_file():
             raise ZooError(f"{directory} is not whole: {name} is missing")
-        if digest(file) != card.files.get(name):
-            raise ZooError(f"{file} is damaged, or not the file that was saved with {CONFIG}")
+        if damaged_file(directory, {name: card.files.get(name, "")}):
+            raise ZooError(
+                f"{directory / name} is damaged, or not the file that was saved with {CONFIG}"
+            )
     return card
 
 
@@ -103,20 +91,3 @@ def _card(file: Path) -> Card:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "it"
         raise ZooError(f"{file} describes no model: {field}: {first['msg']}") from None
-
-
-def digest(file: Path) -> str:
-    """SHA-256 in hex."""
-    try:
-        with file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise ZooError(f"{file} cannot be read: {error.strerror}") from error
-
-
-def _onto_disk(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""How well a kept model does on labelled texts, and where it goes wrong."""
+"""How well a saved classifier does on labelled texts, and where it is wrong."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from zoo.errors import ZooError, nearest
-from zoo.models.text_classifier import Prediction, TextClassifier
+from zoo.models.text_classifier import TextClassifier
+from zoo.models.text_model import Prediction
 
 
 @dataclass(frozen=True)

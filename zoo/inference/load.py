@@ -1,11 +1,9 @@
-"""``zoo.load(DIR)``: a kept model, built from registered components and its own weights."""
+"""``zoo.load(DIR)``: a saved model, built from registered components and its own weights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -16,16 +14,11 @@ from torch import nn
 from zoo.errors import ZooError, one_line
 from zoo.inference import directory as files
 from zoo.inference.card import Card
-from zoo.models.build import build_encoder_decoder, build_ensemble, build_language_model
-from zoo.models.text_classifier import TextClassifier
-from zoo.models.text_writer import TextWriter
+from zoo.models.text_model import TextModel
 from zoo.registry import Registry, loading
 from zoo.registry.cell import Cell
-from zoo.tasks import language, transducing
-from zoo.tasks.classifying import class_scores
-from zoo.train.sample_outputs import Answer, agrees
-
-Kept = TextClassifier | TextWriter
+from zoo.tasks.base import Task, TaskSetup
+from zoo.train.sample_outputs import same_outputs
 
 
 def load(
@@ -34,19 +27,15 @@ def load(
     plugins: Sequence[str | Path] = (),
     device: str | torch.device = "cpu",
     allow_changed: bool = False,
-) -> Kept:
-    """The model that ``zoo train --save`` kept, ready to predict or to write, in float32.
+) -> TextModel:
+    """The model that ``zoo train --save`` wrote, in float32, ready to predict or to generate.
 
-    plugins: single-file plug-ins it was trained with. allow_changed: load it though components
-    are no longer what they were. No code runs but that of registered components. Raises ZooError
-    where the directory holds no sound model, or components are missing or have changed.
+    plugins: single-file plug-ins that it was trained with. allow_changed: load it also where
+    components have changed. Only code of registered components runs. Raises ZooError where the
+    directory holds no intact model, or components are missing or have changed.
     """
-    return load_from(
-        Path(directory),
-        loading.load(plugins).registry,
-        device=device,
-        allow_changed=allow_changed,
-    )
+    registry = loading.load(plugins).registry
+    return load_from(Path(directory), registry, device=device, allow_changed=allow_changed)
 
 
 def load_from(
@@ -55,87 +44,59 @@ def load_from(
     *,
     device: str | torch.device = "cpu",
     allow_changed: bool = False,
-) -> Kept:
+) -> TextModel:
     """As ``load``, with the components of a registry."""
     card = files.read(directory)
-    form = FORMS[card.task]
     try:
+        task = card.find_task(registry)
         cell = card.find_cell(registry, allow_changed=allow_changed)
-        built = _build(form, card, cell)
-        _fill(built, directory / files.WEIGHTS)
-        witness = card.witness
-        if not allow_changed and not agrees(built, form.answer, witness.ids, witness.logits):
-            raise ZooError(_stranger(card, cell))
-        model = form.wrap(built, _tokenizer(directory / files.TOKENIZER), card, cell)
+        setup = TaskSetup(
+            task.options.model_validate(card.task_options),
+            card.sizes,
+            card.training,
+            card.vocab_size,
+            card.labels,
+        )
+        model = _build(task, setup, cell, card.seed)
+        _load_weights(model, directory / files.WEIGHTS)
+        saved = card.sample_outputs.model_dump()
+        if not allow_changed and not same_outputs(model, task.sample_scores, saved):
+            raise ZooError(_different_outputs(card, cell))
+        text_model = task.text_model(setup, model, _tokenizer(directory / files.TOKENIZER))
     except ZooError as error:
         raise ZooError(f"{directory}: {error}") from error
-    return model.to(device).eval()
+    text_model.card = card
+    text_model.has_attention_map = cell.attention.can("map")
+    return text_model.to(device).eval()
 
 
-@dataclass(frozen=True)
-class Form:
-    """What a kept model of one task is: built as before training, known again, taking texts."""
-
-    build: Callable[[Card, Cell, dict[str, Any]], nn.Module]
-    answer: Answer
-    wrap: Callable[[Any, Tokenizer, Card, Cell], Kept]
-
-
-FORMS: dict[str, Form] = {
-    "classify": Form(
-        lambda card, cell, rest: build_ensemble(
-            cell, card.sizes, classes=len(card.labels), read_last=card.read_last, **rest
-        ),
-        class_scores,
-        TextClassifier,
-    ),
-    "lm": Form(
-        lambda card, cell, rest: build_language_model(cell, card.sizes, **rest),
-        language.next_scores,
-        TextWriter,
-    ),
-    "seq2seq": Form(
-        lambda card, cell, rest: build_encoder_decoder(cell, card.sizes, **rest),
-        transducing.next_scores,
-        TextWriter,
-    ),
-}
-
-
-def _build(form: Form, card: Card, cell: Cell) -> nn.Module:
+def _build(task: Task, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
     """The model as it was before training."""
-    rest = {
-        "vocab_size": card.vocab_size,
-        "seed": card.seed,
-        "dropout": card.training.dropout,
-        "attention_dropout": card.training.attention_dropout,
-        "embedding_std": card.training.embedding_std,
-    }
     try:
-        return form.build(card, cell, rest)
+        return task.build(setup, cell, seed)
     except (ValueError, TypeError, RuntimeError, MemoryError) as error:
         raise ZooError(f"cannot be built here: {one_line(error)}") from error
 
 
-def _fill(model: nn.Module, file: Path) -> None:
+def _load_weights(model: nn.Module, file: Path) -> None:
     try:
         model.load_state_dict(load_file(file))
     except (OSError, SafetensorError, RuntimeError) as error:
-        raise ZooError(f"{file.name} does not fit {files.CONFIG}: {one_line(error)}") from error
+        raise ZooError(f"{file.name} does not match {files.CONFIG}: {one_line(error)}") from error
 
 
 def _tokenizer(file: Path) -> Tokenizer:
     try:
         return Tokenizer.from_file(str(file))
-    except Exception as error:  # tokenizers raises nothing more telling
-        raise ZooError(f"{file.name} holds no tokenizer: {one_line(error)}") from error
+    except Exception as error:  # tokenizers raises nothing more specific
+        raise ZooError(f"{file.name} is not a tokenizer: {one_line(error)}") from error
 
 
-def _stranger(card: Card, cell: Cell) -> str:
+def _different_outputs(card: Card, cell: Cell) -> str:
     changed = card.differences(cell)
     return (
-        "gives other scores here than when it was saved"
+        "gives other outputs here than when it was saved"
         + (f"; changed since: {changed}" if changed else "")
         + f"; it was trained with encoder-zoo {card.zoo}; --allow-changed (allow_changed=True) "
-        "loads it all the same"
+        "loads it anyway"
     )

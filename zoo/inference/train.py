@@ -1,122 +1,131 @@
-"""One model trained as a trial of ``zoo bench`` is, and kept. No torch here but in the worker."""
+"""One model trained as ``zoo bench`` trains it, and saved. Torch is imported to load it back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zoo.config.request import Request
 from zoo.errors import ZooError
-from zoo.execution.base import Trial
-from zoo.execution.process import Worker, WorkerError
+from zoo.execution.base import WEIGHTS, Ended, Result, TrainJob
 from zoo.inference.card import Card, Part, SampleOutputs
 from zoo.inference.directory import draft, refuse_taken, write
 from zoo.registry import AXES
 from zoo.registry.loading import Zoo
-from zoo.sweep.keys import plugin_hashes, trial_key
-from zoo.sweep.plan import Planned, make_plan
-from zoo.sweep.prepare import Prepared, prepare, scratch_log
+from zoo.sweep.keys import plugin_hashes, training_key
+from zoo.sweep.plan import Plan, make_plan
+from zoo.sweep.prepare import Prepared, open_executor, prepare
 from zoo.sweep.progress import Progress
 from zoo.sweep.repeat_command import repeat_command
-from zoo.tasks.catalog import find_task
 
 if TYPE_CHECKING:
-    from zoo.inference.load import Kept
+    from zoo.models.text_model import TextModel
 
 
 class TrainingFailedError(Exception):
-    """The training itself went wrong: out of memory, diverged, crashed, too slow."""
+    """The training itself failed: out of memory, diverged, crashed, too slow."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(f"{result.status}: {result.reason}")
+        self.traceback = result.traceback
 
 
-def train(request: Request, zoo: Zoo, progress: Progress, save: Path, seed: int = 0) -> Kept:
+def train(
+    request: Request,
+    zoo: Zoo,
+    progress: Progress,
+    save: Path,
+    seed: int = 0,
+    *,
+    on: str = "local",
+) -> TextModel:
     """Train the one cell of a request with a seed, write it to ``save``, and return it loaded.
 
-    It is the very model that ``zoo bench`` scores for that cell and seed. Raises ZooError where
-    the request is not for one cell or cannot be carried out, and TrainingFailedError.
+    It is the model that ``zoo bench`` scores for that cell and seed. Raises ZooError where the
+    request has several cells or cannot be carried out, and TrainingFailedError.
     """
     request = request.model_copy(update={"baseline": "none", "seeds": (seed,), "jobs": 1})
-    row = _only_row(request, zoo)
+    plan = make_plan(request, zoo.registry)
+    _refuse_several(plan)
     refuse_taken(save)
-    with scratch_log() as log:
-        prepared = prepare(request, zoo, progress, log, [row])
-        weights = log.with_name("weights.safetensors")
-        result = _trained(request, prepared, row, seed, weights, log, progress)
-        return _kept(_card(request, prepared, row, seed, result), prepared, weights, zoo, save)
+    with (
+        open_executor(zoo, on) as executor,
+        tempfile.TemporaryDirectory(prefix="zoo-") as scratch,
+    ):
+        prepared = prepare(request, plan.task, zoo, executor, progress, plan.rows)
+        job = _job(plan, prepared, seed)
+        metrics = plan.task.metrics_from(zoo.registry)
+        progress.phase("train", 1)
+        with contextlib.closing(
+            executor.run([job], limits=prepared.limits, directory=Path(scratch))
+        ) as events:
+            for event in events:
+                progress.event(event, [metric.description for metric in metrics])
+                if isinstance(event, Ended):
+                    if event.result.status != "ok":
+                        raise TrainingFailedError(event.result)
+                    card = _card(request, zoo, plan, prepared, job, event.result)
+                    weights = event.result.artifacts[WEIGHTS]
+                    return _saved(card, prepared, weights, zoo, save)
+    raise RuntimeError(f"the executor '{on}' lost the job '{job.name}'")
 
 
-def _only_row(request: Request, zoo: Zoo) -> Planned:
-    rows = make_plan(request, zoo.registry).rows
-    if len(rows) > 1:
-        many = [axis for axis in AXES if len({str(getattr(row.cell, axis)) for row in rows}) > 1]
+def _refuse_several(plan: Plan) -> None:
+    if len(plan.rows) > 1:
+        choices = zip(*(row.choices for row in plan.rows), strict=True)
+        many = [a for a, c in zip(AXES, choices, strict=True) if len(set(map(str, c))) > 1]
         raise ZooError(
             f"this trains one model, and there are several choices of {' and '.join(many)}; "
             "'zoo bench' compares them"
         )
-    return rows[0]
 
 
-def _trained(
-    request: Request,
-    prepared: Prepared,
-    row: Planned,
-    seed: int,
-    weights: Path,
-    log: Path,
-    progress: Progress,
-) -> dict[str, Any]:
-    """What the worker tells of the trial whose weights it has written."""
-    label, epochs = f"{row.name} seed {seed}", request.training.epochs
-    trial = Trial(prepared.setting, row.subject, seed, weights=str(weights))
-    progress.phase("trials", 1)
-    progress.started(label, epochs)
-    try:
-        with Worker(prepared.setting.threads, log, request.memory_limit) as worker:
-            result: dict[str, Any] = worker.call(
-                "trial",
-                trial,
-                timeout=request.timeout,
-                progress=lambda body: progress.epoch(label, body["epoch"], body["loss"]),
-            )
-    except WorkerError as failure:
-        raise TrainingFailedError(f"{failure.status}: {failure.reason}") from failure
-    progress.ended(label, "ok", "", result)
-    return result
+def _job(plan: Plan, prepared: Prepared, seed: int) -> TrainJob:
+    row = plan.rows[0]
+    identity = {"cell": dict(row.model.cell), "baseline": ""}
+    key = training_key(identity, seed, prepared.config, plugin_hashes(row.choices))
+    name = f"{row.name} seed {seed}"
+    return TrainJob(prepared.setup, name, key, model=row.model, seed=seed, save_weights=True)
 
 
 def _card(
-    request: Request, prepared: Prepared, row: Planned, seed: int, result: Mapping[str, Any]
+    request: Request, zoo: Zoo, plan: Plan, prepared: Prepared, job: TrainJob, result: Result
 ) -> Card:
-    assert row.cell is not None
-    config, metrics = prepared.config, result["metrics"]
+    encoded, config = prepared.loaded.encoded, prepared.config
     return Card(
-        task=find_task(request.task).name,
-        cell=str(row.cell),
-        parts={axis: Part.of(getattr(row.cell, axis)) for axis in AXES},
-        labels=prepared.encoded.label_names,
-        vocab_size=prepared.encoded.vocab_size,
+        task=request.task,
+        task_options=request.task_options,
+        task_part=Part.of(zoo.registry.choose("task", request.task)),
+        cell=job.model.name,
+        parts={a: Part.of(c) for a, c in zip(AXES, plan.rows[0].choices, strict=True)},
+        labels=encoded.label_names,
+        vocab_size=encoded.vocab_size,
         sizes=request.sizes,
         training=request.training,
-        read_last=request.read_last,
-        seed=seed,
+        seed=job.seed,
         data=config["data"],
         execution=config["execution"],
-        scores={name: value for name, value in metrics.items() if name != "errors"},
-        curve=result["curve"],
-        witness=SampleOutputs(**result["witness"]),
-        environment=prepared.environment,
-        key=trial_key(row.subject, seed, config, plugin_hashes(row.choices)),
-        command=repeat_command(request, row.subject, seed),
+        metrics={name: value for name, value in result.metrics.items() if name != "errors"},
+        metric_descriptions=tuple(
+            metric.description for metric in plan.task.metrics_from(zoo.registry)
+        ),
+        curve=[dict(entry) for entry in result.curve],
+        sample_outputs=SampleOutputs(**result.sample_outputs),
+        environment=dict(result.environment),
+        key=job.key,
+        command=repeat_command(request, plan.task, job.model, job.seed),
     )
 
 
-def _kept(card: Card, prepared: Prepared, weights: Path, zoo: Zoo, save: Path) -> Kept:
-    """Written, and loaded from what was written before anybody else sees it."""
+def _saved(card: Card, prepared: Prepared, weights: Path, zoo: Zoo, save: Path) -> TextModel:
+    """Write the model, and load it from what was written before the directory exists."""
     from zoo.inference.load import load_from
 
     with draft(save) as directory:
-        write(directory, card, weights, prepared.encoded.tokenizer_path)
+        write(directory, card, weights, prepared.loaded.encoded.tokenizer_path)
         try:
             return load_from(directory, zoo.registry)
         except ZooError as error:
-            raise ZooError(f"trained, but not kept, for it could not be loaded: {error}") from error
+            raise ZooError(f"trained, but not saved: it cannot be loaded: {error}") from error

@@ -17,10 +17,10 @@ MIB = 2**20
 
 
 class Exercise(Protocol):
-    """Something with a training loop and an inference loop."""
+    """Something with a training phase and an inference phase."""
 
     def exercise(self, phase: str) -> None:
-        """Run the loop of ``training`` or ``inference``, its largest batch included."""
+        """Run ``training`` or ``inference``, the largest batch included."""
 
 
 def peak_of(
@@ -30,38 +30,38 @@ def peak_of(
     set_up: Callable[[], Exercise],
     phase: str,
 ) -> dict[str, Any]:
-    """Peak MiB of one phase, and what was measured.
+    """Peak MiB of one phase, and how it was measured.
 
-    first: has the process load what it loads once (libraries, an optimizer's modules, kernels),
-    which is no part of any subject: measured in a fresh process, it made half of a small one.
-    On CUDA what torch's allocator gave out and what it reserved. On Linux the process's own high
-    water mark (VmHWM), reset after set-up, less what it held before set-up; ``ru_maxrss`` would
-    tell of the process it was forked from. There freed memory is given back at once, so that the
-    peak is of what was needed and not of what malloc kept. Elsewhere nothing, with the reason.
+    first: has the process load what it loads once (libraries, the optimizer's modules, kernels),
+    which belongs to no model: in a fresh process it was half of a small model's memory.
+    On CUDA: what torch's allocator gave out and reserved. On Linux: the process's own high-water
+    mark (VmHWM), reset after set-up, less what it held before set-up (``ru_maxrss`` would include
+    the process it was forked from). There freed memory is returned at once, so that the peak is
+    what was needed and not what malloc holds back. Elsewhere: nothing, with the reason.
     """
     if sys.platform == "linux":
         give_back_blocks()
     first()
-    gc.collect()  # a trainer hangs in a cycle, and would stay
+    gc.collect()  # a trainer is part of a reference cycle
     if device.type == "cuda":
         torch.cuda.empty_cache()
-        subject = set_up()
+        measured = set_up()
         torch.cuda.reset_peak_memory_stats()
-        subject.exercise(phase)
+        measured.exercise(phase)
         return {
             "peak_mib": torch.cuda.max_memory_allocated() / MIB,
             "reserved_mib": torch.cuda.max_memory_reserved() / MIB,
             "how": "torch.cuda.max_memory_allocated",
         }
     if sys.platform != "linux":
-        return {"peak_mib": None, "how": f"no peak is known to this platform ({sys.platform})"}
+        return {"peak_mib": None, "how": f"this platform reports no peak ({sys.platform})"}
     before = psutil.Process().memory_info().rss
-    subject = set_up()
+    measured = set_up()
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError as error:
         return {"peak_mib": None, "how": f"VmHWM cannot be reset: {error.strerror}"}
-    subject.exercise(phase)
+    measured.exercise(phase)
     return {"peak_mib": (_high_water() - before) / MIB, "how": "VmHWM less the RSS before set-up"}
 
 

@@ -1,7 +1,8 @@
-"""Raw timing samples become the numbers of a table."""
+"""Raw timing samples summarised: the numbers of a table."""
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from typing import Any
 
@@ -13,29 +14,29 @@ def summarise(samples: dict[str, Any]) -> dict[str, Any]:
 
     A round's throughput is its tokens over its seconds; the table shows the median round.
     """
-    facts, rounds, memory = samples["facts"], samples["rounds"], samples["memory"]
-    train = facts["batches"]
-    infer = facts.get("infer_batches", train)
+    properties, rounds, memory = samples["properties"], samples["rounds"], samples["memory"]
+    train = properties["batches"]
+    infer = properties.get("infer_batches", train)
     latencies = [s * 1000 for one in rounds for s in one["latency"]]
     train_padded = _median_rate(rounds, "train", train, padded=True)
-    flops, rate = facts.get("flops_per_token"), samples["matrix_rate"]
+    flops, rate = properties.get("flops_per_token"), samples["matrix_rate"]
     return {
-        "params": facts["params"],
+        "params": properties["params"],
         "train_tokens_per_s": _median_rate(rounds, "train", train, padded=False),
         "train_padded_tokens_per_s": train_padded,
         "infer_tokens_per_s": _median_rate(rounds, "infer", infer, padded=False),
         "infer_padded_tokens_per_s": _median_rate(rounds, "infer", infer, padded=True),
-        "latency_ms": statistics.median(latencies),
-        "latency_p95_ms": float(np.percentile(latencies, 95)),
+        "latency_ms": statistics.median(latencies) if latencies else None,
+        "latency_p95_ms": float(np.percentile(latencies, 95)) if latencies else None,
         "peak_memory_mib": memory["training"]["peak_mib"],
         "infer_memory_mib": memory["inference"]["peak_mib"],
         "reserved_memory_mib": memory["training"].get("reserved_mib"),
         "memory_how": memory["training"]["how"],
         "flops_per_token": flops,
         "matrix_share": train_padded * flops / rate if flops and rate else None,
-        "compile_seconds": facts.get("compile_seconds"),
-        "first_step_seconds": facts.get("first_step_seconds"),
-        "kernels": facts["kernels"],
+        "compile_seconds": properties.get("compile_seconds"),
+        "first_step_seconds": properties.get("first_step_seconds"),
+        "kernels": properties["kernels"],
     }
 
 
@@ -46,7 +47,8 @@ def round_rates(
     rates = []
     for one in rounds:
         seconds = one[phase]
-        tokens = sum(batch[padded] for batch in batches[: len(seconds)])
+        taken = itertools.islice(itertools.cycle(batches), len(seconds))
+        tokens = sum(batch[padded] for batch in taken)
         rates.append(tokens / sum(seconds))
     return rates
 

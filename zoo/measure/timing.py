@@ -1,9 +1,9 @@
-"""What one subject costs: timed steps on real batches, with nothing beside them."""
+"""What one model costs: timed steps on batches, with nothing else running."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,43 +13,52 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from zoo.config.settings import Training
-from zoo.tasks.learner import Fitting, Items, Learner, Rows
+from zoo.tasks.base import Estimator
 from zoo.train.device import Runtime
-from zoo.train.trainer import Trainer
+from zoo.train.trainer import Loss, Trainer
 
-MOST_BATCHES = 8
+MAX_BATCHES = 8
+MAX_STEPS = 20  # of one round on made-up batches, which are all alike
 LATENCY_TEXTS = 10
 WARM_SECONDS, WARM_STEPS, STABLE = 3.0, 12, 0.1
 
 
-class TorchProbe:
-    """A model, and the real batches it is measured on: the same for every subject of a run."""
+class ModelTiming:
+    """A model and the batches it is measured on, the same for every model of a run.
+
+    train: the training examples, a Split. forward: one inference pass over a batch.
+    alike: the examples are made up and all alike: one batch stands for all, and latency is not
+    measured.
+    """
 
     def __init__(
         self,
         model: nn.Module,
-        train: Rows,
-        learner: Learner,
+        train: Any,
+        loss: Loss,
+        forward: Callable[[nn.Module, Any], object],
         training: Training,
         runtime: Runtime,
         seed: int,
+        *,
+        alike: bool = False,
     ) -> None:
-        self.model, self.learner, self.runtime = model, learner, runtime
-        self.trainer = Trainer(model, train, learner.loss, training, runtime, seed)
+        self.model, self.forward, self.runtime, self.alike = model, forward, runtime, alike
+        self.trainer = Trainer(model, train, loss, training, runtime, seed)
         batches = list(train.shuffled(training.batch_size, seed, epoch=0))
-        whole = [b for b in batches if len(b.rows) == training.batch_size] or batches
-        # Spread over the lengths, so that few batches stand for all.
-        whole.sort(key=lambda b: b.padded_tokens)
-        picks = np.linspace(0, len(whole) - 1, min(MOST_BATCHES, len(whole))).round().astype(int)
+        full = [b for b in batches if len(b.rows) == training.batch_size] or batches
+        # Spread over the lengths, so that few batches represent all.
+        full.sort(key=lambda b: b.padded_tokens)
+        picks = np.linspace(0, len(full) - 1, min(MAX_BATCHES, len(full))).round().astype(int)
         order = np.random.default_rng(seed).permutation(len(picks))
-        self.batches = [whole[picks[i]] for i in order]
-        self.largest = whole[-1]
+        self.batches = [full[picks[i]] for i in order]
+        self.largest = full[-1]
         by_length = np.argsort(train.lengths, kind="stable")
-        spots = np.linspace(0, len(by_length) - 1, LATENCY_TEXTS).round().astype(int)
-        self.singles = [train.batch(by_length[[spot]]) for spot in spots]
+        spots = np.linspace(0, len(by_length) - 1, 1 if alike else LATENCY_TEXTS)
+        self.singles = [train.batch(by_length[[spot]]) for spot in spots.round().astype(int)]
 
     def prepare(self) -> dict[str, Any]:
-        """Compile, warm up until steps are steady, and tell params, FLOPs and kernels."""
+        """Compile and warm up; parameters, FLOPs, kernels and the tokens of each batch."""
         first = self._seconds(self._train, self.batches[0])
         steady = self.warm_up()
         flops, kernels = self._count(self.batches[0])
@@ -66,8 +75,8 @@ class TorchProbe:
     def warm_up(self) -> float:
         """Step until three steps in a row take the same time, and return it in seconds.
 
-        A process that has waited for its turn finds its caches cold, its clock low and, on some
-        machines, its pages gone: without this a first step was seen to take 40 times a steady one.
+        A process that has waited for its turn has cold caches and a low clock and, on some
+        machines, has lost its pages: a first step was seen to take 40 times a steady one.
         """
         times: list[float] = []
         end = time.perf_counter() + WARM_SECONDS
@@ -81,53 +90,52 @@ class TorchProbe:
         return float(np.median(times[-3:]))
 
     def round(self, steps: int) -> dict[str, Any]:
-        """Seconds of each training step, each inference batch, and each single text, once warm."""
+        """Seconds of each training step, inference batch and single text, once warm."""
         self.warm_up()
-        batches = self.batches[:steps]
+        same = [self.batches[0]] * min(steps, MAX_STEPS)
+        batches = same if self.alike else self.batches[:steps]
         return {
             "train": [self._seconds(self._train, b) for b in batches],
             "infer": [self._seconds(self._infer, b) for b in batches],
-            "latency": [self._seconds(self._infer, b) for b in self.singles],
+            "latency": [] if self.alike else [self._seconds(self._infer, b) for b in self.singles],
         }
 
-    def begin(self, phase: str) -> None:
-        """Two steps on the shortest text: the second has what the optimizer's first one made."""
+    def small_steps(self, phase: str) -> None:
+        """Two steps on the shortest text; the second has the optimizer's state."""
         for _ in range(2):
             self._step(phase)(self.singles[0])
         self.runtime.synchronise()
 
     def exercise(self, phase: str) -> None:
-        """The loop whose peak memory is wanted, the largest batch first."""
+        """The work whose peak memory is measured, the largest batch first."""
         step = self._step(phase)
         for batch in [self.largest, *self.batches[:3]]:
             step(batch)
         self.runtime.synchronise()
 
-    def _step(self, phase: str) -> Callable[[Items], None]:
+    def _step(self, phase: str) -> Callable[[Any], None]:
         return self._train if phase == "training" else self._infer
 
-    def _train(self, batch: Items) -> None:
+    def _train(self, batch: Any) -> None:
         self.model.train()
         self.trainer.train_step(batch)
 
     @torch.inference_mode()
-    def _infer(self, batch: Items) -> None:
+    def _infer(self, batch: Any) -> None:
         self.model.eval()
         with self.runtime.autocast():
-            self.learner.run(self.model, batch)
+            self.forward(self.model, batch)
 
-    def _seconds(self, work: Callable[[Items], None], batch: Items) -> float:
+    def _seconds(self, work: Callable[[Any], None], batch: Any) -> float:
         self.runtime.synchronise()
         start = time.perf_counter()
         work(batch)
         self.runtime.synchronise()
         return time.perf_counter() - start
 
-    def _count(self, batch: Items) -> tuple[int, list[str]]:
+    def _count(self, batch: Any) -> tuple[int, Sequence[str]]:
         """FLOPs of a training step, and the attention kernels that ran in it."""
-        if self.model._compiled_call_impl is not None:
-            return 0, ["torch.compile"]  # counting would have to run it uncompiled
-        counter: Any = FlopCounterMode(display=False)
+        counter = FlopCounterMode(display=False)
         kernels = _Kernels()
         with counter, kernels:
             self._train(batch)
@@ -148,42 +156,42 @@ class _Kernels(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-class FittingProbe:
-    """A baseline that learns by itself: a round is one fit, and one pass over what is scored."""
+class EstimatorTiming:
+    """A baseline that fits itself: a round is one fit and one pass over the scored examples."""
 
-    def __init__(self, fitting: Fitting) -> None:
-        self.fitting = fitting
+    def __init__(self, estimator: Estimator) -> None:
+        self.estimator = estimator
 
     def prepare(self) -> dict[str, Any]:
-        """Fit once, so that the rounds find everything warm."""
-        seconds, one = _timed(self.fitting.fit), self.fitting
+        """Fit once, so that the rounds start warm; parameters and tokens."""
+        seconds, one = _timed(self.estimator.fit), self.estimator
         return {
             "params": getattr(one.model, "parameters", None),
             "first_step_seconds": seconds,
             "kernels": [],
             "batches": [[one.train_tokens, one.train_tokens]],
-            "infer_batches": [[one.infer_tokens, one.infer_tokens]],
+            "infer_batches": [[one.scored_tokens, one.scored_tokens]],
         }
 
     def warm_up(self) -> float:
-        """Fit and infer once; a round is one step, whatever the seconds returned."""
-        return _timed(self.fitting.fit) + _timed(self.fitting.infer)
+        """Seconds to fit and predict once."""
+        return _timed(self.estimator.fit) + _timed(self.estimator.predict)
 
     def round(self, steps: int) -> dict[str, Any]:
-        """Seconds of one fit, of one pass over what is scored, and of single texts."""
+        """Seconds of one fit, of one pass over the scored examples, and of single texts."""
         return {
-            "train": [_timed(self.fitting.fit)],
-            "infer": [_timed(self.fitting.infer)],
-            "latency": [_timed(single) for single in self.fitting.singles()],
+            "train": [_timed(self.estimator.fit)],
+            "infer": [_timed(self.estimator.predict)],
+            "latency": [_timed(single) for single in self.estimator.single_predictions()],
         }
 
     def exercise(self, phase: str) -> None:
-        """The work whose peak memory is wanted."""
-        (self.fitting.infer if phase == "inference" else self.fitting.fit)()
+        """The work whose peak memory is measured."""
+        (self.estimator.predict if phase == "inference" else self.estimator.fit)()
 
-    def fitted(self) -> FittingProbe:
-        """The same, ready to infer."""
-        self.fitting.fit()
+    def fitted(self) -> EstimatorTiming:
+        """The same, ready to predict."""
+        self.estimator.fit()
         return self
 
 

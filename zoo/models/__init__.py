@@ -24,7 +24,7 @@ _WHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a model when it is asked for: planning reads this package without torch."""
+    """Import a model only when it is used: planning imports this package without torch."""
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)

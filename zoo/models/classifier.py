@@ -10,7 +10,7 @@ from zoo.models.encoder import Encoder
 
 
 class Classifier(nn.Module):
-    """Ids to one score per class."""
+    """Token ids to one score per class."""
 
     def __init__(self, encoder: Encoder, pool: Pool, head: nn.Module) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Token ids to vectors, every token seeing all others."""
+"""Token ids to vectors; every token attends to all others."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ class Encoder(Stack):
     """The left half of Vaswani et al. 2017, figure 1."""
 
     def forward(self, ids: Tensor, tokens: Tokens, read: slice | None = None) -> Tensor:
-        """Ids (B, L) to vectors (B, L, D), or to the rows of L that ``read`` names."""
+        """Ids (B, L) to vectors (B, L, D), or to the positions of L in ``read``."""
         return self.run(ids, LayerContext(tokens, self.position, read=read))

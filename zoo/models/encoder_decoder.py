@@ -1,4 +1,4 @@
-"""An encoder that reads one text and a decoder that writes another."""
+"""An encoder for a source text and a decoder for the target text."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
 from zoo.models.decoder import Decoder
-from zoo.models.decoding.cache import DecoderCache
 from zoo.models.encoder import Encoder
+from zoo.models.key_value_cache import DecoderCache
 from zoo.models.token_scorer import TokenScorer
 
 
 class EncoderDecoder(TokenScorer):
     """The whole transformer (Vaswani et al. 2017, figure 1).
 
-    In cross-attention the queries are the decoder's, the keys and values the encoder's. One
-    well-known tutorial has it the other way round, which would give an output of the source's
-    length; see ``zoo.components.block.base.Block``.
+    In cross-attention the queries are the decoder's, the keys and values the encoder's.
     """
 
     def __init__(self, encoder: Encoder, decoder: Decoder, head: nn.Module | None = None) -> None:
@@ -28,7 +26,7 @@ class EncoderDecoder(TokenScorer):
     ) -> Tensor:
         """Source (B, Ls) and target (B, Lt) to logits (B, Lt, vocabulary of the target).
 
-        Row i scores the target's token i + 1 from the source and the target up to i.
+        Position i scores the target's token i + 1, given the source and the target up to i.
         """
         memory = self.encoder(source, source_tokens)
         return self.decode(target, target_tokens, memory, source_tokens)
@@ -42,5 +40,5 @@ class EncoderDecoder(TokenScorer):
         *,
         cache: DecoderCache | None = None,
     ) -> Tensor:
-        """As ``forward``, from what ``encoder`` made of the source (B, Ls, D)."""
+        """As ``forward``, from the encoder's output memory (B, Ls, D)."""
         return self.logits(self.decoder(target, target_tokens, memory, memory_tokens, cache=cache))

@@ -1,4 +1,4 @@
-"""Every part of a model draws its weights from a stream of its own."""
+"""Every part of a model draws its weights with a seed of its own."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import torch
 
 
 def derive(seed: int, part: str) -> int:
-    """A 63-bit seed for one part of what hangs on ``seed``."""
+    """A 63-bit seed for one named part, derived from ``seed``."""
     digest = hashlib.sha256(f"{seed}/{part}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 
 @contextlib.contextmanager
 def seeded(seed: int, part: str) -> Iterator[None]:
-    """Draw from the part's own stream on the CPU, and leave torch's generator as it was.
+    """Seed torch's CPU generator for one part; afterwards it is in its former state.
 
     So exchanging one component leaves the initial weights of all the others as they were.
     """
     with torch.random.fork_rng(devices=[]):
-        # Not torch.manual_seed, which seeds every device and would leave a GPU's stream changed.
+        # Not torch.manual_seed, which also seeds the generators of all GPUs.
         torch.default_generator.manual_seed(derive(seed, part))
         yield

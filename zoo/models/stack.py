@@ -1,4 +1,4 @@
-"""Embedding, encoding and a stack of blocks: what encoders and decoders have in common."""
+"""Embedding, encoding and a stack of blocks: the common part of encoders and decoders."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from torch import Tensor, nn
 from zoo.components.block.base import Block, LayerContext
 from zoo.components.dropout import dropout
 from zoo.components.pe.base import PositionalEncoding
-from zoo.models.decoding.cache import DecoderCache
+from zoo.models.key_value_cache import DecoderCache
 
 
 class Stack(nn.Module):
     """A stack of blocks over embedded tokens; built modules are passed in.
 
-    final_norm: the norm after the last block, where the block wants one.
-    embedding_norm: a norm before the first block, as BERT has it (Devlin et al. 2019).
-    max_length: the most tokens it takes, where one of its parts knows no more; else None.
-    caches: whether its attention keeps keys and values between decoding steps.
-    read_last: whether the last block may compute only the rows that the caller reads.
+    final_norm: the norm after the last block, for blocks that need one.
+    embedding_norm: a norm before the first block, as in BERT (Devlin et al. 2019).
+    max_length: the most tokens it takes, where one of its parts has a limit; None for no limit.
+    caches: whether its attention supports a cache.
+    all_positions: compute every position in the last block, also those that the caller does not
+    read.
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class Stack(nn.Module):
         dropout: float = 0.0,
         max_length: int | None = None,
         caches: bool = True,
-        read_last: bool = True,
+        all_positions: bool = False,
     ) -> None:
         super().__init__()
         self.embedding, self.position = embedding, position
@@ -43,24 +44,29 @@ class Stack(nn.Module):
         self.blocks = nn.ModuleList(blocks)
         self.final_norm = final_norm
         self.dropout, self.max_length = dropout, max_length
-        self.caches, self.read_last = caches, read_last
+        self.caches, self.all_positions = caches, all_positions
 
-    def run(self, ids: Tensor, scene: LayerContext, cache: DecoderCache | None = None) -> Tensor:
-        """Ids (B, L) to vectors (B, L, D), or to the rows of L that ``scene.read`` names.
+    def run(self, ids: Tensor, context: LayerContext, cache: DecoderCache | None = None) -> Tensor:
+        """Ids (B, L) to vectors (B, L, D), or to the positions of L in ``context.read``.
 
-        cache: a pair of stores for every block, for those that attend with one.
+        cache: a pair of key/value stores for every block.
         """
-        x = self.position.embed(self.embedding(ids), scene.tokens.positions)
+        x = self.position.embed(self.embedding(ids), context.tokens.positions)
         if self.embedding_norm is not None:
             x = self.embedding_norm(x)
         x = dropout(x, self.dropout, self.training)
         last = len(self.blocks) - 1
+        read_in_last = not self.all_positions and last >= 0
         for number, block in enumerate(self.blocks):
-            early = self.read_last and number == last
-            here = scene if early else replace(scene, read=None)
+            read = context.read if read_in_last and number == last else None
+            layer_context = replace(context, read=read)
             if cache is not None:
-                here = replace(here, cache=cache.own[number], memory_cache=cache.memory[number])
-            x = cast(Block, block)(x, here)
-        if scene.read is not None and not (self.read_last and len(self.blocks)):
-            x = x[:, scene.read]
+                layer_context = replace(
+                    layer_context,
+                    cache=cache.self_attention[number],
+                    memory_cache=cache.cross_attention[number],
+                )
+            x = cast(Block, block)(x, layer_context)
+        if context.read is not None and not read_in_last:
+            x = x[:, context.read]
         return x if self.final_norm is None else self.final_norm(x)

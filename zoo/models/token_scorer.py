@@ -1,4 +1,4 @@
-"""What turns a decoder's vectors into scores of tokens."""
+"""A decoder and its scores of tokens."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from zoo.models.decoder import Decoder
 class TokenScorer(nn.Module):
     """A decoder and its projection to the vocabulary.
 
-    head: (…, D) to (…, vocabulary); None reads the token embeddings themselves, which are then
-    learned from both ends (Press and Wolf 2017; Vaswani et al. 2017, section 3.4).
+    head: (…, D) to (…, vocabulary); None for the token embeddings themselves, so that input and
+    output share their weights (Press and Wolf 2017; Vaswani et al. 2017, section 3.4).
     """
 
     def __init__(self, decoder: Decoder, head: nn.Module | None = None) -> None:

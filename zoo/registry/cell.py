@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
-from typing import Literal
 
-from zoo.registry import Choice, Registry
-
-Task = Literal["classify", "lm", "seq2seq"]
+from zoo.registry import CAPABILITIES, Choice, Registry
 
 
 @dataclass(frozen=True)
@@ -38,25 +36,25 @@ class Cell:
         """The width of one head of this cell's attention."""
         return dim if self.attention.can("one-head") else dim // heads
 
-    def obstacle(self, dim: int, heads: int, task: Task = "classify") -> str:
-        """Why this cell cannot be built at this size for this task; empty where it can.
+    def obstacle(self, dim: int, heads: int, needs: Mapping[str, Collection[str]]) -> str:
+        """Why this cell cannot be built at this size; empty where it can.
 
-        Known from declared capabilities alone, before anything is built. task: ``lm`` wants a
-        causal stack, ``seq2seq`` one with cross-attention as well.
+        Known from declared capabilities alone, before anything is built. needs: axis to the
+        capabilities that the task requires of its component.
         """
-        if task != "classify" and not self.attention.can("causal"):
-            return f"{self.attention} cannot attend to the past alone, as a decoder must"
-        if task == "seq2seq" and not self.attention.can("cross"):
-            return f"{self.attention} takes no keys and values from an encoder"
-        if task == "seq2seq" and not self.block.can("cross"):
-            return f"{self.block} has no place for cross-attention"
-        for slot, doing in (("rotate", "rotate queries and keys"), ("bias", "add a score bias")):
+        for axis, capabilities in needs.items():
+            choice: Choice = getattr(self, axis)
+            for capability in sorted(capabilities):
+                if not choice.can(capability):
+                    return (
+                        f"{choice} does not declare '{capability}', which the task needs "
+                        f"({CAPABILITIES[axis][capability]})"
+                    )
+        for slot, action in (("rotate", "rotate queries and keys"), ("bias", "add a score bias")):
             if self.pe.can(slot) and not self.attention.can(slot):
-                return f"{self.attention} cannot {doing}, as {self.pe} asks"
-        if not self.attention.can("padding"):
-            return f"{self.attention} does not honour padding, and texts differ in length"
+                return f"{self.attention} cannot {action}, which {self.pe} needs"
         if not self.attention.can("one-head") and dim % heads:
-            return f"width {dim} does not divide into {heads} heads"
+            return f"width {dim} is not divisible into {heads} heads"
         if self.pe.can("rotate") and self.head_dim(dim, heads) % 2:
             return f"{self.pe} needs an even head width, not {self.head_dim(dim, heads)}"
         return ""

@@ -1,32 +1,59 @@
-"""What an outcome hangs on, as hashes: code, plug-ins, configuration, machine."""
+"""Keys of results: hashes of everything that a result depends on.
+
+A result is reused for a request whose key is the same: same code, plug-ins, configuration, data
+and seed; for a cost also the same machine. Comments, docstrings and formatting of the code do not
+count.
+"""
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
-import subprocess
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import zoo
-from zoo.execution.base import Subject
 from zoo.registry import BUILT_IN, Choice
-from zoo.sweep.records import digest
+from zoo.sweep.machine import machine_of
 
 PACKAGE = Path(zoo.__file__).parent
-# What a trial's outcome hangs on; the command line and the reports are not among it.
-DECISIVE = ("components", "models", "data", "harness", "tasks")
+# The code that decides the number. Reports and the command line are not part of it.
+TRAINING_CODE = ("components", "models", "data", "tasks", "train", "execution/train_job.py")
+COST_CODE = (*TRAINING_CODE, "measure", "execution/cost_job.py", "execution/cost_steps.py")
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-@functools.cache
-def code_hash() -> str:
-    """A hash of the zoo's own code that decides what a trial or probe gives."""
-    return _hash_of(file for room in DECISIVE for file in (PACKAGE / room).rglob("*.py"))
+def digest(value: Any) -> str:
+    """A short, stable hash of anything that JSON can hold."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def training_key(
+    model: Mapping[str, Any], seed: int, config: Mapping[str, Any], plugins: Mapping[str, str]
+) -> str:
+    """The key of one training. model: ``model_of`` a row; plugins: ``plugin_hashes``."""
+    return digest(["train", model, seed, config, plugins, code_hash(TRAINING_CODE)])
+
+
+def cost_key(
+    kind: str,
+    model: Mapping[str, Any],
+    config: Mapping[str, Any],
+    plugins: Mapping[str, str],
+    environment: Mapping[str, Any],
+    *more: Any,
+) -> str:
+    """The key of a cost or scale measurement. more: what else it depends on."""
+    machine = machine_of(environment)
+    return digest([kind, model, config, plugins, code_hash(COST_CODE), machine, *more])
 
 
 def plugin_hashes(choices: Iterable[Choice]) -> dict[str, str]:
-    """Owner to ``version hash`` of every foreign component among the choices."""
+    """Distribution to ``version hash`` of every third-party component among the choices."""
     found: dict[str, tuple[str, set[str]]] = {}
     for choice in choices:
         owner = choice.component.owner
@@ -37,78 +64,54 @@ def plugin_hashes(choices: Iterable[Choice]) -> dict[str, str]:
 
 
 def component_hash(choice: Choice) -> str:
-    """A hash of the Python files beside the component's own, which is all it is likely made of.
+    """A hash of the code a component is likely made of, without importing it.
 
-    Of a built-in: those of its kind. Of another: those of its whole package.
+    Of a built-in: the Python files of its folder. Of another: those of its whole package.
     """
     file = choice.component.file()
     if file is None:
         return "unknown"
     path = Path(file)
-    if choice.component.owner.distribution == BUILT_IN:
-        return _package_hash(path.parent)
     package = path.parent
-    if not (package / "__init__.py").exists():
-        return _hash_of([path])
-    while (package.parent / "__init__.py").exists():
-        package = package.parent
-    return _package_hash(package)
+    if choice.component.owner.distribution != BUILT_IN:
+        if not (package / "__init__.py").exists():
+            return hash_of_files([path])
+        while (package.parent / "__init__.py").exists():
+            package = package.parent
+    return _folder_hash(package)
 
 
 @functools.cache
-def _package_hash(package: Path) -> str:
-    return _hash_of(package.rglob("*.py"))
+def code_hash(parts: tuple[str, ...]) -> str:
+    """A hash of these folders and files of the zoo's own code."""
+    files: list[Path] = []
+    for part in parts:
+        path = PACKAGE / part
+        files += path.rglob("*.py") if path.is_dir() else [path]
+    return hash_of_files(files, PACKAGE)
 
 
-def _hash_of(files: Iterable[Path]) -> str:
+@functools.cache
+def _folder_hash(folder: Path) -> str:
+    return hash_of_files(folder.rglob("*.py"), folder)
+
+
+def hash_of_files(files: Iterable[Path], root: Path | None = None) -> str:
+    """A hash of what Python files do: their syntax trees without docstrings."""
     content = hashlib.sha256()
     for file in sorted(files):
-        content.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+        name = file.name if root is None else file.relative_to(root).as_posix()
+        content.update(name.encode() + b"\0" + _code_of(file) + b"\0")
     return content.hexdigest()[:16]
 
 
-def trial_key(subject: Subject, seed: int, config: dict[str, Any], plugins: dict[str, str]) -> str:
-    """Two trials with one key are the same work: code, plug-ins, configuration, data and seed."""
-    return digest(["trial", *_who(subject), seed, config, plugins, code_hash()])
-
-
-def probe_key(
-    subject: Subject,
-    config: dict[str, Any],
-    plugins: dict[str, str],
-    environment: dict[str, Any],
-    reference: str,
-) -> str:
-    """As for a trial, and the same device, driver, torch, threads and reference as well."""
-    machine = {
-        name: environment[name]
-        for name in ("device", "device_name", "driver", "torch", "threads", "precision", "cores")
-    }
-    return digest(["probe", *_who(subject), config, plugins, code_hash(), machine, reference])
-
-
-def _who(subject: Subject) -> list[Any]:
-    return [dict(subject.cell), subject.baseline]
-
-
-@functools.cache
-def git_state() -> dict[str, Any]:
-    """The commit of the zoo's code and whether it was changed since; empty outside a checkout."""
-
-    def git(*words: str) -> str | None:
-        try:
-            done = subprocess.run(
-                ["git", "-C", str(PACKAGE), *words],
-                capture_output=True,
-                text=True,
-                timeout=10,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return done.stdout.strip() if done.returncode == 0 else None
-
-    # An installed copy may lie inside somebody else's checkout, whose commit says nothing of it.
-    if git("ls-files", "--error-unmatch", "__init__.py") is None:
-        return {}
-    return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "."))}
+def _code_of(file: Path) -> bytes:
+    source = file.read_bytes()
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return source
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body[0] = ast.Pass()
+    return ast.dump(tree).encode()

@@ -1,4 +1,4 @@
-"""All cells of a request, each marked *run* or *skipped: reason*, before anything runs."""
+"""All rows of a request, each marked *run* or *skipped: reason*, before anything runs."""
 
 from __future__ import annotations
 
@@ -8,63 +8,60 @@ from dataclasses import dataclass
 
 from zoo.config.request import Design, Request
 from zoo.errors import ZooError, nearest
-from zoo.execution.base import Subject
+from zoo.execution.base import ModelSpec
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.cell import Cell
-from zoo.tasks.base import Task
-from zoo.tasks.catalog import find_task
+from zoo.tasks.base import Task, find_task
 
 
 @dataclass(frozen=True)
-class Planned:
-    """One row to be: a cell or a baseline, and why it cannot run (empty where it can)."""
+class PlanRow:
+    """One row of the table to be. obstacle: why it cannot run; empty where it can.
 
-    subject: Subject
+    choices: the components that the row is made of, for a baseline itself alone.
+    """
+
+    model: ModelSpec
+    choices: tuple[Choice, ...]
     obstacle: str = ""
-    cell: Cell | None = None
-    baseline: Choice | None = None
 
     @property
     def name(self) -> str:
         """The row's name."""
-        return self.subject.name
-
-    @property
-    def choices(self) -> list[Choice]:
-        """The components the row is made of."""
-        if self.cell is None:
-            return [self.baseline] if self.baseline else []
-        return [getattr(self.cell, axis) for axis in AXES]
+        return self.model.name
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Cells first, baselines after them; the reference is one of the cells that can run."""
+    """Cells first, baselines after them. reference: the name of a cell that can run."""
 
-    rows: tuple[Planned, ...]
+    task: Task
+    rows: tuple[PlanRow, ...]
     reference: str
 
     @property
-    def runnable(self) -> list[Planned]:
-        """The rows that nothing stands against."""
+    def runnable(self) -> list[PlanRow]:
+        """The rows that can run."""
         return [row for row in self.rows if not row.obstacle]
 
 
 def make_plan(request: Request, registry: Registry) -> Plan:
-    """The cells of a request's design; ZooError where a name is unknown or an axis empty."""
-    task = find_task(request.task)
+    """The rows of a request's design; ZooError where a name is unknown or no cell can run."""
+    task = find_task(registry, request.task)
     axes = [registry.choices(axis, getattr(request, axis)) for axis in AXES]
     rows = []
     for choices in DESIGNS[request.design](axes):
         cell = Cell(*choices)
-        obstacle = cell.obstacle(request.sizes.dim, request.sizes.heads, task.name)
-        rows.append(Planned(Subject(cell=tuple(cell.names.items())), obstacle, cell=cell))
-    _refuse_hopeless(rows, request)
-    reference = _reference(rows, request.reference)
+        obstacle = cell.obstacle(request.sizes.dim, request.sizes.heads, task.needs)
+        rows.append(PlanRow(ModelSpec(cell.names), choices, obstacle))
+    obstacles = {row.obstacle for row in rows}
+    if "" not in obstacles:
+        raise ZooError(f"nothing can run: {'; '.join(sorted(obstacles))}")
+    reference = _reference([row for row in rows if not row.obstacle], request.reference)
     if request.baseline.strip() not in ("", "none"):
         for choice in _baselines(request, registry, task):
-            rows.append(Planned(Subject(baseline=str(choice)), baseline=choice))
-    return Plan(tuple(rows), reference)
+            rows.append(PlanRow(ModelSpec(baseline=str(choice)), (choice,)))
+    return Plan(task, tuple(rows), reference)
 
 
 def _factorial(axes: Sequence[Sequence[Choice]]) -> Iterator[tuple[Choice, ...]]:
@@ -73,7 +70,7 @@ def _factorial(axes: Sequence[Sequence[Choice]]) -> Iterator[tuple[Choice, ...]]
 
 
 def _one_factor(axes: Sequence[Sequence[Choice]]) -> Iterator[tuple[Choice, ...]]:
-    """The first choice of every axis, and then whatever differs from that in one axis alone."""
+    """The first choice of every axis, and then all that differ from it in one axis."""
     base = tuple(choices[0] for choices in axes)
     yield base
     for place, choices in enumerate(axes):
@@ -88,39 +85,27 @@ DESIGNS: dict[Design, Callable[[Sequence[Sequence[Choice]]], Iterator[tuple[Choi
 
 
 def _baselines(request: Request, registry: Registry, task: Task) -> list[Choice]:
-    """Those asked for; ``all`` are all that can stand beside this task's models."""
+    """The baselines asked for; ``all``: all that fit the task."""
     choices = registry.choices("baseline", request.baseline)
-    fitting = [choice for choice in choices if task.takes(choice)]
-    if request.baseline.strip() == "all" or len(fitting) == len(choices):
-        return fitting
-    strange = next(choice for choice in choices if choice not in fitting)
-    known = [registry.label(c) for c in registry.components("baseline") if task.takes(c)]
+    accepted = [choice for choice in choices if task.accepts(choice)]
+    if request.baseline.strip() == "all" or len(accepted) == len(choices):
+        return accepted
+    other = next(choice for choice in choices if choice not in accepted)
+    known = [registry.label(c) for c in registry.components("baseline") if task.accepts(c)]
     raise ZooError(
-        f"--baseline {strange} does not stand beside {task.model} (--task {task.name}); "
+        f"--baseline {other} cannot be compared with {task.model_name} (--task {request.task}); "
         f"there is: {', '.join([*known, 'none'])}"
     )
 
 
-def _refuse_hopeless(rows: list[Planned], request: Request) -> None:
-    """Sizes that no cell at all can be built with are a wrong request, not a table of skips."""
-    reasons = {row.obstacle for row in rows}
-    if "" in reasons:
-        return
-    raise ZooError(f"nothing can run: {'; '.join(sorted(reasons))}")
-
-
-def _reference(rows: list[Planned], wanted: str) -> str:
-    """The name of the cell that ratios are to: the first that can run, unless one is asked for.
-
-    ``wanted`` names some of the cell's choices, joined by '+': ``fused+sin``.
-    """
-    names = [row for row in rows if not row.obstacle]
+def _reference(rows: list[PlanRow], wanted: str) -> str:
+    """The name of the cell that speeds are compared with: the first, or the one asked for."""
     if not wanted:
-        return names[0].name
+        return rows[0].name
     parts = {part.strip() for part in wanted.split("+")}
-    for row in names:
-        if parts <= {choice for _, choice in row.subject.cell}:
+    for row in rows:
+        if parts <= set(row.model.cell.values()):
             return row.name
     raise ZooError(
-        f"--reference {wanted}: no such cell can run{nearest(wanted, [r.name for r in names])}"
+        f"--reference {wanted}: no such cell can run{nearest(wanted, [r.name for r in rows])}"
     )

@@ -1,110 +1,155 @@
-"""What comes before any training: the data, the setting of the work, and what the machine is."""
+"""What comes before any training: the data, and a look at the machine that will run the jobs."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from zoo import __version__
 from zoo.config.request import Request
+from zoo.config.settings import Execution
 from zoo.errors import ZooError
-from zoo.execution.base import Setting
-from zoo.execution.process import Worker, WorkerError
+from zoo.execution.base import (
+    DataReference,
+    Ended,
+    Executor,
+    InspectJob,
+    JobSetup,
+    Limits,
+    PluginFile,
+    Result,
+)
 from zoo.registry.loading import Zoo
-from zoo.sweep.keys import git_state
-from zoo.sweep.plan import Planned
+from zoo.sweep.plan import PlanRow
 from zoo.sweep.progress import Progress
-from zoo.tasks.base import EncodedData
-from zoo.tasks.catalog import find_task
+from zoo.tasks.base import Loaded, Task
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What every trial and probe of a request shares.
+    """What all jobs of a request share.
 
-    config: task, data, sizes, training and execution as resolved. environment: versions, machine.
+    config: task, data, sizes, training and execution as resolved, for records. environment: of the
+    machine that was inspected.
     """
 
-    encoded: EncodedData
-    setting: Setting
+    loaded: Loaded
+    setup: JobSetup
+    limits: Limits
     config: dict[str, Any]
-    environment: dict[str, Any]
-
-
-def prepare(
-    request: Request, zoo: Zoo, progress: Progress, log: Path, rows: Sequence[Planned]
-) -> Prepared:
-    """Load and encode the data, and start a worker once to ask what the machine is.
-
-    rows: those of them that were given parameters are built once, to see that they can be.
-    Raises ZooError for data that cannot be had and for values that a component refuses.
-    """
-    encoded, data, notices = find_task(request.task).prepare(request, zoo.registry)
-    for notice in notices:
-        progress.notice(notice)
-    setting = make_setting(request, zoo, encoded)
-    with Worker(setting.threads, log) as worker:
-        machine = _called(worker, "describe", setting)
-        given = [row.subject for row in rows if any(choice.given for choice in row.choices)]
-        if given:
-            _called(worker, "try", (setting, given))
-    return Prepared(
-        encoded,
-        setting,
-        make_config(request, data, machine),
-        {**machine, "zoo": __version__, "git": git_state()},
-    )
-
-
-def make_setting(request: Request, zoo: Zoo, encoded: EncodedData) -> Setting:
-    """What workers are told; without ``--threads`` a share of the cores."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return Setting(
-        data=str(encoded.directory),
-        sizes=request.sizes,
-        training=request.training,
-        execution=request.execution,
-        plugin_files=zoo.files,
-        plugin_selection=os.environ.get("ZOO_PLUGINS"),
-        threads=request.threads or max(1, (cores or 1) // request.jobs),
-        read_last=request.read_last,
-        memory_limit=request.memory_limit,
-        task=request.task,
-        beam=request.beam,
-        keep_duplicates=request.keep_duplicates,
-    )
-
-
-def make_config(request: Request, data: dict[str, Any], machine: dict[str, Any]) -> dict[str, Any]:
-    """What a record says of data, sizes, training and execution."""
-    return {
-        **find_task(request.task).config(request),
-        "data": data,
-        "sizes": request.sizes.model_dump(),
-        "training": request.training.model_dump(),
-        "execution": {
-            "precision": machine["precision"],
-            "compile": request.execution.compile,
-        },
-        "read_last": request.read_last,
-    }
+    environment: Mapping[str, Any]
 
 
 @contextlib.contextmanager
-def scratch_log() -> Iterator[Path]:
-    """A file for whatever workers print, for as long as the run goes on."""
-    with tempfile.TemporaryDirectory(prefix="zoo-") as directory:
-        yield Path(directory) / "worker.log"
-
-
-def _called(worker: Worker, command: str, payload: Any) -> Any:
-    """A worker's answer where there can be no run without it."""
+def open_executor(zoo: Zoo, name: str) -> Iterator[Executor]:
+    """The executor of that name, closed at the end; ZooError where there is none."""
+    executor: Executor = zoo.registry.choose("executor", name).build()
     try:
-        return worker.call(command, payload)
-    except WorkerError as failure:
-        raise ZooError(f"the worker process cannot start: {failure.reason}") from failure
+        yield executor
+    finally:
+        executor.close()
+
+
+def prepare(
+    request: Request,
+    task: Task,
+    zoo: Zoo,
+    executor: Executor,
+    progress: Progress,
+    rows: Sequence[PlanRow],
+) -> Prepared:
+    """Load and encode the data, and inspect the machine.
+
+    rows: those whose components were given parameters are built once, to see that they can be.
+    Raises ZooError for data that cannot be had and for values that a component refuses.
+    """
+    options = task.options.model_validate(request.task_options)
+    loaded = task.load(request.data, options, request.sizes, zoo.registry)
+    for notice in loaded.notices:
+        progress.notice(notice)
+    setup = job_setup(request, zoo, DataReference(loaded.encoded.key, _portable(request, zoo)))
+    limits = job_limits(request)
+    environment, setup = inspect(executor, setup, limits, rows)
+    config = {
+        "task": request.task,
+        "task_options": request.task_options,
+        "data": loaded.description,
+        "sizes": request.sizes.model_dump(),
+        "training": request.training.model_dump(),
+        "execution": {
+            "precision": environment["precision"],
+            "compile": request.execution.compile,
+        },
+    }
+    return Prepared(loaded, setup, limits, config, environment)
+
+
+def inspect(
+    executor: Executor, setup: JobSetup, limits: Limits, rows: Sequence[PlanRow]
+) -> tuple[Mapping[str, Any], JobSetup]:
+    """The environment that jobs will run in, and the setup with device and precision resolved.
+
+    Raises ZooError where the machine has no such device or a component refuses its parameters.
+    """
+    given = tuple(row.model for row in rows if any(choice.given for choice in row.choices))
+    job = InspectJob(setup, "this machine", "inspect", models=given)
+    result = run_one(executor, job, Limits(threads=limits.threads))
+    if result.rejected:
+        raise ZooError(result.reason)
+    if result.status != "ok":
+        raise ZooError(f"the work cannot start: {result.reason}")
+    environment = result.environment
+    resolved = Execution(
+        device=environment["device"],
+        precision=environment["precision"],
+        compile=setup.execution.compile,
+    )
+    return environment, replace(setup, execution=resolved)
+
+
+def run_one(executor: Executor, job: InspectJob, limits: Limits) -> Result:
+    """The result of a job that is run by itself."""
+    with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
+        for event in executor.run([job], limits=limits, directory=Path(scratch)):
+            if isinstance(event, Ended):
+                return event.result
+    raise RuntimeError(f"the executor {type(executor).__name__} lost the job '{job.name}'")
+
+
+def job_setup(request: Request, zoo: Zoo, data: DataReference | None) -> JobSetup:
+    """What jobs are given of a request; single-file plug-ins travel as bytes."""
+    return JobSetup(
+        task=request.task,
+        task_options=request.task_options,
+        sizes=request.sizes,
+        training=request.training,
+        execution=request.execution,
+        data=data,
+        plugin_files=tuple(
+            PluginFile(Path(file).name, Path(file).read_bytes()) for file in zoo.files
+        ),
+        plugin_selection=os.environ.get("ZOO_PLUGINS"),
+    )
+
+
+def job_limits(request: Request) -> Limits:
+    """What jobs may use; without ``--threads`` each has its share of the cores."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return Limits(
+        jobs=request.jobs,
+        threads=request.threads or max(1, (cores or 1) // request.jobs),
+        memory_limit=request.memory_limit,
+        timeout=request.timeout,
+    )
+
+
+def _portable(request: Request, zoo: Zoo) -> str:
+    """What loads the same data on another machine; empty where they are a local file."""
+    data = request.data or ""
+    name = data.partition("(")[0].strip()
+    known = any(name in (c.name, c.full_name) for c in zoo.registry.components("data"))
+    return data if known or data.startswith("hub:") else ""

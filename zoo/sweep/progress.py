@@ -1,109 +1,86 @@
-"""What is seen while a run goes on: a live line on a terminal, plain lines elsewhere."""
+"""What is shown while a run goes on: a live display on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
-import time
+from collections.abc import Sequence
 from typing import Any, Protocol, TextIO
 
-from zoo.tasks.score import SCORES
+from zoo.config.metric import MetricDescription
+from zoo.execution.base import Ended, Event, Result, Started
+from zoo.execution.base import Progress as JobProgress
 
 
 class Progress(Protocol):
-    """What the harness tells as it goes."""
+    """What a run reports as it goes."""
 
     def notice(self, text: str) -> None:
-        """Something worth a line: which data, what was repaired."""
+        """Something worth a line: which data are used, what was repaired."""
 
     def phase(self, name: str, total: int) -> None:
-        """So many trials or probes begin."""
+        """A phase of so many jobs begins."""
 
-    def started(self, label: str, epochs: int) -> None:
-        """One of them begins."""
-
-    def epoch(self, label: str, epoch: int, loss: float) -> None:
-        """A trial's epoch ended with this mean loss."""
-
-    def round(self, number: int, total: int) -> None:
-        """A round of all probed cells ended."""
-
-    def ended(self, label: str, status: str, reason: str, result: dict[str, Any] | None) -> None:
-        """One of them ended."""
+    def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
+        """A job has started, come further or ended. metrics: of the task, the main one first."""
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """The run is over."""
 
 
 class Silent:
-    """Says nothing."""
+    """Shows nothing."""
 
-    def notice(self, text: str) -> None: ...  # noqa: D102
-    def phase(self, name: str, total: int) -> None: ...  # noqa: D102
-    def started(self, label: str, epochs: int) -> None: ...  # noqa: D102
-    def epoch(self, label: str, epoch: int, loss: float) -> None: ...  # noqa: D102
-    def round(self, number: int, total: int) -> None: ...  # noqa: D102
-    def ended(  # noqa: D102
-        self, label: str, status: str, reason: str, result: dict[str, Any] | None
-    ) -> None: ...
-    def close(self) -> None: ...  # noqa: D102
+    def notice(self, text: str) -> None: ...
+    def phase(self, name: str, total: int) -> None: ...
+    def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None: ...
+    def close(self) -> None: ...
 
 
 class Plain:
-    """One line per thing that ended."""
+    """One line for each job that ended."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
         self.name, self.total, self.number = "", 0, 0
-        self.began: dict[str, float] = {}
 
     def notice(self, text: str) -> None:
-        """See Progress."""
-        self._line(text)
+        """Print a line."""
+        print(text, file=self.stream, flush=True)
 
     def phase(self, name: str, total: int) -> None:
-        """See Progress."""
+        """Print how many jobs there are, if any."""
         self.name, self.total, self.number = name, total, 0
         if total:
-            self._line(f"{name}: {total} to run")
+            self.notice(f"{name}: {total} to run")
 
-    def started(self, label: str, epochs: int) -> None:
-        """See Progress."""
-        self.began[label] = time.monotonic()
-
-    def epoch(self, label: str, epoch: int, loss: float) -> None:
-        """See Progress."""
-
-    def round(self, number: int, total: int) -> None:
-        """See Progress."""
-
-    def ended(self, label: str, status: str, reason: str, result: dict[str, Any] | None) -> None:
-        """See Progress."""
+    def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
+        """Print a line for a job that ended."""
+        if not isinstance(event, Ended):
+            return
         self.number += 1
-        self._line(
-            f"{self.name} {self.number}/{self.total} {label}: {told(status, reason, result)} "
-            f"[{time.monotonic() - self.began.get(label, time.monotonic()):.1f} s]"
+        self.notice(
+            f"{self.name} {self.number}/{self.total} {event.job.name}: "
+            f"{summary(event.result, metrics)} [{event.result.seconds:.1f} s]"
         )
 
     def close(self) -> None:
-        """See Progress."""
-
-    def _line(self, text: str) -> None:
-        print(text, file=self.stream, flush=True)
+        """Do nothing: every line is out already."""
 
 
-def told(status: str, reason: str, result: dict[str, Any] | None) -> str:
-    """How something ended, in a few words."""
-    if status != "ok":
-        return f"{status}: {reason}"
-    metrics = (result or {}).get("metrics", {})
-    for score, *_ in SCORES.values():
-        if score.name in metrics:
-            return f"{score.label} {score.form.format(metrics[score.name])}"
+def summary(result: Result, metrics: Sequence[MetricDescription]) -> str:
+    """How a job ended, in a few words: its score, or the failures."""
+    if result.status != "ok":
+        return f"{result.status}: {result.reason}"
+    bad = [member for member in result.members if member.status != "ok"]
+    if bad:
+        return f"{len(bad)} of {len(result.members)} failed: {bad[0].status}: {bad[0].reason}"
+    if metrics and metrics[0].name in result.metrics:
+        return f"{metrics[0].label} {metrics[0].format(result.metrics[metrics[0].name])}"
     return "ok"
 
 
 class Live:
-    """A bar over all trials or probes, the epoch and loss of those at work, and the time left."""
+    """A bar over all jobs, epoch and loss of those that run, and the time left."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -128,68 +105,59 @@ class Live:
         )
         self.bars.start()
         self.whole: Any = None
-        self.tasks: dict[str, Any] = {}
-        self.name, self.done, self.epochs = "", 0, 1
+        self.running: dict[str, Any] = {}  # job name to its bar
+        self.share: dict[str, float] = {}  # job name to the share of it that is done
 
     def notice(self, text: str) -> None:
-        """See Progress."""
+        """Print a line above the bars."""
         self.bars.console.print(text, markup=False, highlight=False)
 
     def phase(self, name: str, total: int) -> None:
-        """See Progress."""
+        """Begin a new bar."""
         self._clear()
-        self.name, self.done = name, 0
         if total:
             self.whole = self.bars.add_task(name, total=total)
 
-    def started(self, label: str, epochs: int) -> None:
-        """See Progress."""
-        self.epochs = max(1, epochs)
-        again = self.tasks.pop(label, None)  # seeds together that begin anew, one by one
-        if again is not None:
-            if self.whole is not None:
-                before = self.bars.tasks[self.bars.task_ids.index(again)].completed
-                self.bars.advance(self.whole, -before / self.epochs)
-            self.bars.remove_task(again)
-        self.tasks[label] = self.bars.add_task(f"  {label}", total=epochs or None)
-
-    def epoch(self, label: str, epoch: int, loss: float) -> None:
-        """See Progress."""
-        task = self.tasks[label]
-        old = self.bars.tasks[self.bars.task_ids.index(task)].completed
-        self.bars.update(task, completed=epoch, description=f"  {label}  loss {loss:.3f}")
-        if self.whole is not None:
-            self.bars.advance(self.whole, (epoch - old) / self.epochs)
-
-    def round(self, number: int, total: int) -> None:
-        """See Progress."""
-        for task in self.tasks.values():
-            self.bars.update(task, completed=number, total=total)
-        if self.whole is not None:
-            self.bars.update(self.whole, completed=self.done + len(self.tasks) * number / total)
-
-    def ended(self, label: str, status: str, reason: str, result: dict[str, Any] | None) -> None:
-        """See Progress."""
-        task = self.tasks.pop(label, None)
-        if task is not None:
-            completed = self.bars.tasks[self.bars.task_ids.index(task)].completed
-            self.bars.remove_task(task)
-            if self.whole is not None and self.name == "trials":
-                self.bars.advance(self.whole, 1 - completed / self.epochs)
-            self.done += 1
-        self.notice(f"{label}: {told(status, reason, result)}")
+    def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
+        """Move the bars; print a line for a job that ended."""
+        name = event.job.name
+        if isinstance(event, Started):
+            self.running[name] = self.bars.add_task(f"  {name}", total=None)
+            self.share[name] = 0.0
+        elif isinstance(event, JobProgress):
+            step = event.step
+            loss = "" if step.loss is None else f"  loss {step.loss:.3f}"
+            self.bars.update(
+                self.running[name],
+                completed=step.done,
+                total=step.total,
+                description=f"  {name}{loss}",
+            )
+            self._advance(name, step.done / step.total)
+        else:
+            self.share.setdefault(name, 0.0)
+            self._advance(name, 1.0)
+            if name in self.running:
+                self.bars.remove_task(self.running.pop(name))
+            del self.share[name]
+            self.notice(f"{name}: {summary(event.result, metrics)}")
 
     def close(self) -> None:
-        """See Progress."""
+        """Remove the bars."""
         self._clear()
         self.bars.stop()
 
+    def _advance(self, name: str, share: float) -> None:
+        if self.whole is not None:
+            self.bars.advance(self.whole, share - self.share[name])
+        self.share[name] = share
+
     def _clear(self) -> None:
-        for task in [*self.tasks.values(), *([self.whole] if self.whole is not None else [])]:
+        for task in [*self.running.values(), *([self.whole] if self.whole is not None else [])]:
             self.bars.remove_task(task)
-        self.tasks, self.whole = {}, None
+        self.running, self.share, self.whole = {}, {}, None
 
 
 def for_stream(stream: TextIO) -> Progress:
-    """What suits a stream: live on a terminal, plain lines otherwise."""
+    """What suits a stream: live on a terminal, plain lines elsewhere."""
     return Live() if stream.isatty() else Plain(stream)

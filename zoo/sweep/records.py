@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -68,12 +67,6 @@ class Record(BaseModel):
         return self.baseline or "+".join(self.cell.values())
 
 
-def digest(value: Any) -> str:
-    """A short, stable hash of anything JSON can hold."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
 class RecordFile:
     """``records.jsonl`` of one output directory; one process at a time may write to it."""
 
@@ -102,7 +95,10 @@ class RecordFile:
             lock_file.release()
 
     def read(self) -> list[Record]:
-        """Every record; ZooError naming the first invalid line. An unfinished last line is ignored."""
+        """Every record; ZooError naming the first invalid line.
+
+        An unfinished last line is ignored.
+        """
         records = []
         lines = self.path.read_bytes().split(b"\n") if self.path.exists() else [b""]
         for number, line in enumerate(lines[:-1], start=1):

@@ -3,46 +3,63 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pydantic import BaseModel
-
-from zoo.config.request import Request
-from zoo.execution.base import Subject
-from zoo.tasks.catalog import find_task
-from zoo.tasks.score import CLASSIFY
+from zoo.config.request import PARTS, Request
+from zoo.execution.base import ModelSpec
+from zoo.tasks.base import Task
 
 
-def repeat_command(request: Request, subject: Subject, seed: int | None = None) -> str:
-    """``zoo bench`` with the options that give this one row again (and this seed alone)."""
-    task = find_task(request.task)
-    words = ["zoo", "bench", *_changed("task", request.task, CLASSIFY)]
-    if subject.baseline:
-        words += ["--baseline", subject.baseline]
+def repeat_command(request: Request, task: Task, model: ModelSpec, seed: int | None = None) -> str:
+    """``zoo bench`` with the options that give this one row again (with this seed alone)."""
+    words = ["zoo", "bench", *_changed("task", request.task, Request.model_fields["task"].default)]
+    if model.baseline:
+        words += ["--baseline", model.baseline]
     else:
-        for axis, choice in subject.cell:
-            if axis not in task.ignored:
-                words += [f"--{axis}", choice]
+        words += _axes(task, model)
         words += ["--baseline", "none"]
     if seed is not None:
         words += ["--seed", str(seed)]
-    for name in ("data", "text_column", "label_column", "beam"):
-        default = task.defaults.get(name, Request.model_fields[name].default)
-        words += _changed(name, getattr(request, name), default)
-    if request.keep_duplicates:
-        words.append("--keep-duplicates")
-    if not request.read_last:
-        words.append("--full-attention")
-    for part in (request.sizes, request.training, request.execution):
-        for name, field in type(part).model_fields.items():
-            words += _changed(name, getattr(part, name), task.defaults.get(name, field.default))
+    return shlex.join([*words, *_settings(request, task)])
+
+
+def scale_command(request: Request, task: Task, model: ModelSpec, over: str, value: int) -> str:
+    """``zoo scale`` with the options that give this point again."""
+    words = ["zoo", "scale", *_changed("task", request.task, Request.model_fields["task"].default)]
+    words += _axes(task, model)
+    settings = list(_settings(request, task))
+    if "--batch-size" not in settings:  # zoo bench and zoo scale have different defaults
+        settings += ["--batch-size", str(request.training.batch_size)]
+    return shlex.join([*words, *settings, "--over", over, "--values", str(value)])
+
+
+def _axes(task: Task, model: ModelSpec) -> Iterator[str]:
+    for axis, choice in model.cell.items():
+        if axis not in task.unused:
+            yield from (f"--{axis}", choice)
+
+
+def _settings(request: Request, task: Task) -> Iterator[str]:
+    """Every option that decides the result and differs from its default."""
+    if request.data is not None:
+        yield from ("--data", request.data)
+    yield from _different(request.task_options, task.options.model_fields, task.defaults)
+    for part, model in PARTS.items():
+        values = getattr(request, part).model_dump()
+        yield from _different(values, model.model_fields, task.defaults)
     for file in request.plugins:
-        words += ["--plugin", file]
-    return shlex.join(words)
+        yield from ("--plugin", file)
+
+
+def _different(
+    values: Mapping[str, Any], fields: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> Iterator[str]:
+    for name, field in fields.items():
+        yield from _changed(name, values[name], defaults.get(name, field.default))
 
 
 def _changed(name: str, value: Any, default: Any) -> list[str]:
-    assert not isinstance(value, BaseModel)
     option = f"--{name.replace('_', '-')}"
     if value == default:
         return []

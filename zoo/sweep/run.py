@@ -1,81 +1,99 @@
-"""A request becomes records: plan, data, trials, probes."""
+"""A request becomes records: plan, data, trainings, cost measurements."""
 
 from __future__ import annotations
 
+import contextlib
 import datetime
-import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from zoo.config.metric import MetricDescription
 from zoo.config.request import Request
 from zoo.errors import ZooError
-from zoo.execution.base import Setting
-from zoo.execution.cost import ProbeOutcome, run_probes
-from zoo.execution.local import TrialOutcome, TrialTask, run_trials
+from zoo.execution.artifacts import Artifacts
+from zoo.execution.base import CostJob, CostMember, Ended, Executor, Job, Result, TrainJob
 from zoo.registry.loading import Zoo
-from zoo.sweep.keys import plugin_hashes, probe_key, trial_key
-from zoo.sweep.plan import Plan, Planned, make_plan
-from zoo.sweep.prepare import prepare, scratch_log
+from zoo.sweep.keys import cost_key, digest, plugin_hashes, training_key
+from zoo.sweep.plan import Plan, PlanRow, make_plan
+from zoo.sweep.prepare import Prepared, open_executor, prepare
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import Record, RecordFile, Status, digest
+from zoo.sweep.records import Kind, Record, RecordFile, Status
 from zoo.sweep.repeat_command import repeat_command
-from zoo.tasks.score import CLASSIFY
 
-# What all records of one directory share, so that their rows can stand in one table.
-SHARED = ("task", "data", "sizes", "training", "execution", "read_last", "beam")
+# What all records of one directory share, so that their rows can be in one table.
+SHARED = ("task", "task_options", "data", "sizes", "training", "execution")
+GROUP_SIZE = 6  # models measured in turns besides the reference and its twin
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run ended with. records: those of this request alone, reused ones among them."""
+    """What a run ended with. records: of this request alone, reused ones included."""
 
     plan: Plan
     records: list[Record]
     directory: Path
     trained: int
-    probed: int
+    measured: int
 
     @property
     def failed(self) -> list[Record]:
-        """What was to run and did not end well."""
+        """Records of what should have run and did not end well."""
         return [r for r in self.records if r.status not in ("ok", "skipped")]
 
 
 @dataclass
 class _Run:
-    """What the steps of one run share."""
+    """What the steps of one run share. known: records that can be reused, by key."""
 
     request: Request
     zoo: Zoo
     plan: Plan
-    config: dict[str, Any]
-    environment: dict[str, Any]
-    setting: Setting
+    prepared: Prepared
+    executor: Executor
     file: RecordFile
     progress: Progress
+    descriptions: tuple[MetricDescription, ...]
     known: dict[str, Record] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
 
-    def record(self, row: Planned, kind: Any, status: Status, key: str, **rest: Any) -> Record:
-        """Write one outcome down, at once."""
+    def record(
+        self,
+        kind: Kind,
+        row: PlanRow,
+        key: str,
+        status: Status,
+        reason: str = "",
+        seed: int | None = None,
+        **rest: Any,
+    ) -> None:
+        """Write one record, at once."""
+        rest.setdefault("environment", dict(self.prepared.environment))
         record = Record(
             kind=kind,
             status=status,
-            cell=dict(row.subject.cell),
-            baseline=row.subject.baseline,
+            reason=reason,
+            cell=dict(row.model.cell),
+            baseline=row.model.baseline,
+            seed=seed,
             key=key,
-            config=self.config,
-            environment=self.environment,
+            config=self.prepared.config,
+            metric_descriptions=self.descriptions,
             plugins=plugin_hashes(row.choices),
-            command=repeat_command(self.request, row.subject, rest.get("seed")),
+            command=repeat_command(self.request, self.plan.task, row.model, seed),
             started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             **rest,
         )
         self.file.append(record)
         self.records.append(record)
-        return record
+
+    def reuse(self, key: str, wanted: bool) -> bool:
+        """Take a known record over, if there is one and it is wanted; whether it was."""
+        if not wanted or key not in self.known:
+            return False
+        self.records.append(self.known[key])
+        return True
 
 
 def run(
@@ -83,6 +101,7 @@ def run(
     zoo: Zoo,
     progress: Progress,
     *,
+    on: str = "local",
     out: Path | None = None,
     fresh: bool = False,
     collect: bool = False,
@@ -90,166 +109,196 @@ def run(
 ) -> Outcome:
     """Carry out a request and return its records.
 
-    out: the directory that keeps the records; one of its own per data and settings by default.
-    fresh: run again what is already there. collect: run nothing, only read what is there.
-    finished: called with what there is at the end, however the run ends.
-    Raises ZooError for whatever the user asked for that cannot be had.
+    on: the executor. out: the directory of the records; by default one of its own for these data
+    and settings, under ``runs``. fresh: run again what is already there. collect: run nothing,
+    only read what is there. finished: called with the records at the end, however the run ends.
+    Raises ZooError for anything asked for that cannot be had.
     """
     plan = make_plan(request, zoo.registry)
-    with scratch_log() as log:
-        prepared = prepare(request, zoo, progress, log, () if collect else plan.runnable)
-        config = prepared.config
-        directory = out or Path("runs") / _directory(config)
-        this = _Run(
-            request=request,
-            zoo=zoo,
-            plan=plan,
-            config=config,
-            environment=prepared.environment,
-            setting=prepared.setting,
-            file=RecordFile(directory),
-            progress=progress,
-        )
-        with this.file.held():
-            if this.file.repaired:
-                progress.notice(this.file.repaired)
-            existing = this.file.read()
-            _refuse_strangers(existing, config, directory)
+    with open_executor(zoo, on) as executor:
+        inspected = [] if collect else plan.runnable
+        prepared = prepare(request, plan.task, zoo, executor, progress, inspected)
+        file = RecordFile(out or Path("runs") / _directory_name(prepared.config))
+        metrics = plan.task.metrics_from(zoo.registry)
+        descriptions = tuple(metric.description for metric in metrics)
+        this = _Run(request, zoo, plan, prepared, executor, file, progress, descriptions)
+        with file.lock():
+            if file.repaired:
+                progress.notice(file.repaired)
+            existing = file.read()
+            _refuse_other_settings(existing, prepared.config, file.directory)
             this.known = {r.key: r for r in existing if r.status in ("ok", "skipped")}
-            trained = probed = 0
+            trained = measured = 0
             try:
-                _skips(this)
-                # A phase that was not asked for shows what is there already, as --collect does.
-                only_known = {p: collect or p not in request.phases for p in ("trials", "probes")}
-                trained = _trials(this, directory, log, only_known["trials"], fresh)
-                probed = _probes(this, log, only_known["probes"], fresh)
+                _skipped(this)
+                # A phase that was not asked for shows what is already there, as --collect does.
+                trained = _train(this, collect or "train" not in request.phases, fresh)
+                measured = _measure(this, collect or "cost" not in request.phases, fresh)
             finally:
-                finished(plan, this.records, directory)
-    return Outcome(plan, this.records, directory, trained, probed)
+                finished(plan, this.records, file.directory)
+    return Outcome(plan, this.records, file.directory, trained, measured)
 
 
-def _refuse_strangers(existing: list[Record], config: dict[str, Any], directory: Path) -> None:
-    """More cells and seeds are welcome in a directory; other data or settings are not."""
+def _refuse_other_settings(
+    existing: Sequence[Record], config: Mapping[str, Any], directory: Path
+) -> None:
+    """A directory may hold more cells and seeds, but not other data or settings."""
     for record in existing:
         for part in SHARED:
-            if record.config.get(part) == config.get(part):
+            there, here = record.config.get(part), config[part]
+            if there == here:
                 continue
-            if part == "task":
-                what = f"--task {record.task}, not --task {config.get('task', CLASSIFY)}"
-            elif part == "data":
-                there, here = record.config["data"], config["data"]
+            if part == "data":
                 what = (
                     f"data '{there['name']}' ({there['fingerprint'][:12]}), "
                     f"not '{here['name']}' ({here['fingerprint'][:12]})"
                 )
-            elif isinstance(config.get(part), dict):
-                there, here = record.config.get(part, {}), config[part]
+            elif isinstance(here, dict) and isinstance(there, dict):
                 what = ", ".join(
-                    f"{name}={there.get(name)!r}, not {value!r}"
-                    for name, value in here.items()
-                    if there.get(name) != value
+                    f"{name}={there.get(name)!r}, not {here.get(name)!r}"
+                    for name in {**here, **there}
+                    if there.get(name) != here.get(name)
                 )
             else:
-                what = f"{part}={record.config.get(part)!r}, not {config.get(part)!r}"
+                what = f"{part} {there!r}, not {here!r}"
             raise ZooError(f"--out {directory} holds records of {what}; choose another directory")
 
 
-def _skips(this: _Run) -> None:
+def _skipped(this: _Run) -> None:
+    """A record for every row that cannot run."""
     for row in this.plan.rows:
         if not row.obstacle:
             continue
-        key = digest(["skipped", dict(row.subject.cell), row.obstacle, this.config])
-        if key in this.known:
-            this.records.append(this.known[key])
-        else:
-            this.record(row, "trial", "skipped", key, reason=row.obstacle)
+        key = digest(["skipped", _identity(row), row.obstacle, this.prepared.config])
+        if not this.reuse(key, True):
+            this.record("train", row, key, "skipped", row.obstacle)
 
 
-def _trials(this: _Run, directory: Path, log: Path, collect: bool, fresh: bool) -> int:
-    """Every seed of every row, what is known taken over; how many were run now."""
-    tasks: list[TrialTask] = []
-    checkpoints = directory / "checkpoints"
-    if fresh and not collect:
-        shutil.rmtree(checkpoints, ignore_errors=True)
+def _train(this: _Run, only_known: bool, fresh: bool) -> int:
+    """Train every row with every seed that is not known; how many were trained."""
+    jobs: list[Job] = []
+    rows: dict[str, tuple[PlanRow, int]] = {}
     # Seeds outermost: an interrupted run then has whole rounds of cells to compare.
     for seed in this.request.seeds:
         for row in this.plan.runnable:
-            key = trial_key(row.subject, seed, this.config, plugin_hashes(row.choices))
-            if key in this.known and (collect or not fresh):
-                this.records.append(this.known[key])
-            elif not collect:
-                tasks.append(TrialTask(row, seed, key))
-    total = len(tasks)
-    this.progress.phase("trials", total)
+            config = this.prepared.config
+            key = training_key(_identity(row), seed, config, plugin_hashes(row.choices))
+            if not this.reuse(key, only_known or not fresh) and not only_known:
+                name = f"{row.name} seed {seed}"
+                jobs.append(TrainJob(this.prepared.setup, name, key, model=row.model, seed=seed))
+                rows[key] = row, seed
+    if fresh and not only_known:
+        Artifacts(this.file.directory).clear()
 
-    def done(outcome: TrialOutcome) -> None:
-        result = outcome.result or {}
+    def ended(job: Job, result: Result) -> None:
+        row, seed = rows[job.key]
         this.record(
-            outcome.task.row,
-            "trial",
-            outcome.status,
-            outcome.task.key,
-            reason=outcome.reason,
-            seed=outcome.task.seed,
-            metrics={**result.get("metrics", {}), "seconds": outcome.seconds},
-            curve=result.get("curve", []),
+            "train",
+            row,
+            job.key,
+            result.status,
+            result.reason,
+            seed,
+            metrics={**result.metrics, "seconds": result.seconds},
+            curve=[dict(entry) for entry in result.curve],
+            traceback=result.traceback,
+            **_environment(result),
         )
 
-    run_trials(
-        tasks,
-        setting=this.setting,
-        jobs=this.request.jobs,
-        timeout=this.request.timeout,
-        checkpoints=checkpoints,
-        log=log,
-        progress=this.progress,
-        done=done,
-    )
-    return total
+    _run_jobs(this, "train", jobs, ended)
+    return len(jobs)
 
 
-def _probes(this: _Run, log: Path, collect: bool, fresh: bool) -> int:
-    """The cost of every row, what is known taken over; how many were measured now."""
-    rows, keys = [], {}
+def _measure(this: _Run, only_known: bool, fresh: bool) -> int:
+    """Measure the cost of every row that is not known; how many were measured."""
+    rows: list[PlanRow] = []
+    keys: dict[str, str] = {}
     reference = next(r for r in this.plan.rows if r.name == this.plan.reference)
     for row in this.plan.runnable:
         plugins = plugin_hashes([*row.choices, *reference.choices])
-        key = probe_key(row.subject, this.config, plugins, this.environment, reference.name)
-        if key in this.known and (collect or not fresh):
-            this.records.append(this.known[key])
-        elif not collect:
+        config, environment = this.prepared.config, this.prepared.environment
+        key = cost_key("cost", _identity(row), config, plugins, environment, reference.name)
+        if not this.reuse(key, only_known or not fresh) and not only_known:
             rows.append(row)
             keys[row.name] = key
-    this.progress.phase("probes", len(rows))
+    jobs = _cost_jobs(this, rows, reference) if rows else []
+    by_name = {row.name: row for row in rows}
 
-    def done(outcome: ProbeOutcome) -> None:
-        this.record(
-            outcome.row,
-            "probe",
-            outcome.status,
-            keys[outcome.row.name],
-            reason=outcome.reason,
-            metrics=outcome.metrics,
-            samples=outcome.samples,
-        )
+    def ended(job: Job, result: Result) -> None:
+        assert isinstance(job, CostJob)
+        # Where the whole job failed, that is the result of each member.
+        results = result.members or (result,) * len(job.members)
+        for member, own in zip(job.members, results, strict=True):
+            row = None if member.twin else by_name.pop(member.model.name, None)
+            if row is not None:
+                this.record(
+                    "cost",
+                    row,
+                    keys[row.name],
+                    own.status,
+                    own.reason,
+                    metrics=dict(own.metrics),
+                    samples=dict(own.samples),
+                    traceback=own.traceback,
+                    **_environment(own),
+                )
 
-    run_probes(
-        rows,
-        reference=reference,
-        setting=this.setting,
-        rounds=this.request.rounds,
-        timeout=this.request.timeout,
-        log=log,
-        progress=this.progress,
-        done=done,
-    )
+    _run_jobs(this, "cost", jobs, ended)
     return len(rows)
 
 
-def _directory(config: dict[str, Any]) -> str:
-    task = f"{config['task']}-" if "task" in config else ""
-    return f"{task}{_slug(config['data']['name'])}-{digest(config)[:8]}"
+def _cost_jobs(this: _Run, rows: Sequence[PlanRow], reference: PlanRow) -> list[Job]:
+    """Groups of a few rows, each measured in turns with the reference and its twin."""
+    others = [row for row in rows if row.name != reference.name]
+    groups = [others[i : i + GROUP_SIZE] for i in range(0, len(others), GROUP_SIZE)] or [[]]
+    jobs: list[Job] = []
+    for number, group in enumerate(groups, start=1):
+        members = (
+            CostMember(reference.model),
+            CostMember(reference.model, twin=True),
+            *(CostMember(row.model) for row in group),
+        )
+        name = f"group {number} of {len(groups)} ({len(members) - 1} models)"
+        key = digest(["group", [row.name for row in group], this.prepared.config])
+        jobs.append(
+            CostJob(this.prepared.setup, name, key, members=members, rounds=this.request.rounds)
+        )
+    return jobs
 
 
-def _slug(name: str) -> str:
-    return "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.") or "data"
+def _run_jobs(
+    this: _Run,
+    phase: str,
+    jobs: Sequence[Job],
+    ended: Callable[[Job, Result], None],
+) -> None:
+    """Run jobs; each result is recorded before anything else happens."""
+    this.progress.phase(phase, len(jobs))
+    if not jobs:
+        return
+    directory = this.file.directory
+    # Closed at once when the run is interrupted, which stops the jobs.
+    with contextlib.closing(
+        this.executor.run(jobs, limits=this.prepared.limits, directory=directory)
+    ) as events:
+        for event in events:
+            if isinstance(event, Ended):
+                ended(event.job, event.result)
+            this.progress.event(event, this.descriptions)
+
+
+def _environment(result: Result) -> dict[str, Any]:
+    """The environment of the machine that ran a job, where the job came far enough to say."""
+    return {"environment": dict(result.environment)} if result.environment else {}
+
+
+def _identity(row: PlanRow) -> dict[str, Any]:
+    """What a row is, for keys."""
+    return {"cell": dict(row.model.cell), "baseline": row.model.baseline}
+
+
+def _directory_name(config: Mapping[str, Any]) -> str:
+    """``TASK-DATA-HASH``: one directory for each task, data set and settings."""
+    data = config["data"]["name"]
+    slug = "".join(c if c.isalnum() or c in "-_." else "-" for c in data).strip("-.") or "data"
+    return f"{config['task']}-{slug}-{digest(config)[:8]}"

@@ -1,4 +1,4 @@
-"""What a model is trained for: its data, its loss, and the score its rows are ranked by."""
+"""Tasks, one a file, and the metrics that score them."""
 
 from __future__ import annotations
 
@@ -12,4 +12,35 @@ if TYPE_CHECKING:
 
 @hookimpl
 def zoo_register(register: Register) -> None:
-    """Register the built-in components of this package."""
+    """Register the built-in tasks and metrics."""
+    register(
+        "task",
+        "classify",
+        "zoo.tasks.classify:Classify",
+        summary="one of several classes for a text: encoder, pool and head",
+        source="Devlin et al. 2019, section 4.1",
+    )
+    register(
+        "task",
+        "lm",
+        "zoo.tasks.lm:LanguageModelling",
+        summary="the next token of a text: a causal decoder, scored in bits per byte",
+        source="Radford et al. 2018, section 3.1",
+    )
+    register(
+        "task",
+        "seq2seq",
+        "zoo.tasks.seq2seq:SequenceToSequence",
+        summary="one text from another: encoder and decoder with cross-attention",
+        source="Vaswani et al. 2017",
+    )
+    for name, summary in (
+        ("accuracy", "share of examples whose class is predicted"),
+        ("macro_f1", "mean F1 over the classes"),
+        ("bits_per_byte", "bits per byte of text; fewer are better"),
+        ("nats_per_token", "nats per token; fewer are better"),
+        ("exact_match", "share of targets generated exactly, greedily"),
+        ("exact_match_beam", "share of targets generated exactly, by beam search"),
+        ("token_accuracy", "share of target tokens that are the most likely ones"),
+    ):
+        register("metric", name, f"zoo.tasks.metrics:{name}", summary=summary)

@@ -1,83 +1,255 @@
-"""What a task is, apart from the arithmetic. No torch here: planning and refusing need none."""
+"""The contract of a task: what is learned, from which data, and how the result is scored.
+
+A task is registered like any component: ``register("task", "tag", "package.module:Tag", ...)``.
+Planning and reporting import it, so its module must not import torch; methods that need torch
+import it themselves.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from pydantic import BaseModel, ConfigDict
+
+from zoo.config.metric import MetricDescription
+from zoo.config.settings import Training
+from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
-from zoo.tasks.score import CLASSIFY, Score, scores_of
+from zoo.registry import Choice, Registry
 
 if TYPE_CHECKING:
-    from zoo.config.request import Request
-    from zoo.execution.base import Setting
-    from zoo.registry import Choice, Component, Registry
-    from zoo.registry.cell import Task as TaskName
-    from zoo.tasks.learner import Learner
+    import numpy as np
+    import torch
+    from tokenizers import Tokenizer
+    from torch import Tensor, nn
+
+    from zoo.data.encoding.encoded_data import EncodedData
+    from zoo.models.text_model import TextModel
+    from zoo.registry.cell import Cell
+    from zoo.train.device import Runtime
 
 
-class EncodedData(Protocol):
-    """Data as token ids in a directory; what else is there only its task knows."""
+class Batch(Protocol):
+    """A few examples. rows: their indices; items: predictions that the batch asks for."""
 
     @property
-    def directory(self) -> Path: ...  # noqa: D102
+    def rows(self) -> np.ndarray: ...
     @property
-    def tokenizer_path(self) -> Path: ...  # noqa: D102
+    def items(self) -> int: ...
     @property
-    def vocab_size(self) -> int: ...  # noqa: D102
+    def real_tokens(self) -> int: ...
     @property
-    def label_names(self) -> list[str]: ...  # noqa: D102
+    def padded_tokens(self) -> int: ...
+
+
+class Split(Protocol):
+    """Examples on the device. lengths: tokens of each."""
+
+    @property
+    def lengths(self) -> np.ndarray: ...
+    def __len__(self) -> int: ...
+    def batch(self, rows: np.ndarray) -> Any: ...
+    def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[Any]: ...
+
+
+class TaskOptions(BaseModel):
+    """Base of a task's own options; the command line and records are made from its fields.
+
+    Every field needs a default and a description. data_fields: those that only decide which data
+    are loaded.
+    """
+
+    data_fields: ClassVar[tuple[str, ...]] = ()
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Data as a task loaded them. description: for records, with ``name`` and ``fingerprint``.
+
+    spec: what loads the same data on another machine; empty for files of this one. notices: lines
+    for the user.
+    """
+
+    encoded: EncodedData
+    description: dict[str, Any]
+    spec: str = ""
+    notices: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class TaskSetup:
+    """What a task is given for every piece of work.
+
+    options: the task's own. vocab_size, labels: of the data that a model is for. data: None where
+    only a model is built, as when a saved one is loaded.
+    """
+
+    options: Any
+    sizes: Sizes
+    training: Training
+    vocab_size: int
+    labels: list[str]
+    data: Any = None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a model gave on scored examples.
+
+    outputs: what metrics are computed from. details: further entries of a record's metrics:
+    ``examples`` (how many were scored) and, where each is right or wrong, ``errors`` (a list per
+    wrong example, its index first).
+    """
+
+    outputs: Mapping[str, Any]
+    details: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A registered metric: its description, and its value from the outputs of an evaluation."""
+
+    description: MetricDescription
+    compute: Callable[[Mapping[str, Any]], float]
+
+
+class Estimator(ABC):
+    """A baseline that fits itself, outside the training loop.
+
+    train_tokens, scored_tokens: how many tokens it fits and is scored on.
+    """
+
+    train_tokens: int
+    scored_tokens: int
+    model: Any = None
+
+    @abstractmethod
+    def fit(self) -> None:
+        """Fit from scratch."""
+
+    @abstractmethod
+    def predict(self) -> None:
+        """Predict everything that is scored."""
+
+    @abstractmethod
+    def single_predictions(self) -> Sequence[Callable[[], object]]:
+        """Predictions of a few single examples, for latency."""
+
+    @abstractmethod
+    def evaluate(self) -> Evaluation:
+        """The evaluation, once fitted."""
 
 
 class Task(ABC):
-    """What every step from a request to records asks, instead of knowing the tasks.
+    """One task. Methods after ``open`` run where jobs run, and may import torch.
 
-    defaults: options whose values differ from a classifier's, by their flat names. ignored:
-    options that would have no effect, and why. baselines: the capabilities of baselines that can
-    stand beside, none where there is none. model: what a model of it is called.
-    scored_on: what its scores are of.
+    options: the pydantic model of the task's own options. needs: axis to the capabilities that a
+    component there must declare. metrics: names of registered metrics; the first ranks rows.
+    baselines: a baseline fits if it declares one of these capabilities. defaults: shared options
+    whose default differs for this task. unused: axes and shared options that have no effect, and
+    why; giving one is an error. model_name: what a model of it is called. scored_split: the name
+    of the split that is scored. commands: the commands that take a saved model of the task.
     """
 
-    name: ClassVar[TaskName]
-    model: ClassVar[str]
-    scored_on: ClassVar[str]
-    defaults: ClassVar[Mapping[str, Any]] = {}
-    ignored: ClassVar[Mapping[str, str]] = {}
+    options: ClassVar[type[TaskOptions]] = TaskOptions
+    needs: ClassVar[Mapping[str, frozenset[str]]] = {}
+    metrics: ClassVar[tuple[str, ...]]
     baselines: ClassVar[tuple[str, ...]] = ()
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    unused: ClassVar[Mapping[str, str]] = {}
+    model_name: ClassVar[str] = "a model"
+    scored_split: ClassVar[str] = "test"
+    commands: ClassVar[tuple[str, ...]] = ("predict",)
 
-    @property
-    def scores(self) -> tuple[Score, ...]:
-        """What is reported, the score that rows are ranked by first."""
-        return scores_of(self.name)
-
-    def refuse(self, options: Iterable[str]) -> None:
-        """ZooError for an option, given by name, that this task would ignore."""
-        for option in options:
-            if option in self.ignored:
-                shown = {"read_last": "full-attention"}.get(option, option.replace("_", "-"))
-                raise ZooError(
-                    f"--{shown} has no meaning with --task {self.name}: {self.ignored[option]}"
-                )
-
-    def takes(self, baseline: Choice | Component) -> bool:
-        """Whether a baseline can stand beside models of this task."""
+    def accepts(self, baseline: Any) -> bool:
+        """Whether a baseline (component or choice) can be compared with models of this task."""
         return any(baseline.can(capability) for capability in self.baselines)
 
-    def config(self, request: Request) -> dict[str, Any]:
-        """What a record's configuration says besides. Nothing of a classifier, as ever."""
-        return {} if self.name == CLASSIFY else {"task": self.name}
+    def metrics_from(self, registry: Registry) -> list[Metric]:
+        """The task's metrics; ZooError where one is not registered."""
+        return [registry.choose("metric", name).build() for name in self.metrics]
 
     @abstractmethod
-    def prepare(
-        self, request: Request, registry: Registry
-    ) -> tuple[EncodedData, dict[str, Any], list[str]]:
-        """The data as token ids, what a record says of it, and notices for the user.
+    def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
+        """Load and encode the data of a request; None: the task's default data.
 
         Raises ZooError where they cannot be had or do not fit.
         """
 
     @abstractmethod
-    def learner(self, setting: Setting) -> Learner:
-        """What a worker needs: imports torch."""
+    def open(self, directory: Path) -> EncodedData:
+        """Encoded data from a directory of the cache."""
+
+    @abstractmethod
+    def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
+        """The untrained model of a cell."""
+
+    def build_baseline(self, setup: TaskSetup, choice: Choice) -> Any:
+        """A baseline that is a torch module and is trained like a cell."""
+        raise ZooError(f"baseline '{choice}' cannot be trained for this task")
+
+    def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
+        """A baseline that fits itself; None for one that is trained like a cell."""
+        return None
+
+    @abstractmethod
+    def training_split(self, setup: TaskSetup, device: torch.device) -> Any:
+        """The whole training split, as a Split."""
+
+    @abstractmethod
+    def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Any, Any]:
+        """The examples to train on and those to score, as Splits.
+
+        ``setup.training.validation`` is the share of the training split to score instead of the
+        scored split.
+        """
+
+    def full_length_split(self, setup: TaskSetup, examples: int, device: torch.device) -> Any:
+        """Made-up examples of ``max_length`` tokens, as a Split: what ``zoo scale`` measures."""
+        raise ZooError("zoo scale cannot measure this task: it makes no examples of full length")
+
+    @abstractmethod
+    def loss(self, setup: TaskSetup, model: nn.Module, batch: Any) -> tuple[Tensor, Tensor]:
+        """The mean loss of a batch (scalar, nats) and how many of its items were right."""
+
+    @abstractmethod
+    def forward(self, model: nn.Module, batch: Any) -> Any:
+        """One inference pass over a batch."""
+
+    @abstractmethod
+    def evaluate(
+        self, setup: TaskSetup, model: nn.Module, split: Any, runtime: Runtime
+    ) -> Evaluation:
+        """The outputs of a model on a split, from which metrics are computed."""
+
+    @abstractmethod
+    def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
+        """Scores (texts, n) for made-up texts of token ids.
+
+        A saved model is compared by them with what it was when it was saved.
+        """
+
+    @abstractmethod
+    def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> TextModel:
+        """The trained model with its tokenizer: what ``zoo.load`` returns."""
+
+
+def find_task(registry: Registry, name: str) -> Task:
+    """The registered task of that name.
+
+    Raises ZooError where there is none, or what is registered is not a Task.
+    """
+    choice = registry.choose("task", name)
+    task = choice.build()
+    if not isinstance(task, Task):
+        raise ZooError(
+            f"task '{choice}' of {choice.component.owner} built a {type(task).__name__}, "
+            "not a zoo.tasks.base.Task"
+        )
+    return task

@@ -1,65 +1,320 @@
-"""Classifying texts. No torch here."""
+"""Classifying texts: an encoder, a pool and a head."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zoo.data.encoding.encoded_documents import Encoded, encode
-from zoo.data.sources.load_corpus import load_corpus
-from zoo.tasks.base import Task
+import numpy as np
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from zoo.config.settings import Fraction
+from zoo.config.sizes import Sizes
+from zoo.errors import ZooError
+from zoo.registry import Choice, Registry
+from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskOptions, TaskSetup
 
 if TYPE_CHECKING:
-    from zoo.config.request import Request
-    from zoo.execution.base import Setting
-    from zoo.registry import Registry
-    from zoo.tasks.learner import Learner
+    import torch
+    from tokenizers import Tokenizer
+    from torch import Tensor, nn
+
+    from zoo.data.batching.document_batches import Batch, Split
+    from zoo.data.encoding.encoded_documents import EncodedDocuments
+    from zoo.models.text_classifier import TextClassifier
+    from zoo.registry.cell import Cell
+    from zoo.train.device import Runtime
+
+EVALUATION_BATCH = 128
+LATENCY_TEXTS = 10
+MADE_UP_CLASSES = 5
+
+
+class ClassifyOptions(TaskOptions):
+    """Options of text classification."""
+
+    data_fields = ("text_column", "label_column", "keep_duplicates")
+
+    text_column: str = Field("text", description="Column of the texts, in files and Hub data.")
+    label_column: str = Field("label", description="Column of the labels, in files and Hub data.")
+    keep_duplicates: bool = Field(
+        False, description="Train also on documents that are in the test split."
+    )
+    head_hidden: NonNegativeInt = Field(0, description="Width of the head's hidden layer; 0: none.")
+    members: PositiveInt = Field(
+        1, description="Models of a deep ensemble, whose probabilities are averaged."
+    )
+    token_dropout: Fraction = Field(
+        0.0, description="Share of tokens replaced by the unknown token in training."
+    )
+    token_deletion: Fraction = Field(
+        0.0, description="Share of tokens deleted from each text in training."
+    )
+    all_positions: bool = Field(
+        False,
+        description="Compute every position in the last layer, also those that the pool ignores.",
+    )
 
 
 class Classify(Task):
-    """An encoder, a pool and a head; beside it a whole classifier that is no transformer."""
+    """One class per text; the baselines are classifiers that are not transformers."""
 
-    name = "classify"
-    model = "a classifier"
-    scored_on = "documents"
-    ignored: ClassVar[dict[str, Any]] = {"beam": "a classifier writes nothing"}
+    options = ClassifyOptions
+    needs: ClassVar = {"attention": frozenset({"padding"})}
+    metrics = ("accuracy", "macro_f1")
     baselines = ("texts", "tokens")
+    model_name = "a classifier"
+    commands = ("predict", "evaluate", "attend")
 
-    def prepare(
-        self, request: Request, registry: Registry
-    ) -> tuple[Encoded, dict[str, Any], list[str]]:
-        """See Task."""
+    def load(
+        self, spec: str | None, options: ClassifyOptions, sizes: Sizes, registry: Registry
+    ) -> Loaded:
+        from zoo.data.encoding.encoded_documents import encode
+        from zoo.data.sources.load_corpus import load_corpus
+
         corpus, notices = load_corpus(
-            registry,
-            request.data,
-            text_column=request.text_column,
-            label_column=request.label_column,
+            registry, spec, text_column=options.text_column, label_column=options.label_column
         )
         duplicates = corpus.duplicates
         if duplicates:
-            fate = "kept" if request.keep_duplicates else "dropped from training"
+            action = "kept" if options.keep_duplicates else "dropped from training"
             notices = [
                 *notices,
-                f"{duplicates} of {len(corpus.test_texts)} test documents also stand in the "
-                f"training split: {fate}",
+                f"{duplicates} of {len(corpus.test_texts)} test documents are also in the "
+                f"training split: {action}",
             ]
-        if duplicates and not request.keep_duplicates:
-            corpus = corpus.without_duplicates()
-        encoded = encode(corpus, request.sizes.vocab_size, request.sizes.max_length)
-        data = {
+            if not options.keep_duplicates:
+                corpus = corpus.without_duplicates()
+        encoded = encode(corpus, sizes.vocab_size, sizes.max_length)
+        description = {
             "name": corpus.name,
             "fingerprint": corpus.fingerprint,
             "train": len(corpus.train_texts),
             "test": len(corpus.test_texts),
             "labels": corpus.label_names,
             "duplicates": duplicates,
-            "duplicates_kept": request.keep_duplicates,
             "vocab_size": encoded.vocab_size,
             "notes": corpus.notes,
         }
-        return encoded, data, notices
+        return Loaded(encoded, description, notices=notices)
 
-    def learner(self, setting: Setting) -> Learner:
-        """See Task."""
-        from zoo.tasks.classifying import ClassifierLearner
+    def open(self, directory: Path) -> EncodedDocuments:
+        from zoo.data.encoding.encoded_documents import EncodedDocuments
 
-        return ClassifierLearner(setting)
+        return EncodedDocuments.open(directory)
+
+    def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
+        from zoo.models.build import build_ensemble
+
+        return build_ensemble(
+            cell,
+            setup.sizes,
+            members=setup.options.members,
+            seed=seed,
+            vocab_size=setup.vocab_size,
+            classes=len(setup.labels),
+            head_hidden=setup.options.head_hidden,
+            dropout=setup.training.dropout,
+            attention_dropout=setup.training.attention_dropout,
+            embedding_std=setup.training.embedding_std,
+            all_positions=setup.options.all_positions,
+        )
+
+    def build_baseline(self, setup: TaskSetup, choice: Choice) -> Any:
+        extra = {"vocabulary": setup.data.vocabulary()} if choice.can("vocabulary") else {}
+        return choice.build(
+            vocab_size=setup.vocab_size,
+            classes=len(setup.labels),
+            sizes=setup.sizes,
+            dropout=setup.training.dropout,
+            **extra,
+        )
+
+    def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
+        if not choice.can("texts"):
+            return None
+        rows = self._validation_rows(setup) if setup.training.validation else None
+        return TextEstimator(choice.build, setup.data, rows)
+
+    def training_split(self, setup: TaskSetup, device: torch.device) -> Split:
+        from zoo.data.batching.document_batches import Split
+
+        return Split(setup.data.split("train"), device)
+
+    def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Split, Split]:
+        from zoo.data.batching.document_batches import Split
+
+        train = self.training_split(setup, device)
+        if not setup.training.validation:
+            return train, Split(setup.data.split("test"), device)
+        rows, held_out = self._validation_rows(setup)
+        return train.subset(rows), train.subset(held_out)
+
+    def _validation_rows(self, setup: TaskSetup) -> tuple[np.ndarray, np.ndarray]:
+        corpus = setup.data.corpus()
+        texts = None if setup.options.keep_duplicates else corpus.train_texts
+        return validation_rows(np.array(corpus.train_labels), setup.training.validation, texts)
+
+    def full_length_split(self, setup: TaskSetup, examples: int, device: torch.device) -> Split:
+        from zoo.data.batching.document_batches import Split
+        from zoo.data.encoding.encoded_documents import Documents
+
+        draw, length = np.random.default_rng(0), setup.sizes.max_length
+        documents = Documents(
+            ids=draw.integers(1, setup.vocab_size, examples * length).astype(np.int32),
+            offsets=np.arange(examples + 1, dtype=np.int64) * length,
+            labels=draw.integers(0, len(setup.labels), examples),
+        )
+        return Split(documents, device)
+
+    def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Cross-entropy. Each member of an ensemble has token noise and a loss of its own."""
+        import torch.nn.functional as F
+
+        from zoo.components.tokens import Tokens
+        from zoo.models.deep_ensemble import DeepEnsemble, mean_log_probability
+        from zoo.train.token_noise import delete_tokens, hide_tokens
+
+        members = len(model.members) if isinstance(model, DeepEnsemble) else 1
+        mask = batch.tokens.attention_mask
+        ids, mask = delete_tokens(
+            batch.ids.repeat(members, 1),
+            None if mask is None else mask.repeat(members, 1),
+            setup.options.token_deletion,
+        )
+        tokens = Tokens(mask, batch.tokens.positions[: ids.shape[1]])
+        ids = hide_tokens(ids, setup.options.token_dropout)
+        extra = {"per_member": True} if isinstance(model, DeepEnsemble) else {}
+        logits = model(ids, tokens, **extra)  # (members · B, classes)
+        loss = F.cross_entropy(
+            logits.float(),
+            batch.labels.repeat(members),
+            label_smoothing=setup.training.label_smoothing,
+        )
+        answers = mean_log_probability(logits.detach().unflatten(0, (members, -1)))
+        return loss, (answers.argmax(dim=-1) == batch.labels).sum()
+
+    def forward(self, model: nn.Module, batch: Batch) -> object:
+        return model(batch.ids, batch.tokens)
+
+    def evaluate(
+        self, setup: TaskSetup, model: nn.Module, split: Split, runtime: Runtime
+    ) -> Evaluation:
+        logits = predict_logits(model, split, EVALUATION_BATCH, runtime)
+        return evaluation(logits.argmax(axis=1), split.labels.cpu().numpy(), len(setup.labels))
+
+    def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
+        """Logits (texts, classes)."""
+        from zoo.data.batching.document_batches import padded
+
+        logits: Tensor = model(*padded(ids, next(model.parameters()).device))
+        return logits
+
+    def text_model(
+        self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer
+    ) -> TextClassifier:
+        from zoo.models.text_classifier import TextClassifier
+
+        return TextClassifier(model, tokenizer, setup.sizes.max_length, setup.labels)
+
+
+class TextEstimator(Estimator):
+    """A baseline that fits raw texts; its tokens are counted with the zoo's tokenizer.
+
+    rows: indices into the training split, to fit and to score; None: the splits as they are.
+    """
+
+    def __init__(
+        self,
+        factory: Callable[[], Any],
+        data: EncodedDocuments,
+        rows: tuple[np.ndarray, np.ndarray] | None,
+    ) -> None:
+        self.factory, self.classes = factory, len(data.label_names)
+        corpus = data.corpus()
+        self.texts, self.labels = corpus.train_texts, corpus.train_labels
+        self.scored_texts, self.scored_labels = corpus.test_texts, corpus.test_labels
+        fit_lengths, scored_lengths = data.split("train").lengths, data.split("test").lengths
+        if rows is not None:
+            fit, scored = rows
+            texts, labels = self.texts, self.labels
+            self.texts, self.labels = [texts[i] for i in fit], [labels[i] for i in fit]
+            self.scored_texts = [texts[i] for i in scored]
+            self.scored_labels = [labels[i] for i in scored]
+            fit_lengths, scored_lengths = fit_lengths[fit], fit_lengths[scored]
+        self.train_tokens, self.scored_tokens = int(fit_lengths.sum()), int(scored_lengths.sum())
+
+    def fit(self) -> None:
+        self.model = self.factory()
+        self.model.fit(self.texts, self.labels)
+
+    def predict(self) -> None:
+        self.model.predict(self.scored_texts)
+
+    def single_predictions(self) -> Sequence[Callable[[], object]]:
+        texts = self.scored_texts[:LATENCY_TEXTS]
+        return [functools.partial(self.model.predict, [text]) for text in texts]
+
+    def evaluate(self) -> Evaluation:
+        predicted = np.array(self.model.predict(self.scored_texts))
+        return evaluation(predicted, np.array(self.scored_labels), self.classes)
+
+
+def validation_rows(
+    labels: np.ndarray, share: float, texts: Sequence[str] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows to train on and rows to hold out: stratified, the same for every cell and seed.
+
+    texts: of the rows; a text that is also held out, word for word, is then not trained on.
+    """
+    from sklearn.model_selection import train_test_split
+
+    from zoo.data.sources.corpus import plain_words
+
+    fit, held_out = train_test_split(
+        np.arange(len(labels)), test_size=share, random_state=0, stratify=np.asarray(labels)
+    )
+    if texts is not None:
+        known = {plain_words(texts[row]) for row in held_out}
+        fit = np.array([row for row in fit if plain_words(texts[row]) not in known], dtype=int)
+        if not len(fit):
+            raise ZooError(f"--validation {share}: every other document is also held out")
+    return np.sort(fit), np.sort(held_out)
+
+
+def predict_logits(model: nn.Module, split: Split, batch_size: int, runtime: Runtime) -> np.ndarray:
+    """Logits (N, classes) of every document of a split, in the split's order, in float32."""
+    import torch
+
+    model.eval()
+    rows, logits = [], []
+    with torch.inference_mode():
+        for batch in split.ordered(batch_size):
+            with runtime.autocast():
+                logits.append(model(batch.ids, batch.tokens).float())
+            rows.append(batch.rows)
+    result = np.empty((len(split), logits[0].shape[1]), dtype=np.float32)
+    result[np.concatenate(rows)] = torch.cat(logits).cpu().numpy()
+    return result
+
+
+def evaluation(predicted: np.ndarray, labels: np.ndarray, classes: int) -> Evaluation:
+    """The outputs of a classifier, with the confusion matrix (rows: true class) and each error.
+
+    errors: [row of the split, true label, predicted label] of every wrong document.
+    """
+    from sklearn.metrics import confusion_matrix
+
+    return Evaluation(
+        {"predicted": predicted, "labels": labels, "classes": classes},
+        {
+            "examples": len(labels),
+            "confusion": confusion_matrix(labels, predicted, labels=list(range(classes))).tolist(),
+            "errors": [
+                [int(row), int(labels[row]), int(predicted[row])]
+                for row in np.flatnonzero(predicted != labels)
+            ],
+        },
+    )

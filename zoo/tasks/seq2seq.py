@@ -1,71 +1,224 @@
-"""Writing one text from another. No torch here."""
+"""Generating one text from another: an encoder and a decoder with cross-attention.
+
+In training the decoder is given the true target up to each token (teacher forcing). Exact match
+is the share of test pairs whose target the model generates letter by letter from the source
+alone: greedily, and by beam search. Token accuracy is the share of target tokens, the end
+included, that are the most likely ones after the true tokens before them.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
-from zoo.data.encoding.encoded_pairs import EncodedPairs, encode_pairs
-from zoo.data.sources.pairs import DEFAULT, load_pairs
-from zoo.tasks.base import Task
+import numpy as np
+from pydantic import Field, PositiveInt
+
+from zoo.config.sizes import Sizes
+from zoo.errors import ZooError
+from zoo.registry import Registry
+from zoo.tasks.base import Evaluation, Loaded, Task, TaskOptions, TaskSetup
 
 if TYPE_CHECKING:
-    from zoo.config.request import Request
-    from zoo.execution.base import Setting
-    from zoo.registry import Registry
-    from zoo.tasks.learner import Learner
+    import torch
+    from tokenizers import Tokenizer
+    from torch import Tensor, nn
+
+    from zoo.data.batching.pair_batches import PairBatch, PairSplit
+    from zoo.data.encoding.encoded_pairs import EncodedPairs
+    from zoo.models.encoder_decoder import EncoderDecoder
+    from zoo.models.text_generator import TextGenerator
+    from zoo.registry.cell import Cell
+    from zoo.train.device import Runtime
+
+EVALUATION_BATCH = 128
+SAMPLE_SCORES = 32  # of the vocabulary, in sample_scores
 
 
-class Transduction(Task):
-    """An encoder and a decoder with cross-attention, taught by the target itself."""
+class SequenceToSequenceOptions(TaskOptions):
+    """Options of sequence to sequence."""
 
-    name = "seq2seq"
-    model = "an encoder-decoder"
-    scored_on = "pairs"
-    defaults: ClassVar[dict[str, Any]] = {
-        "data": DEFAULT,
-        "baseline": "none",
-        "max_length": 32,
-        "vocab_size": 1000,
-        "epochs": 12,
+    beam: PositiveInt = Field(4, description="Beams of the beam search that is scored.")
+
+
+class SequenceToSequence(Task):
+    """Targets from sources."""
+
+    options = SequenceToSequenceOptions
+    needs: ClassVar = {
+        "attention": frozenset({"causal", "cross", "padding"}),
+        "block": frozenset({"cross"}),
     }
-    ignored: ClassVar[dict[str, Any]] = {
-        "pool": "the decoder reads every position of the encoder, and none is pooled",
-        "read_last": "the decoder reads every position of the encoder's last layer",
-        "head_hidden": "tokens are scored by the embeddings themselves",
-        "members": "several models write no one text",
-        "token_dropout": "a byte-level vocabulary has no unknown token",
-        "token_deletion": "the target says what the whole source says",
-        "text_column": "pairs have no columns with names",
-        "label_column": "pairs have no columns with names",
-        "keep_duplicates": "no source is ever in both splits",
+    metrics = ("exact_match", "exact_match_beam", "token_accuracy")
+    defaults: ClassVar = {"baseline": "none", "max_length": 32, "vocab_size": 1000, "epochs": 12}
+    unused: ClassVar = {
+        "pool": "the decoder reads every position of the encoder, none is pooled",
     }
+    model_name = "an encoder-decoder"
+    commands = ("generate",)
 
-    def config(self, request: Request) -> dict[str, Any]:
-        """See Task; how many beams were searched with decides a score too."""
-        return {**super().config(request), "beam": request.beam}
+    def load(
+        self,
+        spec: str | None,
+        options: SequenceToSequenceOptions,
+        sizes: Sizes,
+        registry: Registry,
+    ) -> Loaded:
+        from zoo.data.encoding.encoded_pairs import encode_pairs
+        from zoo.data.sources.pairs import DEFAULT, load_pairs
 
-    def prepare(
-        self, request: Request, registry: Registry
-    ) -> tuple[EncodedPairs, dict[str, Any], list[str]]:
-        """See Task."""
-        pairs = load_pairs(request.data or DEFAULT)
-        encoded = encode_pairs(pairs, request.sizes.vocab_size, request.sizes.max_length)
-        data = {
+        pairs = load_pairs(spec or DEFAULT)
+        encoded = encode_pairs(pairs, sizes.vocab_size, sizes.max_length)
+        description = {
             "name": pairs.name,
             "fingerprint": pairs.fingerprint,
             "train": len(pairs.train),
             "test": len(pairs.test),
             "duplicates": 0,
-            "duplicates_kept": False,
             "vocab_size": encoded.vocab_size,
             "notes": pairs.notes,
-            "told": f"{len(pairs.train):,} training and {len(pairs.test):,} test pairs. "
+            "summary": f"{len(pairs.train):,} training and {len(pairs.test):,} test pairs. "
             "Speeds are of passes over given targets, not of decoding",
         }
-        return encoded, data, []
+        return Loaded(encoded, description)
 
-    def learner(self, setting: Setting) -> Learner:
-        """See Task."""
-        from zoo.tasks.transducing import TransductionLearner
+    def open(self, directory: Path) -> EncodedPairs:
+        from zoo.data.encoding.encoded_pairs import EncodedPairs
 
-        return TransductionLearner(setting)
+        return EncodedPairs.open(directory)
+
+    def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
+        from zoo.models.build import build_encoder_decoder
+
+        return build_encoder_decoder(
+            cell,
+            setup.sizes,
+            vocab_size=setup.vocab_size,
+            seed=seed,
+            dropout=setup.training.dropout,
+            attention_dropout=setup.training.attention_dropout,
+            embedding_std=setup.training.embedding_std,
+        )
+
+    def training_split(self, setup: TaskSetup, device: torch.device) -> PairSplit:
+        from zoo.data.batching.pair_batches import PairSplit
+
+        return PairSplit(setup.data, "train", device)
+
+    def splits(self, setup: TaskSetup, device: torch.device) -> tuple[PairSplit, PairSplit]:
+        from zoo.data.batching.pair_batches import PairSplit
+
+        train, share = self.training_split(setup, device), setup.training.validation
+        if not share:
+            return train, PairSplit(setup.data, "test", device)
+        order = np.random.default_rng(0).permutation(len(train))
+        held_out = max(1, round(share * len(train)))
+        if held_out >= len(train):
+            raise ZooError(f"--validation {share} leaves no pair to train on")
+        return train.subset(np.sort(order[held_out:])), train.subset(np.sort(order[:held_out]))
+
+    def loss(self, setup: TaskSetup, model: nn.Module, batch: PairBatch) -> tuple[Tensor, Tensor]:
+        """Cross-entropy of every target token."""
+        import torch.nn.functional as F
+
+        from zoo.data.encoding.encoded_pairs import PAD
+
+        logits = self.forward(model, batch)
+        loss = F.cross_entropy(
+            logits.float().flatten(0, 1),
+            batch.next.flatten(),
+            ignore_index=PAD,
+            label_smoothing=setup.training.label_smoothing,
+        )
+        return loss, _right_tokens(logits.detach(), batch)
+
+    def forward(self, model: nn.Module, batch: PairBatch) -> Tensor:
+        """Logits (B, Lt, V) after the true tokens."""
+        logits: Tensor = model(
+            batch.source, batch.source_tokens, batch.written, batch.written_tokens
+        )
+        return logits
+
+    def evaluate(
+        self, setup: TaskSetup, model: nn.Module, split: PairSplit, runtime: Runtime
+    ) -> Evaluation:
+        import torch
+        from tokenizers import Tokenizer
+
+        from zoo.data.encoding.encoded_pairs import decode_text
+        from zoo.models.encoder_decoder import EncoderDecoder
+
+        assert isinstance(model, EncoderDecoder)
+        model.eval()
+        tokenizer = Tokenizer.from_file(str(setup.data.tokenizer_path))
+        beams = (1, setup.options.beam)
+        wrong: dict[int, list[int]] = {beam: [] for beam in beams}
+        right = torch.zeros((), device=runtime.device)
+        tokens = 0
+        with torch.inference_mode(), runtime.autocast():
+            for batch in split.ordered(EVALUATION_BATCH):
+                right += _right_tokens(self.forward(model, batch), batch)
+                tokens += batch.items
+                for beam in wrong:
+                    generated = generate_targets(
+                        model,
+                        batch.source,
+                        batch.source_tokens.attention_mask,
+                        beam,
+                        setup.sizes.max_length,
+                    )
+                    for row, ids in zip(batch.rows.tolist(), generated, strict=True):
+                        if decode_text(tokenizer, ids) != split.texts[row]:
+                            wrong[beam].append(row)
+        greedy, beamed = (wrong[beam] for beam in beams)
+        return Evaluation(
+            {
+                "pairs": len(split),
+                "wrong": len(greedy),
+                "wrong_beam": len(beamed),
+                "right_tokens": right.item(),
+                "tokens": tokens,
+            },
+            {"examples": len(split), "errors": [[row] for row in sorted(greedy)]},
+        )
+
+    def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
+        """Scores (texts, at most 32 of the vocabulary) after each text, as source and target."""
+        import torch
+
+        from zoo.data.batching.document_batches import padded
+
+        device = next(model.parameters()).device
+        rows, tokens = padded(ids, device)
+        logits: Tensor = model(rows, tokens, rows, tokens)
+        last = torch.tensor([len(text) - 1 for text in ids], device=device)
+        return logits[torch.arange(len(ids), device=device), last, :SAMPLE_SCORES]
+
+    def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> TextGenerator:
+        from zoo.models.text_generator import TextGenerator
+
+        return TextGenerator(model, tokenizer, setup.sizes.max_length)
+
+
+def generate_targets(
+    model: EncoderDecoder,
+    source: Tensor,
+    attention_mask: Tensor | None,
+    beams: int,
+    max_length: int,
+) -> list[list[int]]:
+    """The target ids that the model generates for each source (B, Ls), END left out."""
+    from zoo.data.encoding.encoded_pairs import END, PAD, START
+    from zoo.models.decoding.generate import Decoding, transduce
+
+    decoding = Decoding(max_length - 1, end=END, beams=beams, banned=(PAD, START))
+    generated = transduce(model, source, decoding, start=START, attention_mask=attention_mask)
+    return [one.ids for one in generated]
+
+
+def _right_tokens(logits: Tensor, batch: PairBatch) -> Tensor:
+    """How many target tokens are the most likely ones."""
+    from zoo.data.encoding.encoded_pairs import PAD
+
+    return ((logits.argmax(dim=-1) == batch.next) & (batch.next != PAD)).sum()

@@ -29,7 +29,7 @@ class Runtime:
         return contextlib.nullcontext()
 
     def synchronise(self) -> None:
-        """Wait until the device has done all that it was given."""
+        """Wait until the device has finished all its work."""
         if self.device.type == "cuda":
             torch.cuda.synchronize()
         elif self.device.type == "mps":
@@ -37,7 +37,7 @@ class Runtime:
 
 
 def resolve(execution: Execution) -> Runtime:
-    """The runtime asked for; ZooError where the machine has no such device."""
+    """Resolve ``auto``; ZooError where the machine has no such device."""
     has = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     name = execution.device
     if name == "auto":
@@ -54,14 +54,14 @@ def resolve(execution: Execution) -> Runtime:
 
 
 def describe(runtime: Runtime) -> dict[str, Any]:
-    """The facts that timing and results hang on, for the record's environment."""
+    """The versions and hardware that results depend on, for a record's environment."""
     if runtime.device.type == "cuda":
         name, driver = torch.cuda.get_device_name(), _nvidia_driver()
     else:
         name, driver = _cpu_name(), ""
     return {
         "python": platform.python_version(),
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),  # TorchVersion would have whoever receives it import torch
         "platform": f"{platform.system()} {platform.machine()}",
         "device": runtime.device.type,
         "device_name": name,

@@ -1,4 +1,4 @@
-"""A few answers of a trained model, by which it is known again wherever it is loaded."""
+"""Scores of a trained model for made-up texts, to verify it where it is loaded."""
 
 from __future__ import annotations
 
@@ -9,52 +9,51 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from zoo.train.trainer import DivergedError
+from zoo.errors import DivergedError
 
-# Of a model and texts as ids: a row of scores for each.
-Answer = Callable[[nn.Module, Sequence[Sequence[int]]], Tensor]
+# Of a model and texts as ids: scores (texts, n).
+Scores = Callable[[nn.Module, Sequence[Sequence[int]]], Tensor]
 
-LENGTHS = (16, 7)  # tokens; unequal, so that padding is answered for as well
-FIRST = 2  # [CLS], in front as in every text
-# Of the greatest score. Another machine's float32 differs by less than a hundredth of this.
+LENGTHS = (16, 7)  # tokens; unequal, so that padding is covered as well
+FIRST = 2  # [CLS], the first token of every text
+# Relative to the largest score. Another machine's float32 differs by less than 1% of this.
 TOLERANCE = 1e-3
 
 
 def sample_outputs(
-    model: nn.Module, answer: Answer, vocab_size: int, max_length: int
+    model: nn.Module, scores: Scores, vocab_size: int, max_length: int
 ) -> dict[str, Any]:
-    """The model's scores, in float32, for made-up texts: ``ids`` and ``logits``, plain lists.
+    """The model's scores, in float32, for made-up texts: ``ids`` and ``scores``, plain lists.
 
-    Raises DivergedError where a score is no finite number.
+    Raises DivergedError where a score is not finite.
     """
     draw = np.random.default_rng(0)
     ids = [
         [FIRST, *draw.integers(FIRST, vocab_size, min(length, max_length) - 1).tolist()]
         for length in LENGTHS
     ]
-    logits = answers(model, answer, ids)
-    if not np.isfinite(logits).all():
-        raise DivergedError("the trained weights give scores that are no numbers")
-    return {"ids": ids, "logits": logits.tolist()}
+    found = _scores(model, scores, ids)
+    if not np.isfinite(found).all():
+        raise DivergedError("the trained weights give scores that are not finite")
+    return {"ids": ids, "scores": found.tolist()}
 
 
-def agrees(
-    model: nn.Module, answer: Answer, ids: Sequence[Sequence[int]], logits: Sequence[Any]
-) -> bool:
-    """Whether the model still gives these scores."""
-    wanted, given = np.asarray(logits, dtype=np.float32), answers(model, answer, ids)
-    if given.shape != wanted.shape:
+def same_outputs(model: nn.Module, scores: Scores, saved: dict[str, Any]) -> bool:
+    """Whether the model still gives what ``sample_outputs`` returned."""
+    wanted = np.asarray(saved["scores"], dtype=np.float32)
+    found = _scores(model, scores, saved["ids"])
+    if found.shape != wanted.shape:
         return False
-    return bool(np.abs(given - wanted).max() <= TOLERANCE * max(1.0, np.abs(wanted).max()))
+    return bool(np.abs(found - wanted).max() <= TOLERANCE * max(1.0, np.abs(wanted).max()))
 
 
 @torch.inference_mode()
-def answers(model: nn.Module, answer: Answer, ids: Sequence[Sequence[int]]) -> np.ndarray:
-    """Scores (texts, n) in evaluation; the model is left in the mode it was in."""
+def _scores(model: nn.Module, scores: Scores, ids: Sequence[Sequence[int]]) -> np.ndarray:
+    """Scores (texts, n) in evaluation mode; the model's mode is restored."""
     was_training = model.training
     model.eval()
     try:
-        scores: np.ndarray = answer(model, ids).float().cpu().numpy()
-        return scores
+        found: np.ndarray = scores(model, ids).float().cpu().numpy()
+        return found
     finally:
         model.train(was_training)

@@ -1,25 +1,32 @@
-"""One model trained, whatever its task; nothing here waits for the device inside an epoch."""
+"""One model trained, whatever its task; nothing waits for the device within an epoch."""
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from zoo.config.settings import Training
+from zoo.errors import DivergedError
 from zoo.models.seeding import derive
-from zoo.tasks.learner import Items, Loss, Rows
 from zoo.train.device import Runtime
+from zoo.train.optimizer import make_optimizer, schedule
+
+# Of a model and a batch: the mean loss (scalar, nats), and how many items the model had right.
+Loss = Callable[[nn.Module, Any], tuple[Tensor, Tensor]]
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """What an epoch of training gave, in nats, seconds, and the learning rate at its end.
+    """One epoch of training.
 
-    accuracy: the share of items (documents, tokens) that it had right as it learned them.
+    loss: mean, in nats. accuracy: share of items (documents, tokens) that were right when they
+    were trained on. lr: learning rate at the end of the epoch.
     """
 
     number: int
@@ -29,17 +36,16 @@ class Epoch:
     lr: float
 
 
-class DivergedError(Exception):
-    """The loss became NaN or infinite."""
-
-
 class Trainer:
-    """AdamW on one model; the same seed sees the same batches in the same order."""
+    """Trains one model with AdamW; the same seed gives the same batches in the same order.
+
+    train: the training examples, a ``zoo.tasks.base.Split``.
+    """
 
     def __init__(
         self,
         model: nn.Module,
-        train: Rows,
+        train: Any,
         loss: Loss,
         training: Training,
         runtime: Runtime,
@@ -79,12 +85,12 @@ class Trainer:
             raise DivergedError(f"the loss became {mean_loss} in epoch {self.epoch}")
         return Epoch(self.epoch, mean_loss, accuracy, seconds, self._lr())
 
-    def train_step(self, batch: Items) -> tuple[Tensor, Tensor]:
+    def train_step(self, batch: Any) -> tuple[Tensor, Tensor]:
         """One step of AdamW: the loss (scalar) and the number of right answers, on the device."""
         for group in self.optimizer.param_groups:
             group["lr"] = self._lr()
         with self.runtime.autocast():
-            loss, right = self.loss(self.model, batch, self.training)
+            loss, right = self.loss(self.model, batch)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         if self.training.clip:
@@ -96,29 +102,3 @@ class Trainer:
     def _lr(self) -> float:
         total = self.training.epochs * self.steps_per_epoch
         return self.training.lr * schedule(self.training, self.step, total)
-
-
-def schedule(training: Training, step: int, total: int) -> float:
-    """The share of the peak learning rate at a step: up over ``warmup``, then down to zero."""
-    warm = round(training.warmup * total)
-    if step < warm:
-        return (step + 1) / warm
-    if training.schedule == "constant":
-        return 1.0
-    done = min(1.0, (step - warm) / max(1, total - warm))
-    return 1 - done if training.schedule == "linear" else (1 + math.cos(math.pi * done)) / 2
-
-
-def make_optimizer(model: nn.Module, training: Training, runtime: Runtime) -> torch.optim.AdamW:
-    """AdamW (Loshchilov and Hutter 2019) that decays matrices, and not biases, scales or shifts."""
-    named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
-    groups = [
-        {
-            "params": [p for _, p in named if p.dim() >= 2],
-            "weight_decay": training.weight_decay,
-        },
-        {"params": [p for _, p in named if p.dim() < 2], "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(
-        [g for g in groups if g["params"]], lr=training.lr, fused=runtime.device.type != "mps"
-    )

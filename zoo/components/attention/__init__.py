@@ -1,4 +1,4 @@
-"""Attention variants; the contract stands in ``zoo.components.attention.base``."""
+"""Attention variants; ``zoo.components.attention.base`` states the contract."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def zoo_register(register: Register) -> None:
         "attention",
         "torch",
         f"{here}.torch_mha:TorchMultiHead",
-        summary="torch.nn.MultiheadAttention as it comes",
+        summary="torch.nn.MultiheadAttention, unchanged",
         source="https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html",
         capabilities=("bias", "padding", "causal", "cross", "exact", "map"),
     )

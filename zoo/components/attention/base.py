@@ -1,4 +1,4 @@
-"""The attention contract, and two bases that leave only the mixing to a variant."""
+"""The attention contract, and two base classes that do everything but the mixing."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from zoo.components.tokens import Tokens, may_attend
 
 
 class Cache(Protocol):
-    """Keys and values of the positions decoded so far."""
+    """Keys and values of the tokens decoded so far."""
 
     def extend(self, k: Tensor, v: Tensor, tokens: Tokens) -> tuple[Tensor, Tensor, Tokens]:
-        """Take in new keys and values (B, H, L, Dh) and give back all of them."""
+        """Append new keys and values (B, H, L, Dh) and return all of them with their tokens."""
 
 
 class Attention(nn.Module, ABC):
-    """What every attention offers; built as ``Attention(dim, heads, dropout=…)``.
+    """Built as ``Attention(dim, heads, dropout=…)``.
 
-    heads, head_dim: how it splits the width, which the encoding's slots need to know.
+    heads, head_dim: how it splits the width; positional encodings are built with both.
     """
 
     heads: int
@@ -42,18 +42,18 @@ class Attention(nn.Module, ABC):
         causal: bool = False,
         cache: Cache | None = None,
     ) -> Tensor:
-        """Queries from x (B, Lq, D), keys and values from context (B, Lk, D; default x).
+        """Queries from x (B, Lq, D), keys and values from context (B, Lk, D; None: x).
 
         tokens and context_tokens describe x and context. Returns (B, Lq, D).
         """
 
 
-class Headed(Attention):
-    """Projections, heads, rotation and cache; a variant states ``mix``.
+class ProjectedAttention(Attention):
+    """Projections, heads, rotation and cache are done; a subclass implements ``mix``.
 
     MultiHead(Q, K, V) = Concat(head_1 .. head_H) W_o, head_i = Mix(Q W_q, K W_k, V W_v)
-    (Vaswani et al. 2017, section 3.2.2). For variants that look at no (Lq, Lk) pairs and must
-    not pay for a mask or bias of that size; all others build on MultiHead.
+    (Vaswani et al. 2017, section 3.2.2). For variants that compare no (Lq, Lk) pairs and must
+    not build a mask or bias of that size; all others subclass MultiHead.
     """
 
     projection: ClassVar[type[Projection]]
@@ -80,10 +80,10 @@ class Headed(Attention):
         position: PositionalEncoding,
         causal: bool,
     ) -> Tensor:
-        """What each query takes from the values.
+        """The output of each head (B, H, Lq, Dh).
 
-        q: (B, H, Lq, Dh), described by queries; k, v: (B, H, Lk, Dh), described by keys; position
-        has turned q and k already, its bias is left to add. Returns (B, H, Lq, Dh).
+        q: (B, H, Lq, Dh), described by queries; k, v: (B, H, Lk, Dh), described by keys. q and k
+        are rotated already; adding position's bias is left to this method.
         """
 
     def forward(
@@ -97,17 +97,19 @@ class Headed(Attention):
         causal: bool = False,
         cache: Cache | None = None,
     ) -> Tensor:
-        """See Attention.forward."""
-        q, k, v, keys = self.scene(x, context, tokens, context_tokens, position, cache)
+        """x (B, Lq, D) and context (B, Lk, D) to (B, Lq, D)."""
+        q, k, v, keys = self.queries_keys_values(
+            x, context, tokens, context_tokens, position, cache
+        )
         heads = self.mix(q, k, v, tokens, keys, position, causal)  # (B, H, Lq, Dh)
         out: Tensor = self.out(heads.transpose(1, 2).flatten(2))  # (B, Lq, D)
         return out
 
     def rotate(self, x: Tensor, tokens: Tokens, position: PositionalEncoding) -> Tensor:
-        """Queries or keys x (B, H, L, Dh) turned by the encoding."""
+        """Queries or keys x (B, H, L, Dh) rotated by the encoding."""
         return position.rotate(x, tokens.positions)
 
-    def scene(
+    def queries_keys_values(
         self,
         x: Tensor,
         context: Tensor | None,
@@ -116,7 +118,7 @@ class Headed(Attention):
         position: PositionalEncoding,
         cache: Cache | None = None,
     ) -> tuple[Tensor, Tensor, Tensor, Tokens]:
-        """q, k, v and the tokens that k and v describe: the context's, or all of the cache."""
+        """q, k, v and the tokens of k and v: the context's, or with a cache all that it holds."""
         keys = tokens if context_tokens is None else context_tokens
         q, k, v = self.project(x, x if context is None else context)
         q, k = self.rotate(q, tokens, position), self.rotate(k, keys, position)
@@ -125,25 +127,24 @@ class Headed(Attention):
         return q, k, v, keys
 
     def load_canonical(self, weights: CanonicalWeights) -> None:
-        """Take on the canonical weights, whatever layout this variant keeps them in."""
+        """Copy the canonical weights into this variant's layout."""
         self.project.load(weights)
         with torch.no_grad():
             self.out.weight.copy_(weights.wo)
             self.out.bias.copy_(weights.bo)
 
 
-class MultiHead(Headed):
-    """Masks and biases, too; a variant states ``attend``, a rule for scores."""
+class MultiHead(ProjectedAttention):
+    """Masks and biases are done as well; a subclass implements ``attend``."""
 
     @abstractmethod
     def attend(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
     ) -> Tensor:
-        """What each query takes from the values.
+        """The output of each head (B, H, Lq, Dh).
 
-        q: (B, H, Lq, Dh); k, v: (B, H, Lk, Dh); mask: bool, broadcastable to (B, H, Lq, Lk),
-        True where a query may look; bias: added to the scores, broadcastable likewise.
-        Returns (B, H, Lq, Dh).
+        q: (B, H, Lq, Dh); k, v: (B, H, Lk, Dh). mask: bool, broadcastable to (B, H, Lq, Lk), True
+        where a query may attend. bias: added to the scores, broadcastable to the same shape.
         """
 
     def mix(
@@ -156,8 +157,8 @@ class MultiHead(Headed):
         position: PositionalEncoding,
         causal: bool,
     ) -> Tensor:
-        """See Headed.mix."""
-        return self.attend(q, k, v, *self.pairs(q, queries, keys, position, causal))
+        """The output of each head (B, H, Lq, Dh), under the mask and bias of this call."""
+        return self.attend(q, k, v, *self.mask_and_bias(q, queries, keys, position, causal))
 
     def weights(
         self,
@@ -170,13 +171,13 @@ class MultiHead(Headed):
         causal: bool = False,
     ) -> Tensor:
         """The attention map (B, H, Lq, Lk); each row sums to one."""
-        q, k, _, keys = self.scene(x, context, tokens, context_tokens, position)
-        return softmax_weights(q, k, *self.pairs(q, tokens, keys, position, causal))
+        q, k, _, keys = self.queries_keys_values(x, context, tokens, context_tokens, position)
+        return softmax_weights(q, k, *self.mask_and_bias(q, tokens, keys, position, causal))
 
-    def pairs(
+    def mask_and_bias(
         self, q: Tensor, queries: Tokens, keys: Tokens, position: PositionalEncoding, causal: bool
     ) -> tuple[Tensor | None, Tensor | None]:
-        """What is known of each pair of query and key: the mask and the bias that attend takes."""
+        """The mask and the bias of every pair of query and key, as ``attend`` takes them."""
         bias = position.bias(queries.positions, keys.positions)
         mask = may_attend(queries, keys, causal)
         return mask, None if bias is None else bias.to(q.dtype)

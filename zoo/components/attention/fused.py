@@ -8,23 +8,47 @@ from torch import Tensor
 
 from zoo.components.attention.base import MultiHead
 from zoo.components.attention.projections import Packed
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens, may_attend, only_causal
 
 
 class Fused(MultiHead):
-    """Never stores the (Lq, Lk) matrix (Dao et al. 2022, FlashAttention, algorithm 1)."""
+    """Never stores the (Lq, Lk) scores (Dao et al. 2022, FlashAttention, algorithm 1).
+
+    A causal call without padding or bias builds no (Lq, Lk) mask either: the kernel has a causal
+    mode. Its memory is linear in L, where torch has a fused kernel for device and precision.
+    """
 
     projection = Packed
+
+    def mix(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        queries: Tokens,
+        keys: Tokens,
+        position: PositionalEncoding,
+        causal: bool,
+    ) -> Tensor:
+        """The output of each head (B, H, Lq, Dh)."""
+        if not (causal and only_causal(queries, keys)):
+            return super().mix(q, k, v, queries, keys, position, causal)
+        _, bias = self.mask_and_bias(q, queries, keys, position, causal=False)
+        if bias is None:
+            return self._kernel(q, k, v, None, causal=True)
+        return self.attend(q, k, v, may_attend(queries, keys, causal), bias)
 
     def attend(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
     ) -> Tensor:
-        """See MultiHead.attend."""
+        """softmax(Q Kᵀ / √Dh + bias) V by one kernel."""
         if bias is not None and mask is not None:
             bias = bias.masked_fill(~mask, -torch.inf)
-        return F.scaled_dot_product_attention(
-            q,
-            k,
-            v,
-            attn_mask=mask if bias is None else bias,
-            dropout_p=self.dropout if self.training else 0.0,
-        )
+        return self._kernel(q, k, v, mask if bias is None else bias)
+
+    def _kernel(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, causal: bool = False
+    ) -> Tensor:
+        dropout = self.dropout if self.training else 0.0
+        return F.scaled_dot_product_attention(q, k, v, mask, dropout, is_causal=causal)

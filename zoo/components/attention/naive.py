@@ -1,4 +1,4 @@
-"""The textbook's way: a linear layer per head and projection, head by head."""
+"""A linear layer per head and projection, head by head."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Naive(MultiHead):
     def attend(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
     ) -> Tensor:
-        """See MultiHead.attend."""
+        """softmax(Q Kᵀ / √Dh + bias) V, one head after another."""
         dropout = self.dropout if self.training else 0.0
         heads = []
         for head in range(self.heads):

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class CanonicalWeights:
-    """The one set of weights that every exact attention can take on.
+    """Weights that every exact attention can load, whatever its own layout.
 
     wq, wk, wv, wo: (D, D), applied as x Wᵀ; bq, bk, bv, bo: (D).
     """
@@ -67,7 +67,7 @@ class PerHead(Projection):
         )
 
     def forward(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """See Projection.forward."""
+        """q (B, H, Lq, Dh) from x; k and v (B, H, Lk, Dh) from context."""
         return (
             torch.stack([head(x) for head in self.q], dim=1),
             torch.stack([head(context) for head in self.k], dim=1),
@@ -76,7 +76,7 @@ class PerHead(Projection):
 
     @torch.no_grad()
     def load(self, weights: CanonicalWeights) -> None:
-        """See Projection.load."""
+        """Copy the canonical weights into this layout."""
         for layers, weight, bias in (
             (self.q, weights.wq, weights.bq),
             (self.k, weights.wk, weights.bk),
@@ -97,12 +97,12 @@ class Separate(Projection):
         self.q, self.k, self.v = (nn.Linear(dim, dim) for _ in range(3))
 
     def forward(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """See Projection.forward."""
+        """q (B, H, Lq, Dh) from x; k and v (B, H, Lk, Dh) from context."""
         return self.split(self.q(x)), self.split(self.k(context)), self.split(self.v(context))
 
     @torch.no_grad()
     def load(self, weights: CanonicalWeights) -> None:
-        """See Projection.load."""
+        """Copy the canonical weights into this layout."""
         for layer, weight, bias in (
             (self.q, weights.wq, weights.bq),
             (self.k, weights.wk, weights.bk),
@@ -120,7 +120,7 @@ class Packed(Projection):
         self.qkv = nn.Linear(dim, 3 * dim)
 
     def forward(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """See Projection.forward; one matrix product where context is x, else two."""
+        """q, k and v by one matrix product where context is x, by two elsewhere."""
         if context is x:
             q, k, v = self.qkv(x).chunk(3, dim=-1)
         else:
@@ -131,6 +131,6 @@ class Packed(Projection):
 
     @torch.no_grad()
     def load(self, weights: CanonicalWeights) -> None:
-        """See Projection.load."""
+        """Copy the canonical weights into this layout."""
         self.qkv.weight.copy_(torch.cat([weights.wq, weights.wk, weights.wv]))
         self.qkv.bias.copy_(torch.cat([weights.bq, weights.bk, weights.bv]))

@@ -12,7 +12,7 @@ from zoo.components.dropout import dropout as drop
 
 def softmax_weights(q: Tensor, k: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor:
     """softmax(Q Kᵀ / √Dh + bias) over the keys that mask allows: (B, H, Lq, Lk)."""
-    # Dh numbers a query are scaled, and not Lk: a pass over all pairs less, and one backward.
+    # q is scaled and not the scores: (Lq, Dh) numbers instead of (Lq, Lk), in both passes.
     scores = q / math.sqrt(q.shape[-1]) @ k.transpose(-2, -1)
     if bias is not None:
         scores = scores + bias

@@ -19,5 +19,5 @@ class Split(MultiHead):
     def attend(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
     ) -> Tensor:
-        """See MultiHead.attend."""
+        """softmax(Q Kᵀ / √Dh + bias) V of all heads at once."""
         return softmax_attend(q, k, v, mask, bias, self.dropout if self.training else 0.0)

@@ -1,4 +1,4 @@
-"""``torch.nn.MultiheadAttention`` as it comes."""
+"""``torch.nn.MultiheadAttention``, unchanged."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from torch import Tensor, nn
 from zoo.components.attention.base import Attention, Cache
 from zoo.components.attention.projections import CanonicalWeights
 from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens, may_attend
+from zoo.components.tokens import Tokens, may_attend, only_causal
 
 
 class TorchMultiHead(Attention):
-    """Wraps ``torch.nn.MultiheadAttention``; its q and k are out of an encoding's reach."""
+    """Wraps ``torch.nn.MultiheadAttention``, which gives encodings no access to q and k."""
 
     def __init__(self, dim: int, heads: int, *, dropout: float = 0.0) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class TorchMultiHead(Attention):
         causal: bool = False,
         cache: Cache | None = None,
     ) -> Tensor:
-        """See Attention.forward; refuses a cache, which torch's module cannot keep."""
+        """x (B, Lq, D) and context (B, Lk, D) to (B, Lq, D); ValueError for a cache."""
         if cache is not None:
             raise ValueError("attention 'torch' keeps no cache")
         out, _ = self._call(x, context, tokens, context_tokens, position, causal, False)
@@ -69,15 +69,12 @@ class TorchMultiHead(Attention):
         keys = tokens if context_tokens is None else context_tokens
         mask = may_attend(tokens, keys, causal)
         bias = position.bias(tokens.positions, keys.positions)
+        # torch's True means "may not attend", the opposite of ours.
+        added = None if mask is None else ~mask
         if bias is not None:
-            bias = bias.to(x.dtype)
-            added = bias if mask is None else bias.masked_fill(~mask, -torch.inf)
-        elif mask is not None:
-            # torch's True means "may not look", the other way round.
-            added = ~mask
-        else:
-            added = None
-        if added is not None:
+            added = bias.to(x.dtype)
+            added = added if mask is None else added.masked_fill(~mask, -torch.inf)
+        if added is not None and added.dim() > 2:
             shape = (x.shape[0], self.heads, x.shape[1], context.shape[1])
             added = added.expand(shape).flatten(0, 1)  # (B * H, Lq, Lk), as torch wants it
         out, weights = self.attention(
@@ -87,12 +84,14 @@ class TorchMultiHead(Attention):
             attn_mask=added,
             need_weights=need_weights,
             average_attn_weights=False,
+            # With this hint torch's kernel uses its causal mode; the mask is required all the same.
+            is_causal=causal and bias is None and only_causal(tokens, keys),
         )
         return out, weights
 
     @torch.no_grad()
     def load_canonical(self, weights: CanonicalWeights) -> None:
-        """Take on the canonical weights."""
+        """Copy the canonical weights into torch's layout."""
         mha = self.attention
         mha.in_proj_weight.copy_(torch.cat([weights.wq, weights.wk, weights.wv]))
         mha.in_proj_bias.copy_(torch.cat([weights.bq, weights.bk, weights.bv]))

@@ -1,4 +1,4 @@
-"""An interpolated n-gram: what counting runs of tokens is worth."""
+"""An interpolated n-gram language model."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class _Counts:
-    """Of contexts of one length: runs, and how often each; contexts, how often and how various.
+    """Counts of one order: n-grams, their contexts, and how many different tokens follow each.
 
-    Runs and contexts are numbers, base V, in ascending order.
+    N-grams and contexts are numbers in base V, in ascending order.
     """
 
-    runs: Ids
-    run_counts: Ids
+    ngrams: Ids
+    ngram_counts: Ids
     contexts: Ids
     context_counts: Ids
     followers: Ids
@@ -28,9 +28,8 @@ class NGram:
     """An n-gram model of token ids with Witten-Bell smoothing (Witten and Bell 1991, method C).
 
     P(w | h) = (c(h w) + t(h) P(w | h')) / (c(h) + t(h)): c counts, t is how many different tokens
-    follow h, and h' is h without its oldest token; below the shortest all tokens are alike.
-    order: tokens of a run, the one that is scored among them. Raises ValueError for an order of
-    nought, or one too long for 64 bits.
+    follow h, and h' is h without its oldest token; below order 1 all tokens are equally likely.
+    order: n. Raises ValueError for an order below 1, or too high for n-grams to fit 64 bits.
     """
 
     def __init__(self, *, vocab_size: int, order: int = 3) -> None:
@@ -42,46 +41,46 @@ class NGram:
     @property
     def parameters(self) -> int:
         """How many numbers the fitted model holds."""
-        return sum(len(x.runs) + 2 * len(x.contexts) for x in self.levels)
+        return sum(len(x.ngrams) + 2 * len(x.contexts) for x in self.levels)
 
     def fit(self, ids: Ids) -> None:
-        """Count a stream (tokens)."""
+        """Count the n-grams of ids (tokens)."""
         self.levels = []
         for size in range(1, self.order + 1):
             if len(ids) < size:
                 break
-            runs, run_counts = np.unique(self._runs(ids, size), return_counts=True)
+            ngrams, ngram_counts = np.unique(self._ngrams(ids, size), return_counts=True)
             contexts, first, followers = np.unique(
-                runs // self.vocab_size, return_index=True, return_counts=True
+                ngrams // self.vocab_size, return_index=True, return_counts=True
             )
-            totals = np.add.reduceat(run_counts, first)
-            self.levels.append(_Counts(runs, run_counts, contexts, totals, followers))
+            totals = np.add.reduceat(ngram_counts, first)
+            self.levels.append(_Counts(ngrams, ngram_counts, contexts, totals, followers))
 
     def nats(self, ids: Ids) -> npt.NDArray[np.float64]:
-        """-ln P of every token of a stream but the first (tokens - 1), after those before it."""
-        shares = np.full(len(ids), 1 / self.vocab_size)
+        """-ln P of every token but the first (tokens - 1), given those before it."""
+        probabilities = np.full(len(ids), 1 / self.vocab_size)
         for size, level in enumerate(self.levels, start=1):
             if len(ids) < size:
                 break
-            runs = self._runs(ids, size)
-            seen = _looked_up(level.runs, level.run_counts, runs)
-            contexts = runs // self.vocab_size
-            totals = _looked_up(level.contexts, level.context_counts, contexts)
-            followers = _looked_up(level.contexts, level.followers, contexts)
+            ngrams = self._ngrams(ids, size)
+            seen = _lookup(level.ngrams, level.ngram_counts, ngrams)
+            contexts = ngrams // self.vocab_size
+            totals = _lookup(level.contexts, level.context_counts, contexts)
+            followers = _lookup(level.contexts, level.followers, contexts)
             known = totals > 0
-            part = shares[size - 1 :]
+            part = probabilities[size - 1 :]
             part[known] = ((seen + followers * part) / np.maximum(1, totals + followers))[known]
-        nats: npt.NDArray[np.float64] = -np.log(shares[1:])
+        nats: npt.NDArray[np.float64] = -np.log(probabilities[1:])
         return nats
 
-    def _runs(self, ids: Ids, size: int) -> Ids:
-        """Every run of so many tokens as one number (tokens - size + 1)."""
+    def _ngrams(self, ids: Ids, size: int) -> Ids:
+        """Every n-gram of ``size`` tokens as one number (tokens - size + 1)."""
         windows = np.lib.stride_tricks.sliding_window_view(np.asarray(ids, dtype=np.int64), size)
         numbers: Ids = windows @ (self.vocab_size ** np.arange(size - 1, -1, -1, dtype=np.int64))
         return numbers
 
 
-def _looked_up(keys: Ids, values: Ids, wanted: Ids) -> Ids:
+def _lookup(keys: Ids, values: Ids, wanted: Ids) -> Ids:
     """The value of each key, 0 where there is none."""
     places = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
     found: Ids = np.where(keys[places] == wanted, values[places], 0)

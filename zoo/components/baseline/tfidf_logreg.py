@@ -1,4 +1,4 @@
-"""A bag of words."""
+"""Logistic regression on a bag of words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 class TfidfLogisticRegression:
     """Multinomial logistic regression on TF-IDF, by scikit-learn.
 
-    c: inverse strength of the L2 penalty. ngrams: the longest run of words that is a feature.
+    c: inverse strength of the L2 penalty. ngrams: the longest n-gram of words that is a feature.
     """
 
     def __init__(self, *, c: float = 10.0, ngrams: int = 1) -> None:

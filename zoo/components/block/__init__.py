@@ -1,4 +1,4 @@
-"""Blocks: how a layer arranges its sub-layers; the contract stands in ``base``."""
+"""Blocks: how a layer arranges its sub-layers; ``base`` states the contract."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def zoo_register(register: Register) -> None:
         "block",
         "pre",
         f"{here}.pre:Pre",
-        summary="norm before each sub-layer, residual around both; a final norm after the stack",
+        summary="norm before each sub-layer, inside the residual; a final norm after the stack",
         source="Xiong et al. 2020, figure 1b, https://arxiv.org/abs/2002.04745",
         capabilities=("residual", "cross"),
     )
@@ -30,7 +30,7 @@ def zoo_register(register: Register) -> None:
         "block",
         "res-post",
         f"{here}.res_post:ResPost",
-        summary="norm of what each sub-layer gives, residual around both; a final norm after all",
+        summary="norm of each sub-layer's output; a final norm after the stack",
         source="Liu et al. 2022, section 3.2, https://arxiv.org/abs/2111.09883",
         capabilities=("residual", "cross"),
     )

@@ -8,8 +8,8 @@ from zoo.components.block.base import Block, Sublayer
 
 
 class Bare(Block):
-    """f(norm(x)), with no residual; the norm before, where there is one."""
+    """f(norm(x)), with no residual."""
 
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
-        """See Block.arrange; without a residual, rows is the sub-layer's business alone."""
+        """f(norm(x)); without a residual there is nothing to cut to rows."""
         return self.drop(sublayer(norm(x)))

@@ -17,12 +17,13 @@ from zoo.components.tokens import Tokens
 
 @dataclass(frozen=True)
 class LayerContext:
-    """What a layer needs to know beside x.
+    """What a layer is given besides x (B, L, D).
 
     tokens: of x. position: the encoding, whose rotate and bias slots attention uses.
-    read: the rows of L that the caller will read; None for all. A layer computes no others.
-    cache: of self-attention. memory_cache: of cross-attention; memory is then what is new to it.
-    memory, memory_tokens: what cross-attention reads (a decoder's encoder output).
+    read: the positions of L that the caller reads; None for all. A layer computes no others.
+    memory, memory_tokens: the encoder's output and its tokens, for cross-attention.
+    cache, memory_cache: of self-attention and of cross-attention. Both take only what is new:
+    x, and memory where memory_cache does not hold it yet.
     """
 
     tokens: Tokens
@@ -39,10 +40,10 @@ Sublayer = Callable[[Tensor], Tensor]
 
 
 class Block(nn.Module, ABC):
-    """Built as ``Block(attention, ffn, norm, dropout=, cross=)``; a variant states ``arrange``.
+    """Built as ``Block(attention, ffn, norm, dropout=, cross=)``; subclasses have ``arrange``.
 
-    ffn: None where the layer has none. norm: a factory, called once for every norm that the
-    block wants. cross: an attention from x to a memory, between the two, in a decoder.
+    ffn: None where the layer has none. norm: a factory, called once for every norm of the block.
+    cross: the cross-attention of a decoder, between the other two sub-layers.
     final_norm: whether the stack needs a norm after its last block.
     """
 
@@ -65,61 +66,63 @@ class Block(nn.Module, ABC):
 
     @abstractmethod
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
-        """Put one sub-layer, its norm and its residual together.
+        """Combine one sub-layer, its norm and its residual.
 
-        x: (B, L, D). The sub-layer gives the rows of L asked for alone; a residual must take the
-        same: ``x[:, rows]``. Use ``self.drop`` on what the sub-layer gives.
+        x: (B, L, D). The sub-layer returns only the positions ``rows`` of L, so a residual adds
+        ``x[:, rows]``. Apply ``self.drop`` to the sub-layer's output.
         """
 
     def drop(self, x: Tensor) -> Tensor:
         """Dropout, while training."""
         return dropout(x, self.dropout, self.training)
 
-    def forward(self, x: Tensor, scene: LayerContext) -> Tensor:
-        """(B, L, D) to (B, L, D), or to the rows that ``scene.read`` names."""
-        rows = slice(None) if scene.read is None else scene.read
-        x = self.arrange(x, lambda h: self._attend(h, scene), self.attention_norm, rows)
+    def forward(self, x: Tensor, context: LayerContext) -> Tensor:
+        """(B, L, D) to (B, L, D), or to the positions in ``context.read``."""
+        rows = slice(None) if context.read is None else context.read
+        x = self.arrange(x, lambda h: self._attend(h, context), self.attention_norm, rows)
         if self.cross is not None and self.cross_norm is not None:
-            x = self.arrange(x, lambda h: self._look(h, scene), self.cross_norm, slice(None))
+            x = self.arrange(
+                x, lambda h: self._cross_attend(h, context), self.cross_norm, slice(None)
+            )
         if self.ffn is not None and self.ffn_norm is not None:
             x = self.arrange(x, self.ffn, self.ffn_norm, slice(None))
         return x
 
-    def _attend(self, h: Tensor, scene: LayerContext) -> Tensor:
-        """Self-attention; where few rows are read, the queries come from those alone."""
-        about = {"position": scene.position, "causal": scene.causal, "cache": scene.cache}
-        if scene.read is None:
-            out: Tensor = self.attention(h, tokens=scene.tokens, **about)
+    def _attend(self, h: Tensor, context: LayerContext) -> Tensor:
+        """Self-attention; queries only from the positions that are read."""
+        options = {"position": context.position, "causal": context.causal, "cache": context.cache}
+        if context.read is None:
+            out: Tensor = self.attention(h, tokens=context.tokens, **options)
         else:
             out = self.attention(
-                h[:, scene.read],
+                h[:, context.read],
                 context=h,
-                tokens=scene.tokens[scene.read],
-                context_tokens=scene.tokens,
-                **about,
+                tokens=context.tokens[context.read],
+                context_tokens=context.tokens,
+                **options,
             )
         return out
 
-    def _look(self, h: Tensor, scene: LayerContext) -> Tensor:
+    def _cross_attend(self, h: Tensor, context: LayerContext) -> Tensor:
         """Cross-attention: queries from the decoder, keys and values from the encoder.
 
-        One well-known tutorial has it the other way round: queries from the encoder's output. The
-        decoder would then no longer have one output per token it has written.
-        The encoding's rotations and biases tell positions within one text, so none is used here.
+        One well-known tutorial takes the queries from the encoder's output, which would give one
+        output per source token and not one per target token.
+        Rotations and biases compare positions within one text, so none is applied here.
         """
         assert self.cross is not None
-        if scene.memory is None or scene.memory_tokens is None:
+        if context.memory is None or context.memory_tokens is None:
             raise ValueError("a block with cross-attention needs a memory")
-        tokens = scene.tokens if scene.read is None else scene.tokens[scene.read]
+        tokens = context.tokens if context.read is None else context.tokens[context.read]
         out: Tensor = self.cross(
             h,
-            context=scene.memory,
+            context=context.memory,
             tokens=tokens,
-            context_tokens=scene.memory_tokens,
-            position=_NOWHERE,
-            cache=scene.memory_cache,
+            context_tokens=context.memory_tokens,
+            position=_NO_POSITIONS,
+            cache=context.memory_cache,
         )
         return out
 
 
-_NOWHERE = PositionalEncoding(dim=0, heads=0, head_dim=0, max_length=0)
+_NO_POSITIONS = PositionalEncoding(dim=0, heads=0, head_dim=0, max_length=0)

@@ -10,11 +10,11 @@ from zoo.components.block.base import Block, Sublayer
 class Pre(Block):
     """x + f(norm(x)) (Xiong et al. 2020, figure 1b).
 
-    Nothing normalises the sum, so the stack ends with a norm of its own.
+    The sum is not normalised, so the stack ends with a final norm.
     """
 
     final_norm = True
 
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
-        """See Block.arrange."""
+        """x + f(norm(x))."""
         return x[:, rows] + self.drop(sublayer(norm(x)))

@@ -10,12 +10,12 @@ from zoo.components.block.base import Block, Sublayer
 class ResPost(Block):
     """x + norm(f(x)) (Liu et al. 2022, "Swin Transformer V2", section 3.2).
 
-    What a sub-layer adds has one size, whatever the size of what it read. Nothing normalises the
-    sum, so the stack ends with a norm of its own.
+    What a sub-layer adds has unit scale, whatever the scale of its input. The sum is not
+    normalised, so the stack ends with a final norm.
     """
 
     final_norm = True
 
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
-        """See Block.arrange."""
+        """x + norm(f(x))."""
         return x[:, rows] + self.drop(norm(sublayer(x)))

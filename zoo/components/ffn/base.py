@@ -1,4 +1,4 @@
-"""Two linear layers and what stands between them."""
+"""Two linear layers with an activation between them."""
 
 from __future__ import annotations
 

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 def no_ffn(dim: int, hidden: int, dropout: float = 0.0) -> None:
-    """The layer has no feed-forward sub-layer."""
+    """None: the layer has no feed-forward sub-layer."""

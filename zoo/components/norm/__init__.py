@@ -1,4 +1,4 @@
-"""Norms: ``Norm(dim)(x)`` maps (…, D) to (…, D), each position by itself."""
+"""Norms: ``Norm(dim)(x)`` maps (…, D) to (…, D), each position on its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layer normalisation as one tutorial has it: unbiased deviation, epsilon outside the root."""
+"""Layer normalisation of one tutorial: unbiased deviation, epsilon outside the root."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class StdLayerNorm(nn.Module):
-    """(x - mean) / (std + eps) · scale + shift; std has D - 1 below (Rush 2018, LayerNorm).
+    """(x - mean) / (std + eps) · scale + shift; std divides by D - 1 (Rush 2018, LayerNorm).
 
     Raises ValueError for a width below 2, whose unbiased deviation is undefined.
     """

@@ -1,4 +1,4 @@
-"""Positional encodings; the contract stands in ``zoo.components.pe.base``."""
+"""Positional encodings; ``zoo.components.pe.base`` states the contract."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def zoo_register(register: Register) -> None:
         "pe",
         "rope",
         f"{here}.rope:Rotary",
-        summary="queries and keys turned by their position",
+        summary="queries and keys rotated by their position",
         source="Su et al. 2021, RoFormer, equation 34, https://arxiv.org/abs/2104.09864",
         capabilities=("rotate", "order"),
         parameters={"base": 10000.0},

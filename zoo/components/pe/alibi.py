@@ -11,9 +11,10 @@ from zoo.components.pe.base import PositionalEncoding
 
 
 def slopes(heads: int) -> list[float]:
-    """A slope per head: 2^(-8 h / H) for h = 1 .. H; for other H every second one of the next.
+    """A slope per head: 2^(-8 h / H) for h = 1 .. H where H is a power of two.
 
-    Press et al. 2022, section 3, and the authors' rule for H that is no power of two.
+    Press et al. 2022, section 3. Other H: those of the power of two below, and then every second
+    one of the power above (the authors' code).
     """
     power = 2 ** math.floor(math.log2(heads))
     even = [2 ** (-8 * h / power) for h in range(1, power + 1)]
@@ -24,8 +25,8 @@ def slopes(heads: int) -> list[float]:
 class Alibi(PositionalEncoding):
     """score -= slope · |q position - k position| (Press et al. 2022, section 3).
 
-    The paper's decoder has offsets of one sign only. In an encoder a signed offset would reward
-    the future, so the distance is taken.
+    The paper's decoder has offsets of one sign only. In an encoder a signed offset would favour
+    later tokens, so the absolute distance is used.
     """
 
     slopes: Tensor
@@ -35,6 +36,6 @@ class Alibi(PositionalEncoding):
         self.register_buffer("slopes", torch.tensor(slopes(heads)), persistent=False)
 
     def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor:
-        """See PositionalEncoding.bias; (H, Lq, Lk), or (B, H, Lq, Lk) for positions per text."""
+        """Bias (H, Lq, Lk), or (B, H, Lq, Lk) for positions per text."""
         distance = (q_positions[..., :, None] - k_positions[..., None, :]).abs()
         return -self.slopes[:, None, None] * distance[..., None, :, :]

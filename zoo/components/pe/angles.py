@@ -1,4 +1,4 @@
-"""The angles that sines, cosines and rotations share."""
+"""The angles of sinusoidal and rotary encodings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 class Angles(nn.Module):
     """position · base^(-2i/width) for i = 0 .. width/2 - 1 (Vaswani et al. 2017, section 3.5).
 
-    Raises ValueError for a base that is not above 1, whose wavelengths would not grow.
+    Raises ValueError for a base of 1 or less, whose wavelengths would not grow.
     """
 
     frequencies: Tensor
@@ -28,7 +28,7 @@ class Angles(nn.Module):
         return positions[..., None] * self.frequencies
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Angles:
-        """Move with the model, but never to a type narrower than float32.
+        """Follow the model's device and type, but stay in float32 or wider.
 
         In bfloat16 the angle of position 500 would be off by whole radians.
         """

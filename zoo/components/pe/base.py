@@ -8,21 +8,21 @@ from torch import Tensor, nn
 class PositionalEncoding(nn.Module):
     """Built as ``PositionalEncoding(dim=, heads=, head_dim=, max_length=)``.
 
-    One object serves every layer of a model. Positions are explicit, so that packed batches, a
-    few query positions and decoding all work.
+    One object serves every layer of a model. Positions are arguments, so that packed batches,
+    single query positions and decoding all work.
     """
 
     def __init__(self, *, dim: int, heads: int, head_dim: int, max_length: int) -> None:
         super().__init__()
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Add to the embeddings x (B, L, D) what positions (L) or (B, L) say."""
+        """Embeddings x (B, L, D) plus a vector for each position (L) or (B, L)."""
         return x
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Turn queries or keys x (B, H, L, Dh) by their positions (L) or (B, L)."""
+        """Queries or keys x (B, H, L, Dh) rotated by their positions (L) or (B, L)."""
         return x
 
     def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor | None:
-        """What to add to the scores: broadcastable to (B, H, Lq, Lk); None for nothing."""
+        """What is added to the scores, broadcastable to (B, H, Lq, Lk); None for nothing."""
         return None

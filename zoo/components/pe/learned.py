@@ -10,8 +10,8 @@ from zoo.components.pe.base import PositionalEncoding
 class Learned(PositionalEncoding):
     """x + P[position] (Gehring et al. 2017, section 3.1; Devlin et al. 2019).
 
-    The table starts small (standard deviation ``std``), so that untrained positions do not drown
-    the tokens. A position of max_length or beyond is an IndexError.
+    The table starts small (standard deviation ``std``), so that untrained positions do not
+    outweigh the tokens. A position of max_length or above raises IndexError.
     """
 
     def __init__(
@@ -22,6 +22,6 @@ class Learned(PositionalEncoding):
         nn.init.normal_(self.table.weight, std=std)
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
-        """See PositionalEncoding.embed."""
+        """x (B, L, D) plus the vectors of positions (L) or (B, L)."""
         table: Tensor = self.table(positions)
         return x + table

@@ -1,4 +1,4 @@
-"""Rotary encoding: queries and keys turn by an angle that grows with their position."""
+"""Rotary encoding: queries and keys are rotated by angles proportional to their position."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zoo.components.pe.base import PositionalEncoding
 
 
 class Rotary(PositionalEncoding):
-    """(x₂ᵢ, x₂ᵢ₊₁) turned by pos · base^(-2i/Dh), so that scores depend on the offset alone.
+    """(x₂ᵢ, x₂ᵢ₊₁) rotated by pos · base^(-2i/Dh), so that scores depend on offsets only.
 
     Su et al. 2021, RoFormer, equation 34. Raises ValueError for an odd head width.
     """
@@ -24,10 +24,10 @@ class Rotary(PositionalEncoding):
         self.angles = Angles(head_dim, base)
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
-        """See PositionalEncoding.rotate."""
+        """x (B, H, L, Dh) rotated by positions (L) or (B, L)."""
         angles = self.angles(positions)  # (L or B, L; Dh / 2)
         if angles.dim() == 3:
-            angles = angles[:, None]  # every head turns alike
+            angles = angles[:, None]  # the same for every head
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         even, odd = x.unflatten(-1, (-1, 2)).unbind(-1)
         return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)

@@ -1,4 +1,4 @@
-"""Pools: (x, padding) -> (B, D); the contract stands in ``base``."""
+"""Pools: (x, attention_mask) -> (B, D); ``base`` states the contract."""
 
 from __future__ import annotations
 

@@ -11,8 +11,7 @@ from torch import Tensor, nn
 class Pool(nn.Module, ABC):
     """Built as ``Pool(dim)``.
 
-    reads: the rows of L it reads, where it does not read them all; the last layer computes no
-    others.
+    reads: the positions of L that it reads, None for all; the last layer may compute only those.
     """
 
     reads: ClassVar[slice | None] = None
@@ -22,4 +21,4 @@ class Pool(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
-        """x (B, L, D) and padding (bool (B, L), True where real; None: all are) to (B, D)."""
+        """x (B, L, D) and attention_mask (bool (B, L), True where real; None: all) to (B, D)."""

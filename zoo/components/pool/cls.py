@@ -13,5 +13,5 @@ class Cls(Pool):
     reads = slice(0, 1)
 
     def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
-        """See Pool.forward."""
+        """x (B, L, D) to (B, D)."""
         return x[:, 0]

@@ -11,10 +11,10 @@ class Mean(Pool):
     """Σ x · real / Σ real (Reimers and Gurevych 2019, section 3); an empty text gives zero."""
 
     def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
-        """See Pool.forward."""
+        """x (B, L, D) to the mean (B, D) over the tokens that attention_mask marks as real."""
         if attention_mask is None:
             return x.mean(dim=1)
         real = attention_mask[..., None]
-        # Masked, not multiplied: whatever stands in padding, NaN too, must not leak.
+        # Masked, not multiplied: NaN times zero is NaN, and padding must not change the result.
         total = x.masked_fill(~real, 0).sum(dim=1)
         return total / real.sum(dim=1).clamp_min(1).to(x.dtype)

@@ -1,4 +1,4 @@
-"""A stream of tokens in blocks side by side, without padding."""
+"""A long sequence of tokens cut into blocks, batched without padding."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from zoo.components.tokens import Tokens
 
 @dataclass(frozen=True)
 class BlockBatch:
-    """A few blocks: ids and targets int (B, L), where a target is the token that comes next.
+    """A few blocks: ids and targets int (B, L), where a target is the token after its id.
 
-    items: how many targets there are; the rest as in ``zoo.data.batching.document_batches.Batch``.
+    items: the number of targets. rows: the index of each block. real_tokens and padded_tokens are
+    equal, as there is no padding.
     """
 
     ids: Tensor
@@ -31,19 +32,19 @@ class BlockBatch:
 
 
 class Blocks:
-    """A stream on the device, cut into blocks of ``length`` tokens and their targets.
+    """A sequence on the device, cut into blocks of ``length`` tokens and their targets.
 
-    The last target of a block is the first token of the next: every token but the first of the
-    stream is a target once. short: keep the rest at the end as a shorter block, as scoring must;
-    training leaves it out.
+    The last target of a block is the first token of the next: every token of the sequence but its
+    first is a target once. short: whether what is left at the end is a shorter block, as scoring
+    needs; training leaves it out.
     """
 
     def __init__(
-        self, stream: npt.NDArray[np.int32], length: int, device: torch.device, *, short: bool
+        self, ids: npt.NDArray[np.int32], length: int, device: torch.device, *, short: bool
     ) -> None:
         self.device = device
-        self.ids = torch.from_numpy(np.array(stream, dtype=np.int64)).to(device)
-        targets = len(stream) - 1
+        self.ids = torch.from_numpy(np.array(ids, dtype=np.int64)).to(device)
+        targets = len(ids) - 1
         whole, rest = divmod(targets, length)
         self.lengths = np.full(whole, length, dtype=np.int64)
         if short and rest:
@@ -54,23 +55,23 @@ class Blocks:
         return len(self.lengths)
 
     def subset(self, rows: np.ndarray) -> Blocks:
-        """These blocks alone, in this order."""
+        """Only these blocks, in this order."""
         part = copy.copy(self)
         part.lengths, part.starts = self.lengths[rows], self.starts[rows]
         return part
 
     def batch(self, rows: np.ndarray) -> BlockBatch:
-        """These blocks, which are of one length."""
+        """These blocks, which must have one length."""
         length = int(self.lengths[rows[0]])
         assert (self.lengths[rows] == length).all()
         starts = torch.from_numpy(self.starts[rows]).to(self.device, non_blocking=True)
-        positions = torch.arange(length, device=self.device)
-        places = starts[:, None] + positions
+        tokens = Tokens.whole(length, self.device)
+        places = starts[:, None] + tokens.positions
         items = length * len(rows)
         return BlockBatch(
             self.ids[places],
             self.ids[places + 1],
-            Tokens(None, positions),
+            tokens,
             rows,
             items,
             items,
@@ -78,12 +79,12 @@ class Blocks:
         )
 
     def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[BlockBatch]:
-        """All blocks once, in an order of (seed, epoch) alone."""
+        """All blocks once, in an order drawn from (seed, epoch)."""
         order = np.random.default_rng([seed, epoch]).permutation(len(self))
         yield from self._batches(order, batch_size)
 
     def ordered(self, batch_size: int) -> Iterator[BlockBatch]:
-        """All blocks once, in the order of the stream."""
+        """All blocks once, in their order."""
         yield from self._batches(np.arange(len(self)), batch_size)
 
     def _batches(self, order: np.ndarray, batch_size: int) -> Iterator[BlockBatch]:

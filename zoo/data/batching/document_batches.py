@@ -1,10 +1,10 @@
-"""Documents on the device, and batches of them by length."""
+"""Documents on the device, and batches of documents of similar length."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -14,14 +14,14 @@ from zoo.components.tokens import Tokens
 from zoo.data.encoding.encoded_documents import Documents
 
 PAD = 0
-NOISE = 0.02  # of the logarithm of a length; more means more shuffling, and more padding: 8% at 0.1
+NOISE = 0.02  # of the log of a length; more shuffles more and pads more: 8% padding at 0.1
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A few documents side by side.
+    """A few documents, padded to one length.
 
-    ids: int (B, L), padded with 0; labels: int (B); rows: where each stands in its split.
+    ids: int (B, L), padded with 0; labels: int (B); rows: the index of each in its split.
     real_tokens and padded_tokens count without and with padding.
     """
 
@@ -34,12 +34,12 @@ class Batch:
 
     @property
     def items(self) -> int:
-        """How many answers it asks for."""
+        """The number of labels to predict."""
         return len(self.rows)
 
 
 class Split:
-    """One split, wholly on the device, so that no step copies anything from the host."""
+    """One split, held on the device, so that no step copies texts from the host."""
 
     def __init__(self, documents: Documents, device: torch.device) -> None:
         self.device = device
@@ -53,7 +53,7 @@ class Split:
         return len(self.lengths)
 
     def subset(self, rows: np.ndarray) -> Split:
-        """These documents alone, in this order."""
+        """Only these documents, in this order."""
         part = copy.copy(self)
         picked = torch.from_numpy(rows).to(self.device)
         part.lengths = self.lengths[rows]
@@ -75,7 +75,7 @@ class Split:
             ids = ids.masked_fill(~attention_mask, PAD)
         return Batch(
             ids,
-            Tokens(attention_mask, positions),
+            Tokens(attention_mask, positions, in_order=True),
             self.labels[picked],
             rows,
             int(lengths.sum()),
@@ -83,7 +83,7 @@ class Split:
         )
 
     def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[Batch]:
-        """All documents once, in batches of like length, in an order of (seed, epoch) alone."""
+        """All documents once, batched by similar length, in an order drawn from (seed, epoch)."""
         for rows in shuffled_by_length(self.lengths, batch_size, seed, epoch):
             yield self.batch(rows)
 
@@ -95,25 +95,23 @@ class Split:
 
 
 def padded(documents: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tokens]:
-    """Token ids of a few texts side by side: int (B, L), padded with 0, and what is real of them.
-
-    Apart from any split: for texts that come as they are read.
-    """
-    longest = max(len(ids) for ids in documents)
+    """Token ids of a few texts: int (B, L), padded with 0, and their tokens."""
+    lengths = [len(ids) for ids in documents]
+    longest = max(lengths)
     rows = [[*ids, *[PAD] * (longest - len(ids))] for ids in documents]
-    lengths = torch.tensor([len(ids) for ids in documents], device=device)
-    positions = torch.arange(longest, device=device)
-    even = min(len(ids) for ids in documents) == longest
-    attention_mask = None if even else positions < lengths[:, None]
-    return torch.tensor(rows, device=device), Tokens(attention_mask, positions)
+    tokens = Tokens.whole(longest, device)
+    if min(lengths) < longest:
+        attention_mask = tokens.positions < torch.tensor(lengths, device=device)[:, None]
+        tokens = replace(tokens, attention_mask=attention_mask)
+    return torch.tensor(rows, device=device), tokens
 
 
 def shuffled_by_length(
     lengths: np.ndarray, batch_size: int, seed: int, epoch: int
 ) -> list[np.ndarray]:
-    """Rows in batches: sorted by length within some noise, then the batches shuffled.
+    """Indices in batches: sorted by length plus some noise, then the batches shuffled.
 
-    Without the noise every epoch would put the same documents side by side.
+    Without the noise every epoch would put the same documents into one batch.
     """
     draw = np.random.default_rng([seed, epoch])
     noisy = lengths * np.exp(draw.uniform(-NOISE, NOISE, len(lengths)))

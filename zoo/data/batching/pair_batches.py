@@ -1,10 +1,10 @@
-"""Pairs on the device, and batches of them by the length of the source."""
+"""Pairs on the device, and batches of pairs with sources of similar length."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -17,10 +17,10 @@ from zoo.data.encoding.encoded_pairs import EncodedPairs
 
 @dataclass(frozen=True)
 class PairBatch:
-    """A few pairs side by side.
+    """A few pairs, both sides padded with 0.
 
-    source: int (B, Ls). written, next: int (B, Lt), what the decoder is given and what it is to
-    say, padded with 0. items: how many tokens it is to say. Tokens are counted on both sides.
+    source: int (B, Ls). written, next: int (B, Lt), the decoder's input and its targets, the
+    token after each. items: the number of targets. real_tokens, padded_tokens: of both sides.
     """
 
     source: Tensor
@@ -35,7 +35,7 @@ class PairBatch:
 
 
 class PairSplit:
-    """One split, wholly on the device."""
+    """One split, held on the device."""
 
     def __init__(self, encoded: EncodedPairs, split: str, device: torch.device) -> None:
         self.source = Split(encoded.side(split, "source"), device)
@@ -51,7 +51,7 @@ class PairSplit:
         return self.source.lengths
 
     def subset(self, rows: np.ndarray) -> PairSplit:
-        """These pairs alone, in this order."""
+        """Only these pairs, in this order."""
         part = copy.copy(self)
         part.source, part.target = self.source.subset(rows), self.target.subset(rows)
         part.texts = [self.texts[row] for row in rows]
@@ -60,15 +60,15 @@ class PairSplit:
     def batch(self, rows: np.ndarray) -> PairBatch:
         """The pairs of these rows, padded to the longest of them."""
         source, target = self.source.batch(rows), self.target.batch(rows)
-        items = target.real_tokens - len(rows)  # START is given, and not said
+        items = target.real_tokens - len(rows)  # START is no target
         attention_mask = target.tokens.attention_mask
-        # A token is an input where another follows it; of the shorter ones END is none.
+        # A token is an input where another follows it: the END of a shorter target is not.
         real = None if attention_mask is None else attention_mask[:, 1:]
         return PairBatch(
             source.ids,
             source.tokens,
             target.ids[:, :-1],
-            Tokens(real, target.tokens.positions[:-1]),
+            replace(target.tokens[:-1], attention_mask=real),
             target.ids[:, 1:],
             rows,
             items,
@@ -77,7 +77,7 @@ class PairSplit:
         )
 
     def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[PairBatch]:
-        """All pairs once, in batches of like length, in an order of (seed, epoch) alone."""
+        """All pairs once, batched by similar length, in an order drawn from (seed, epoch)."""
         for rows in shuffled_by_length(self.lengths, batch_size, seed, epoch):
             yield self.batch(rows)
 

@@ -1,18 +1,18 @@
-"""A directory of things worth keeping, each under a key, written whole or not at all."""
+"""The cache: sound directories by key, each written once, by one process."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from zoo.data.encoding.atomic_directory import draft_directory, is_sound
 from zoo.errors import ZooError
 
 
 def cache_directory() -> Path:
-    """Where the zoo keeps what it can make again: ``ZOO_CACHE``, or the user's cache directory."""
+    """The directory of all entries: ``ZOO_CACHE``, or the user's cache directory."""
     setting = os.environ.get("ZOO_CACHE")
     if setting:
         return Path(setting).expanduser().absolute()
@@ -21,33 +21,35 @@ def cache_directory() -> Path:
     return Path(platformdirs.user_cache_dir("encoder-zoo"))
 
 
-def entry(key: str, build: Callable[[Path], None], sound: Callable[[Path], bool]) -> Path:
-    """The directory of that key; built where it is missing or not sound.
+def cached_entry(key: str) -> Path:
+    """The entry's directory in this machine's cache; ZooError where it is missing or damaged."""
+    directory = cache_directory() / key
+    if not is_sound(directory):
+        state = "is damaged" if directory.exists() else "is missing"
+        raise ZooError(f"entry '{key}' of the cache {directory.parent} {state}")
+    return directory
 
-    build: writes the entry's files into the empty directory it is given.
-    sound: whether a directory holds all that build writes, undamaged.
-    Processes that want one entry at once wait for each other, and one builds.
+
+def entry(key: str, build: Callable[[Path], None]) -> Path:
+    """The entry's directory, built first where it is missing or damaged.
+
+    build: writes the files and the manifest into the empty directory that it is given.
+    Processes that ask for one entry at once wait for each other, and one builds it.
     Raises ZooError where the cache cannot be written.
     """
     from filelock import FileLock
 
     root = cache_directory()
     final = root / key
-    if sound(final):
+    if is_sound(final):
         return final
     try:
         root.mkdir(parents=True, exist_ok=True)
         with FileLock(root / f"{key}.lock"):
-            if sound(final):
-                return final
-            _clear(root, key)
-            draft = Path(tempfile.mkdtemp(prefix=f"{key}.", suffix=".draft", dir=root))
-            try:
-                build(draft)
-                draft.chmod(0o755)  # mkdtemp's 0700 would shut out those a cache is shared with
-                os.replace(draft, final)
-            finally:
-                shutil.rmtree(draft, ignore_errors=True)
+            if not is_sound(final):
+                _remove(final, *root.glob(f".{key}.*.draft"))
+                with draft_directory(final) as draft:
+                    build(draft)
     except OSError as error:
         raise ZooError(
             f"the cache {root} cannot be written ({error.strerror or error}); "
@@ -56,10 +58,9 @@ def entry(key: str, build: Callable[[Path], None], sound: Callable[[Path], bool]
     return final
 
 
-def _clear(root: Path, key: str) -> None:
-    """Remove a damaged entry and what a killed process left; call with the lock held."""
-    for old in (root / key, *root.glob(f"{key}.*.draft")):
-        if old.is_dir() and not old.is_symlink():
-            shutil.rmtree(old)
+def _remove(*paths: Path) -> None:
+    for path in paths:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
         else:
-            old.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,12 +14,12 @@ from zoo.errors import ZooError
 
 @dataclass(frozen=True)
 class Corpus:
-    """A labelled train and test split; sound once it exists.
+    """A labelled train and test split, checked when it is made.
 
     Texts and labels of a split are parallel lists; a label is an index into ``label_names``.
-    notes: where it came from and how it was split, for a record to keep; free words.
-    Raises ZooError where a split is empty, a text is blank or no text at all, fewer than two
-    classes are in train, or test has a class that train lacks.
+    notes: where it came from and how it was split, copied to the record.
+    Raises ZooError where a split is empty, a text is blank or not a string, train has fewer than
+    two classes, or test has a class that train lacks.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Corpus:
     notes: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for split, texts, labels in self._splits():
+        for split, texts, labels in self.splits():
             _check_split(f"{self.name}: {split}", texts, labels, self.label_names)
         if len(set(self.label_names)) != len(self.label_names):
             raise ZooError(f"{self.name}: two classes have one name: {self.label_names}")
@@ -46,41 +46,31 @@ class Corpus:
             names = ", ".join(f"'{self.label_names[label]}'" for label in unseen)
             raise ZooError(f"{self.name}: test has a class that train lacks: {names}")
 
-    def _splits(self) -> Iterator[tuple[str, list[str], list[int]]]:
+    def splits(self) -> Iterator[tuple[str, list[str], list[int]]]:
+        """``train`` and ``test``, each with its texts and labels."""
         yield "train", self.train_texts, self.train_labels
         yield "test", self.test_texts, self.test_labels
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 in hex of texts, labels, split and label names; the same on every machine."""
-        digest = hashlib.sha256()
-
-        def add(text: str) -> None:
-            # Each piece goes in with its length, so that no two corpora run together as one.
-            encoded = text.encode()
-            digest.update(b"%d:" % len(encoded))
-            digest.update(encoded)
-
-        add(f"classes {len(self.label_names)}")
-        for name in self.label_names:
-            add(name)
-        for split, texts, labels in self._splits():
-            add(f"{split} {len(texts)}")
+        pieces = [f"classes {len(self.label_names)}", *self.label_names]
+        for split, texts, labels in self.splits():
+            pieces.append(f"{split} {len(texts)}")
             for text, label in zip(texts, labels, strict=True):
-                add(str(label))
-                add(text)
-        return digest.hexdigest()
+                pieces += (str(label), text)
+        return content_digest(pieces)
 
     @cached_property
     def duplicates(self) -> int:
-        """How many test documents also stand word for word in train, whatever case and spacing."""
+        """Test documents that are also in train, ignoring case and spacing."""
         train = {plain_words(text) for text in self.train_texts}
         return sum(plain_words(text) in train for text in self.test_texts)
 
     def without_duplicates(self) -> Corpus:
-        """The corpus whose train split lacks every document that also stands in test.
+        """The corpus without the train documents that are also in test.
 
-        The test split stays whole, so that scores remain comparable with those of others.
+        The test split stays whole, so that scores remain comparable with published ones.
         Raises ZooError where too little of train is left.
         """
         if not self.duplicates:
@@ -89,7 +79,7 @@ class Corpus:
         kept = [i for i, text in enumerate(self.train_texts) if plain_words(text) not in test]
         dropped = len(self.train_texts) - len(kept)
         if not kept:
-            raise ZooError(f"{self.name}: every train document also stands in test")
+            raise ZooError(f"{self.name}: every train document is also in test")
         return dataclasses.replace(
             self,
             train_texts=[self.train_texts[i] for i in kept],
@@ -111,7 +101,7 @@ def _check_split(what: str, texts: list[str], labels: list[int], names: list[str
         raise ZooError(f"{what} has no documents")
     for number, (text, label) in enumerate(zip(texts, labels, strict=True), start=1):
         if not isinstance(text, str):
-            raise ZooError(f"{what} document {number} is no text but a {type(text).__name__}")
+            raise ZooError(f"{what} document {number} is not text but a {type(text).__name__}")
         if not text.strip():
             raise ZooError(f"{what} document {number} is empty")
         if not text.isascii():
@@ -134,5 +124,19 @@ def _check_unicode(what: str, text: str) -> None:
 
 
 def plain_words(text: str) -> str:
-    """A text whatever its case and spacing: what makes two of them duplicates."""
+    """A text without differences of case and spacing; duplicates are equal by it."""
     return " ".join(text.casefold().split())
+
+
+def content_digest(pieces: Iterable[str | bytes]) -> str:
+    """SHA-256 in hex of the pieces one after another; bytes go in as they are.
+
+    A text goes in after its length, so that "ab", "c" and "a", "bc" differ.
+    """
+    digest = hashlib.sha256()
+    for piece in pieces:
+        if isinstance(piece, str):
+            encoded = piece.encode()
+            piece = b"%d:" % len(encoded) + encoded
+        digest.update(piece)
+    return digest.hexdigest()

@@ -1,45 +1,47 @@
 """Data sets of the Hugging Face Hub: from its cache, or from the Hub if it can be reached.
 
-The Hub's client retries for half a minute and says so on the terminal, reads its settings from the
-environment only when it is imported, and cannot be called off. So the Hub is asked for a sign of
-life first, in a few seconds, and the client runs in a process of its own (``hub_fetch``).
+The Hub is asked for the repository's commit first, within a few seconds, because a download by the
+Hub's client retries for half a minute.
 """
 
 from __future__ import annotations
 
-import http.client
-import json
+import contextlib
+import logging
 import os
 import re
-import ssl
-import subprocess
-import sys
 import tempfile
 import threading
-import urllib.error
-import urllib.parse
-import urllib.request
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, cast
 
 from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.files import read_corpus
-from zoo.errors import ZooError, one_line
+from zoo.data.sources.files import NAMES_COLUMN, TEST_SPLITS, Table, make_corpus, make_table
+from zoo.errors import ZooError, nearest, one_line
 
-# With a start of Python before and after it this stays under five seconds.
-PROBE_LIMIT_S = 2.5
+# With the import of the Hub's client (half a second) this stays under five seconds.
+ANSWER_LIMIT_S = 2.5
 _OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 _REPOSITORY = re.compile(r"(?P<id>[\w.-]+(?:/[\w.-]+)?)(?:@(?P<revision>[\w./-]+))?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-OTHERWISE = "give a local path, hub:owner/name, or newswire, which needs no network"
+# What a text data set consists of; images and weights are not downloaded.
+_PATTERNS = [
+    f"*.{ending}{packed}"
+    for ending in ("md", "yaml", "json", "jsonl", "csv", "tsv", "parquet", "arrow", "txt")
+    for packed in ("", ".gz", ".zst", ".zip")
+]
 
 
 class HubError(ZooError):
-    """A Hub data set that cannot be had; ``reason`` is the short of it."""
+    """A Hub data set that cannot be loaded; ``reason`` says why in a few words."""
 
     def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"{name} cannot be had: {reason}; {OTHERWISE}")
+        super().__init__(
+            f"{name} cannot be loaded: {reason}; "
+            "give a local path, hub:owner/name, or newswire, which needs no network"
+        )
         self.reason = " ".join(reason.split())
 
 
@@ -54,126 +56,161 @@ def load(
 ) -> tuple[Corpus, list[str]]:
     """The corpus of a Hub data set ``owner/name`` or ``owner/name@revision``, and its notices.
 
-    A revision that is a full commit is read from the cache without asking the Hub; any other is
-    asked for anew, and read from the cache, with a notice, where the Hub cannot be reached.
-    required: splits without which it is not whole, as after a download that was cut short.
-    Raises HubError where it cannot be had, ZooError where it does not fit.
+    A revision that is a full commit is read from the cache without asking the Hub. Any other is
+    asked for, and read from the cache, with a notice, where the Hub cannot be reached.
+    required: splits that a copy in the cache must have, or its download was interrupted.
+    Raises HubError where the data cannot be loaded, ZooError where they do not fit.
     """
     match = _REPOSITORY.fullmatch(repository)
     if not match:
         raise ZooError(f"'hub:{repository}' is no Hub data set; write hub:owner/name")
     name = name or f"hub:{repository}"
     revision = match["revision"] or "main"
-    request = {
-        "repository": match["id"],
-        "revision": revision,
-        "columns": [text_column, label_column],
-        "required": list(required),
-    }
+
+    found: tuple[str, dict[str, Table]] | str  # commit and splits, or why there are none
+
+    def fetch(*, cached: bool) -> tuple[str, dict[str, Table]] | str:
+        try:
+            folder = _download(match["id"], revision, cached=cached)
+            columns = (text_column, label_column)
+            return folder.name, _read_splits(name, folder, required, columns)
+        except ZooError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the client and datasets raise many kinds
+            return _first_sentence(error)
+
     notices: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="zoo-hub-") as scratch:
-
-        def fetch(*, cached: bool) -> str:
-            if cached and not _cache_of(match["id"]).is_dir():
-                return "it is not in the cache"  # known without starting Python to find out
-            return _fetch({**request, "directory": scratch, "cached": cached})
-
-        pinned = _COMMIT.fullmatch(revision) is not None
-        if not pinned or fetch(cached=True):
-            reason = unreachable(match["id"])
-            if reason is None:
-                problem = fetch(cached=False)
-                if problem:
-                    raise HubError(name, problem)
-            elif pinned or fetch(cached=True):
-                raise HubError(name, f"{reason}, and the Hub's cache has no copy")
-            else:
+    pinned = _COMMIT.fullmatch(revision) is not None
+    found = fetch(cached=True) if pinned else ""
+    if isinstance(found, str):
+        reason = unreachable(match["id"])
+        if reason is None:
+            found = fetch(cached=False)
+        else:
+            if not pinned:
+                found = fetch(cached=True)
                 notices.append(f"{name}: {reason}; using the copy in the Hub's cache")
-        commit = json.loads((Path(scratch) / "done.json").read_text(encoding="utf-8"))["commit"]
-        corpus, more = read_corpus(
-            Path(scratch) / "splits",
-            name=name,
-            text_column=text_column,
-            label_column=label_column,
-            seed=seed,
-        )
+            reason += ", and the Hub's cache has no copy"
+        if isinstance(found, str):
+            raise HubError(name, reason or found)
+    commit, splits = found
+    corpus, more = make_corpus(name, splits, seed)
     corpus.notes.update(source=f"https://huggingface.co/datasets/{match['id']}", revision=commit)
     return corpus, notices + more
 
 
 def unreachable(repository: str) -> str | None:
-    """Why the Hub cannot be reached, found out in `PROBE_LIMIT_S` at most; None where it can."""
+    """Why the Hub cannot be reached, after `ANSWER_LIMIT_S` at most; None where it can."""
     setting = next((name for name in _OFFLINE if _is_true(os.environ.get(name))), None)
     if setting:
         return f"{setting} is set"
-    endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
-    url = f"{endpoint.rstrip('/')}/api/datasets/{urllib.parse.quote(repository)}"
+    endpoint = _endpoint()
     # Not urlsplit, which refuses some of what people write; and never a password.
     host = endpoint.partition("://")[2].partition("/")[0].rpartition("@")[2] or endpoint
-    answer: list[str | None] = []
-    # A thread, because no timeout of a socket bounds the look-up of a name or a trickling answer.
-    asker = threading.Thread(target=lambda: answer.append(_ask(url)), daemon=True)
-    asker.start()
-    asker.join(PROBE_LIMIT_S)
-    reason = answer[0] if answer else f"no answer within {PROBE_LIMIT_S:g} s"
+    url = f"{endpoint}/api/datasets/{repository}"
+    answers: list[str | None] = []
+    with _quiet(_client()):
+        # In a thread, because a timeout of the client bounds neither the look-up of a name nor an
+        # answer that comes byte by byte.
+        request = threading.Thread(target=lambda: answers.append(_ask(url)), daemon=True)
+        request.start()
+        request.join(ANSWER_LIMIT_S)
+    reason = answers[0] if answers else f"no answer within {ANSWER_LIMIT_S:g} s"
     return None if reason is None else f"the Hub at {host} cannot be reached: {reason}"
 
 
 def _ask(url: str) -> str | None:
-    """What is wrong with the answer to one request; None for any answer a Hub might give."""
+    """What is wrong with the answer to one request; None if the Hub answers, whatever it says."""
     try:
-        scheme, host, *_ = urllib.parse.urlsplit(url)
-        proxies = urllib.request.getproxies()
-        proxy = proxies.setdefault(scheme, proxies.get("all", ""))
-        if proxy.startswith("socks") and not urllib.request.proxy_bypass(host):
-            return None  # urllib speaks no SOCKS; the Hub's client may, and finds out for itself
-        if not proxy:
-            del proxies[scheme]
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler(proxies))
-        with opener.open(url, timeout=PROBE_LIMIT_S) as response:
-            response.read(1)
-    except urllib.error.HTTPError as error:
-        # Below 500 somebody answers: whether the data set exists is for the client to say.
-        bad = error.code >= 500 or error.code == 407
-        return f"it answers {error.code} {error.reason}" if bad else None
-    except urllib.error.URLError as error:
-        if isinstance(error.reason, ssl.SSLCertVerificationError):
-            return None  # reached; the client may know certificates that Python does not
-        return str(getattr(error.reason, "strerror", None) or error.reason)
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        return one_line(error)
-    return None
+        # Not HfApi.dataset_info, which first asks the Hub for what it needs for its telemetry.
+        status = _client().get_session().get(url, timeout=ANSWER_LIMIT_S).status_code
+    except Exception as error:  # noqa: BLE001 - of the HTTP library that the client uses
+        return re.sub(r"^\w+: \[Errno -?\d+\] ", "", one_line(error)).rstrip(".")
+    # Below 500 the Hub answers: whether the data set exists is found out by the download.
+    return f"it answers {status}" if status >= 500 or status == 407 else None
 
 
-def _cache_of(repository: str) -> Path:
-    """The folder in which the Hub's client keeps a data set, by the variables it documents."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface"
-    hub = Path(os.environ.get("HF_HOME") or home) / "hub"
-    cache = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE") or str(hub)
-    name = repository.replace("/", "--")
-    return Path(os.path.expandvars(cache)).expanduser() / f"datasets--{name}"
+def _download(repository: str, revision: str, *, cached: bool) -> Path:
+    """The folder of a snapshot, named by its commit, in the cache of the Hub's client."""
+    from huggingface_hub import snapshot_download
+
+    with _quiet(_client()):
+        folder = snapshot_download(
+            repository,
+            repo_type="dataset",
+            revision=revision,
+            endpoint=_endpoint(),
+            local_files_only=cached,
+            allow_patterns=_PATTERNS,
+        )
+    return Path(folder)
 
 
-def _fetch(request: dict[str, Any]) -> str:
-    """Have the client leave the splits in a directory; what went wrong in one line, or ''.
+def _read_splits(
+    name: str, folder: Path, required: Sequence[str], columns: tuple[str, str]
+) -> dict[str, Table]:
+    """The tables of train and of what stands for test, as ``datasets`` reads the files."""
+    import datasets
 
-    request: what ``hub_fetch`` takes.
-    """
-    script = Path(__file__).with_name("hub_fetch.py")
-    # -P: the script's own folder must not come first on the path and hide other modules.
-    done = subprocess.run(
-        [sys.executable, "-P", str(script), json.dumps(request)],
-        env={**os.environ, "HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_TELEMETRY": "1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    if done.returncode == 0:
-        return ""
-    lines = done.stderr.strip().splitlines()
-    return lines[-1][:400] if lines else f"the Hub's client ended with status {done.returncode}"
+    # The files are in the cache already, so the prepared copy is not kept.
+    with tempfile.TemporaryDirectory(prefix="zoo-hub-") as scratch, _quiet(datasets.utils):
+        found = datasets.load_dataset(str(folder), cache_dir=scratch)
+        missing = [split for split in required if split not in found]
+        if missing:
+            raise ValueError(f"it has no {' and no '.join(missing)} split")
+        if "train" not in found:
+            raise ZooError(f"{name} has no train split{nearest('train', found)}")
+        used = ["train", *[split for split in TEST_SPLITS if split in found][:1]]
+        return {split: _table(f"{name}, {split}", found[split], columns) for split in used}
+
+
+def _table(source: str, split: Any, columns: tuple[str, str]) -> Table:
+    """Texts, labels and label names of one split."""
+    names = getattr(split.features.get(columns[1]), "names", None)
+    wanted = [c for c in split.column_names if c in (*columns, NAMES_COLUMN)]
+    # Where a column is missing all are given, so that the error can list them.
+    rows = (split.select_columns(wanted) if set(columns) <= set(wanted) else split).to_list()
+    if names and NAMES_COLUMN not in wanted:
+        for row in rows:
+            code = row[columns[1]]
+            row[NAMES_COLUMN] = names[code] if isinstance(code, int) and code >= 0 else None
+    places = ((f"row {number}", row) for number, row in enumerate(rows, start=1))
+    return make_table(source, places, *columns)
+
+
+def _client() -> ModuleType:
+    from huggingface_hub import utils
+
+    return utils
+
+
+def _endpoint() -> str:
+    # The client would read the variable only when it is imported.
+    return (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
+
+
+@contextlib.contextmanager
+def _quiet(library: ModuleType) -> Iterator[None]:
+    """Without warnings and progress bars of ``huggingface_hub.utils`` or ``datasets.utils``."""
+    logger = logging.getLogger(library.__name__.partition(".")[0])
+    level, bars_shown = logger.level, not library.are_progress_bars_disabled()
+    logger.setLevel(logging.CRITICAL)
+    library.disable_progress_bars()
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        if bars_shown:
+            library.enable_progress_bars()
+
+
+def _first_sentence(error: Exception) -> str:
+    """An error in one line; the client's run over paragraphs, of which the first says what."""
+    # Of a file that it cannot read, datasets says why only in the cause.
+    if type(error).__name__ == "DatasetGenerationError" and error.__cause__:
+        error = cast("Exception", error.__cause__)
+    first = re.split(r"\n\s*\n|\. ", str(error).strip(), maxsplit=1)[0]
+    return f"{type(error).__name__}: {' '.join(first.split())}"[:400].rstrip(".")
 
 
 def _is_true(setting: str | None) -> bool:

@@ -1,15 +1,15 @@
-"""Pairs of a source and its target, from an embedded task or a TSV file."""
+"""Pairs of a source and its target text, from a built-in task or a TSV file."""
 
 from __future__ import annotations
 
-import hashlib
-import random
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from zoo.data.sources.diagnostics.string_pairs import PARAMETERS, Pair, is_probe, make_pairs
-from zoo.data.sources.split import TEST_SHARE
+from zoo.data.sources.corpus import content_digest
+from zoo.data.sources.diagnostics.string_pairs import PARAMETERS, Pair, is_built_in, make_pairs
+from zoo.data.sources.tables import read_utf8
+from zoo.data.sources.train_test_split import stratified
 from zoo.errors import ZooError, nearest
 
 DEFAULT = "reverse"
@@ -17,7 +17,7 @@ DEFAULT = "reverse"
 
 @dataclass(frozen=True)
 class Pairs:
-    """Training and test pairs, all with something on either side; no source is in both."""
+    """Training and test pairs; no side is empty, and no source is in both splits."""
 
     name: str
     train: list[Pair]
@@ -27,22 +27,19 @@ class Pairs:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 in hex of pairs and split; the same on every machine."""
-        digest = hashlib.sha256()
+        pieces: list[str | bytes] = []
         for name, pairs in (("train", self.train), ("test", self.test)):
-            digest.update(f"{name} {len(pairs)}:".encode())
-            for text in (side for pair in pairs for side in pair):
-                encoded = text.encode()
-                digest.update(b"%d:" % len(encoded) + encoded)
-        return digest.hexdigest()
+            pieces += (f"{name} {len(pairs)}:".encode(), *(side for pair in pairs for side in pair))
+        return content_digest(pieces)
 
 
 def load_pairs(spec: str) -> Pairs:
-    """The pairs of an embedded task, maybe with parameters, or of a TSV file.
+    """The pairs of a built-in task, with or without parameters, or of a TSV file.
 
-    Raises ZooError where they cannot be had.
+    Raises ZooError where they cannot be loaded.
     """
     spec = spec.strip()
-    if is_probe(spec):
+    if is_built_in(spec):
         train, test = make_pairs(spec)
         return Pairs(spec, train, test, {"source": "built-in task", "split": "as written"})
     path = Path(spec).expanduser()
@@ -55,22 +52,17 @@ def load_pairs(spec: str) -> Pairs:
 
 
 def read_pairs(path: Path) -> Pairs:
-    """A source and a target in every line, a tab between; a quarter of the sources are for test.
+    """A source and a target in every line, separated by a tab; a quarter of the sources for test.
 
-    Pairs of one source stay together. Raises ZooError, naming the line, for whatever is no pair.
+    All pairs of one source are in the same split. Raises ZooError, naming the line, for a line
+    that is not a pair.
     """
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise ZooError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ZooError(f"{path} is not UTF-8: byte {error.start}") from error
+    lines = read_utf8(path).split("\n")
+    if not lines[-1].strip():
+        lines.pop()  # after the last newline
     by_source: dict[str, list[Pair]] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        line = line.removesuffix("\r")
-        if not line.strip() and number == text.count("\n") + 1:
-            continue  # after the last newline
-        sides = line.split("\t")
+    for number, line in enumerate(lines, start=1):
+        sides = line.removesuffix("\r").split("\t")
         if len(sides) != 2:
             raise ZooError(
                 f"{path}, line {number}: {len(sides) - 1} tabs, where SOURCE<TAB>TARGET has one"
@@ -81,15 +73,13 @@ def read_pairs(path: Path) -> Pairs:
                 f"{path}, line {number}: the {'target' if source else 'source'} is empty"
             )
         by_source.setdefault(source, []).append((source, target))
-    sources = list(by_source)
-    if len(sources) < 2:
-        raise ZooError(f"{path} has {len(sources)} different sources; it takes two to hold one out")
-    # Only random() is promised to stay the same from Python to Python.
-    draw = random.Random(0).random
-    held = set(sorted(sources, key=lambda _: draw())[: max(1, round(len(sources) * TEST_SHARE))])
+    groups = list(by_source.values())
+    if len(groups) < 2:
+        raise ZooError(f"{path} has {len(groups)} different sources; a test split needs two")
+    train, test = stratified([""] * len(groups), seed=0)
     return Pairs(
         path.name,
-        [pair for source in sources if source not in held for pair in by_source[source]],
-        [pair for source in sources if source in held for pair in by_source[source]],
-        {"split": f"by source, seed 0, {len(held)} of {len(sources)} for test"},
+        [pair for index in train for pair in groups[index]],
+        [pair for index in test for pair in groups[index]],
+        {"split": f"by source, seed 0, {len(test)} of {len(groups)} for test"},
     )

@@ -1,4 +1,4 @@
-"""Embedded tasks with a known answer, for encoder-decoders: seeded, no pair in both splits."""
+"""Built-in tasks with a known answer, for encoder-decoders: seeded, no source in both splits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MONTHS = (
 ).split()
 FIRST_DAY, DAYS = datetime.date(1900, 1, 1).toordinal(), 73_000  # some two centuries
 
-# Symbols of a text; how many pairs of each split; the seed. Dates have no length.
+# The seed, the pairs of each split, and the symbols of a text; dates have no length.
 SIZES = {"seed": 0, "train": 4000, "test": 400}
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     **{name: {**SIZES, "shortest": 3, "longest": 10} for name in ("reverse", "copy", "sort")},
@@ -32,7 +32,7 @@ ANSWERS: Mapping[str, Callable[[list[str]], list[str]]] = {
 }
 
 
-def is_probe(spec: str) -> bool:
+def is_built_in(spec: str) -> bool:
     """Whether a spec names one of these tasks."""
     return spec.partition("(")[0].strip() in PARAMETERS
 
@@ -40,7 +40,7 @@ def is_probe(spec: str) -> bool:
 def make_pairs(spec: str) -> tuple[list[Pair], list[Pair]]:
     """Training and test pairs of ``name`` or ``name(param=value)``; no source is in both.
 
-    Raises ZooError for an unknown task or values that cannot be.
+    Raises ZooError for an unknown task or impossible values.
     """
     name, call = split_call("data", spec)
     if name not in PARAMETERS:
@@ -59,9 +59,9 @@ def make_pairs(spec: str) -> tuple[list[Pair], list[Pair]]:
         shortest, longest = asked["shortest"], asked["longest"]
         if not 1 <= shortest <= longest:
             raise ZooError(f"{name} needs 1 <= shortest <= longest, not {shortest} and {longest}")
-        # A tenth of all there are at most, or no split of them would come to an end.
+        # At most a tenth of all texts, or drawing until enough are different would take too long.
         if train + test > sum(len(SYMBOLS) ** n for n in range(shortest, longest + 1)) / 10:
-            raise ZooError(f"{name} has no {train + test} different texts that short")
+            raise ZooError(f"{name} has no {train + test} different texts of that length")
         make = _symbols(ANSWERS[name], shortest, longest)
     found: dict[str, str] = {}
     while len(found) < train + test:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.data.sources.split import TEST_SHARE, stratified
+from zoo.data.sources.train_test_split import TEST_SHARE, stratified
 from zoo.errors import ZooError
 
 LABELS = st.lists(st.integers(2, 40), min_size=2, max_size=6).map(

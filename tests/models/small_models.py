@@ -1,25 +1,46 @@
-"""Small decoders, prompts for them, and their weights copied into other libraries' modules."""
+"""Small models, token ids for them, and their weights copied into torch's modules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+import pytest
 import torch
 from references import canonical
 from torch import Tensor, nn
-from usual import SMALL, USUAL
 
 from zoo.components.block.base import Block
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.models.build import build_encoder_decoder, build_language_model
+from zoo.models.build import (
+    build_classifier,
+    build_encoder_decoder,
+    build_ensemble,
+    build_language_model,
+)
+from zoo.models.classifier import Classifier
+from zoo.models.deep_ensemble import DeepEnsemble
 from zoo.models.encoder_decoder import EncoderDecoder
 from zoo.models.language_model import LanguageModel
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 
-VOCABULARY = 20
+USUAL = {
+    "attention": "fused",
+    "pe": "rope",
+    "norm": "layer",
+    "ffn": "relu",
+    "block": "pre",
+    "pool": "mean",
+}
+SMALL = {"dim": 8, "layers": 2, "heads": 2, "hidden": 12, "max_length": 16}
+VOCABULARY, CLASSES = 20, 3
+CACHING = ("single", "naive", "split", "packed", "fused")
+ATTENTIONS = (*CACHING, "torch")
+ENCODINGS = ("none", "sin", "learned", "rope", "alibi")
+BLOCKS = ("pre", "post", "res-post", "bare")
 M = TypeVar("M")
 
 
@@ -30,8 +51,18 @@ def _small(build: Callable[..., M], registry: Registry, changes: dict[str, Any])
     return build(Cell.parse(registry, names), Sizes(**{**SMALL, **sizes}), **options)
 
 
+def classifier(registry: Registry, **changes: Any) -> Classifier:
+    """A small one of the usual cell, except for the choices, sizes and options named."""
+    return _small(build_classifier, registry, {"classes": CLASSES, **changes})
+
+
+def deep_ensemble(registry: Registry, **changes: Any) -> Classifier | DeepEnsemble:
+    """Likewise."""
+    return _small(build_ensemble, registry, {"classes": CLASSES, **changes})
+
+
 def language_model(registry: Registry, **changes: Any) -> LanguageModel:
-    """A small one of the usual cell, save for the choices, sizes and options named."""
+    """Likewise."""
     return _small(build_language_model, registry, changes)
 
 
@@ -40,13 +71,44 @@ def encoder_decoder(registry: Registry, **changes: Any) -> EncoderDecoder:
     return _small(build_encoder_decoder, registry, changes)
 
 
+def pairwise(axes: dict[str, Sequence[str]]) -> list[dict[str, str]]:
+    """Few cells in which any two choices of different axes occur together at least once."""
+
+    def possible(cell: dict[str, str]) -> bool:
+        return not (cell.get("attention") == "torch" and cell.get("pe") == "rope")
+
+    choices = [(axis, name) for axis, names in axes.items() for name in names]
+    pairs = [dict(pair) for pair in itertools.combinations(choices, 2) if pair[0][0] != pair[1][0]]
+    missing = [frozenset(pair.items()) for pair in pairs if possible(pair)]
+    cells = []
+    while missing:
+        cell = dict(missing[0])
+        for axis in axes:
+            if axis not in cell:
+                cell[axis] = max(
+                    (name for name in axes[axis] if possible(cell | {axis: name})),
+                    key=lambda name: sum(
+                        frozenset({(axis, name), other}) in missing for other in cell.items()
+                    ),
+                )
+        covered = {frozenset(pair) for pair in itertools.combinations(cell.items(), 2)}
+        missing = [pair for pair in missing if pair not in covered]
+        cells.append({axis: cell[axis] for axis in axes})
+    return cells
+
+
+def cells_of(axes: dict[str, Sequence[str]]) -> Any:
+    """A test's parameter ``cell``: every cell of ``pairwise``."""
+    return pytest.mark.parametrize("cell", pairwise(axes), ids=lambda cell: "+".join(cell.values()))
+
+
 def some_ids(*shape: int, seed: int = 0, vocabulary: int = VOCABULARY) -> Tensor:
     """Token ids, none of them 0."""
     return torch.randint(1, vocabulary, shape, generator=torch.Generator().manual_seed(seed))
 
 
 def padded(texts: list[list[int]], side: str, garbage: int = 7) -> tuple[Tensor, Tokens]:
-    """Texts side by side, a token of no meaning in the padding; positions count real tokens."""
+    """A batch of texts, padded with a token that must not matter; positions count real tokens."""
     width = max(len(text) for text in texts)
     ids = torch.full((len(texts), width), garbage)
     attention_mask = torch.zeros(len(texts), width, dtype=torch.bool)

@@ -1,4 +1,4 @@
-"""Pairs: tasks with a known answer, TSV files, and batches that teach by the target."""
+"""Pairs: built-in tasks, TSV files, and batches."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ def test_the_answers_are_right() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "complaint"),
     [
         ("revers", "did you mean 'reverse'"),
         ("newswire", "no pairs 'newswire'"),
         ("nowhere.tsv", "no such file"),
         ("reverse(train=0)", "train and test >= 1"),
         ("reverse(shortest=0)", "1 <= shortest <= longest"),
-        ("copy(shortest=1, longest=1)", "no 4400 different texts"),
+        ("copy(shortest=1, longest=1)", "no 4400 different texts of that length"),
         ("dates(train=80000)", "has 73000 pairs"),
         ("sort(lenght=3)", "lenght"),
     ],
 )
-def test_what_cannot_be_is_refused(spec: str, told: str) -> None:
-    with pytest.raises(ZooError, match=told):
+def test_impossible_requests_are_refused(spec: str, complaint: str) -> None:
+    with pytest.raises(ZooError, match=complaint):
         load_pairs(spec)
 
 
-def test_pairs_of_one_source_stay_together(tmp_path: Path) -> None:
+def test_pairs_of_one_source_are_in_one_split(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("".join(f"word {i}\tone {i}\nword {i}\tother {i}\n" for i in range(40)))
     pairs = load_pairs(str(path))
@@ -63,7 +63,7 @@ def test_pairs_of_one_source_stay_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "complaint"),
     [
         (b"a\tb\nc\n", "line 2: 0 tabs"),
         (b"a\tb\tc\n", "line 1: 2 tabs"),
@@ -75,14 +75,16 @@ def test_pairs_of_one_source_stay_together(tmp_path: Path) -> None:
         (b"a\t\xff\n", "not UTF-8"),
     ],
 )
-def test_a_file_that_holds_no_pairs_is_refused(tmp_path: Path, content: bytes, told: str) -> None:
+def test_a_file_that_holds_no_pairs_is_refused(
+    tmp_path: Path, content: bytes, complaint: str
+) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_bytes(content)
-    with pytest.raises(ZooError, match=told):
+    with pytest.raises(ZooError, match=complaint):
         load_pairs(str(path))
 
 
-def test_a_pair_too_long_is_refused_with_the_length_it_takes() -> None:
+def test_a_pair_too_long_is_refused_with_the_length_it_needs() -> None:
     pairs = Pairs("long", [("a", "b"), ("c " * 30, "d")], [("a", "b")])
     with pytest.raises(ZooError, match=r"longer than 10 tokens; the longest takes --max-length \d"):
         encode_pairs(pairs, 300, 10)

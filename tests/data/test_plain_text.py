@@ -1,4 +1,4 @@
-"""Plain text: what is held out, and a tokenizer and blocks that lose nothing."""
+"""Plain text: the validation part, and a tokenizer and blocks that lose nothing."""
 
 from __future__ import annotations
 
@@ -35,34 +35,34 @@ def test_a_vocabulary_without_room_for_the_bytes_is_refused() -> None:
         train_byte_level(["a"], 256, SPECIALS)
 
 
-def test_of_a_file_the_last_tenth_is_held_out_from_the_next_line_on(tmp_path: Path) -> None:
+def test_the_last_tenth_of_a_file_from_the_next_line_on_is_for_validation(tmp_path: Path) -> None:
     text = "".join(f"line {i:02}\n" for i in range(50))
     path = tmp_path / "book.txt"
     path.write_text(text)
     texts = read_text(path)
-    assert texts.train[0] + texts.held[0] == text
-    assert texts.held[0].startswith("line 46\n")  # 450 characters: the cut falls into line 45
+    assert texts.train[0] + texts.validation[0] == text
+    assert texts.validation[0].startswith("line 46\n")  # 450 characters: the cut falls into line 45
     path.write_text("x" * 100)
-    assert list(map(len, (read_text(path).train[0], read_text(path).held[0]))) == [90, 10]
+    assert list(map(len, (read_text(path).train[0], read_text(path).validation[0]))) == [90, 10]
 
 
-def test_of_a_data_set_every_tenth_training_text_is_held_out(registry: Registry) -> None:
+def test_every_tenth_training_text_of_a_data_set_is_for_validation(registry: Registry) -> None:
     from zoo.data.sources.newswire import load
 
     corpus = load(train=25, test=5)
     texts, _ = load_texts(registry, "newswire(train=25, test=5)")
-    assert texts.held == [corpus.train_texts[9], corpus.train_texts[19]]
+    assert texts.validation == [corpus.train_texts[9], corpus.train_texts[19]]
     assert len(texts.train) == 23
     assert not set(texts.train) & set(corpus.test_texts)
 
 
 @pytest.mark.parametrize(
-    ("content", "told"), [(b"", "is empty"), (b"  \n", "is empty"), (b"a\xff", "not UTF-8")]
+    ("content", "complaint"), [(b"", "is empty"), (b"  \n", "is empty"), (b"a\xff", "not UTF-8")]
 )
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes, told: str) -> None:
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path, content: bytes, complaint: str) -> None:
     path = tmp_path / "book.txt"
     path.write_bytes(content)
-    with pytest.raises(ZooError, match=told):
+    with pytest.raises(ZooError, match=complaint):
         read_text(path)
 
 
@@ -74,7 +74,8 @@ def test_less_text_than_a_block_is_refused() -> None:
 def test_the_tokenizer_learns_from_the_training_part_alone() -> None:
     train = ["the owl saw the fox " * 20]
     one, other = (
-        encode_stream(Texts("book", train, [held]), 300, 8) for held in ("a dog " * 50, "zzz " * 50)
+        encode_stream(Texts("book", train, [validation]), 300, 8)
+        for validation in ("a dog " * 50, "zzz " * 50)
     )
     assert one.tokenizer_path.read_bytes() == other.tokenizer_path.read_bytes()
     assert one.directory != other.directory

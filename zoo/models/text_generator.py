@@ -1,4 +1,4 @@
-"""A trained language model, or encoder-decoder, that takes texts and writes texts."""
+"""A trained language model or encoder-decoder that takes texts and generates texts."""
 
 from __future__ import annotations
 
@@ -6,29 +6,25 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
-from tokenizers import Tokenizer
-from torch import nn
 
 from zoo.data.encoding.encoded_pairs import END as TARGET_END
 from zoo.data.encoding.encoded_pairs import PAD, START, decode_text, encode_source
 from zoo.data.encoding.encoded_stream import END
 from zoo.errors import ZooError
-from zoo.inference.card import Card
 from zoo.models.decoding.generate import Decoding, Generation, generate, transduce
 from zoo.models.decoding.sampling import Sampling
 from zoo.models.encoder_decoder import EncoderDecoder
-from zoo.models.language_model import LanguageModel
-from zoo.registry.cell import Cell
+from zoo.models.text_model import TextModel
 
 NEW_TOKENS = 50  # of a language model that is not told how many
 
 
 @dataclass(frozen=True)
-class Written:
-    """What a model wrote: of a language model what follows the prompt, else the whole target.
+class GeneratedText:
+    """What a model generated: the continuation of the prompt, or the whole target.
 
-    tokens: how many; ended: whether the text came to its end; log_probability: of all of it, its
-    end included, under the model itself (nats).
+    tokens: how many; ended: whether the end-of-text token came; log_probability: of all generated
+    tokens, the end included, under the model (nats).
     """
 
     prompt: str
@@ -38,31 +34,19 @@ class Written:
     log_probability: float
 
 
-class TextWriter(nn.Module):
-    """Prompts to texts. card: how it came to be.
+class TextGenerator(TextModel):
+    """Prompts to texts.
 
-    A language model continues a prompt; an encoder-decoder writes the target of a source. Both
-    take prompts that leave room in the ``max_length`` tokens they were trained for.
+    model: a LanguageModel, which continues a prompt, or an EncoderDecoder, which generates the
+    target of a source. A prompt must leave room in the ``max_length`` tokens of the model.
     """
 
-    def __init__(
-        self, model: LanguageModel | EncoderDecoder, tokenizer: Tokenizer, card: Card, cell: Cell
-    ) -> None:
-        super().__init__()
-        self.model, self.tokenizer, self.card, self.cell = model, tokenizer, card, cell
-        self.max_length = card.sizes.max_length
-
     @property
-    def device(self) -> torch.device:
-        """Where its weights are."""
-        return next(self.parameters()).device
+    def continues_prompt(self) -> bool:
+        """Whether the generated text continues the prompt; False: it is a text of its own."""
+        return not isinstance(self.model, EncoderDecoder)
 
-    @property
-    def transduces(self) -> bool:
-        """Whether it writes a text of its own, and does not continue the prompt."""
-        return isinstance(self.model, EncoderDecoder)
-
-    def write(
+    def generate(
         self,
         prompts: Iterable[str],
         *,
@@ -71,17 +55,17 @@ class TextWriter(nn.Module):
         beams: int = 1,
         no_repeat: int | None = None,
         cache: bool = True,
-    ) -> Iterator[Written]:
-        """A text for each prompt, one after another, each as if it were the only one.
+    ) -> Iterator[GeneratedText]:
+        """Generate a text for each prompt, one at a time.
 
-        max_new: the most tokens to write; None for 50 of a language model, and for all there is
-        room for of an encoder-decoder. The rest as in ``zoo.models.decoding.Decoding``; the cache
-        changes the time it takes and not a token. Raises ZooError, by its number, for a prompt
-        that is empty or leaves no room, and for values that cannot be.
+        max_new: most tokens to generate; None: 50 for a language model, all there is room for in
+        an encoder-decoder. The rest is as in ``zoo.models.decoding.Decoding``; the cache changes
+        the time and no token. Raises ZooError, naming the prompt's number, for a prompt that is
+        empty or leaves no room, and for impossible values.
         """
         if isinstance(prompts, str):
-            raise ZooError("write takes a list of prompts, not one prompt")
-        # None keeps keys and values where the model can; False never does.
+            raise ZooError("generate takes a list of prompts, not one prompt")
+        # None: use the cache where the model has one.
         use_cache = None if cache else False
         for number, prompt in enumerate(prompts, start=1):
             ids, room = self._read(prompt, number)
@@ -90,32 +74,32 @@ class TextWriter(nn.Module):
                     f"{max_new} new tokens: prompt {number} leaves room for {room} of the "
                     f"model's {self.max_length}"
                 )
-            few = room if self.transduces else NEW_TOKENS
+            usual = NEW_TOKENS if self.continues_prompt else room
             try:
                 decoding = Decoding(
-                    min(room, few) if max_new is None else max_new,
+                    min(room, usual) if max_new is None else max_new,
                     sampling=sampling,
                     beams=beams,
                     no_repeat=no_repeat,
                     cache=use_cache,
-                    end=TARGET_END if self.transduces else END,
-                    banned=(PAD, START) if self.transduces else (),
+                    end=END if self.continues_prompt else TARGET_END,
+                    banned=() if self.continues_prompt else (PAD, START),
                 )
                 found = self._generate(ids, decoding)
             except ValueError as error:
                 raise ZooError(str(error)) from error
-            yield Written(
+            yield GeneratedText(
                 prompt, self._text(found.ids), len(found.ids), found.ended, found.log_probability
             )
 
     def _read(self, prompt: str, number: int) -> tuple[list[int], int]:
-        """The ids of a prompt, and how many tokens may follow."""
+        """The ids of a prompt, and how many tokens may follow it."""
         if not isinstance(prompt, str):
-            raise ZooError(f"prompt {number} is no text but a {type(prompt).__name__}")
+            raise ZooError(f"prompt {number} is not a text but a {type(prompt).__name__}")
         if not prompt.strip():
-            raise ZooError(f"prompt {number} is empty: there is nothing in it to go on from")
+            raise ZooError(f"prompt {number} is empty")
         if any("\ud800" <= letter <= "\udfff" for letter in prompt):
-            raise ZooError(f"prompt {number} holds half a character (a lone surrogate)")
+            raise ZooError(f"prompt {number} contains half a character (a lone surrogate)")
         if isinstance(self.model, EncoderDecoder):
             ids = encode_source(self.tokenizer, prompt.strip())
             too_long, room = len(ids) > self.max_length, self.max_length - 1

@@ -1,0 +1,73 @@
+"""Texts from files: every format gives the same texts, read only as far as they are asked for."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from zoo.errors import ZooError
+from zoo.inference.text_files import read_texts
+
+TEXTS = ["plain", 'a "quoted", one', "a line\u2028and a half", "null", "007", "naïve 東京"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "lines.txt").write_text("".join(f"{text}\r\n" for text in TEXTS), newline="")
+    for name, separator in (("rows.csv", ","), ("rows.tsv", "\t")):
+        with (tmp_path / name).open("w", newline="") as file:
+            rows = [["id", "text"], *([i, text] for i, text in enumerate(TEXTS))]
+            csv.writer(file, delimiter=separator).writerows(rows)
+    rows = "".join(json.dumps({"text": text}) + "\n\n" for text in TEXTS)
+    (tmp_path / "rows.jsonl").write_text(rows)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["lines.txt", "rows.csv", "rows.tsv", "rows.jsonl"])
+def test_every_format_gives_the_same_texts(folder: Path, name: str) -> None:
+    assert list(read_texts(str(folder / name))) == TEXTS
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("gap.txt", b"one\n\ntwo\n", "gap.txt, line 2 is empty"),
+        ("gap.csv", b"id,text\n1,one\n2, \n", "gap.csv, row 2 is empty"),
+        ("short.csv", b"id,text\n1,one\n2\n", "short.csv, row 2 is empty"),
+        ("long.csv", b"id,text\n1,one\n2,two,3\n", "Expected 2 fields in line 3, saw 3"),
+        ("gap.jsonl", b'{"text": "x"}\n\n{"text": " "}\n', "gap.jsonl, line 3 is empty"),
+        ("latin.csv", b"text\none\nna\xefve\n", "latin.csv is not UTF-8: byte 0xef in line 3"),
+        ("latin.txt", b"one\nna\xefve\n", "latin.txt is not UTF-8: byte 0xef in line 2"),
+        ("a.csv", b"txt\none\n", r"a.csv has no column 'text' \(--text-column\).*mean 'txt'"),
+        ("a.jsonl", b'{"text": "x"}\n{"body": "x"}\n', "a.jsonl, line 2: 'text' .* is not text"),
+        ("a.jsonl", b'{"text": "x"}\n{"text": 5}\n', "a.jsonl, line 2: 'text' .* is not text"),
+        ("a.jsonl", b'{"text": "x"}\n{"text": \n', "broken JSON in line 2, column 10"),
+        ("a.txt", None, "a.txt cannot be read: No such file"),
+        ("a.csv", None, "a.csv cannot be read: No such file"),
+        ("a.jsonl", None, "a.jsonl cannot be read: No such file"),
+    ],
+)
+def test_a_text_that_cannot_be_read_is_named_with_its_place(
+    tmp_path: Path, name: str, content: bytes | None, complaint: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(ZooError, match=complaint):
+        list(read_texts(str(tmp_path / name)))
+
+
+@pytest.mark.parametrize("name", ["many.txt", "many.csv", "many.jsonl"])
+def test_a_long_file_is_read_only_as_far_as_asked(tmp_path: Path, name: str) -> None:
+    template = '{{"text": "text {}"}}\n' if name.endswith("jsonl") else "text {}\n"
+    header = "text\n" if name.endswith("csv") else ""
+    body = "".join(template.format(number) for number in range(100_000))
+    # Reading to the end would meet a byte that is not UTF-8.
+    (tmp_path / name).write_bytes(header.encode() + body.encode() + b"\xff\n")
+    texts = read_texts(str(tmp_path / name))
+    assert list(itertools.islice(texts, 3)) == ["text 0", "text 1", "text 2"]
+    with pytest.raises(ZooError, match="not UTF-8"):
+        list(texts)

@@ -1,0 +1,91 @@
+"""Directories that appear whole or not at all, with the SHA-256 of every file in a manifest."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+MANIFEST = "meta.json"
+
+
+@contextlib.contextmanager
+def draft_directory(final: Path) -> Iterator[Path]:
+    """An empty directory next to the final path, renamed to it when the block ends without error.
+
+    Its files are flushed to disk first. If the block raises, the draft is removed. A killed process
+    leaves ``.NAME.*.draft``. Raises OSError where it cannot be written, or final is not empty.
+    """
+    draft = Path(tempfile.mkdtemp(prefix=f".{final.name}.", suffix=".draft", dir=final.parent))
+    try:
+        yield draft
+        for file in draft.iterdir():
+            _flush(file)
+        draft.chmod(0o755)  # mkdtemp's 0700 would keep other users of a shared directory out
+        os.replace(draft, final)
+        _flush(final.parent)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def digest(file: Path) -> str:
+    """SHA-256 of a file in hex; OSError where it cannot be read."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def write_manifest(directory: Path, about: Mapping[str, Any]) -> None:
+    """Describe the directory, and list the SHA-256 of every file in it and of the manifest."""
+    files = {file.name: digest(file) for file in sorted(directory.iterdir())}
+    manifest = {"about": dict(about), "sha256": files}
+    text = json.dumps({**manifest, "manifest": _digest_of(manifest)}, indent=1)
+    (directory / MANIFEST).write_text(text, encoding="utf-8")
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """``about`` and ``sha256`` as they were written.
+
+    Raises ValueError where the manifest is damaged, OSError where there is none.
+    """
+    manifest: Any = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+    if not isinstance(manifest, dict) or manifest.pop("manifest", "") != _digest_of(manifest):
+        raise ValueError(f"{MANIFEST} is damaged")
+    return manifest
+
+
+def damaged_file(directory: Path, digests: Mapping[str, str]) -> str:
+    """The first of these files that is missing or not what was written; empty if all are sound."""
+    for name, expected in digests.items():
+        try:
+            sound = digest(directory / name) == expected
+        except OSError:
+            sound = False
+        if not sound:
+            return name
+    return ""
+
+
+def is_sound(directory: Path) -> bool:
+    """Whether the manifest and every file that it lists are what was written."""
+    try:
+        return not damaged_file(directory, read_manifest(directory)["sha256"])
+    except (OSError, ValueError):
+        return False
+
+
+def _digest_of(manifest: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,134 @@
+"""What the encoded data of every task have in common: a cache entry with a tokenizer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+
+import numpy as np
+
+from zoo.data.encoding.atomic_directory import read_manifest, write_manifest
+from zoo.data.encoding.cache import entry
+from zoo.errors import ZooError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+# Raise it whenever the files, or the ids in them, would come out differently.
+FORMAT = 2
+TOKENIZER = "tokenizer.json"
+
+
+class Source(Protocol):
+    """Loaded data that can be encoded."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    @property
+    def notes(self) -> dict[str, str]: ...
+
+
+@dataclass(frozen=True)
+class EncodedData:
+    """Data as token ids in a directory, which any process can open again.
+
+    fingerprint: that of the data before encoding. vocab_size: entries of the vocabulary, which may
+    be fewer than asked for. max_length: the most tokens that a model reads at once, special ones
+    included. label_names: of labelled documents.
+    """
+
+    kind: ClassVar[str]
+
+    directory: Path
+    name: str
+    fingerprint: str
+    vocab_size: int
+    max_length: int
+    label_names: list[str] = field(default_factory=list)
+
+    @classmethod
+    def open(cls, directory: Path | str) -> Self:
+        """The encoded data in a directory; ZooError where there are none of this class."""
+        directory = Path(directory)
+        try:
+            about = dict(read_manifest(directory)["about"])
+            if about.pop("kind") != cls.kind:
+                raise ValueError("it is of another kind")
+            return cls(directory=directory, **about)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ZooError(f"{directory} holds no encoded {cls.kind} ({error})") from error
+
+    @property
+    def key(self) -> str:
+        """The name of the cache entry, by which `cached_entry` finds it on this machine."""
+        return self.directory.name
+
+    @property
+    def tokenizer_path(self) -> Path:
+        """The file of the tokenizer, for ``tokenizers.Tokenizer.from_file``."""
+        return self.directory / TOKENIZER
+
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer, read from its file."""
+        from tokenizers import Tokenizer
+
+        return Tokenizer.from_file(str(self.tokenizer_path))
+
+    @classmethod
+    def encode(
+        cls,
+        source: Source,
+        vocab_size: int,
+        max_length: int,
+        build: Callable[[Path], Tokenizer],
+        label_names: Sequence[str] = (),
+    ) -> Self:
+        """The source's cache entry for these sizes, built where it is missing or damaged.
+
+        build: writes the arrays into a directory, and returns the tokenizer it has trained.
+        Raises ZooError where the cache cannot be written.
+        """
+        import tokenizers
+
+        request = {
+            "format": FORMAT,
+            "tokenizers": tokenizers.__version__,
+            "data": [source.fingerprint, source.name, source.notes],
+            "vocab_size": vocab_size,
+            "max_length": max_length,
+        }
+        digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+
+        def write(directory: Path) -> None:
+            tokenizer = build(directory)
+            tokenizer.save(str(directory / TOKENIZER))
+            about = {
+                "kind": cls.kind,
+                "name": source.name,
+                "fingerprint": source.fingerprint,
+                "vocab_size": tokenizer.get_vocab_size(),
+                "max_length": max_length,
+                "label_names": list(label_names),
+            }
+            write_manifest(directory, about)
+
+        return cls.open(entry(f"{cls.kind}-{digest[:32]}", write))
+
+
+def save_ids(directory: Path, name: str, documents: Sequence[Sequence[int]]) -> None:
+    """Write the ids of all documents to ``NAME_ids.npy``, and where each begins to
+    ``NAME_offsets.npy``, whose last offset is the number of ids.
+    """
+    offsets = np.zeros(len(documents) + 1, dtype=np.int64)
+    np.cumsum([len(ids) for ids in documents], out=offsets[1:])
+    flat = np.fromiter((i for ids in documents for i in ids), dtype=np.int32, count=offsets[-1])
+    np.save(directory / f"{name}_ids.npy", flat)
+    np.save(directory / f"{name}_offsets.npy", offsets)

@@ -1,0 +1,147 @@
+"""A cost job: some models measured in turns, in processes of their own, with nothing else running.
+
+The coordinating process does no arithmetic and imports no torch.
+"""
+
+from __future__ import annotations
+
+import functools
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from zoo.execution.base import CostJob, CostMember, Limits, Result, Step
+from zoo.execution.failures import JobError
+from zoo.execution.process import Worker
+from zoo.measure.summary import summarise
+
+ROUND_SECONDS = 1.5  # most time of one model in one round
+STEPS = "zoo.execution.cost_steps"
+
+
+@dataclass
+class _Measured:
+    """A member and what is known of it so far."""
+
+    member: CostMember
+    worker: Worker | None = None
+    properties: dict[str, Any] = field(default_factory=dict)
+    memory: dict[str, Any] = field(default_factory=dict)
+    step_seconds: float = 0.0
+    rounds: list[dict[str, Any]] = field(default_factory=list)
+    failure: JobError | None = None
+
+
+def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
+    """Prepare all members, then measure them in turns, round by round, in rotating order.
+
+    A member that fails is its own result and does not stop the others.
+    """
+    log = directory / "output.log"
+    group = [_Measured(member) for member in job.members]
+    try:
+        environment, rate = _machine(job, limits, log)
+        for one in group:
+            _guard(one, functools.partial(_prepare, job, one, limits, log))
+        for one in group:
+            if one.failure is None:
+                _guard(one, functools.partial(_warm_up, one, limits))
+        able = [one for one in group if one.failure is None]
+        steps = _steps(able)
+        for number in range(job.rounds if able else 0):
+            turn = number % len(able)
+            for one in able[turn:] + able[:turn]:
+                if one.failure is None:
+                    _guard(one, functools.partial(_round, one, steps, limits))
+            yield Step(number + 1, job.rounds)
+    finally:
+        for one in group:
+            if one.worker is not None:
+                one.worker.stop()
+    session = uuid.uuid4().hex[:12]
+    members = tuple(_result(one, group, session, rate, environment) for one in group)
+    yield Result(members=members, environment=environment)
+
+
+def _machine(job: CostJob, limits: Limits, log: Path) -> tuple[dict[str, Any], float | None]:
+    """The environment, and the rate of a matrix product in FLOP/s (None: not measured)."""
+    with Worker(limits, log) as worker:
+        environment: dict[str, Any] = worker.call(f"{STEPS}:describe", job.setup)
+        if not job.matrix_rate:
+            return environment, None
+        try:
+            rate: float = worker.call(f"{STEPS}:matrix_rate", job.setup)
+        except JobError:
+            return environment, None
+    return environment, rate
+
+
+def _prepare(job: CostJob, one: _Measured, limits: Limits, log: Path) -> None:
+    """Memory in processes of its own, then the process that the rounds will use."""
+    arguments = (job.setup, one.member)
+    if not one.member.twin:
+        for phase in ("training", "inference"):
+            with Worker(limits, log) as worker:
+                one.memory[phase] = worker.call(
+                    f"{STEPS}:memory", *arguments, phase, seconds=limits.timeout
+                )
+    one.worker = Worker(limits, log)
+    one.properties = one.worker.call(f"{STEPS}:prepare", *arguments, seconds=limits.timeout)
+
+
+def _warm_up(one: _Measured, limits: Limits) -> None:
+    assert one.worker is not None
+    one.step_seconds = one.worker.call(f"{STEPS}:warm_up", seconds=limits.timeout)
+
+
+def _round(one: _Measured, steps: int, limits: Limits) -> None:
+    assert one.worker is not None
+    one.rounds.append(one.worker.call(f"{STEPS}:measure_round", steps, seconds=limits.timeout))
+
+
+def _guard(one: _Measured, work: Callable[[], None]) -> None:
+    """Do the work; a failure is the member's own."""
+    try:
+        work()
+    except JobError as failure:
+        one.failure = failure
+        if one.worker is not None:
+            one.worker.stop()
+
+
+def _steps(able: Sequence[_Measured]) -> int:
+    """Batches of a round: as many for each as the slowest can do in its time, at least one."""
+    times = [one.step_seconds for one in able if "infer_batches" not in one.properties]
+    return max(1, int(ROUND_SECONDS / max(times))) if times else 1
+
+
+def _result(
+    one: _Measured,
+    group: Sequence[_Measured],
+    session: str,
+    rate: float | None,
+    environment: dict[str, Any],
+) -> Result:
+    """A member's result; reference and twin, if there are any, are the group's first two."""
+    if one.failure is not None:
+        failure = one.failure
+        return Result(failure.status, failure.reason, failure.traceback, environment=environment)
+    if one.member.twin:
+        return Result(environment=environment)
+    samples = {
+        "session": session,
+        "properties": one.properties,
+        "memory": one.memory,
+        "rounds": one.rounds,
+        "matrix_rate": rate,
+    }
+    if len(group) > 1 and group[1].member.twin:
+        reference, twin = group[0], group[1]
+        samples["reference"] = {
+            "name": reference.member.model.name,
+            "rounds": reference.rounds,
+        }
+        samples["twin"] = {"rounds": twin.rounds}
+    return Result(metrics=summarise(samples), samples=samples, environment=environment)

@@ -1,0 +1,113 @@
+"""The steps of a cost job, each a call in a worker process."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+from zoo.config.sizes import Sizes
+from zoo.execution.base import CostMember, JobSetup, Phase
+from zoo.execution.environment import environment
+from zoo.execution.open_setup import OpenSetup, open_setup
+from zoo.measure.matrix_rate import measure_matrix_rate
+from zoo.measure.memory import peak_of
+from zoo.measure.timing import EstimatorTiming, ModelTiming
+from zoo.train.device import resolve
+
+SEED = 0  # of the weights and of the batches
+SMALLEST_LENGTH = 8  # tokens of the first steps where examples are made up
+
+
+def describe(setup: JobSetup) -> dict[str, Any]:
+    """The environment of this machine."""
+    return environment(resolve(setup.execution))
+
+
+def matrix_rate(setup: JobSetup) -> float:
+    """The rate of a matrix product at the run's precision, in FLOP/s."""
+    return measure_matrix_rate(resolve(setup.execution))
+
+
+def memory(setup: JobSetup, member: CostMember, phase: Phase) -> dict[str, Any]:
+    """Peak memory of a phase, in a process that has done nothing else."""
+    opened = open_setup(setup, member.sizes)
+    estimator = opened.estimator(member.model)
+    if estimator is not None:
+        timing = EstimatorTiming(estimator)
+        return peak_of(
+            device=torch.device("cpu"),
+            first=opened.registry.choose("baseline", member.model.baseline).component.resolve,
+            set_up=timing.fitted if phase == "inference" else lambda: timing,
+            phase=phase,
+        )
+    small = open_setup(setup, _small(member, opened.setup.sizes))
+    return peak_of(
+        device=resolve(setup.execution).device,
+        first=lambda: _timing(setup, small, member, first=True).small_steps(phase),
+        set_up=lambda: _timing(setup, opened, member),
+        phase=phase,
+    )
+
+
+def prepare(state: dict[str, Any], setup: JobSetup, member: CostMember) -> dict[str, Any]:
+    """Build what is measured, warm it up, and return what is known before timing."""
+    opened = open_setup(setup, member.sizes)
+    estimator = opened.estimator(member.model)
+    if estimator is not None:
+        timing: ModelTiming | EstimatorTiming = EstimatorTiming(estimator)
+    else:
+        timing = _timing(setup, opened, member)
+    state["timing"] = timing
+    return timing.prepare()
+
+
+def warm_up(state: dict[str, Any]) -> float:
+    """Seconds of one step of what was prepared, once it is warm."""
+    seconds: float = state["timing"].warm_up()
+    return seconds
+
+
+def measure_round(state: dict[str, Any], steps: int) -> dict[str, Any]:
+    """One round of timed steps of what was prepared."""
+    samples: dict[str, Any] = state["timing"].round(steps)
+    return samples
+
+
+def _timing(
+    setup: JobSetup, opened: OpenSetup, member: CostMember, *, first: bool = False
+) -> ModelTiming:
+    """The model of a member on its batches; first: as little work as possible."""
+    task, own = opened.task, opened.setup
+    runtime = resolve(setup.execution)
+    model = opened.build(member.model, SEED).to(runtime.device)
+    if setup.execution.compile:
+        model.compile(dynamic=True)
+    training = own.training
+    if member.full_length:
+        examples = 1 if first else member.full_length
+        train = task.full_length_split(own, examples, runtime.device)
+        training = training.model_copy(update={"batch_size": examples})
+    else:
+        train = task.training_split(own, runtime.device)
+    return ModelTiming(
+        model,
+        train,
+        functools.partial(task.loss, own),
+        task.forward,
+        training,
+        runtime,
+        SEED,
+        alike=bool(member.full_length),
+    )
+
+
+def _small(member: CostMember, sizes: Sizes) -> Sizes:
+    """The sizes of the steps that load what a process loads once."""
+    if not member.model.cell:  # a baseline may be of one size alone
+        return sizes
+    changes = {"layers": 1}
+    if member.full_length:
+        changes["max_length"] = min(SMALLEST_LENGTH, sizes.max_length)
+    return sizes.model_copy(update=changes)

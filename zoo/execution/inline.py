@@ -1,0 +1,60 @@
+"""The inline executor: jobs run in this process, one after another.
+
+For debuggers, notebooks and tests. Nothing can stop a job that hangs, and a crash of native code
+ends everything; ``local`` isolates jobs in processes of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from zoo.errors import ZooError
+from zoo.execution.artifacts import Artifacts
+from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Progress, Result, Started
+from zoo.execution.run_job import run_job
+
+
+class InlineExecutor:
+    """Runs jobs in this process; see ``zoo.execution.base.Executor``."""
+
+    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Iterator[Event]:
+        """Run the jobs in order. Raises ZooError for limits that take other processes."""
+        training = [job for job in jobs if not isinstance(job, CostJob)]
+        if training and limits.jobs > 1:
+            raise ZooError("--on inline runs one job at a time: leave out --jobs or use --on local")
+        if training and (limits.timeout is not None or limits.memory_limit):
+            raise ZooError(
+                "--on inline cannot stop a job: leave out --timeout and --memory-limit, or use "
+                "--on local"
+            )
+        with Artifacts(directory) as artifacts:
+            for job in jobs:
+                yield Started(job)
+                with _threads(job, limits):
+                    for item in run_job(job, artifacts.of(job), limits):
+                        if isinstance(item, Result):
+                            yield Ended(job, artifacts.with_files(job, item))
+                        else:
+                            yield Progress(job, item)
+                artifacts.remove(job)
+
+    def close(self) -> None:
+        """Do nothing: nothing is held between runs."""
+
+
+@contextlib.contextmanager
+def _threads(job: Job, limits: Limits) -> Iterator[None]:
+    """Compute with the threads that a process of ``local`` would have, which decide the bits."""
+    if isinstance(job, CostJob):  # starts processes of its own, and needs no torch here
+        yield
+        return
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(limits.threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,134 @@
+"""What a job needs where it runs: plug-ins, task, data. No torch is imported before a model is."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoo.config.sizes import Sizes
+from zoo.data.encoding.cache import cache_directory, cached_entry
+from zoo.errors import ZooError
+from zoo.execution.base import DataReference, JobSetup, ModelSpec, PluginFile
+from zoo.registry import Registry, loading
+from zoo.registry.cell import Cell
+from zoo.tasks.base import Estimator, Task, TaskSetup, find_task
+
+MADE_UP_LABELS = [f"class {number}" for number in range(5)]  # where there are no data
+
+
+@dataclass(frozen=True)
+class OpenSetup:
+    """A job's setup with everything found: registry, task, and the task's own setup."""
+
+    registry: Registry
+    task: Task
+    setup: TaskSetup
+
+    def estimator(self, model: ModelSpec) -> Estimator | None:
+        """A baseline that fits itself; None for everything that is trained like a cell."""
+        if not model.baseline:
+            return None
+        return self.task.estimator(self.setup, self.registry.choose("baseline", model.baseline))
+
+    def build(self, model: ModelSpec, seed: int) -> Any:
+        """The untrained torch module of a cell, or of a baseline that is trained like one."""
+        from torch import nn
+
+        from zoo.models.seeding import seeded
+
+        if not model.baseline:
+            cell = Cell.parse(self.registry, dict(model.cell))
+            return self.task.build(self.setup, cell, seed)
+        choice = self.registry.choose("baseline", model.baseline)
+        with seeded(seed, "baseline"):
+            module = self.task.build_baseline(self.setup, choice)
+        if not isinstance(module, nn.Module):
+            raise ZooError(
+                f"baseline '{choice}' of {choice.component.owner} built a "
+                f"{type(module).__name__}, not a torch.nn.Module"
+            )
+        return module
+
+
+def open_setup(setup: JobSetup, sizes: Sizes | None = None) -> OpenSetup:
+    """Load the plug-ins and find the task and the data; sizes: in place of the setup's.
+
+    Raises ZooError where something is missing on this machine.
+    """
+    registry = _registry(setup.plugin_files, setup.plugin_selection)
+    task = find_task(registry, setup.task)
+    options = task.options.model_validate(dict(setup.task_options))
+    data = None
+    if setup.data is not None:
+        data = task.open(_data_directory(setup.data, setup, task, options, registry))
+    sizes = sizes or setup.sizes
+    return OpenSetup(
+        registry,
+        task,
+        TaskSetup(
+            options,
+            sizes,
+            setup.training,
+            vocab_size=sizes.vocab_size if data is None else data.vocab_size,
+            labels=MADE_UP_LABELS if data is None else data.label_names,
+            data=data,
+        ),
+    )
+
+
+def _data_directory(
+    data: DataReference, setup: JobSetup, task: Task, options: Any, registry: Registry
+) -> Path:
+    """The cache entry of the data; made again where it is missing and its source is known."""
+    try:
+        return cached_entry(data.key)
+    except ZooError:
+        if not data.spec:
+            raise
+    loaded = task.load(data.spec, options, setup.sizes, registry)
+    if loaded.encoded.key != data.key:
+        raise ZooError(f"data '{data.spec}' are not the same here as where the run was started")
+    return loaded.encoded.directory
+
+
+@functools.lru_cache(maxsize=8)
+def _registry(files: tuple[PluginFile, ...], selection: str | None) -> Registry:
+    """All components of this machine, with the single-file plug-ins that came with the job."""
+    with _plugin_selection(selection):
+        return loading.load([_written(file) for file in files]).registry
+
+
+def _written(file: PluginFile) -> Path:
+    """A single-file plug-in as a file in this machine's cache."""
+    digest = hashlib.sha256(file.content).hexdigest()[:16]
+    path = cache_directory() / "plugins" / digest / file.name
+    if not path.is_file() or path.read_bytes() != file.content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f"{file.name}.{os.getpid()}.tmp")
+        unfinished.write_bytes(file.content)
+        os.replace(unfinished, path)
+    return path
+
+
+@contextmanager
+def _plugin_selection(selection: str | None) -> Iterator[None]:
+    """Have ``ZOO_PLUGINS`` as it was where the job was submitted."""
+    before = os.environ.get("ZOO_PLUGINS")
+    _set_selection(selection)
+    try:
+        yield
+    finally:
+        _set_selection(before)
+
+
+def _set_selection(selection: str | None) -> None:
+    if selection is None:
+        os.environ.pop("ZOO_PLUGINS", None)
+    else:
+        os.environ["ZOO_PLUGINS"] = selection

@@ -1,0 +1,37 @@
+"""Carry out one job in this process; every failure becomes the status of its result."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from zoo.execution.base import Job, Limits, Result, Step
+from zoo.execution.failures import from_exception
+
+# Imported where a job runs: inspecting and training need torch, coordinating a cost job does not.
+RUNNERS = {
+    "inspect": "zoo.execution.train_job:inspect",
+    "train": "zoo.execution.train_job:train",
+    "cost": "zoo.execution.cost_job:measure",
+}
+
+
+def run_job(job: Job, directory: Path, limits: Limits) -> Iterator[Step | Result]:
+    """Yield the steps of a job as they are done and, last, its result.
+
+    directory: for the job's artifacts; it exists. A training that finds its checkpoint there
+    resumes. An executor passes on what this yields; only a process that dies is its own affair
+    (``failures.from_exit``).
+    """
+    start = time.monotonic()
+    module, _, name = RUNNERS[job.kind].partition(":")
+    try:
+        for item in getattr(importlib.import_module(module), name)(job, directory, limits):
+            if isinstance(item, Result):
+                item = replace(item, seconds=time.monotonic() - start)
+            yield item
+    except Exception as error:  # noqa: BLE001 - a component may raise anything
+        yield from_exception(error).result(time.monotonic() - start)

@@ -1,0 +1,117 @@
+"""Jobs that need one process: training one model, and a look at the machine."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zoo.errors import ComponentError, ZooError
+from zoo.execution.base import WEIGHTS, InspectJob, Limits, Result, Step, TrainJob
+from zoo.execution.environment import environment
+from zoo.execution.open_setup import OpenSetup, open_setup
+from zoo.models.seeding import derive
+from zoo.tasks.base import Estimator, Evaluation
+from zoo.train import checkpoint
+from zoo.train.device import resolve
+from zoo.train.sample_outputs import sample_outputs
+from zoo.train.trainer import Trainer
+
+CHECKPOINT = "checkpoint.safetensors"
+
+
+def inspect(job: InspectJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
+    """Resolve device and precision, and build the job's models once.
+
+    Raises ZooError where a component refuses the values that it was given. A component that is
+    broken is no reason to stop: the rows that use it will say so.
+    """
+    runtime = resolve(job.setup.execution)
+    opened = open_setup(job.setup)
+    for model in job.models:
+        if opened.estimator(model) is not None:
+            continue
+        try:
+            opened.build(model, seed=0)
+        except ComponentError:
+            continue
+        except (ValueError, TypeError, RuntimeError) as error:
+            raise ZooError(f"{model.name} cannot be built: {error}") from error
+    yield Result(environment=environment(runtime))
+
+
+def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
+    """Train and score one model with one seed."""
+    opened = open_setup(job.setup)
+    estimator = opened.estimator(job.model)
+    if estimator is not None:
+        yield _fit(job, opened, estimator)
+        return
+    runtime = resolve(job.setup.execution)
+    task, setup = opened.task, opened.setup
+    model = opened.build(job.model, job.seed).to(runtime.device)
+    if job.setup.execution.compile:
+        model.compile(dynamic=True)
+    training, scored = task.splits(setup, runtime.device)
+    loss = functools.partial(task.loss, setup)
+    trainer = Trainer(model, training, loss, setup.training, runtime, job.seed)
+    curve = checkpoint.restore(directory / CHECKPOINT, trainer)
+    while not trainer.finished:
+        epoch = trainer.run_epoch()
+        curve.append(vars(epoch))
+        if not trainer.finished:
+            checkpoint.save(directory / CHECKPOINT, trainer, curve)
+        yield Step(epoch.number, setup.training.epochs, epoch.loss)
+    start = time.perf_counter()
+    evaluation = task.evaluate(setup, model, scored, runtime)
+    evaluate_seconds = time.perf_counter() - start
+    outputs: dict[str, Any] = {}
+    if job.save_weights:
+        outputs = sample_outputs(
+            model, task.sample_scores, setup.vocab_size, setup.sizes.max_length
+        )
+        checkpoint.write_tensors(directory / WEIGHTS, model.state_dict())
+    yield Result(
+        metrics={
+            "params": sum(p.numel() for p in model.parameters() if p.requires_grad),
+            "train_seconds": sum(entry["seconds"] for entry in curve),
+            "evaluate_seconds": evaluate_seconds,
+            **_metrics(opened, evaluation),
+        },
+        curve=curve,
+        environment=environment(runtime),
+        sample_outputs=outputs,
+    )
+
+
+def _fit(job: TrainJob, opened: OpenSetup, estimator: Estimator) -> Result:
+    """Fit and score a baseline that fits itself, on the same data."""
+    np.random.seed(derive(job.seed, "baseline") % 2**32)  # scikit-learn's default generator
+    start = time.perf_counter()
+    estimator.fit()
+    seconds = time.perf_counter() - start
+    return Result(
+        metrics={
+            "params": getattr(estimator.model, "parameters", None),
+            "train_seconds": seconds,
+            **_metrics(opened, estimator.evaluate()),
+        },
+        environment=environment(resolve(job.setup.execution)),
+    )
+
+
+def _metrics(opened: OpenSetup, evaluation: Evaluation) -> dict[str, Any]:
+    """The task's metrics, what it reports beside them, and the split that was scored."""
+    validation = opened.setup.training.validation
+    return {
+        "scored": "validation" if validation else opened.task.scored_split,
+        **{
+            metric.description.name: metric.compute(evaluation.outputs)
+            for metric in opened.task.metrics_from(opened.registry)
+        },
+        **evaluation.details,
+    }

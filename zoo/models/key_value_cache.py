@@ -1,0 +1,68 @@
+"""Keys and values of the tokens decoded so far, so that no step computes them again."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from zoo.components.tokens import Tokens
+
+
+class KeyValues:
+    """One attention's keys and values; a ``zoo.components.attention.base.Cache``."""
+
+    def __init__(self) -> None:
+        self.stored: tuple[Tensor, Tensor, Tokens] | None = None
+
+    def extend(self, k: Tensor, v: Tensor, tokens: Tokens) -> tuple[Tensor, Tensor, Tokens]:
+        """Append new keys and values (B, H, L, Dh) and return all of them, oldest first."""
+        if self.stored is None:
+            self.stored = k, v, tokens
+        elif k.shape[-2]:
+            old_k, old_v, old = self.stored
+            tokens = _joined(old, tokens, old_k.shape[-2], k.shape[-2], k.shape[0])
+            self.stored = torch.cat([old_k, k], dim=-2), torch.cat([old_v, v], dim=-2), tokens
+        return self.stored
+
+    def select(self, texts: Tensor) -> None:
+        """Continue with these texts of the batch (int (B')), each as often as it is named."""
+        if self.stored is not None:
+            k, v, tokens = self.stored
+            self.stored = k[texts], v[texts], tokens.select(texts)
+
+
+class DecoderCache:
+    """The keys and values of every block's self-attention and cross-attention."""
+
+    def __init__(self, blocks: int) -> None:
+        self.self_attention = [KeyValues() for _ in range(blocks)]
+        self.cross_attention = [KeyValues() for _ in range(blocks)]
+
+    @property
+    def length(self) -> int:
+        """The number of tokens of each text in it, padding included."""
+        stored = self.self_attention[0].stored if self.self_attention else None
+        return 0 if stored is None else stored[0].shape[-2]
+
+    def select(self, texts: Tensor) -> None:
+        """Continue with these texts of the batch (int (B'))."""
+        for store in (*self.self_attention, *self.cross_attention):
+            store.select(texts)
+
+
+def _joined(old: Tokens, new: Tokens, old_length: int, length: int, batch: int) -> Tokens:
+    """The tokens of both; where one has no attention_mask, all of its tokens are real."""
+    attention_mask = None
+    if old.attention_mask is not None or new.attention_mask is not None:
+        device = old.positions.device
+        attention_mask = torch.cat(
+            [
+                torch.ones(batch, each, dtype=torch.bool, device=device) if p is None else p
+                for p, each in ((old.attention_mask, old_length), (new.attention_mask, length))
+            ],
+            dim=1,
+        )
+    positions = [old.positions, new.positions]
+    if max(p.dim() for p in positions) == 2:
+        positions = [p.expand(batch, -1) for p in positions]
+    return Tokens(attention_mask, torch.cat(positions, dim=-1))

@@ -1,0 +1,97 @@
+"""The built-in metrics: how each is described, and how it follows from a model's outputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from zoo.config.metric import MetricDescription
+from zoo.tasks.base import Metric
+
+Outputs = Mapping[str, Any]
+
+
+def accuracy() -> Metric:
+    """The share of examples whose predicted class is the true one."""
+    return Metric(
+        MetricDescription(name="accuracy", label="accuracy", paired=True),
+        lambda outputs: float((outputs["predicted"] == outputs["labels"]).mean()),
+    )
+
+
+def macro_f1() -> Metric:
+    """The mean over all classes of F1 = 2PR / (P + R); 0 for a class never predicted."""
+    return Metric(MetricDescription(name="macro_f1", label="macro F1"), _macro_f1)
+
+
+def _macro_f1(outputs: Outputs) -> float:
+    from sklearn.metrics import f1_score
+
+    return float(
+        f1_score(
+            outputs["labels"],
+            outputs["predicted"],
+            labels=list(range(outputs["classes"])),
+            average="macro",
+            zero_division=0,
+        )
+    )
+
+
+def bits_per_byte() -> Metric:
+    """Negative log2-likelihood of all scored tokens, over the bytes that they stand for."""
+    return Metric(
+        MetricDescription(
+            name="bits_per_byte",
+            label="bits/byte",
+            higher_is_better=False,
+            unit="bits per byte",
+            scale=1.0,
+            unit_digits=3,
+            highest=None,
+            scored="tokens",
+        ),
+        lambda outputs: outputs["nats"] / math.log(2) / max(1, outputs["bytes"]),
+    )
+
+
+def nats_per_token() -> Metric:
+    """Mean negative log-likelihood of a token."""
+    return Metric(
+        MetricDescription(
+            name="nats_per_token",
+            label="nats/token",
+            higher_is_better=False,
+            unit="nats",
+            scale=1.0,
+            unit_digits=3,
+            highest=None,
+            scored="tokens",
+        ),
+        lambda outputs: outputs["nats"] / outputs["tokens"],
+    )
+
+
+def exact_match() -> Metric:
+    """The share of pairs whose target is generated letter by letter, greedily."""
+    return Metric(
+        MetricDescription(name="exact_match", label="exact match", scored="pairs", paired=True),
+        lambda outputs: 1 - outputs["wrong"] / outputs["pairs"],
+    )
+
+
+def exact_match_beam() -> Metric:
+    """The same by beam search."""
+    return Metric(
+        MetricDescription(name="exact_match_beam", label="exact, beam", scored="pairs"),
+        lambda outputs: 1 - outputs["wrong_beam"] / outputs["pairs"],
+    )
+
+
+def token_accuracy() -> Metric:
+    """The share of target tokens that are the most likely ones after the true tokens before."""
+    return Metric(
+        MetricDescription(name="token_accuracy", label="token accuracy", scored="tokens"),
+        lambda outputs: outputs["right_tokens"] / outputs["tokens"],
+    )
