@@ -1,31 +1,22 @@
-"""The rig for data sets."""
+"""The set-up for data sets."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from zoo.conformance.base import CheckSkipped
-from zoo.conformance.setups.base import Rig
+from zoo.conformance.check import CheckSkipped
+from zoo.conformance.setups.setup import Setup
 from zoo.data.sources.corpus import Corpus
 from zoo.errors import ZooError
 
-# Loading takes a while, and a second look at a Hub out of reach tells nothing new.
+# Loading takes a while, and so does finding that the Hub cannot be reached.
 _LOADED: dict[tuple[object, str], Corpus | ZooError] = {}
 
 
-class DataRig(Rig):
+class DataSetup(Setup):
     """Calls ``load(**parameters)``."""
 
-    passes = ()
-
-    @property
-    def contract(self) -> type:
-        """See Rig.contract."""
-        return Corpus
-
-    def make(self, dropout: float = 0.0) -> Any:
-        """See Rig.make."""
-        return self.choice.build()
+    contract = Corpus
 
     def corpus(self) -> Any:
         """The corpus, loaded once a process; CheckSkipped where the data cannot be had here."""

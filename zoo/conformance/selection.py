@@ -1,32 +1,31 @@
-"""Which components a run of checks is about. No torch here."""
+"""Which components to check. No torch here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from zoo.errors import ZooError, nearest
-from zoo.registry import KINDS, Choice, Component
+from zoo.registry import KINDS, Choice
 from zoo.registry.loading import Zoo
 
 
-def subjects(
+def select_choices(
     zoo: Zoo, names: Iterable[str], *, files: bool = False, distributions: Iterable[str] = ()
 ) -> list[Choice]:
     """The choices asked for, each once, in the order of asking.
 
     names: ``kind/name``, ``kind/name(param=value)``, ``kind/all`` or ``all``. files: also all
-    that the single-file plug-ins register. distributions: all that these register.
+    components of single-file plug-ins. distributions: also all components of these.
     Raises ZooError where a name is unknown or nothing is left to check.
     """
     chosen: list[Choice] = []
     for name in names:
         chosen += _named(zoo, name)
     if files and zoo.files:
-        # The files' rows stand last, one each.
-        owners = {(row.distribution, row.version) for row in zoo.plugins[-len(zoo.files) :]}
-        chosen += _of(zoo, lambda c: (c.owner.distribution, c.owner.version) in owners)
+        # The last plug-ins are the files, one each.
+        chosen += _of(zoo, {row.distribution for row in zoo.plugins[-len(zoo.files) :]})
     for distribution in distributions:
-        found = _of(zoo, lambda c, d=distribution: c.owner.distribution == d)
+        found = _of(zoo, {distribution})
         if not found:
             known = sorted({row.distribution for row in zoo.plugins})
             raise ZooError(
@@ -40,7 +39,7 @@ def subjects(
 
 def _named(zoo: Zoo, name: str) -> list[Choice]:
     if name.strip() == "all":
-        return _of(zoo, lambda c: True)
+        return _of(zoo)
     kind, slash, text = name.partition("/")
     if not slash or not text.strip():
         raise ZooError(f"'{name}' is no component; write it as kind/name, such as attention/fused")
@@ -49,11 +48,11 @@ def _named(zoo: Zoo, name: str) -> list[Choice]:
     return zoo.registry.choices(kind, text)
 
 
-def _of(zoo: Zoo, wanted: object) -> list[Choice]:
-    assert callable(wanted)
-    registry = zoo.registry
-    return [Choice(c, registry.label(c)) for c in _all(zoo) if wanted(c)]
-
-
-def _all(zoo: Zoo) -> list[Component]:
-    return [c for kind in KINDS for c in zoo.registry.components(kind)]
+def _of(zoo: Zoo, distributions: set[str] | None = None) -> list[Choice]:
+    """All components, or those of some distributions."""
+    components = (c for kind in KINDS for c in zoo.registry.components(kind))
+    return [
+        Choice(c, zoo.registry.label(c))
+        for c in components
+        if distributions is None or c.owner.distribution in distributions
+    ]

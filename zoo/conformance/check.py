@@ -1,4 +1,4 @@
-"""What a check is, and how one is added. No torch here."""
+"""What a check is, and the decorator that adds one. No torch here."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from zoo.registry import CAPABILITIES, Choice
 Applies = Callable[[Choice], str | None]
 Body = TypeVar("Body", bound=Callable[..., None])
 
-# How a component may refuse what it does not declare.
+# What a component may raise when asked for something that it does not declare.
 REFUSALS = (ValueError, TypeError, NotImplementedError, ZooError)
 
 
-class CheckFailed(AssertionError):  # noqa: N818 - said of a check: it failed
-    """What a check claims does not hold; the message holds the numbers."""
+class CheckFailed(AssertionError):  # noqa: N818 - the name of an outcome
+    """The claim of a check is false; the message has the numbers."""
 
 
-class CheckSkipped(Exception):  # noqa: N818 - no error: the check has nothing to look at
-    """A check has nothing to look at in this component; the message says why."""
+class CheckSkipped(Exception):  # noqa: N818 - the name of an outcome
+    """The check does not apply to this component; the message says why."""
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What a run of checks may choose: the seed, and torch.compile's back end."""
+class CheckSettings:
+    """Options of a run of checks: the seed, and the back end of torch.compile."""
 
     seed: int = 0
     compile_backend: str = "aot_eager"
@@ -36,8 +36,8 @@ class Settings:
 class Check:
     """One thing that must hold for the components of a kind.
 
-    claim: what must hold, in one line. body: takes the kind's rig, and raises CheckFailed where
-    the claim is false. applies: why a choice is not looked at, or None where it is.
+    claim: what must hold, in one line. body: takes the kind's set-up, and raises CheckFailed where
+    the claim is false. applies: why the check is skipped for a choice, or None.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Check:
     applies: Applies
 
 
-# Kind to name to check, in the order in which they are run.
+# Kind to name to check, in the order of running.
 CHECKS: dict[str, dict[str, Check]] = {kind: {} for kind in CAPABILITIES}
 
 
@@ -70,7 +70,7 @@ def check(*kinds: str, applies: Applies | None = None) -> Callable[[Body], Body]
 
 
 def needs(*capabilities: str) -> Applies:
-    """Only components that declare all of these."""
+    """Applies to components that declare all of these."""
 
     def applies(choice: Choice) -> str | None:
         missing = [c for c in capabilities if not choice.can(c)]
@@ -80,12 +80,12 @@ def needs(*capabilities: str) -> Applies:
 
 
 def unless(capability: str) -> Applies:
-    """Only components that do not declare this."""
+    """Applies to components that do not declare this."""
     return lambda choice: f"it declares {capability!r}" if choice.can(capability) else None
 
 
 def both(*conditions: Applies) -> Applies:
-    """Only components that meet every condition; the first reason against one is given."""
+    """Applies where every condition does; otherwise gives the first reason."""
     return lambda choice: next((r for r in (c(choice) for c in conditions) if r), None)
 
 

@@ -1,4 +1,4 @@
-"""Stand-ins that the checks put beside a component: encodings, a cache, a plain attention."""
+"""Parts of known behaviour that a component is checked with: encodings, a cache, an attention."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens, may_attend
 
 
-class Probe(PositionalEncoding):
+class ReferenceEncoding(PositionalEncoding):
     """An encoding with the reference's rotation, its bias, both, or neither."""
 
     def __init__(self, *, rotates: bool = False, biases: bool = False, heads: int = 1) -> None:
@@ -20,7 +20,7 @@ class Probe(PositionalEncoding):
         self.rotates, self.biases, self.heads = rotates, biases, heads
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
-        """See PositionalEncoding.rotate; the reference's rotation for all positions at once."""
+        """``reference.rotation`` of all positions at once."""
         if not self.rotates:
             return x
         width = x.shape[-1]
@@ -29,11 +29,11 @@ class Probe(PositionalEncoding):
         angles = angles[:, None] if angles.dim() == 3 else angles
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         first, second = x[..., 0::2], x[..., 1::2]
-        turned = [first * cos - second * sin, first * sin + second * cos]
-        return torch.stack(turned, dim=-1).flatten(-2)
+        rotated = [first * cos - second * sin, first * sin + second * cos]
+        return torch.stack(rotated, dim=-1).flatten(-2)
 
     def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor | None:
-        """See PositionalEncoding.bias; the reference's bias for all positions at once."""
+        """``reference.score_bias`` of all positions at once."""
         if not self.biases:
             return None
         offset = (k_positions[..., None, :] - q_positions[..., :, None]).double()
@@ -42,42 +42,40 @@ class Probe(PositionalEncoding):
         return torch.sin(0.9 * offset + head) - 0.3 * (head + 1) * offset.clamp_min(0)
 
 
-class Forbid(PositionalEncoding):
-    """A bias so low that no query looks at a key behind it: a causal mask by bias alone."""
+class CausalBias(PositionalEncoding):
+    """A bias so low that no query attends to a later key: a causal mask made of a bias."""
 
     def __init__(self, heads: int) -> None:
         super().__init__(dim=0, heads=0, head_dim=0, max_length=0)
         self.heads = heads
 
     def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor:
-        """See PositionalEncoding.bias."""
-        behind = k_positions[..., None, :] > q_positions[..., :, None]
-        return (-1e4 * behind.double())[..., None, :, :].expand(
-            *behind.shape[:-2], self.heads, *behind.shape[-2:]
-        )
+        """(…, H, Lq, Lk): -10⁴ where the key is later than the query, else 0."""
+        later = (k_positions[..., None, :] > q_positions[..., :, None])[..., None, :, :]
+        return -1e4 * later.double().expand(*later.shape[:-3], self.heads, *later.shape[-2:])
 
 
 class GrowingCache:
-    """Keeps every key and value it is given, as the contract of a cache says and no more."""
+    """Stores every key and value that it is given: the contract of a cache and nothing else."""
 
     def __init__(self) -> None:
-        self.kept: tuple[Tensor, Tensor, Tokens] | None = None
+        self.content: tuple[Tensor, Tensor, Tokens] | None = None
 
     def extend(self, k: Tensor, v: Tensor, tokens: Tokens) -> tuple[Tensor, Tensor, Tokens]:
-        """See Cache.extend."""
-        if self.kept is not None:
-            k_before, v_before, before = self.kept
+        """Append keys and values; returns all of them, with their tokens."""
+        if self.content is not None:
+            k_before, v_before, before = self.content
             k, v = torch.cat([k_before, k], dim=-2), torch.cat([v_before, v], dim=-2)
             attention_mask = None
             if before.attention_mask is not None and tokens.attention_mask is not None:
                 attention_mask = torch.cat([before.attention_mask, tokens.attention_mask], dim=-1)
             tokens = Tokens(attention_mask, torch.cat([before.positions, tokens.positions], dim=-1))
-        self.kept = (k, v, tokens)
-        return self.kept
+        self.content = (k, v, tokens)
+        return self.content
 
 
 class PlainAttention(Attention):
-    """Softmax attention that honours everything, for blocks and encodings to be tried with."""
+    """Softmax attention with every capability, to check blocks and encodings with."""
 
     def __init__(self, dim: int, heads: int, dropout: float = 0.0) -> None:
         super().__init__()
@@ -95,7 +93,7 @@ class PlainAttention(Attention):
         causal: bool = False,
         cache: Cache | None = None,
     ) -> Tensor:
-        """See Attention.forward."""
+        """x (B, Lq, D) to (B, Lq, D)."""
         source = x if context is None else context
         keys = tokens if context_tokens is None else context_tokens
         q = position.rotate(self._heads(self.q(x)), tokens.positions)
@@ -110,8 +108,8 @@ class PlainAttention(Attention):
         mask = may_attend(tokens, keys, causal)
         if mask is not None:
             scores = scores.where(mask, -torch.inf)
-        taken = torch.einsum("bhqk,bhkd->bqhd", scores.softmax(-1), v).flatten(2)
-        out: Tensor = self.out(nn.functional.dropout(taken, self.dropout, self.training))
+        mixed = torch.einsum("bhqk,bhkd->bqhd", scores.softmax(-1), v).flatten(2)
+        out: Tensor = self.out(nn.functional.dropout(mixed, self.dropout, self.training))
         return out
 
     def _heads(self, x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What is registered is what the factory is."""
+"""Checks that the registration agrees with the factory."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 
 import torch
 
-from zoo.conformance.base import CheckFailed, check
-from zoo.conformance.compare import must, same
-from zoo.conformance.setups.base import ModuleRig, Rig
+from zoo.conformance.assertions import must, same
+from zoo.conformance.check import CheckFailed, check
+from zoo.conformance.setups.setup import ModuleSetup, Setup
 from zoo.registry import AXES, KINDS, Choice
 
 _NOTHING = inspect.Parameter.empty
 
 
 @check(*KINDS)
-def parameters(rig: Rig) -> None:
+def parameters(setup: Setup) -> None:
     """The registered parameters are the factory's own, with the same plain defaults."""
-    component = rig.choice.component
+    component = setup.choice.component
     declared = dict(component.parameters)
     for name, default in declared.items():
         try:
@@ -32,7 +32,7 @@ def parameters(rig: Rig) -> None:
             f"the default of '{name}' cannot be written down: {default!r}",
         )
     taken = inspect.signature(component.resolve()).parameters
-    rest = [p for p in taken.values() if p.name not in rig.passes]
+    rest = [p for p in taken.values() if p.name not in setup.passes]
     anything = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in rest)
     named = {
         p.name: p.default
@@ -40,7 +40,9 @@ def parameters(rig: Rig) -> None:
         if p.kind not in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     }
     for name, default in declared.items():
-        must(name not in rig.passes, f"'{name}' is registered, but the contract passes it already")
+        must(
+            name not in setup.passes, f"'{name}' is registered, but the contract passes it already"
+        )
         must(name in named or anything, f"'{name}' is registered, but the factory does not take it")
         if name in named:
             must(
@@ -53,10 +55,10 @@ def parameters(rig: Rig) -> None:
 
 
 @check(*AXES)
-def contract(rig: ModuleRig) -> None:
+def contract(setup: ModuleSetup) -> None:
     """The factory builds what its kind's contract says, and a new one at every call."""
-    first, second = rig.make(0.0), rig.make(0.0)
-    expected: Any = rig.contract
+    first, second = setup.make(0.0), setup.make(0.0)
+    expected: Any = setup.contract
     if not isinstance(first, expected):
         raise CheckFailed(
             f"the factory gives a {type(first).__module__}.{type(first).__name__}, "
@@ -69,14 +71,14 @@ def contract(rig: ModuleRig) -> None:
 
 
 @check(*AXES)
-def defaults(rig: ModuleRig) -> None:
-    """Spelling out the registered defaults changes nothing."""
-    component = rig.choice.component
-    bare = type(rig)(Choice(component, rig.choice.label), rig.settings)
-    spelt = type(rig)(replace(bare.choice, given=dict(component.parameters)), rig.settings)
-    for case in rig.cases(torch.float32):
+def defaults(setup: ModuleSetup) -> None:
+    """Giving the registered defaults explicitly changes nothing."""
+    component = setup.choice.component
+    bare = type(setup)(Choice(component, setup.choice.label), setup.settings)
+    explicit = type(setup)(replace(bare.choice, given=dict(component.parameters)), setup.settings)
+    for case in setup.cases(torch.float32):
         same(
-            case(spelt.build(torch.float32)),
+            case(explicit.build(torch.float32)),
             case(bare.build(torch.float32)),
-            f"{case.name}: output with the defaults spelt out",
+            f"{case.name}: output with the defaults given",
         )

@@ -1,18 +1,18 @@
-"""Comparisons that fail with the numbers."""
+"""Assertions of checks; their messages have the numbers."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from zoo.conformance.base import CheckFailed
+from zoo.conformance.check import CheckFailed
 
-# Two ways of computing one thing in float64 differ by rounding alone.
+# Two ways of computing the same in float64 differ only by rounding.
 EXACT = 1e-9
 
 
 def close(actual: Tensor, expected: Tensor, what: str, *, tolerance: float = EXACT) -> None:
-    """Fail unless no entry is further off than tolerance · (1 + the largest expected entry)."""
+    """Fail where an entry is off by more than tolerance · (1 + the largest expected entry)."""
     if actual.shape != expected.shape:
         raise CheckFailed(f"{what}: shape {tuple(actual.shape)} instead of {tuple(expected.shape)}")
     if actual.numel() == 0:
@@ -33,7 +33,7 @@ def close(actual: Tensor, expected: Tensor, what: str, *, tolerance: float = EXA
 
 
 def same(actual: Tensor, expected: Tensor, what: str) -> None:
-    """Fail unless every bit agrees."""
+    """Fail unless every entry is equal."""
     if actual.shape != expected.shape or not torch.equal(actual, expected):
         differing = (
             f"shape {tuple(actual.shape)} instead of {tuple(expected.shape)}"
@@ -66,6 +66,6 @@ def largest(values: Tensor) -> float:
 
 
 def must(holds: bool, what: str) -> None:
-    """Fail with what is wrong, unless it holds."""
+    """Fail with this message unless it holds."""
     if not holds:
         raise CheckFailed(what)
