@@ -1,4 +1,4 @@
-"""The probe of word order: a bag of words is worthless by construction, every encoding is not."""
+"""The order data set: a bag of words is at chance by construction, every encoding is not."""
 
 from __future__ import annotations
 
@@ -107,16 +107,18 @@ def test_every_word_is_one_token_and_cls_stands_in_front() -> None:
         assert tokenizer.encode(text).tokens == ["[CLS]", *text.split()]
 
 
-@pytest.mark.parametrize("reach", [1, 3, 64])
-def test_reach_is_the_greatest_distance(registry: Registry, reach: int) -> None:
-    corpus, notices = load_corpus(registry, f"order(train=600, test=60, reach={reach})")
+@pytest.mark.parametrize("max_distance", [1, 3, 64])
+def test_max_distance_is_the_greatest_distance_found(registry: Registry, max_distance: int) -> None:
+    corpus, notices = load_corpus(
+        registry, f"order(train=600, test=60, max_distance={max_distance})"
+    )
     assert notices == []
     assert (len(corpus.train_texts), len(corpus.test_texts)) == (600, 60)
     found = set()
     for text in corpus.train_texts:
         one, two, three = places(text)
         found |= {two - one, three - two}
-    assert found == {distance for distance in (1, 2, 4, 8, 16, 32, 64) if distance <= reach}
+    assert found == {distance for distance in (1, 2, 4, 8, 16, 32, 64) if distance <= max_distance}
 
 
 @pytest.mark.parametrize(
@@ -125,10 +127,10 @@ def test_reach_is_the_greatest_distance(registry: Registry, reach: int) -> None:
         ({"train": 0}, "multiples of 6, not 0 and 1200"),
         ({"train": 100}, "multiples of 6, not 100 and 1200"),
         ({"test": -6}, "multiples of 6, not 6000 and -6"),
-        ({"reach": 0}, "order needs reach >= 1, not 0"),
+        ({"max_distance": 0}, "order needs max_distance >= 1, not 0"),
     ],
 )
-def test_sizes_that_cannot_be_are_refused(parameters: dict[str, int], message: str) -> None:
+def test_impossible_sizes_are_refused(parameters: dict[str, int], message: str) -> None:
     with pytest.raises(ZooError, match=message):
         order.load(**parameters)
 

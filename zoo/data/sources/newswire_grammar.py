@@ -1,4 +1,4 @@
-"""How newswire writes: regular inflection, and the sentences that are filled with words.
+"""The grammar of newswire: regular inflection, and sentences with slots for words.
 
 In a sentence each ``*X`` is a slot: N noun, M plural noun, A adjective, B base verb, D past or
 participle, H third person, G gerund, R role, P person, O organisation, L place, T time, Q quantity.
@@ -92,19 +92,19 @@ def gerund(verb: str) -> str:
 
 
 def parsed(sentence: str) -> list[str]:
-    """The sentence's words; a slot is its letter in upper case, and nothing else is upper case."""
+    """The sentence's words; a slot is its letter, and only slots are upper case."""
     return [word.removeprefix("*") for word in sentence.split()]
 
 
 def with_articles(words: list[str]) -> list[str]:
-    """The words with every ``a`` before a vowel made ``an``."""
+    """The words, with ``an`` for ``a`` before a vowel sound."""
     follows = [*words[1:], ""]
     return [
-        "an" if word == "a" and _sounds_open(after) else word
+        "an" if word == "a" and _starts_with_vowel_sound(after) else word
         for word, after in zip(words, follows, strict=True)
     ]
 
 
-def _sounds_open(word: str) -> bool:
-    """Whether a word begins with the sound of a vowel, which a few written vowels are not."""
+def _starts_with_vowel_sound(word: str) -> bool:
+    """Whether a word begins with a vowel sound; a few written vowels are not one."""
     return word[:1] in tuple(_VOWELS) and not word.startswith(("uni", "use", "euro", "one"))

@@ -1,4 +1,4 @@
-"""Invented people, organisations and places, so that newswire has the long tail of real news."""
+"""Invented people, organisations and places, so that newswire has as many rare words as news."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Names:
     places: tuple[str, ...]
 
     def part(self, index: int, parts: int) -> Names:
-        """The pool's part that is one topic's own; given names belong to everybody."""
+        """Every parts-th name from index on, as one topic's own names; all given names."""
         return Names(
             self.given,
             self.surnames[index::parts],
@@ -43,7 +43,7 @@ class Names:
 
 
 def invent(seed: int, *, given: int, surnames: int, organisations: int, places: int) -> Names:
-    """As many distinct names of each sort; the same for the same seed on every machine."""
+    """So many distinct names of each sort; the same for the same seed on every machine."""
     draw = random.Random(seed).random
     taken: set[str] = set()
 

@@ -1,8 +1,8 @@
-"""The words of newswire: nouns, verbs and adjectives of five topics, and those all of them share.
+"""The words of newswire: nouns, verbs and adjectives of five topics, and words of all topics.
 
 Nouns are singular and verbs are base forms, both regular; ``newswire_grammar`` inflects them. A
-word that stands under two topics is ambiguous on purpose, as "record" or "title" are. The order
-matters: the earlier a word stands in its list, the more often it is used.
+word in the lists of two topics is ambiguous on purpose, like "record" or "title". The first words
+of a list are used most often.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Words:
-    """Nouns, verbs, adjectives, and the titles that people of this walk of life have."""
+    """Nouns, verbs, adjectives, and the roles of people."""
 
     nouns: tuple[str, ...]
     verbs: tuple[str, ...]
