@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from typing import Any
 
@@ -110,8 +109,3 @@ def test_without_duplicates_keeps_every_other_document(words: list[str], seed: i
     assert clean.duplicates == 0
     expected = [(t, c) for t, c in zip(mine.train_texts, labels, strict=True) if t not in "ab"]
     assert list(zip(clean.train_texts, clean.train_labels, strict=True)) == expected
-
-
-def test_counts_are_by_class_name() -> None:
-    assert corpus().counts("train") == {"a": 2, "b": 1}
-    assert dataclasses.replace(corpus(), label_names=["a", "b", "c"]).counts("test")["c"] == 0

@@ -114,7 +114,7 @@ HEAVY = {"torch", "datasets", "huggingface_hub", "tokenizers", "pandas", "pyarro
     [
         ("zoo.data, zoo.data.sources.load_corpus", {*HEAVY, "numpy"}),
         (
-            "zoo.data.sources.hub, zoo.data.sources.plain_text, zoo.data.encoding.encoded_documents, "
+            "zoo.data.sources.hub, zoo.data.sources.files, zoo.data.encoding.encoded_documents, "
             "zoo.data.encoding.encoded_pairs, zoo.data.encoding.encoded_stream",
             HEAVY,
         ),

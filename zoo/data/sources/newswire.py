@@ -15,8 +15,8 @@ from itertools import accumulate, pairwise
 
 from zoo.data.sources import newswire_grammar as grammar
 from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.newswire_grammar import SENTENCES, SHARED, TIMES, TOPICS
 from zoo.data.sources.newswire_names import Names, invent
-from zoo.data.sources.newswire_words import SHARED, TIMES, TOPICS, Words
 from zoo.errors import ZooError
 
 LABEL_NAMES = sorted(TOPICS)
@@ -65,25 +65,10 @@ def load(*, seed: int = 0, train: int = 1225, test: int = 1000) -> Corpus:
     )
 
 
-class Vocabulary:
-    """A topic's words by the slots of sentences that they fill (see newswire_grammar)."""
-
-    def __init__(self, words: Words) -> None:
-        self.forms: dict[str, Sequence[str]] = {
-            "N": words.nouns,
-            "M": [grammar.plural(noun) for noun in words.nouns],
-            "A": words.adjectives,
-            "B": words.verbs,
-            "D": [grammar.past(verb) for verb in words.verbs],
-            "H": [grammar.third(verb) for verb in words.verbs],
-            "G": [grammar.gerund(verb) for verb in words.verbs],
-            "R": words.roles,
-        }
-
-
 @cache
-def _vocabularies() -> tuple[list[Vocabulary], Vocabulary]:
-    return [Vocabulary(TOPICS[name]) for name in LABEL_NAMES], Vocabulary(SHARED)
+def _forms() -> tuple[list[grammar.Words], grammar.Words]:
+    """The forms of each topic's words, and of the shared ones."""
+    return [grammar.forms(TOPICS[name]) for name in LABEL_NAMES], grammar.forms(SHARED)
 
 
 @cache
@@ -97,12 +82,10 @@ class StoryWriter:
     def __init__(self, seed: int) -> None:
         # Of all its methods only random() is promised to stay the same from Python to Python.
         self.draw: Callable[[], float] = random.Random(seed).random
-        self.topics, self.shared = _vocabularies()
+        self.topics, self.shared = _forms()
         self.names = _names()
         parts = len(LABEL_NAMES)
         self.own_names = [self.names.part(i, parts) for i in range(parts)]
-        self.topical = [grammar.parsed(s) for s in grammar.TOPICAL_SENTENCES]
-        self.neutral = [grammar.parsed(s) for s in grammar.NEUTRAL_SENTENCES]
 
     def pick(self, choices: Sequence[str]) -> str:
         """One of the choices; the first ones are the most frequent."""
@@ -158,7 +141,7 @@ class StoryWriter:
 
     def sentence(self, words: list[str], about: int | None, names: dict[str, list[str]]) -> None:
         """Add the words of one sentence, about a topic or, for None, a neutral one."""
-        patterns = self.neutral if about is None else self.topical
+        patterns = SENTENCES["neutral" if about is None else "topical"]
         for word in patterns[int(self.draw() * len(patterns))]:
             if not word.isupper():
                 words.append(word)
@@ -169,9 +152,10 @@ class StoryWriter:
             elif word == "Q":
                 words.append(self.quantity())
             else:
-                own = about is not None and self.draw() < TOPICAL_WORD
-                source = self.topics[about] if own and about is not None else self.shared
-                words += self.pick(source.forms[word]).split()
+                source = self.shared
+                if about is not None and self.draw() < TOPICAL_WORD:
+                    source = self.topics[about]
+                words += self.pick(source[word]).split()
 
     def quantity(self) -> str:
         """A number of one of three formats."""
