@@ -1,4 +1,4 @@
-"""Local files: every format reads alike, and what does not fit is named by file and row."""
+"""Local files: every format gives the same corpus, and errors name file and row."""
 
 from __future__ import annotations
 

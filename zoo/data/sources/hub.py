@@ -1,7 +1,7 @@
 """Data sets of the Hugging Face Hub: from its cache, or from the Hub if it can be reached.
 
-The Hub is asked for the repository's commit first, within a few seconds, because a download by the
-Hub's client retries for half a minute.
+One request finds out first, within a few seconds, whether the Hub can be reached, because a
+download by the client of the Hub retries for half a minute.
 """
 
 from __future__ import annotations
