@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.conformance.base import Settings
+from zoo.conformance.check import CheckSettings
 from zoo.errors import ZooError, nearest
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class ComponentCheck:
     choice: Choice
     name: str
     files: tuple[str, ...] = ()
-    settings: Settings = field(default_factory=Settings)
+    settings: CheckSettings = field(default_factory=CheckSettings)
     expected: str = ""
 
     @property
@@ -48,7 +48,7 @@ class ComponentCheck:
         """Run it under pytest: fail, skip, or fail as expected; an expected failure is strict."""
         import pytest
 
-        from zoo.conformance.run import run_check
+        from zoo.conformance.runner import run_check
 
         result = run_check(self.choice, self.name, files=self.files, settings=self.settings)
         about = f"{result.component} ({result.owner}), {result.check}"
@@ -75,19 +75,19 @@ def component_checks(
     plugin: str | Path | Sequence[str | Path] = (),
     distribution: str | Sequence[str] = (),
     expected_failures: Mapping[str, str] | None = None,
-    settings: Settings | None = None,
+    settings: CheckSettings | None = None,
 ) -> list[ComponentCheck]:
     """Every check of every component named; the arguments are parametrize_with_checks's."""
-    from zoo.conformance.catalog import checks_of
-    from zoo.conformance.subjects import subjects
+    from zoo.conformance.all_checks import checks_of
+    from zoo.conformance.selection import select_choices
     from zoo.registry.loading import load
 
     files = (plugin,) if isinstance(plugin, str | Path) else tuple(plugin)
     zoo = load(files=files)
     distributions = (distribution,) if isinstance(distribution, str) else tuple(distribution)
-    choices = subjects(zoo, components, files=not components, distributions=distributions)
+    choices = select_choices(zoo, components, files=not components, distributions=distributions)
     checks = [
-        ComponentCheck(choice, name, tuple(map(str, files)), settings or Settings())
+        ComponentCheck(choice, name, tuple(map(str, files)), settings or CheckSettings())
         for choice in choices
         for name in checks_of(choice.component.kind)
     ]
@@ -99,7 +99,7 @@ def parametrize_with_checks(
     plugin: str | Path | Sequence[str | Path] = (),
     distribution: str | Sequence[str] = (),
     expected_failures: Mapping[str, str] | None = None,
-    settings: Settings | None = None,
+    settings: CheckSettings | None = None,
 ) -> Any:
     """A pytest decorator: one test per check and component, in an argument called ``check``.
 

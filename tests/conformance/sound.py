@@ -49,7 +49,7 @@ def zoo_register(register: Register) -> None:
 
 
 class Sigmoid(MultiHead):
-    """No softmax: each key is looked at or not, by itself."""
+    """No softmax: each key has a weight of its own."""
 
     projection = Separate
 
@@ -203,7 +203,7 @@ class Zero(Block):
 
 
 class Attentive(Pool):
-    """A learned query looks at all real tokens."""
+    """A learned query attends to all real tokens."""
 
     def __init__(self, dim: int) -> None:
         super().__init__(dim)

@@ -57,7 +57,7 @@ class Specimens:
 
 
 def _keywords(factory: Callable[..., Any]) -> dict[str, Any]:
-    """The parameters that a class inherits beside the contract's, so that only its fault is one."""
+    """The parameters that a class inherits besides those of the contract."""
     return {
         name: parameter.default
         for name, parameter in inspect.signature(factory).parameters.items()

@@ -31,11 +31,11 @@ def test_a_failing_check_fails_with_numbers_owner_claim_and_command() -> None:
     check = named(component_checks(BROKEN, plugin=POOLS), "padding-invariance")
     with pytest.raises(pytest.fail.Exception) as failure:
         check()
-    told = str(failure.value)
-    assert "pool/mean-over-padding (pools.py " in told
-    assert "off by" in told
-    assert "must hold: What stands in padding" in told
-    assert f"--plugin {POOLS}" in told
+    message = str(failure.value)
+    assert "pool/mean-over-padding (pools.py " in message
+    assert "off by" in message
+    assert "must hold: Neither the values in padding" in message
+    assert f"--plugin {POOLS}" in message
 
 
 def test_a_check_that_does_not_apply_is_skipped_with_the_reason() -> None:

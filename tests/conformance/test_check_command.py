@@ -17,46 +17,46 @@ def test_a_sound_component_ends_with_its_counts_and_status_0(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["check", "pool/mean", "--compile", "eager"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("pool/mean  encoder-zoo")
-    assert "  passed  padding-invariance\n" in told
-    assert "  skipped first: it does not declare 'first'\n" in told
-    assert told.splitlines()[-1].startswith("1 component: ")
-    assert told.endswith(" passed, 0 failed, 1 skipped\n")
+    printed = capsys.readouterr().out
+    assert printed.startswith("pool/mean  encoder-zoo")
+    assert "  passed  padding-invariance\n" in printed
+    assert "  skipped first: it does not declare 'first'\n" in printed
+    assert printed.splitlines()[-1].startswith("1 component: ")
+    assert printed.endswith(" passed, 0 failed, 1 skipped\n")
 
 
 def test_a_broken_one_is_told_with_claim_owner_and_command_and_status_1(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["check", "pool/divides-by-nothing", "--plugin", POOLS, "--compile", "eager"]) == 1
-    told = capsys.readouterr().out
-    assert "  failed  empty-documents: output: 16 of 32 entries are not finite\n" in told
-    assert "must hold: A text of padding alone gives a finite output" in told
-    assert "owner:     pools.py " in told
-    assert "repeat:    zoo check pool/divides-by-nothing --only empty-documents --plugin" in told
+    printed = capsys.readouterr().out
+    assert "  failed  empty-documents: output: 16 of 32 entries are not finite\n" in printed
+    assert "must hold: A text of padding only gives a finite output" in printed
+    assert "owner:     pools.py " in printed
+    assert "repeat:    zoo check pool/divides-by-nothing --only empty-documents --plugin" in printed
 
 
 def test_a_plugin_alone_means_all_that_it_registers(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--plugin", POOLS, "--only", "first"]) == 1
-    told = capsys.readouterr().out
-    assert "pool/mean-over-padding" in told
-    assert "encoder-zoo" not in told
-    assert told.splitlines()[-1] == "12 components: 0 passed, 1 failed, 11 skipped"
+    printed = capsys.readouterr().out
+    assert "pool/mean-over-padding" in printed
+    assert "encoder-zoo" not in printed
+    assert printed.splitlines()[-1] == "12 components: 0 passed, 1 failed, 11 skipped"
 
 
 def test_json_holds_every_result_and_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["check", "pool/first-in-name-alone", "pool/cls", "--plugin", POOLS]
     assert main([*arguments, "--only", "first", "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert told["counts"] == {"passed": 1, "failed": 1, "skipped": 0}
-    broken, sound = told["results"]
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["counts"] == {"passed": 1, "failed": 1, "skipped": 0}
+    broken, sound = printed["results"]
     assert sound["status"] == "passed"
     assert broken["component"] == "pool/first-in-name-alone"
     assert broken["check"] == "first"
     assert broken["status"] == "failed"
     assert broken["message"] == "reads = None instead of slice(0, 1)"
     assert broken["owner"].startswith("pools.py ")
-    assert broken["claim"].startswith("Declaring `first`")
+    assert broken["claim"].startswith("With `first` it reads only")
     assert broken["repeat"].startswith("zoo check pool/first-in-name-alone --only first")
 
 
@@ -79,11 +79,11 @@ def test_the_seed_is_part_of_the_command_that_repeats(capsys: pytest.CaptureFixt
 
 def test_every_check_can_be_listed_with_its_claim(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--list"]) == 0
-    told = capsys.readouterr().out
-    assert "  padding-invariance    More padding, or other garbage in it" in told
+    printed = capsys.readouterr().out
+    assert "  padding-invariance    More padding, or other values in it" in printed
     assert main(["check", "--list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert listed["pe"]["rotation-norm"] == "Rotating keeps the length of every query and key."
+    assert listed["pe"]["rotation-norm"] == "Rotating preserves the norm of every query and key."
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_bad_usage_is_one_line_and_status_2(
     arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", *arguments]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert says in told.err
-    assert len(told.err.splitlines()) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert says in printed.err
+    assert len(printed.err.splitlines()) == 1

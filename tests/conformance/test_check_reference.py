@@ -1,4 +1,4 @@
-"""The oracle is right: it agrees with torch's own attention, and the probes with the oracle."""
+"""The reference agrees with torch's attention, and the reference parts agree with the reference."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from zoo.components.attention.projections import CanonicalWeights
 from zoo.components.tokens import Tokens
 from zoo.conformance import reference
-from zoo.conformance.probes import Forbid, GrowingCache, Probe
+from zoo.conformance.reference_parts import CausalBias, GrowingCache, ReferenceEncoding
 
 DIM, HEADS = 8, 2
 
@@ -55,13 +55,13 @@ def test_the_reference_is_torchs_multi_head_attention() -> None:
 
 
 def test_the_probe_rotates_and_biases_as_the_reference_does() -> None:
-    probe = Probe(rotates=True, biases=True, heads=HEADS)
+    encoding = ReferenceEncoding(rotates=True, biases=True, heads=HEADS)
     heads, positions = normal(1, HEADS, 3, 4), torch.tensor([5, 0, 2])
-    turned = probe.rotate(heads, positions)
+    turned = encoding.rotate(heads, positions)
     for head, row in itertools.product(range(HEADS), range(3)):
         expected = reference.rotation(heads[0, head, row], int(positions[row]))
         torch.testing.assert_close(turned[0, head, row], expected)
-    bias = probe.bias(positions, torch.arange(4))
+    bias = encoding.bias(positions, torch.arange(4))
     assert bias is not None
     for head, i, j in itertools.product(range(HEADS), range(3), range(4)):
         expected = reference.score_bias(head, int(positions[i]), j)
@@ -85,7 +85,7 @@ def test_a_query_that_may_see_nothing_sees_everything() -> None:
 
 
 def test_forbid_hides_the_keys_behind_a_query() -> None:
-    bias = Forbid(HEADS).bias(torch.arange(3), torch.arange(3))
+    bias = CausalBias(HEADS).bias(torch.arange(3), torch.arange(3))
     assert bias.shape == (HEADS, 3, 3)
     assert bool(((bias < -1000) == torch.ones(3, 3).triu(1).bool()).all())
 

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from zoo.cli import main
-from zoo.conformance import checks_of, counts, run_check, run_checks, subjects
-from zoo.conformance.subjects import subjects as choose
+from zoo.conformance import checks_of, counts, run_check, run_checks, select_choices
 from zoo.errors import ZooError
 from zoo.registry import KINDS
 from zoo.registry.loading import load
@@ -20,7 +19,7 @@ POOLS = str(HERE / "broken" / "pools.py")
 
 
 def one(name: str, *files: str):
-    return subjects(load(files=files), [name])[0]
+    return select_choices(load(files=files), [name])[0]
 
 
 def test_a_failure_tells_the_numbers_the_owner_and_how_to_repeat_it(
@@ -35,9 +34,9 @@ def test_a_failure_tells_the_numbers_the_owner_and_how_to_repeat_it(
     words = shlex.split(result.repeat)
     assert words[:2] == ["zoo", "check"]
     assert main(words[1:]) == 1
-    told = capsys.readouterr().out
-    assert result.message in told
-    assert "0 passed, 1 failed, 0 skipped" in told
+    printed = capsys.readouterr().out
+    assert result.message in printed
+    assert "0 passed, 1 failed, 0 skipped" in printed
 
 
 def test_a_skipped_check_says_why_and_never_counts_as_passed() -> None:
@@ -126,15 +125,15 @@ def test_unknown_names_are_refused_before_anything_runs() -> None:
         ("pool/", "write it as kind/name"),
     ):
         with pytest.raises(ZooError, match=says):
-            choose(zoo, [name])
+            select_choices(zoo, [name])
     with pytest.raises(ZooError, match="nothing to check"):
-        choose(zoo, [])
+        select_choices(zoo, [])
     with pytest.raises(ZooError, match="registers nothing"):
-        choose(zoo, [], distributions=["no-such-distribution"])
+        select_choices(zoo, [], distributions=["no-such-distribution"])
 
 
 def test_a_file_means_all_that_it_registers_and_nothing_else() -> None:
-    chosen = subjects(load(files=[POOLS]), [], files=True)
+    chosen = select_choices(load(files=[POOLS]), [], files=True)
     assert {c.component.owner.distribution for c in chosen} == {"pools.py"}
     assert len(chosen) == len({str(c) for c in chosen}) > 8
 

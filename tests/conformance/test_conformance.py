@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from zoo.conformance import run_checks, subjects
+from zoo.conformance import run_checks, select_choices
 from zoo.registry import BUILT_IN
 from zoo.registry.loading import load
 from zoo.testing import parametrize_with_checks
 
-SOUND = Path(__file__).parent / "sound.py"
+HERE = Path(__file__).parent
+SOUND = [HERE / "sound.py", HERE / "sound_tasks.py"]
 
 
 @parametrize_with_checks(distribution=BUILT_IN)
@@ -25,7 +26,7 @@ def test_no_check_mistakes_a_sound_component_for_a_broken_one(check: Callable[[]
 
 def test_parameters_are_checked_as_given() -> None:
     zoo = load()
-    chosen = subjects(
+    chosen = select_choices(
         zoo, ["norm/rms(eps=1e-3)", "pe/rope(base=500.0)", "ffn/swiglu(matched=False)"]
     )
     only = ["parameters", "shape-and-dtype", "gradcheck"]

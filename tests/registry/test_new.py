@@ -128,7 +128,7 @@ def test_the_line_from_the_readme_trains_it(sandbox: Sandbox, written: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["atention", "mine"], "no kind 'atention' to write; did you mean 'attention'?"),
         (["data", "mine"], "no kind 'data' to write"),
@@ -141,13 +141,13 @@ def test_the_line_from_the_readme_trains_it(sandbox: Sandbox, written: Path) -> 
         (["norm"], "Missing argument 'NAME'"),
     ],
 )
-def test_a_bad_request_is_one_line(tmp_path: Path, arguments: list[str], told: str) -> None:
+def test_a_bad_request_is_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
     done = zoo_new(*arguments, cwd=tmp_path)
 
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith("zoo new: error: ")
-    assert told in line
+    assert message in line
     assert list(tmp_path.iterdir()) == []
 
 

@@ -113,7 +113,7 @@ def test_a_terminal_that_lacks_a_letter_shows_the_rest(corpus_file: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("import nowhere_at_all", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
         ("def f(:", "SyntaxError"),
@@ -129,7 +129,9 @@ def test_a_terminal_that_lacks_a_letter_shows_the_rest(corpus_file: Path) -> Non
         ),
     ],
 )
-def test_a_broken_file_was_asked_for_and_is_refused(tmp_path: Path, text: str, told: str) -> None:
+def test_a_broken_file_was_asked_for_and_is_refused(
+    tmp_path: Path, text: str, message: str
+) -> None:
     path = tmp_path / "broken.py"
     path.write_text(text)
 
@@ -137,18 +139,18 @@ def test_a_broken_file_was_asked_for_and_is_refused(tmp_path: Path, text: str, t
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"zoo list: error: plug-in file {path} cannot be used: ")
-    assert told in line
+    assert message in line
 
 
 def test_a_missing_file_a_folder_and_what_is_no_python_are_refused(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("")
-    for path, told in [
+    for path, message in [
         (tmp_path / "no.py", "cannot be read: No such file"),
         (tmp_path, "cannot be read: Is a directory"),
         (text, "its name must end in .py"),
     ]:
-        with pytest.raises(ZooError, match=told):
+        with pytest.raises(ZooError, match=message):
             load([path])
 
 

@@ -20,8 +20,7 @@ __all__ = ["COMMANDS", "cli", "main"]
 COMMANDS = {
     "bench": Entry("zoo.cli.bench:bench", "Train and measure every combination asked for."),
     "report": Entry("zoo.cli.report:report", "Tables and effects, from the records of a run."),
-    "compare": Entry("zoo.cli.compare:compare", "Tell what changed between two runs."),
-    "results": Entry("zoo.cli.results:results", "Published results, from their records."),
+    "compare": Entry("zoo.cli.compare:compare", "Print what changed between two runs."),
     "scale": Entry("zoo.cli.scale:scale", "Measure how cost grows with length, width or depth."),
     "train": Entry("zoo.cli.train:train", "Train one model and keep it."),
     "predict": Entry("zoo.cli.predict:predict", "Classify texts with a kept model."),

@@ -11,7 +11,7 @@ import click
 from zoo.cli.options import json_option, load_zoo, plugin_option
 
 if TYPE_CHECKING:
-    from zoo.conformance.run import Result
+    from zoo.conformance.runner import CheckResult
 
 FAILED = 1
 _STYLES = {"passed": {"fg": "green"}, "failed": {"fg": "red"}, "skipped": {"fg": "yellow"}}
@@ -53,24 +53,24 @@ def check(
 
     Exit status 1 where a check failed, and where none was left to run: skipped is not passed.
     """
-    from zoo.conformance.base import Settings
-    from zoo.conformance.run import run_checks
-    from zoo.conformance.subjects import subjects
+    from zoo.conformance.check import CheckSettings
+    from zoo.conformance.runner import run_checks
+    from zoo.conformance.selection import select_choices
 
     if listing:
         return _list(as_json)
     zoo = load_zoo(plugins)
-    chosen = subjects(zoo, components, files=not components)
-    settings = Settings(seed=seed, compile_backend=backend)
+    chosen = select_choices(zoo, components, files=not components)
+    settings = CheckSettings(seed=seed, compile_backend=backend)
     results = run_checks(chosen, only=only, files=plugins, settings=settings)
     return _print_json(list(results)) if as_json else _print(results)
 
 
-def _print(results: Iterable[Result]) -> int:
+def _print(results: Iterable[CheckResult]) -> int:
     """Each result as it comes, and the counts."""
-    from zoo.conformance.run import counts
+    from zoo.conformance.runner import counts
 
-    done: list[Result] = []
+    done: list[CheckResult] = []
     for result in results:
         if not done or done[-1].component != result.component:
             click.echo(("\n" if done else "") + click.style(result.component, bold=True), nl=False)
@@ -93,8 +93,8 @@ def _print(results: Iterable[Result]) -> int:
     return _status(found)
 
 
-def _print_json(results: list[Result]) -> int:
-    from zoo.conformance.run import counts
+def _print_json(results: list[CheckResult]) -> int:
+    from zoo.conformance.runner import counts
 
     found = counts(results)
     click.echo(
@@ -112,7 +112,7 @@ def _status(found: dict[str, int]) -> int:
 
 
 def _list(as_json: bool) -> int:
-    from zoo.conformance.catalog import checks_of
+    from zoo.conformance.all_checks import checks_of
     from zoo.registry import KINDS
 
     checks = {kind: {c.name: c.claim for c in checks_of(kind).values()} for kind in KINDS}

@@ -18,7 +18,7 @@ def load_suite(file: str | Path) -> dict[str, Any]:
     read or is not TOML.
     """
     path = Path(file)
-    options = read_toml(path)
+    options = read_suite(path)
     options.pop(PUBLISHED, None)
     plugins = options.get("plugins")
     if isinstance(plugins, str | list):
@@ -27,7 +27,7 @@ def load_suite(file: str | Path) -> dict[str, Any]:
     return options
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_suite(path: Path) -> dict[str, Any]:
     """The content of a suite; ZooError where the file cannot be read or is not TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

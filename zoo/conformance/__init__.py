@@ -1,26 +1,26 @@
-"""Conformance: small named checks of what a component of each kind promises.
+"""Conformance: small named checks of the contract of each kind.
 
-A check states one thing that must hold, says for which components it applies, and fails with
-numbers. ``zoo check`` and ``zoo.testing.parametrize_with_checks`` run the same ones. Importing
-this package does not import torch; asking for the checks does.
+A check states one claim, says for which components it applies, and fails with numbers.
+``zoo check`` and ``zoo.testing.parametrize_with_checks`` run the same ones. Importing this package
+does not import torch; ``checks_of`` does.
 """
 
 from __future__ import annotations
 
-from zoo.conformance.base import Check, CheckFailed, CheckSkipped, Settings
-from zoo.conformance.catalog import checks_of
-from zoo.conformance.run import Result, counts, run_check, run_checks
-from zoo.conformance.subjects import subjects
+from zoo.conformance.all_checks import checks_of
+from zoo.conformance.check import Check, CheckFailed, CheckSettings, CheckSkipped
+from zoo.conformance.runner import CheckResult, counts, run_check, run_checks
+from zoo.conformance.selection import select_choices
 
 __all__ = [
     "Check",
     "CheckFailed",
+    "CheckResult",
+    "CheckSettings",
     "CheckSkipped",
-    "Result",
-    "Settings",
     "checks_of",
     "counts",
     "run_check",
     "run_checks",
-    "subjects",
+    "select_choices",
 ]

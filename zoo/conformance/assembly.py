@@ -1,4 +1,4 @@
-"""A component in a whole model, and what planning says of it."""
+"""A component in a whole model, and whether planning allows the model."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import torch
 
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.conformance.base import CheckSkipped, check
-from zoo.conformance.compare import finite, must
-from zoo.conformance.setups.base import DIM, HEADS, HIDDEN, ModuleRig
+from zoo.conformance.assertions import finite, must
+from zoo.conformance.check import CheckSkipped, check
+from zoo.conformance.setups.setup import DIM, HEADS, HIDDEN, ModuleSetup
 from zoo.models.build import build_classifier
-from zoo.registry import AXES, Choice, Component, Owner
+from zoo.registry import AXES, BUILT_IN, Choice, Owner, Register
 from zoo.registry.cell import Cell
 
-# The second is for components that are wired to the numbers of the first, which the other checks
-# have as well; and its heads are no power of two.
+# The second finds components that work only with the numbers of the first, which all other checks
+# use; its number of heads is no power of two.
 SIZES = (
     Sizes(dim=DIM, layers=2, heads=HEADS, hidden=HIDDEN, max_length=12, vocab_size=50),
     Sizes(dim=36, layers=1, heads=3, hidden=60, max_length=12, vocab_size=50),
@@ -23,17 +23,17 @@ SLOTS = ("embed", "rotate", "bias")
 
 
 @check(*AXES)
-def assembles(rig: ModuleRig) -> None:
-    """Planning refuses what it does not declare; every model that planning lets pass trains."""
-    kind, trained = rig.choice.component.kind, 0
+def assembles(setup: ModuleSetup) -> None:
+    """Planning refuses what it does not declare; every model that planning allows trains."""
+    kind, trained = setup.choice.component.kind, 0
     reasons = []
     for slot in SLOTS if kind == "attention" else SLOTS[:1]:
-        cell = Cell(**{**stand_ins(slot), kind: rig.choice})
+        cell = Cell(**{**plain_parts(slot), kind: setup.choice})
         reason = cell.obstacle(DIM, HEADS)
         if kind == "attention":
-            able = slot == "embed" or rig.choice.can(slot)
-            refused = bool(reason) or not rig.choice.can("padding")
-            must(able or refused, f"planning lets an encoding pass that needs {slot!r}")
+            able = slot == "embed" or setup.can(slot)
+            refused = bool(reason) or not setup.can("padding")
+            must(able or refused, f"planning allows an encoding that needs {slot!r}")
         if reason:
             reasons.append(reason)
             continue
@@ -41,7 +41,7 @@ def assembles(rig: ModuleRig) -> None:
             _train(cell, slot, sizes)
         trained += 1
     if not trained:
-        raise CheckSkipped(f"planning lets no model with it pass: {reasons[0]}")
+        raise CheckSkipped(f"planning allows no model with it: {reasons[0]}")
 
 
 def _train(cell: Cell, slot: str, sizes: Sizes) -> None:
@@ -58,42 +58,24 @@ def _train(cell: Cell, slot: str, sizes: Sizes) -> None:
             finite(parameter.grad, f"gradient of {name}")
 
 
-def stand_ins(slot: str) -> dict[str, Choice]:
-    """Plain components of every axis, with an encoding that uses this slot."""
+def plain_parts(slot: str) -> dict[str, Choice]:
+    """Plain built-in components of every axis, with an encoding that uses this slot."""
+    encoding = {"embed": "sin:Sinusoidal", "rotate": "rope:Rotary", "bias": "alibi:Alibi"}[slot]
+    everything = ("rotate", "bias", "padding", "causal", "cross", "cache", "exact")
     return {
-        "attention": _stand_in(
-            "attention",
-            "naive:Naive",
-            "rotate",
-            "bias",
-            "padding",
-            "causal",
-            "cross",
-            "cache",
-            "exact",
-        ),
-        "pe": _stand_in(
-            "pe",
-            {"embed": "sin:Sinusoidal", "rotate": "rope:Rotary"}.get(slot, "alibi:Alibi"),
-            slot,
-        ),
-        "norm": _stand_in("norm", "layer:LayerNorm"),
-        "ffn": _stand_in("ffn", "gelu:GELU"),
-        "block": _stand_in("block", "pre:Pre", "residual", "cross"),
-        "pool": _stand_in("pool", "mean:Mean"),
+        "attention": _built_in("attention", "naive:Naive", *everything),
+        "pe": _built_in("pe", encoding, slot),
+        "norm": _built_in("norm", "layer:LayerNorm"),
+        "ffn": _built_in("ffn", "gelu:GELU"),
+        "block": _built_in("block", "pre:Pre", "residual", "cross"),
+        "pool": _built_in("pool", "mean:Mean"),
     }
 
 
-def _stand_in(kind: str, target: str, *capabilities: str) -> Choice:
-    """A built-in component, whatever is registered under its name."""
-    component = Component(
-        kind=kind,
-        name=target.partition(":")[0],
-        factory=f"zoo.components.{kind}.{target}",
-        summary="",
-        source="",
-        capabilities=frozenset(capabilities),
-        parameters={},
-        owner=Owner("encoder-zoo", ""),
-    )
-    return Choice(component, component.name)
+def _built_in(kind: str, target: str, *capabilities: str) -> Choice:
+    """A built-in component, even where a plug-in has registered its name."""
+    name = target.partition(":")[0]
+    register = Register(Owner(BUILT_IN, ""))
+    factory = f"zoo.components.{kind}.{target}"
+    register(kind, name, factory, summary="", capabilities=capabilities)
+    return Choice(register.components[0], name)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 
-from zoo.conformance.base import check
-from zoo.conformance.compare import must
-from zoo.conformance.setups.data import DataRig
+from zoo.conformance.assertions import must
+from zoo.conformance.check import check
+from zoo.conformance.setups.data_setup import DataSetup
 from zoo.data.sources.corpus import Corpus
 
 
 @check("data")
-def corpus(rig: DataRig) -> None:
+def corpus(setup: DataSetup) -> None:
     """It loads a Corpus of str texts and int labels, with every class in both splits."""
-    loaded = rig.corpus()
+    loaded = setup.corpus()
     must(
         isinstance(loaded, Corpus),
         f"gives a {type(loaded).__module__}.{type(loaded).__name__}, not a zoo.data.Corpus",
@@ -31,10 +31,10 @@ def corpus(rig: DataRig) -> None:
 
 
 @check("data")
-def same_again(rig: DataRig) -> None:
+def same_again(setup: DataSetup) -> None:
     """Loading it again gives the same documents in the same order."""
-    loaded = rig.corpus()
-    again = rig.make()
+    loaded = setup.corpus()
+    again = setup.make()
     for part in ("train_texts", "train_labels", "test_texts", "test_labels", "label_names"):
         one, other = getattr(loaded, part), getattr(again, part)
         must(len(one) == len(other), f"{len(other)} {part} instead of {len(one)}")
@@ -47,12 +47,12 @@ def same_again(rig: DataRig) -> None:
 
 
 @check("data")
-def leakage(rig: DataRig) -> None:
-    """Most of the test split does not stand word for word in the training split."""
-    loaded = rig.corpus()
+def leakage(setup: DataSetup) -> None:
+    """At most a tenth of the test documents are also in the training split."""
+    loaded = setup.corpus()
     total = len(loaded.test_texts)
-    # Some well-known sets have a few duplicates, which the harness drops from train and reports.
+    # Some well-known sets have a few duplicates, which are dropped from train and reported.
     must(
         loaded.duplicates <= 0.1 * total,
-        f"{loaded.duplicates} of {total} test documents also stand in train",
+        f"{loaded.duplicates} of {total} test documents are also in train",
     )

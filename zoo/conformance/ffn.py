@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from zoo.conformance.base import check, needs
-from zoo.conformance.compare import must
-from zoo.conformance.setups.base import DIM, HIDDEN
-from zoo.conformance.setups.ffn import FfnRig
+from zoo.conformance.assertions import must
+from zoo.conformance.check import check, needs
+from zoo.conformance.setups.position_wise_setup import FFNSetup
+from zoo.conformance.setups.setup import DIM, HIDDEN
 from zoo.registry import Choice
 
 
 @check("ffn", applies=needs("gated"))
-def parameter_count(rig: FfnRig) -> None:
-    """As it comes, a gated one has as many parameters as the plain one it is compared with."""
-    # As it comes: a parameter may ask for more, and then has been asked.
-    bare = FfnRig(Choice(rig.choice.component, rig.choice.label), rig.settings)
+def parameter_count(setup: FFNSetup) -> None:
+    """With default parameters, a gated one has as many weights as a plain one."""
+    # A parameter may make it wider, which is then what the user wants.
+    bare = FFNSetup(Choice(setup.choice.component, setup.choice.label), setup.settings)
     count = sum(parameter.numel() for parameter in bare.build().parameters())
     plain = 2 * DIM * HIDDEN
-    # One unit more or less in the width, and any biases, are no matter.
+    # The hidden width may be rounded by one unit, and there may be biases.
     slack = 3 * DIM + 2 * HIDDEN + DIM
     must(
         abs(count - plain) <= slack,
-        f"{count} parameters, where a plain one has {plain} beside its biases and "
+        f"{count} parameters, where a plain one has {plain} without biases and "
         f"{slack} more or less are allowed",
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import torch
 
-from zoo.conformance.base import check, needs
-from zoo.conformance.compare import close, finite
-from zoo.conformance.setups.base import DIM, ModuleRig, normal
-from zoo.conformance.setups.norm import NormRig
+from zoo.conformance.assertions import close, finite
+from zoo.conformance.check import check, needs
+from zoo.conformance.setups.position_wise_setup import NormSetup
+from zoo.conformance.setups.setup import DIM, ModuleSetup, normal
 from zoo.registry import Choice
 
 STATISTICS = ("unit-rms", "unit-variance", "unbiased")
-# A norm's epsilon is felt, so its claims hold to some 1e-4 for inputs of the order of one.
+# A norm's epsilon matters, so its claims hold to some 1e-4 for inputs of the order of one.
 NEAR = 1e-4
 
 
@@ -22,10 +22,10 @@ def _of_known_statistics(choice: Choice) -> str | None:
 
 
 @check("norm", "ffn")
-def position_wise(rig: ModuleRig) -> None:
-    """Each position is treated by itself, and a tensor (…, D) may have any leading shape."""
-    module = rig.build()
-    x = normal(rig.generator(0), 3, 4, DIM)
+def position_wise(setup: ModuleSetup) -> None:
+    """Each position is computed by itself, and (…, D) may have any leading shape."""
+    module = setup.build()
+    x = normal(setup.generator(0), 3, 4, DIM)
     out = module(x)
     for training in (False, True):
         module.train(training)
@@ -37,36 +37,36 @@ def position_wise(rig: ModuleRig) -> None:
 
 
 @check("norm", applies=needs("scale-invariant"))
-def scale_invariance(rig: NormRig) -> None:
+def scale_invariance(setup: NormSetup) -> None:
     """Scaling the input changes nothing."""
-    module = rig.build()
-    x = 1 + 2 * normal(rig.generator(0), 3, 4, DIM)
+    module = setup.build()
+    x = 1 + 2 * normal(setup.generator(0), 3, 4, DIM)
     out = module(x)
     for factor in (3.0, 1000.0):
         close(module(factor * x), out, f"output for {factor:g} times the input", tolerance=NEAR)
 
 
 @check("norm", applies=_of_known_statistics)
-def statistics(rig: NormRig) -> None:
-    """A new norm's outputs have the mean, variance or mean square that it declares."""
-    module = rig.build(jitter=False)
-    out = module(1 + 2 * normal(rig.generator(0), 3, 4, DIM))
+def statistics(setup: NormSetup) -> None:
+    """A newly built norm's outputs have the mean, variance or mean square that it declares."""
+    module = setup.build(jitter=False)
+    out = module(1 + 2 * normal(setup.generator(0), 3, 4, DIM))
     one = torch.ones(out.shape[:-1], dtype=out.dtype)
-    if rig.choice.can("unit-rms"):
+    if setup.can("unit-rms"):
         close(out.square().mean(-1), one, "mean square", tolerance=NEAR)
     for capability, correction, what in (
         ("unit-variance", 0, "variance over D"),
         ("unbiased", 1, "variance over D - 1"),
     ):
-        if rig.choice.can(capability):
+        if setup.can(capability):
             close(out.mean(-1), 0 * one, "mean", tolerance=NEAR)
             close(out.var(-1, correction=correction), one, what, tolerance=NEAR)
 
 
 @check("norm")
-def constant_input(rig: NormRig) -> None:
+def constant_input(setup: NormSetup) -> None:
     """A vector of zeros, or of one number, gives a finite output and a finite gradient."""
-    module = rig.build()
+    module = setup.build()
     for value in (0.0, 3.0):
         x = torch.full((1, 2, DIM), value, dtype=torch.float64, requires_grad=True)
         out = module(x)

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import torch
 
-from zoo.components.pool.base import Pool
-from zoo.conformance.base import check, needs
-from zoo.conformance.compare import close, finite, must
-from zoo.conformance.setups.attention import padded_tokens
-from zoo.conformance.setups.base import DIM, normal
-from zoo.conformance.setups.pool import BATCH, PoolRig
+from zoo.conformance.assertions import close, finite, must
+from zoo.conformance.check import check, needs
+from zoo.conformance.setups.pool_setup import PoolSetup
+from zoo.conformance.setups.setup import BATCH, DIM, normal, padded_mask
 
 LENGTH = 6
 
 
 @check("pool")
-def padding_invariance(rig: PoolRig) -> None:
-    """What stands in padding, infinities too, and how much there is of it, changes nothing."""
-    pool = rig.build()
-    x = normal(rig.generator(0), BATCH, LENGTH, DIM)
-    attention_mask = padded_tokens(LENGTH).attention_mask
-    assert attention_mask is not None
+def padding_invariance(setup: PoolSetup) -> None:
+    """Neither the values in padding, infinities too, nor its amount changes the output."""
+    pool = setup.build()
+    x = normal(setup.generator(0), BATCH, LENGTH, DIM)
+    attention_mask = padded_mask(LENGTH)
     out = pool(x, attention_mask)
     close(pool.train()(x, attention_mask), out, "output in training")
     pool.eval()
@@ -39,35 +34,37 @@ def padding_invariance(rig: PoolRig) -> None:
 
 
 @check("pool")
-def empty_documents(rig: PoolRig) -> None:
-    """A text of padding alone gives a finite output and gradient, and disturbs no other."""
-    pool = rig.build()
-    x = normal(rig.generator(0), 2, LENGTH, DIM).requires_grad_()
+def empty_documents(setup: PoolSetup) -> None:
+    """A text of padding only gives a finite output and gradient, and affects no other text."""
+    pool = setup.build()
+    x = normal(setup.generator(0), 2, LENGTH, DIM).requires_grad_()
     attention_mask = torch.tensor([[True] * LENGTH, [False] * LENGTH])
     out = pool(x, attention_mask)
     finite(out, "output")
-    close(out[:1], pool(x[:1], None), "a text beside an empty one")
+    close(out[:1], pool(x[:1], None), "a text in a batch with an empty one")
     (gradient,) = torch.autograd.grad(out.sum(), x)
     finite(gradient, "gradient")
 
 
 @check("pool")
-def reads(rig: PoolRig) -> None:
-    """It reads the rows that it says and no others; all, where it says nothing."""
-    pool = cast(Pool, rig.build())
-    # Many texts: where a pool takes the greatest value, every row is the greatest in some.
-    x = normal(rig.generator(0), 50, LENGTH, DIM).requires_grad_()
+def reads(setup: PoolSetup) -> None:
+    """It reads the rows that `reads` gives and no others; all rows where that is None."""
+    pool = setup.build()
+    # Many texts, so that for a max pool every row is the greatest in some.
+    x = normal(setup.generator(0), 50, LENGTH, DIM).requires_grad_()
     out = pool(x, None)
-    # Of several lengths as well: one that reads a text's last token reads every row, in some text.
+    # Several lengths, so that a pool of the last token reads every row in some text.
     lengths = 1 + torch.arange(len(x)) % LENGTH
     total = out.sin().sum()
     if pool.reads is None:
         total = total + pool(x, torch.arange(LENGTH) < lengths[:, None]).sin().sum()
     (gradient,) = torch.autograd.grad(total, x)
     read = gradient.abs().amax(dim=(0, 2)) > 0  # (L)
-    said = torch.zeros(LENGTH, dtype=torch.bool)
-    said[slice(None) if pool.reads is None else pool.reads] = True
-    extra, missed = (rows.nonzero().flatten().tolist() for rows in (read & ~said, said & ~read))
+    declared = torch.zeros(LENGTH, dtype=torch.bool)
+    declared[slice(None) if pool.reads is None else pool.reads] = True
+    extra, missed = (
+        rows.nonzero().flatten().tolist() for rows in (read & ~declared, declared & ~read)
+    )
     must(not extra, f"reads rows {extra}, though reads = {pool.reads}")
     must(not missed, f"does not read rows {missed}, though reads = {pool.reads}")
     if pool.reads is not None:
@@ -75,10 +72,10 @@ def reads(rig: PoolRig) -> None:
 
 
 @check("pool", applies=needs("first"))
-def first(rig: PoolRig) -> None:
-    """Declaring `first`, it reads the first position alone, so that the last layer can as well."""
-    pool = cast(Pool, rig.build())
+def first(setup: PoolSetup) -> None:
+    """With `first` it reads only the first position, so that the last layer need give no other."""
+    pool = setup.build()
     must(pool.reads == slice(0, 1), f"reads = {pool.reads} instead of slice(0, 1)")
-    x = normal(rig.generator(0), BATCH, LENGTH, DIM)
+    x = normal(setup.generator(0), BATCH, LENGTH, DIM)
     other = torch.cat([x[:, :1], torch.randn_like(x[:, 1:])], dim=1)
     close(pool(other, None), pool(x, None), "output after changing all rows but the first")

@@ -1,6 +1,6 @@
-"""The oracle: what exact attention and rotation are, as loops over single numbers in float64.
+"""Reference for exact attention and rotation: loops over single vectors, in float64.
 
-Written to be read against the paper, and to share no line with the components it judges.
+Written to be compared with the paper; it shares no code with the components that it checks.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def attention(
     """Concat(head_1 .. head_H) W_o, head = softmax(Q Kᵀ / √Dh + bias) V.
 
     Vaswani et al. 2017, section 3.2.2. x: (B, Lq, D); context: (B, Lk, D); visible(text, query,
-    key): whether a query may look at a key; one that may look at none looks at all.
+    key): whether a query may attend to a key; one that may attend to none attends to all.
     Returns (B, Lq, D) and the attention map (B, H, Lq, Lk).
     """
     texts, head_dim = [], x.shape[-1] // heads
     maps = []
     for text in range(x.shape[0]):
-        joined, head_maps = [], []
+        head_outputs, head_maps = [], []
         for head in range(heads):
             rows = slice(head * head_dim, (head + 1) * head_dim)
             q = [weights.wq[rows] @ vector + weights.bq[rows] for vector in x[text]]
@@ -59,29 +59,29 @@ def attention(
                 out.append(torch.stack([p * v[j] for p, j in zip(share, seen, strict=True)]).sum(0))
                 row = torch.zeros(len(k), dtype=x.dtype)
                 row_maps.append(row.index_put((torch.tensor(seen),), share))
-            joined.append(torch.stack(out))  # (Lq, Dh)
+            head_outputs.append(torch.stack(out))  # (Lq, Dh)
             head_maps.append(torch.stack(row_maps))  # (Lq, Lk)
-        concat = torch.cat(joined, dim=-1)  # (Lq, D)
+        concat = torch.cat(head_outputs, dim=-1)  # (Lq, D)
         texts.append(concat @ weights.wo.T + weights.bo)
         maps.append(torch.stack(head_maps))
     return torch.stack(texts), torch.stack(maps)
 
 
 def rotation(vector: Tensor, position: int, base: float = 100.0) -> Tensor:
-    """Each pair (x₂ᵢ, x₂ᵢ₊₁) of a vector (Dh) turned by position · base^(-2i/Dh).
+    """Each pair (x₂ᵢ, x₂ᵢ₊₁) of a vector (Dh) rotated by position · base^(-2i/Dh).
 
-    Su et al. 2021, equation 34; the small base makes the turns of short texts large.
+    Su et al. 2021, equation 34; the small base makes the angles large even for short texts.
     """
-    turned = []
+    rotated = []
     for pair in range(len(vector) // 2):
         angle = position * base ** (-2 * pair / len(vector))
         x, y = vector[2 * pair], vector[2 * pair + 1]
-        turned.append(x * math.cos(angle) - y * math.sin(angle))
-        turned.append(x * math.sin(angle) + y * math.cos(angle))
-    return torch.stack(turned)
+        rotated.append(x * math.cos(angle) - y * math.sin(angle))
+        rotated.append(x * math.sin(angle) + y * math.cos(angle))
+    return torch.stack(rotated)
 
 
 def score_bias(head: int, q_position: int, k_position: int) -> float:
-    """A bias that differs from head to head, from offset to offset, and left from right."""
+    """A bias that depends on the head, the offset and its direction."""
     offset = k_position - q_position
     return math.sin(0.9 * offset + head) - 0.3 * (head + 1) * max(offset, 0)

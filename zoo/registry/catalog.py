@@ -12,13 +12,13 @@ from zoo.registry.register import Register
 
 
 class Registry:
-    """All components at hand, by kind and name."""
+    """All registered components, by kind and name."""
 
     def __init__(self) -> None:
         self._components: dict[str, list[Component]] = {kind: [] for kind in KINDS}
 
     def admit(self, register: Register) -> None:
-        """Take in what one plug-in registered."""
+        """Add what one plug-in registered."""
         for component in register.components:
             self._components[component.kind].append(component)
 
@@ -29,13 +29,13 @@ class Registry:
         return list(self._components[kind])
 
     def label(self, component: Component) -> str:
-        """The shortest name that means this component: bare where that is not ambiguous."""
+        """The shortest unambiguous name: the bare one, or ``distribution:name``."""
         rivals = [c for c in self._components[component.kind] if c.name == component.name]
         bare = len(rivals) == 1 or component.owner.distribution == BUILT_IN
         return component.name if bare else component.full_name
 
     def labels(self, kind: str) -> list[str]:
-        """The names under which the components of a kind can be asked for."""
+        """The shortest unambiguous names of a kind's components."""
         return [self.label(c) for c in self.components(kind)]
 
     def get(self, kind: str, name: str) -> Component:
@@ -61,8 +61,11 @@ class Registry:
         return Choice(component, self.label(component), MappingProxyType(given))
 
     def choices(self, kind: str, text: str) -> list[Choice]:
-        """Parse a comma list of choices, or ``all``; an empty one is a ZooError."""
-        names = self.labels(kind) if text.strip() == "all" else list(split_list(text))
+        """Parse a comma-separated list of choices, or ``all``.
+
+        Raises ZooError where the list or one of its items is empty, or a choice is bad.
+        """
+        names = self.labels(kind) if text.strip() == "all" else split_list(text, f"--{kind} ")
         if not names:
             raise ZooError(f"--{kind} is empty{nearest('', self.labels(kind))}")
         chosen = [self.choose(kind, name) for name in names]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 from zoo.errors import ComponentError, one_line
@@ -15,7 +17,7 @@ BUILT_IN = "encoder-zoo"  # the owner of what the zoo itself registers
 
 @dataclass(frozen=True)
 class Owner:
-    """Who registered a component: a distribution (or a single file) and its version."""
+    """Who registered a component: a distribution and its version, or a file and its hash."""
 
     distribution: str
     version: str
@@ -39,7 +41,7 @@ class Component:
 
     @property
     def full_name(self) -> str:
-        """The name that is never ambiguous: ``distribution:name``."""
+        """The unambiguous name: ``distribution:name``."""
         return f"{self.owner.distribution}:{self.name}"
 
     def can(self, *capabilities: str) -> bool:
@@ -47,9 +49,9 @@ class Component:
         return self.capabilities.issuperset(capabilities)
 
     def resolve(self) -> Callable[..., Any]:
-        """The factory itself; a lazy ``"module:attribute"`` is imported here and only here.
+        """The factory; a lazy ``"module:attribute"`` is imported now.
 
-        Raises ComponentError, naming the owner, where it does not resolve.
+        Raises ComponentError, naming the owner, where that fails or gives nothing callable.
         """
         if not isinstance(self.factory, str):
             return self.factory
@@ -72,9 +74,9 @@ class Component:
         return factory
 
     def file(self) -> str | None:
-        """The source file the factory stands in, found without importing it; None if unknown."""
+        """The factory's source file, found without importing its module; None if unknown."""
         factory: Any = self.factory
-        while hasattr(factory, "func"):  # functools.partial stands in a file of Python's own
+        while hasattr(factory, "func"):  # functools.partial itself is defined in Python's library
             factory = factory.func
         module = (
             factory.partition(":")[0]
@@ -82,15 +84,33 @@ class Component:
             else getattr(factory, "__module__", "")
         )
         try:
-            spec = importlib.util.find_spec(module)
+            spec = find_module(module)
         except (ImportError, ValueError):
             return None
         return spec.origin if spec else None
 
 
+def find_module(path: str) -> ModuleSpec | None:
+    """Find a module without importing the packages above it, which may import torch.
+
+    Raises ValueError for a loaded module without a spec, as ``__main__``.
+    """
+    if path in sys.modules:
+        return importlib.util.find_spec(path)
+    top, *names = path.split(".")
+    spec = importlib.util.find_spec(top)
+    for name in names:
+        if spec is None or spec.submodule_search_locations is None:
+            return None
+        path, locations = f"{spec.name}.{name}", list(spec.submodule_search_locations)
+        found = (finder.find_spec(path, locations) for finder in sys.meta_path)
+        spec = next((one for one in found if one is not None), None)
+    return spec
+
+
 @dataclass(frozen=True)
 class Choice:
-    """A component with the parameters it was asked for: ``window(size=64)``."""
+    """A component with the parameters given for it: ``window(size=64)``."""
 
     component: Component
     label: str

@@ -1,4 +1,4 @@
-"""Loading one plug-in and calling its hooks, so that whatever it does wrong is one line."""
+"""Imports one plug-in and calls its hook; any error becomes a PluginError of one line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from zoo.registry import BUILT_IN, Owner, Register, hookspecs
 from zoo.registry.installed import GROUP, Installed
 
 _LONGEST_REASON = 400
-# "encoder-zoo>=2" or "encoder-zoo (>=2)"; one with a marker or for an extra says nothing here.
+# "encoder-zoo>=2" or "encoder-zoo (>=2)", but no requirement with a marker or for an extra.
 _REQUIRES_ZOO = re.compile(r"encoder[-_.]zoo\s*\(?\s*([<>=!~][^;()]*)\)?\s*$", re.IGNORECASE)
 
 
@@ -28,23 +28,23 @@ class PluginError(Exception):
     """Why one plug-in cannot be used, in one line."""
 
 
-def imported(plugin: Installed) -> Any:
-    """What the entry point names. Raises PluginError for whatever goes wrong in its import."""
+def import_plugin(plugin: Installed) -> Any:
+    """Import what the entry point names. Raises PluginError."""
     if plugin.entry is None:
         raise PluginError(plugin.error)
     for requirement in plugin.requirements:
         if match := _REQUIRES_ZOO.match(requirement):
-            require_zoo(match[1].strip())
+            _require_zoo(match[1].strip())
     if not plugin.entry.pattern.match(plugin.entry.value):
         raise PluginError(f"its entry point '{plugin.entry.value}' is no 'package.module'")
-    with blamed():
+    with _plugin_errors():
         return plugin.entry.load()
 
 
-def imported_file(path: Path, digest: str) -> ModuleType:
-    """The module a single file holds, under a name of its own that its classes can be found by.
+def import_file(path: Path, digest: str) -> ModuleType:
+    """Import a single file under a module name that no other file has. Raises PluginError.
 
-    Raises PluginError for whatever goes wrong in its import.
+    The module is in ``sys.modules``, so that its classes can be pickled.
     """
     name = re.sub(r"\W", "_", f"zoo_plugin_{path.stem}_{digest}")
     spec = importlib.util.spec_from_file_location(name, path)
@@ -53,7 +53,7 @@ def imported_file(path: Path, digest: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with blamed():
+        with _plugin_errors():
             spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
@@ -61,28 +61,26 @@ def imported_file(path: Path, digest: str) -> ModuleType:
     return module
 
 
-def registered(plugin: Any, owner: Owner) -> Register:
-    """What a plug-in registers, once all its hooks are known to be sound.
+def call_hook(plugin: Any, owner: Owner) -> Register:
+    """What a plug-in registers through its ``zoo_register``. Raises PluginError.
 
-    A manager of its own proves the hooks, so that a half-registered plug-in leaves nothing behind.
-    Raises PluginError.
+    Each plug-in gets a plug-in manager of its own, so that one that fails halfway leaves nothing.
     """
-    with blamed():
-        require_zoo(getattr(plugin, "requires_zoo", ""))
     manager = pluggy.PluginManager(GROUP)
     manager.add_hookspecs(hookspecs)
-    with blamed():
-        _prove(manager, plugin)
+    with _plugin_errors():
+        _require_zoo(getattr(plugin, "requires_zoo", ""))
+        _validate_hooks(manager, plugin)
     register = Register(owner)
-    with blamed("zoo_register raised "):
+    with _plugin_errors("zoo_register raised "):
         results = manager.hook.zoo_register(register=register)
     if results:
         raise PluginError(f"zoo_register must return nothing, not a {type(results[0]).__name__}")
     return register
 
 
-def _prove(manager: pluggy.PluginManager, plugin: Any) -> None:
-    """Take in the plug-in's hooks; PluginError where one is unknown, misshapen or missing."""
+def _validate_hooks(manager: pluggy.PluginManager, plugin: Any) -> None:
+    """Register the plug-in's hooks; PluginError for an unknown, wrong or missing one."""
     try:
         manager.register(plugin)
     except pluggy.PluginValidationError as error:
@@ -106,11 +104,8 @@ def _prove(manager: pluggy.PluginManager, plugin: Any) -> None:
             raise PluginError("wrong signature: zoo_register must take 'register', with no default")
 
 
-def require_zoo(requirement: Any) -> None:
-    """Refuse a version specifier such as ``">=2"`` that this zoo does not meet.
-
-    Raises PluginError; nothing is asked where the requirement is empty.
-    """
+def _require_zoo(requirement: Any) -> None:
+    """PluginError where this zoo does not meet a version specifier such as ``">=2"``."""
     if not requirement:
         return
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -124,10 +119,10 @@ def require_zoo(requirement: Any) -> None:
 
 
 @contextlib.contextmanager
-def blamed(doing: str = "") -> Iterator[None]:
-    """Turn whatever a plug-in's code raises into a PluginError, and keep it off stdout.
+def _plugin_errors(prefix: str = "") -> Iterator[None]:
+    """Turn what a plug-in's code raises into a PluginError, and keep its output off stdout.
 
-    Its import may even call sys.exit; and stdout may be somebody's JSON. A Ctrl-C stays one.
+    It may even call sys.exit, and stdout may be somebody's JSON. KeyboardInterrupt passes.
     """
     try:
         with contextlib.redirect_stdout(io.StringIO()):
@@ -135,15 +130,15 @@ def blamed(doing: str = "") -> Iterator[None]:
     except (PluginError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise PluginError(doing + _said(error)) from error
+        raise PluginError(prefix + _described(error)) from error
 
 
-def _said(error: BaseException) -> str:
-    """The error in one line of bearable length, even where it cannot put itself into words."""
+def _described(error: BaseException) -> str:
+    """The error in one line, shortened where it is long."""
     try:
         text = one_line(error)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # noqa: BLE001 - its __str__ is the plug-in's code, and may even exit
+    except BaseException:  # noqa: BLE001 - its __str__ is the plug-in's code, and may raise
         text = type(error).__name__
     return text if len(text) <= _LONGEST_REASON else text[: _LONGEST_REASON - 1] + "…"

@@ -1,4 +1,4 @@
-"""Which plug-ins are installed, and which of them ``ZOO_PLUGINS`` lets in."""
+"""Which plug-ins are installed, and which of them ``ZOO_PLUGINS`` allows."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _IN_GROUP = re.compile(rf"^\s*\[{GROUP}\]\s*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Installed:
-    """An entry point of the group and the distribution it came with.
+    """An entry point of the group, and its distribution.
 
-    error: why the entry point cannot even be read; ``entry`` is None then.
-    requirements: the distribution's own, as its metadata has them.
+    error: why the entry point cannot be read, where ``entry`` is None.
+    requirements: the distribution's, as its metadata has them.
     """
 
     name: str
@@ -33,8 +33,8 @@ class Installed:
 def installed() -> list[Installed]:
     """Every plug-in of every installed distribution, ordered by distribution and name.
 
-    Distribution by distribution, because ``importlib.metadata.entry_points`` gives nothing at all
-    when one of them, of whatever group, is broken.
+    Distribution by distribution, because ``importlib.metadata.entry_points`` fails as a whole when
+    the metadata of any installed distribution is broken.
     """
     found: dict[str, list[Installed]] = {}
     for distribution in importlib.metadata.distributions():
@@ -46,14 +46,14 @@ def installed() -> list[Installed]:
             continue
         plugins = _plugins(distribution)
         name = normal(plugins[0].owner.distribution) if plugins else ""
-        # Of one distribution found twice on the path, the first is the one that is imported.
+        # A distribution found twice on the path: Python imports the first.
         found.setdefault(name if name != _NAMELESS else f"{name} {len(found)}", plugins)
     everything = [plugin for plugins in found.values() for plugin in plugins]
     return sorted(everything, key=lambda p: (normal(p.owner.distribution), p.name))
 
 
 def _plugins(distribution: importlib.metadata.Distribution) -> list[Installed]:
-    """The plug-ins of one distribution; one row that tells why where it cannot be read."""
+    """The plug-ins of one distribution; where it cannot be read, a single one that says why."""
     owner = Owner(_NAMELESS, "0")
     try:
         owner = Owner(distribution.name or _NAMELESS, distribution.version or "0")
@@ -67,22 +67,22 @@ def _plugins(distribution: importlib.metadata.Distribution) -> list[Installed]:
 
 @dataclass(frozen=True)
 class Selection:
-    """What a value of ``ZOO_PLUGINS`` lets in.
+    """The plug-ins that a value of ``ZOO_PLUGINS`` allows.
 
-    Unset: all. ``a,b``: those alone, so that an empty one lets in none. ``-a``: all but that. A
-    word is the name of a plug-in or of a distribution.
+    None (unset): all. ``a,b``: only those; empty: none. ``-a``: all but that one. A word is the
+    name of a plug-in or of a distribution.
     """
 
     setting: str | None
 
     @property
     def blocked(self) -> set[str]:
-        """The words that keep something out."""
+        """The words with a minus sign, without it."""
         return {normal(word[1:]) for word in self._words() if word.startswith("-")}
 
     @property
     def only(self) -> set[str]:
-        """The words that let something in."""
+        """The words without a minus sign."""
         return {normal(word) for word in self._words() if not word.startswith("-")}
 
     def allows(self, plugin: Installed) -> bool:
@@ -94,7 +94,7 @@ class Selection:
         return everything or bool(names & self.only)
 
     def unknown(self, plugins: Sequence[Installed]) -> list[str]:
-        """A line for each word that means nothing here."""
+        """A line for each word that is the name of nothing installed."""
         known = {normal(name) for p in plugins for name in (p.name, p.owner.distribution)}
         return [
             f"ZOO_PLUGINS names '{word}', which is not installed{nearest(word, sorted(known))}"
@@ -107,5 +107,5 @@ class Selection:
 
 
 def normal(name: str) -> str:
-    """A distribution's name as packaging compares it: ``Zoo_Demo`` is ``zoo-demo``."""
+    """A distribution's normalised name: ``Zoo_Demo`` becomes ``zoo-demo``."""
     return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,20 +1,22 @@
-"""Everything that is installed, loaded plug-in by plug-in."""
+"""Loads the built-ins, the installed plug-ins and single files, each apart from the others."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zoo import __version__
 from zoo.errors import ZooError
-from zoo.registry import BUILT_IN, KINDS, Component, Owner, Register, Registry
-from zoo.registry.hooks import PluginError, imported, imported_file, registered
+from zoo.registry import AXES, BUILT_IN, KINDS, Component, Owner, Register, Registry
+from zoo.registry.component import find_module
+from zoo.registry.hooks import PluginError, call_hook, import_file, import_plugin
 from zoo.registry.installed import Installed, Selection, installed
-from zoo.registry.promises import fault
 
 DEFAULT_PLUGINS = (
     "zoo.components.attention",
@@ -32,11 +34,11 @@ DEFAULT_PLUGINS = (
 
 @dataclass(frozen=True)
 class PluginRow:
-    """What became of one plug-in.
+    """The outcome of loading one plug-in.
 
-    status: ``ok``; ``clash``: some of its names are others' too, and it must be asked for as
-    ``distribution:name``; ``partial``: some of it is left out; ``failed``: all of it is;
-    ``blocked`` by ``ZOO_PLUGINS``. error: why, in one line; empty where all is well.
+    status: ``ok``; ``clash``: another has a name of it too, so that ``distribution:name`` must be
+    written; ``partial``: some of its components cannot be used; ``failed``: none can;
+    ``blocked`` by ``ZOO_PLUGINS``. error: why, in one line; empty for ``ok`` and ``blocked``.
     """
 
     name: str
@@ -45,13 +47,18 @@ class PluginRow:
     status: str
     error: str = ""
 
+    @property
+    def in_use(self) -> bool:
+        """Whether any of its components can be used."""
+        return self.status not in ("failed", "blocked")
+
 
 @dataclass(frozen=True)
 class Zoo:
     """Everything a command needs to know of what is installed.
 
-    warnings: one line for each thing that is wrong. notes: those of them that no plug-in's row
-    tells. files: the single files that were loaded, as absolute paths.
+    warnings: one line per problem. notes: the warnings that concern no plug-in in ``plugins``.
+    files: the single files that were loaded, as absolute paths.
     """
 
     registry: Registry
@@ -62,35 +69,30 @@ class Zoo:
 
 
 def load(files: Sequence[str | Path] = ()) -> Zoo:
-    """Register the built-ins, every installed plug-in that ``ZOO_PLUGINS`` allows, and the files.
+    """Load the built-ins, every installed plug-in that ``ZOO_PLUGINS`` allows, and the files.
 
-    files: single Python files that register like a plug-in's module does.
-    Raises ZooError for a file that cannot be used: it was asked for by name.
+    files: single Python files that register components as a plug-in's module does.
+    Raises ZooError for a file that cannot be used.
     """
     registry = Registry()
-    rows = [_admit_built_in(registry, name) for name in DEFAULT_PLUGINS]
+    rows = []
+    for name in DEFAULT_PLUGINS:
+        owner = Owner(BUILT_IN, __version__)
+        registry.admit(call_hook(importlib.import_module(name), owner))
+        rows.append(PluginRow(name, BUILT_IN, __version__, "ok"))
     found = installed()
     selection = Selection(os.environ.get("ZOO_PLUGINS"))
     for plugin in found:
         row = PluginRow(plugin.name, plugin.owner.distribution, plugin.owner.version, "blocked")
-        rows.append(_admit_installed(registry, plugin, row) if selection.allows(plugin) else row)
+        rows.append(_load_installed(registry, plugin, row) if selection.allows(plugin) else row)
     paths = list(dict.fromkeys(Path(file).resolve() for file in files))
-    for path in paths:
-        rows.append(_admit_file(registry, path))
+    rows += [_load_file(registry, path) for path in paths]
 
     notes = selection.unknown(found)
     warnings = [_warning(row) for row in rows if row.error]
-    for same in _same_names(rows):
-        who = " and ".join(f"{row.distribution} {row.version}" for row in same)
-        told = (
-            f"{who} each call a plug-in '{same[0].name}'; all are used, "
-            "and ZOO_PLUGINS tells them apart by distribution"
-        )
-        rows = [_with_error(row, "clash", told) if row in same else row for row in rows]
-        warnings.append(told)
-    for owners, names in _clashes(registry).items():
-        rows = [_with_clash(row, owners, names) for row in rows]
-        warnings.append(_clash_warning(owners, names))
+    for message, concerns in [*_same_plugin_names(rows), *_same_component_names(registry)]:
+        warnings.append(message)
+        rows = [_with_clash(row, message) if row.in_use and concerns(row) else row for row in rows]
     return Zoo(
         registry,
         tuple(rows),
@@ -100,18 +102,12 @@ def load(files: Sequence[str | Path] = ()) -> Zoo:
     )
 
 
-def _admit_built_in(registry: Registry, name: str) -> PluginRow:
-    registry.admit(registered(importlib.import_module(name), Owner(BUILT_IN, __version__)))
-    return PluginRow(name, BUILT_IN, __version__, "ok")
-
-
-def _admit_installed(registry: Registry, plugin: Installed, row: PluginRow) -> PluginRow:
-    """Admit what is sound of an installed plug-in, and tell what became of it."""
+def _load_installed(registry: Registry, plugin: Installed, row: PluginRow) -> PluginRow:
     try:
-        register = registered(imported(plugin), plugin.owner)
+        register = call_hook(import_plugin(plugin), plugin.owner)
     except PluginError as error:
         return replace(row, status="failed", error=str(error))
-    faults = _drop_faulty(registry, register)
+    faults = _drop_unusable(registry, register)
     registry.admit(register)
     if not faults:
         return replace(row, status="ok")
@@ -119,80 +115,88 @@ def _admit_installed(registry: Registry, plugin: Installed, row: PluginRow) -> P
     return replace(row, status=status, error="; ".join(faults))
 
 
-def _admit_file(registry: Registry, path: Path) -> PluginRow:
-    """Admit a single file, whole or not at all."""
+def _load_file(registry: Registry, path: Path) -> PluginRow:
+    """Load a single file. Raises ZooError where any of it cannot be used."""
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-        owner = Owner(path.name, digest)
-        register = registered(imported_file(path, digest), owner)
+        register = call_hook(import_file(path, digest), Owner(path.name, digest))
     except OSError as error:
         raise ZooError(f"plug-in file {path} cannot be read: {error.strerror}") from error
     except PluginError as error:
         raise ZooError(f"plug-in file {path} cannot be used: {error}") from error
-    if faults := _drop_faulty(registry, register):
+    if faults := _drop_unusable(registry, register):
         raise ZooError(f"plug-in file {path} cannot be used: {'; '.join(faults)}")
     registry.admit(register)
-    return PluginRow(path.stem, owner.distribution, owner.version, "ok")
+    return PluginRow(path.stem, path.name, digest, "ok")
 
 
-def _drop_faulty(registry: Registry, register: Register) -> list[str]:
-    """Take out the components that can never work; why, one clause each."""
+def _drop_unusable(registry: Registry, register: Register) -> list[str]:
+    """Remove the components that can never work; why, one clause each."""
     faults = []
     for component in list(register.components):
         taken = any(c.full_name == component.full_name for c in registry.components(component.kind))
-        reason = "this distribution has one of that name already" if taken else fault(component)
+        reason = "this distribution has one of that name already" if taken else _fault(component)
         if reason:
             register.components.remove(component)
             faults.append(f"{component.kind} '{component.name}': {reason}")
     return faults
 
 
-def _clashes(registry: Registry) -> dict[tuple[Owner, ...], list[Component]]:
-    """Components whose bare name has several owners, by those owners."""
-    clashes: dict[tuple[Owner, ...], list[Component]] = {}
+def _fault(component: Component) -> str:
+    """Why the component's factory can never work, as far as is known without importing it."""
+    factory = component.factory
+    if isinstance(factory, str):
+        module = factory.partition(":")[0]
+        with contextlib.suppress(ImportError, ValueError):  # a module without a spec, as __main__
+            return "" if find_module(module) else f"'{factory}': there is no module '{module}'"
+    if isinstance(factory, type) and (component.kind in AXES or component.can("tokens")):
+        # Defining a torch module imports torch, so without torch this is none.
+        torch_nn = sys.modules.get("torch.nn")
+        if torch_nn is None or not issubclass(factory, torch_nn.Module):
+            return f"{factory.__qualname__} is no torch.nn.Module"
+    return ""
+
+
+Clash = tuple[str, Callable[[PluginRow], bool]]  # a warning, and which plug-ins it concerns
+
+
+def _same_plugin_names(rows: Sequence[PluginRow]) -> list[Clash]:
+    """Plug-ins in use that share a name, though they come from several distributions."""
+    clashes: list[Clash] = []
+    for name in sorted({row.name for row in rows}):
+        same = [row for row in rows if row.name == name and row.in_use]
+        if len(same) > 1:
+            message = (
+                f"{' and '.join(f'{row.distribution} {row.version}' for row in same)} each call a "
+                f"plug-in '{name}'; all are used, and ZOO_PLUGINS takes their distributions' names"
+            )
+            clashes.append((message, lambda row, name=name: row.name == name))  # type: ignore[misc]
+    return clashes
+
+
+def _same_component_names(registry: Registry) -> list[Clash]:
+    """Components that share a bare name; one warning for all names of the same owners."""
+    clauses: dict[tuple[Owner, ...], list[str]] = {}
     for kind in KINDS:
         components = registry.components(kind)
         for name in dict.fromkeys(c.name for c in components):
             same = [c for c in components if c.name == name]
             if len(same) > 1:
-                clashes.setdefault(tuple(c.owner for c in same), []).append(same[0])
+                ask = " or ".join(c.full_name for c in same if c.owner.distribution != BUILT_IN)
+                clause = f"{kind} '{name}' (ask for {ask})"
+                clauses.setdefault(tuple(c.owner for c in same), []).append(clause)
+    clashes: list[Clash] = []
+    for owners, names in clauses.items():
+        # The built-in one keeps its bare name, so nothing is wrong with the zoo's own plug-ins.
+        others = {o.distribution for o in owners} - {BUILT_IN}
+        message = f"{' and '.join(map(str, owners))} register the same names: {', '.join(names)}"
+        clashes.append((message, lambda row, others=others: row.distribution in others))  # type: ignore[misc]
     return clashes
 
 
-def _with_clash(row: PluginRow, owners: tuple[Owner, ...], same: list[Component]) -> PluginRow:
-    """The row of one of the owners, telling how its components are asked for."""
-    me = Owner(row.distribution, row.version)
-    if me not in owners or me.distribution == BUILT_IN or row.status in ("failed", "blocked"):
-        return row
-    others = " and ".join(str(owner) for owner in owners if owner != me)
-    told = ", ".join(
-        f"{c.kind} '{c.name}' is {others}'s as well, ask for '{me.distribution}:{c.name}'"
-        for c in same
-    )
-    return _with_error(row, "clash", told)
-
-
-def _same_names(rows: Sequence[PluginRow]) -> list[list[PluginRow]]:
-    """The plug-ins in use that have one name, though they come with several distributions."""
-    used = [row for row in rows if row.status in ("ok", "partial")]
-    groups = [[row for row in used if row.name == name] for name in {row.name for row in used}]
-    return sorted((group for group in groups if len(group) > 1), key=lambda group: group[0].name)
-
-
-def _with_error(row: PluginRow, status: str, error: str) -> PluginRow:
-    status = row.status if row.status == "partial" else status
-    return replace(row, status=status, error=f"{row.error}; {error}" if row.error else error)
-
-
-def _clash_warning(owners: tuple[Owner, ...], same: list[Component]) -> str:
-    others = [owner for owner in owners if owner.distribution != BUILT_IN]
-    told = ", ".join(
-        f"{c.kind} '{c.name}' (ask for {' or '.join(f'{o.distribution}:{c.name}' for o in others)})"
-        for c in same
-    )
-    if len(others) == len(owners):
-        return f"{' and '.join(map(str, owners))} have components of one name: {told}"
-    return f"{' and '.join(map(str, others))} would replace components of the zoo: {told}"
+def _with_clash(row: PluginRow, message: str) -> PluginRow:
+    status = row.status if row.status == "partial" else "clash"
+    return replace(row, status=status, error=f"{row.error}; {message}" if row.error else message)
 
 
 def _warning(row: PluginRow) -> str:

@@ -1,4 +1,4 @@
-"""Reading ``name(param=value)``: parsed, never run."""
+"""Parses ``name(param=value)`` and lists of it; nothing in them is executed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,27 @@ from typing import Any
 from zoo.errors import ZooError, nearest
 
 
-def split_list(text: str) -> Iterator[str]:
-    """Split at the commas that stand outside brackets and quotes, and strip each piece."""
+def split_list(text: str, option: str = "") -> list[str]:
+    """Split at the commas that are outside brackets and quotes, and strip each item.
+
+    option: how the error begins, such as ``"--pe "``. A list of nothing but commas is empty.
+    Raises ZooError where some items are empty and others are not.
+    """
+    items = [item.strip() for item in _split(text)]
+    if not any(items):
+        return []
+    if "" in items:
+        empty = [number for number, item in enumerate(items) if not item]
+        where = "between two commas"
+        if 0 in empty:
+            where = "before the first comma"
+        elif empty == [len(items) - 1]:
+            where = "after the last comma"
+        raise ZooError(f"{option}'{text}': an empty name {where}")
+    return items
+
+
+def _split(text: str) -> Iterator[str]:
     piece, depth, quote, escaped = "", 0, "", False
     for letter in text:
         if quote:
@@ -26,13 +45,11 @@ def split_list(text: str) -> Iterator[str]:
         elif letter in ")]}":
             depth -= 1
         if letter == "," and depth == 0 and not quote:
-            if piece.strip():
-                yield piece.strip()
+            yield piece
             piece = ""
         else:
             piece += letter
-    if piece.strip():
-        yield piece.strip()
+    yield piece
 
 
 def split_call(kind: str, text: str) -> tuple[str, ast.Call | None]:
@@ -52,8 +69,8 @@ def split_call(kind: str, text: str) -> tuple[str, ast.Call | None]:
 def bind(what: str, declared: Mapping[str, Any], call: ast.Call | None) -> dict[str, Any]:
     """The call's arguments by parameter name, in declared order, each of its default's type.
 
-    what: how an error names the component. declared: its parameters with their defaults.
-    Raises ZooError for an unknown or doubled parameter, or a value that is not plain.
+    what: the component's name in errors. declared: its parameters with their defaults.
+    Raises ZooError for an unknown or repeated parameter, or a value that is no literal.
     """
     if call is None:
         return {}
@@ -68,7 +85,7 @@ def bind(what: str, declared: Mapping[str, Any], call: ast.Call | None) -> dict[
             raise ZooError(f"{what} is given '{name}' twice")
         try:
             value = ast.literal_eval(node)
-        except (ValueError, TypeError):  # a TypeError where a list stands in a set or as a key
+        except (ValueError, TypeError):  # TypeError: a list in a set, or as a key
             raise ZooError(
                 f"{what}: '{name}' must be a plain value such as {declared[name]!r}, "
                 f"not '{ast.unparse(node)}'"
@@ -78,7 +95,7 @@ def bind(what: str, declared: Mapping[str, Any], call: ast.Call | None) -> dict[
 
 
 def _typed(what: str, name: str, value: Any, default: Any) -> Any:
-    """The value, where its type is the default's; an int may stand for a float."""
+    """The value, if its type is the default's; an int is converted where a float is due."""
     if isinstance(default, float) and type(value) is int:
         with contextlib.suppress(OverflowError):
             value = float(value)

@@ -16,7 +16,7 @@ _NAME = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 
 
 class Register:
-    """The callback a plug-in's hook receives; what it collects is admitted whole or not at all."""
+    """The callback that a plug-in's hook receives; it collects the plug-in's components."""
 
     def __init__(self, owner: Owner) -> None:
         self.owner = owner
@@ -36,9 +36,9 @@ class Register:
         """Register one component.
 
         factory: a class or function, or a lazy ``"package.module:Class"`` string.
-        capabilities: what it can do, in the words of ``zoo.registry.CAPABILITIES``.
-        parameters: its own parameters with their defaults, beside what the contract passes.
-        Raises ValueError where a word is not one the zoo knows.
+        capabilities: what it can do, from ``zoo.registry.CAPABILITIES``.
+        parameters: its own parameters with their defaults, besides what the contract passes.
+        Raises ValueError for an unknown kind or capability, or an illegal name or parameter.
         """
         if kind not in KINDS:
             raise ValueError(f"no kind {kind!r}{nearest(str(kind), KINDS)}")
@@ -48,7 +48,7 @@ class Register:
                 "joined by single '-', '_' or '.'"
             )
         if name == "all":
-            raise ValueError(f"{kind} 'all' is not to be had: it means every {kind}")
+            raise ValueError(f"{kind} 'all' is reserved: it means every {kind}")
         if not (callable(factory) or (isinstance(factory, str) and _is_lazy(factory))):
             raise ValueError(
                 f"the factory of {kind} '{name}' must be callable or 'package.module:Class', "
@@ -66,7 +66,7 @@ class Register:
             if not (isinstance(parameter, str) and parameter.isidentifier()) or iskeyword(
                 parameter
             ):
-                raise ValueError(f"{what} has a parameter that cannot be written: {parameter!r}")
+                raise ValueError(f"{what} has a parameter that is no Python name: {parameter!r}")
         for capability in capabilities:
             if not isinstance(capability, str) or capability not in CAPABILITIES[kind]:
                 raise ValueError(

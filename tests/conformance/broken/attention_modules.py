@@ -27,13 +27,13 @@ class ContextIgnored(Split):
         return super().forward(x, tokens=tokens, **how)
 
 
-@broken.caught_by("context", "rows beside a changed query")
+@broken.caught_by("context", "rows of the other queries")
 class QueriesMixed(Split):
     def forward(self, x, context=None, **how):
         return super().forward(x - x.mean(dim=1, keepdim=True), context, **how)
 
 
-@broken.caught_by("context-padding", "garbage in its padding")
+@broken.caught_by("context-padding", "values in its padding")
 class ContextPaddingIgnored(Split):
     def forward(self, x, context=None, *, tokens, context_tokens=None, **how):
         if context_tokens is not None:
@@ -53,9 +53,9 @@ class RowsAtTheStart(Split):
 @broken.caught_by("cache", "steps after")
 class CacheOfValuesAlone(Split):
     def forward(self, x, context=None, *, tokens, cache=None, **how):
-        if cache is not None and cache.kept is not None:
-            k, v, before = cache.kept
-            cache.kept = (torch.zeros_like(k), v, before)
+        if cache is not None and cache.content is not None:
+            k, v, before = cache.content
+            cache.content = (torch.zeros_like(k), v, before)
         return super().forward(x, context, tokens=tokens, cache=cache, **how)
 
 
@@ -145,7 +145,7 @@ class CentresInPlace(Split):
         return super().forward(x, context, **how)
 
 
-@broken.caught_by("inputs-untouched", "padding or positions")
+@broken.caught_by("inputs-untouched", "mask or positions")
 class FlipsPaddingInPlace(Split):
     def forward(self, x, context=None, *, tokens, **how):
         out = super().forward(x, context, tokens=tokens, **how)
@@ -217,7 +217,7 @@ class NoSuchParameter(Split):
     pass
 
 
-@broken.caught_by("defaults", "defaults spelt out", parameters={"factor": 2.0})
+@broken.caught_by("defaults", "defaults given", parameters={"factor": 2.0})
 class AnotherHiddenDefault(Split):
     def __init__(self, dim, heads, *, dropout=0.0, **more):
         super().__init__(dim, heads, dropout=dropout)
@@ -237,7 +237,7 @@ class PaddingByCount(Split):
         return super().pairs(q, queries, keys, position, causal)
 
 
-@broken.caught_by("positions", "thrice as far apart", only=("rotate", "bias", "padding"))
+@broken.caught_by("positions", "three times apart", only=("rotate", "bias", "padding"))
 class PositionsByRow(Split):
     def forward(self, x, context=None, *, tokens, context_tokens=None, position, **asked):
         if context is not None or any(asked.values()):

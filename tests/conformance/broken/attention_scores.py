@@ -189,7 +189,7 @@ class BiasBeforeScale(Split):
         )
 
 
-@broken.caught_by("permutation", "declares 'order'")
+@broken.caught_by("permutation", "declare 'order'")
 class PrefersEarlyKeys(Split):
     def attend(self, q, k, v, mask, bias):
         early = -0.01 * torch.arange(k.shape[-2], dtype=q.dtype)

@@ -141,7 +141,7 @@ class SharesTooMuch(NGram):
         return super().nats(ids) - 0.1
 
 
-@streams.caught_by("learns-stream", "nats a token")
+@streams.caught_by("learns-stream", "nats per token")
 class LearnsNothing(NGram):
     def fit(self, ids):
         self.levels = []

@@ -50,20 +50,20 @@ class RowsIgnored(Pre):
         return super().forward(x, replace(scene, read=None))
 
 
-@broken.caught_by("scene", "garbage in padding")
+@broken.caught_by("layer-context", "values in padding")
 class PaddingForgotten(Pre):
     def forward(self, x, scene):
         return super().forward(x, replace(scene, tokens=Tokens(None, scene.tokens.positions)))
 
 
-@broken.caught_by("scene", "with and without an encoding")
+@broken.caught_by("layer-context", "with and without an encoding")
 class EncodingForgotten(Pre):
     def forward(self, x, scene):
         position = type(scene.position)()
         return super().forward(x, replace(scene, position=position))
 
 
-@broken.caught_by("scene", "causal: rows 0 to 2")
+@broken.caught_by("layer-context", "causal: rows 0 to 2")
 class CausalForgotten(Post):
     def forward(self, x, scene):
         return super().forward(x, replace(scene, causal=False))
@@ -100,13 +100,13 @@ class CrossAttentionDropped(Pre):
         super().__init__(attention, ffn, norm, dropout=dropout)
 
 
-@broken.caught_by("memory", "no memory for an answer")
+@broken.caught_by("memory", "without a memory")
 class NeedsNoMemory(Pre):
     def _look(self, h, scene):
         return h if scene.memory is None else super()._look(h, scene)
 
 
-@broken.caught_by("memory", "garbage in the memory's padding")
+@broken.caught_by("memory", "values in the memory's padding")
 class MemoryPaddingForgotten(Pre):
     def _look(self, h, scene):
         if scene.memory is not None:

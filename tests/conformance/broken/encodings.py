@@ -30,7 +30,7 @@ class Distance(Alibi):
         return -self.slopes[:, None, None] * offset[..., None, :, :]
 
 
-@bias.caught_by("bias-direction", "one side is favoured")
+@bias.caught_by("bias-direction", "declare 'directed'")
 class SignedAlibi(Distance):
     def bias(self, q_positions, k_positions):
         return self.scores(q_positions[..., :, None] - k_positions[..., None, :])
@@ -78,13 +78,13 @@ class RotatesNothing(PositionalEncoding):
     pass
 
 
-@rotary.caught_by("rotation-norm", "lengths at positions")
+@rotary.caught_by("rotation-norm", "norms at positions")
 class Stretches(Rotary):
     def rotate(self, x, positions):
         return super().rotate(x, positions) * (1 + 0.01 * positions[..., None, :, None])
 
 
-@rotary.caught_by("rotation-norm", "lengths at positions")
+@rotary.caught_by("rotation-norm", "norms at positions")
 class SineSignForgotten(Rotary):
     def rotate(self, x, positions):
         angles = self.angles(positions)
@@ -184,9 +184,9 @@ class ParameterUnused(Learned):
 @rotary.caught_by("positions", "rotate in another order")
 class AnglesKeptByLength(Rotary):
     def rotate(self, x, positions):
-        if not hasattr(self, "kept"):
-            self.kept = {}
-        return super().rotate(x, self.kept.setdefault(positions.shape[-1], positions))
+        if not hasattr(self, "content"):
+            self.content = {}
+        return super().rotate(x, self.content.setdefault(positions.shape[-1], positions))
 
 
 @bias.caught_by("assembles", "size|shape|match")

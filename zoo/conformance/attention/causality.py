@@ -1,33 +1,26 @@
-"""The future never reaches the past, all at once or step by step."""
+"""Causal attention: in one pass, and step by step with a cache."""
 
 from __future__ import annotations
 
 import torch
 
 from zoo.components.tokens import Tokens
-from zoo.conformance.base import check, needs
-from zoo.conformance.compare import close, differ, largest, must
-from zoo.conformance.probes import GrowingCache
-from zoo.conformance.setups.attention import (
-    BATCH,
-    LENGTHS,
-    LONG,
-    AttentionRig,
-    attend,
-    padded_tokens,
-)
-from zoo.conformance.setups.base import DIM, normal
+from zoo.conformance.assertions import close, differ, largest, must
+from zoo.conformance.check import check, needs
+from zoo.conformance.reference_parts import GrowingCache
+from zoo.conformance.setups.attention_setup import LENGTHS, LONG, AttentionSetup, attend
+from zoo.conformance.setups.setup import BATCH, DIM, normal, padded_tokens
 
 PROMPT, STEPS = 3, 9
 
 
 @check("attention", applies=needs("causal"))
-def causality(rig: AttentionRig) -> None:
+def causality(setup: AttentionSetup) -> None:
     """When asked to be causal, the future never changes the past, and the past still acts."""
-    module = rig.attention()
-    position = rig.encoding(module)
+    module = setup.build()
+    position = setup.encoding(module)
     for length in (*LENGTHS, LONG):
-        x = normal(rig.generator(0), BATCH, length, DIM).requires_grad_()
+        x = normal(setup.generator(0), BATCH, length, DIM).requires_grad_()
         out = attend(module, x, position=position, causal=True)
         for now in (0, 2, length // 2, length - 2):
             future = torch.arange(length) > now
@@ -52,25 +45,23 @@ def causality(rig: AttentionRig) -> None:
 
 
 @check("attention", applies=needs("cache", "causal"))
-def cache(rig: AttentionRig) -> None:
+def cache(setup: AttentionSetup) -> None:
     """Decoding step by step with a cache equals the causal pass over the whole text."""
-    module = rig.attention()
-    position = rig.encoding(module)
-    x = normal(rig.generator(0), BATCH, STEPS, DIM)
-    whole = [Tokens.whole(STEPS)] + ([padded_tokens(STEPS)] if rig.can("padding") else [])
+    module = setup.build()
+    position = setup.encoding(module)
+    x = normal(setup.generator(0), BATCH, STEPS, DIM)
+    whole = [Tokens.whole(STEPS)] + ([padded_tokens(STEPS)] if setup.can("padding") else [])
     for tokens in whole:
-        attention_mask = tokens.attention_mask
+        mask = tokens.attention_mask
         out = attend(module, x, tokens, position=position, causal=True)
-        store = GrowingCache()
+        kept = GrowingCache()
         rows = [slice(0, PROMPT), *(slice(t, t + 1) for t in range(PROMPT, STEPS))]
         steps = [
-            attend(module, x[:, r], tokens[r], position=position, causal=True, cache=store)
+            attend(module, x[:, r], tokens[r], position=position, causal=True, cache=kept)
             for r in rows
         ]
-        must(store.kept is not None, "the cache is never used")
+        must(kept.content is not None, "the cache is never used")
         stepwise = torch.cat(steps, dim=1)
-        real = (
-            torch.ones(BATCH, STEPS, dtype=torch.bool) if attention_mask is None else attention_mask
-        )
-        sort = "whole texts" if attention_mask is None else "padded texts"
-        close(stepwise[real], out[real], f"{sort}: {STEPS - PROMPT} steps after {PROMPT} at once")
+        real = torch.ones(BATCH, STEPS, dtype=torch.bool) if mask is None else mask
+        which = "whole texts" if mask is None else "padded texts"
+        close(stepwise[real], out[real], f"{which}: {STEPS - PROMPT} steps after {PROMPT} at once")

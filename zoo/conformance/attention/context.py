@@ -1,23 +1,23 @@
-"""Keys and values from elsewhere, and queries from a few rows."""
+"""Keys and values from another text, and queries of some positions only."""
 
 from __future__ import annotations
 
 import torch
 
 from zoo.components.tokens import Tokens
-from zoo.conformance.base import check, needs
-from zoo.conformance.compare import close, differ, finite, must
-from zoo.conformance.setups.attention import BATCH, LENGTHS, AttentionRig, attend, padded_tokens
-from zoo.conformance.setups.base import DIM, MAX_LENGTH, normal
+from zoo.conformance.assertions import close, differ, finite, must
+from zoo.conformance.check import check, needs
+from zoo.conformance.setups.attention_setup import LENGTHS, AttentionSetup, attend
+from zoo.conformance.setups.setup import BATCH, DIM, MAX_LENGTH, normal, padded_tokens
 
 
 @check("attention", applies=needs("cross"))
-def context(rig: AttentionRig) -> None:
+def context(setup: AttentionSetup) -> None:
     """A context of any other length is read, and each query by itself."""
-    module = rig.attention()
-    x = normal(rig.generator(0), BATCH, 5, DIM)
+    module = setup.build()
+    x = normal(setup.generator(0), BATCH, 5, DIM)
     for length in (1, 3, LENGTHS[1]):
-        memory = normal(rig.generator(1), BATCH, length, DIM)
+        memory = normal(setup.generator(1), BATCH, length, DIM)
         out = attend(module, x, context=memory)
         must(
             tuple(out.shape) == tuple(x.shape),
@@ -28,18 +28,18 @@ def context(rig: AttentionRig) -> None:
         other = torch.cat([x[:, :2], torch.randn_like(x[:, 2:3]), x[:, 3:]], dim=1)
         again = attend(module, other, context=memory)
         kept = [0, 1, 3, 4]
-        close(again[:, kept], out[:, kept], f"context of {length}: rows beside a changed query")
+        close(again[:, kept], out[:, kept], f"context of {length}: rows of the other queries")
 
 
 @check("attention", applies=needs("cross"))
-def few_rows(rig: AttentionRig) -> None:
+def few_rows(setup: AttentionSetup) -> None:
     """Queries from some rows alone, with all of x as context, give those rows of the whole."""
-    module = rig.attention()
-    position = rig.encoding(module)
+    module = setup.build()
+    position = setup.encoding(module)
     for length in LENGTHS:
-        x = normal(rig.generator(0), BATCH, length, DIM)
-        tokens = padded_tokens(length) if rig.can("padding") else Tokens.whole(length)
-        for causal in (False, True) if rig.can("causal") else (False,):
+        x = normal(setup.generator(0), BATCH, length, DIM)
+        tokens = padded_tokens(length) if setup.can("padding") else Tokens.whole(length)
+        for causal in (False, True) if setup.can("causal") else (False,):
             whole = attend(module, x, tokens, position=position, causal=causal)
             for rows in (slice(0, 1), slice(2, 5), slice(None)):
                 few = attend(
@@ -52,20 +52,20 @@ def few_rows(rig: AttentionRig) -> None:
 
 
 @check("attention")
-def length(rig: AttentionRig) -> None:
-    """It takes a text of any length; one of `fixed-length` takes its greatest and refuses more."""
-    module = rig.attention()
+def length(setup: AttentionSetup) -> None:
+    """It takes any length, or with `fixed-length` any up to its maximum, and refuses more."""
+    module = setup.build()
     for asked in (1, 2, MAX_LENGTH):
-        out = attend(module, normal(rig.generator(0), 1, asked, DIM))
+        out = attend(module, normal(setup.generator(0), 1, asked, DIM))
         must(tuple(out.shape) == (1, asked, DIM), f"length {asked}: shape {tuple(out.shape)}")
         finite(out, f"length {asked}: output")
-    longer = normal(rig.generator(0), 1, MAX_LENGTH + 1, DIM)
+    longer = normal(setup.generator(0), 1, MAX_LENGTH + 1, DIM)
     try:
         attend(module, longer)
     except (ValueError, IndexError) as error:
-        must(rig.can("fixed-length"), f"refuses length {MAX_LENGTH + 1}: {error}")
+        must(setup.can("fixed-length"), f"refuses length {MAX_LENGTH + 1}: {error}")
     else:
         must(
-            not rig.can("fixed-length"),
+            not setup.can("fixed-length"),
             f"built for {MAX_LENGTH} tokens, yet takes {MAX_LENGTH + 1} without a ValueError",
         )

@@ -1,9 +1,8 @@
-"""Exact attention against the reference, and attention maps."""
+"""Exact attention against the reference, and attention weights."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,18 +11,18 @@ from zoo.components.attention.base import Attention
 from zoo.components.attention.projections import CanonicalWeights
 from zoo.components.tokens import Tokens
 from zoo.conformance import reference
-from zoo.conformance.base import check, needs
-from zoo.conformance.compare import close, largest, must
-from zoo.conformance.probes import Probe
-from zoo.conformance.setups.attention import AttentionRig, attend
-from zoo.conformance.setups.base import DIM, normal
+from zoo.conformance.assertions import close, largest, must
+from zoo.conformance.check import check, needs
+from zoo.conformance.reference_parts import ReferenceEncoding
+from zoo.conformance.setups.attention_setup import AttentionSetup, attend
+from zoo.conformance.setups.setup import DIM, normal
 
 TEXTS, QUERIES, KEYS = 2, 5, 7
 
 
 @dataclass(frozen=True)
 class Situation:
-    """One of the ways in which exact attention can be asked."""
+    """One way of calling exact attention."""
 
     name: str
     rotates: bool = False
@@ -34,15 +33,15 @@ class Situation:
 
 
 @check("attention", applies=needs("exact"))
-def exact(rig: AttentionRig) -> None:
+def exact(setup: AttentionSetup) -> None:
     """Output and gradients are those of softmax(QKᵀ/√d)V in float64, in every declared slot."""
-    module: Any = rig.attention()
+    module = setup.build()
     must(hasattr(module, "load_canonical"), "an exact attention needs load_canonical(weights)")
-    weights = _weights(rig)
+    weights = _weights(setup)
     module.load_canonical(weights)
     loaded = _parameters(module)
-    for situation in situations(rig):
-        x, context = _inputs(rig, situation)
+    for situation in situations(setup):
+        x, context = _inputs(setup, situation)
         out = _ask(module, situation, x, context)
         expected, _ = _reference(module, weights, situation, x, context)
         close(out, expected, f"{situation.name}: output")
@@ -57,8 +56,8 @@ def exact(rig: AttentionRig) -> None:
         ours = torch.autograd.grad((expected * direction).sum(), [*inputs, *leaves])
         for name, their, our in zip(("x", "context"), theirs, ours[: len(inputs)], strict=False):
             close(their, our, f"{situation.name}: gradient of {name}")
-        # Layouts differ, but loading is linear: a step of one canonical weight is a step of the
-        # module's parameters, and the loss must rise along both alike.
+        # Layouts of weights differ, but loading is linear: a step of one canonical weight is a step
+        # of the module's parameters, and the output must change by the same amount along both.
         for name, our in zip(names, ours[len(inputs) :], strict=True):
             step = torch.randn_like(our)
             with torch.no_grad():
@@ -71,15 +70,15 @@ def exact(rig: AttentionRig) -> None:
 
 
 @check("attention", applies=needs("map"))
-def attention_map(rig: AttentionRig) -> None:
+def attention_map(setup: AttentionSetup) -> None:
     """The map is (B, H, Lq, Lk), gives nothing to hidden keys, and is the softmax where exact."""
-    module: Any = rig.attention()
+    module = setup.build()
     must(hasattr(module, "weights"), "an attention with a map needs weights(x, ...)")
-    weights = _weights(rig)
-    if rig.can("exact"):
+    weights = _weights(setup)
+    if setup.can("exact"):
         module.load_canonical(weights)
-    for situation in situations(rig):
-        x, context = _inputs(rig, situation)
+    for situation in situations(setup):
+        x, context = _inputs(setup, situation)
         tokens, keys = _tokens(situation)
         shown = module.weights(
             x,
@@ -94,15 +93,15 @@ def attention_map(rig: AttentionRig) -> None:
         expected, hidden = _reference(module, weights, situation, x, context)[1], _hidden(situation)
         stray = largest(shown.masked_fill(~hidden, 0))
         must(stray == 0, f"{situation.name}: a hidden key has a weight of {stray:.3g}")
-        if rig.can("exact"):
+        if setup.can("exact"):
             close(shown, expected, f"{situation.name}: map")
 
 
-def situations(rig: AttentionRig) -> list[Situation]:
-    """Plain, each declared slot by itself, and all of them together."""
+def situations(setup: AttentionSetup) -> list[Situation]:
+    """Plain, each declared slot by itself, and all of them at once."""
     kinds = {"rotates": "rotate", "biases": "bias", "padded": "padding"}
     kinds |= {"causal": "causal", "cross": "cross"}
-    able = [name for name, capability in kinds.items() if rig.can(capability)]
+    able = [name for name, capability in kinds.items() if setup.can(capability)]
     alone = [Situation(name, **{name: True}) for name in able]
     within = [name for name in able if name != "cross"]
     together = [Situation("all slots", **dict.fromkeys(within, True))]
@@ -111,9 +110,9 @@ def situations(rig: AttentionRig) -> list[Situation]:
     return [Situation("plain"), *alone, *together]
 
 
-def _weights(rig: AttentionRig) -> CanonicalWeights:
-    """Random ones, the biases too: zeros would hide what is done to them."""
-    generator = rig.generator(3)
+def _weights(setup: AttentionSetup) -> CanonicalWeights:
+    """Random weights and biases: a bias of zero would hide an error in its use."""
+    generator = setup.generator(3)
     square = [normal(generator, DIM, DIM).requires_grad_() for _ in range(4)]
     return CanonicalWeights(*square, *(normal(generator, DIM).requires_grad_() for _ in range(4)))
 
@@ -122,14 +121,14 @@ def _parameters(module: Attention) -> list[Tensor]:
     return [parameter.detach().clone() for parameter in module.parameters()]
 
 
-def _inputs(rig: AttentionRig, situation: Situation) -> tuple[Tensor, Tensor | None]:
-    x = normal(rig.generator(0), TEXTS, QUERIES, DIM).requires_grad_()
-    context = normal(rig.generator(1), TEXTS, KEYS, DIM).requires_grad_()
+def _inputs(setup: AttentionSetup, situation: Situation) -> tuple[Tensor, Tensor | None]:
+    x = normal(setup.generator(0), TEXTS, QUERIES, DIM).requires_grad_()
+    context = normal(setup.generator(1), TEXTS, KEYS, DIM).requires_grad_()
     return x, context if situation.cross else None
 
 
 def _tokens(situation: Situation) -> tuple[Tokens, Tokens]:
-    """Of the queries and of the keys; the second text has only two real tokens."""
+    """Those of queries and of keys; if padded, the second text has only two real tokens."""
 
     def tokens(length: int) -> Tokens:
         real = torch.arange(length) < torch.tensor([[length], [2]])
@@ -138,15 +137,17 @@ def _tokens(situation: Situation) -> tuple[Tokens, Tokens]:
     return tokens(QUERIES), tokens(KEYS if situation.cross else QUERIES)
 
 
-def _encoding(module: Attention, situation: Situation) -> Probe:
-    return Probe(rotates=situation.rotates, biases=situation.biases, heads=module.heads)
+def _encoding(module: Attention, situation: Situation) -> ReferenceEncoding:
+    return ReferenceEncoding(rotates=situation.rotates, biases=situation.biases, heads=module.heads)
 
 
 def _ask(module: Attention, situation: Situation, x: Tensor, context: Tensor | None) -> Tensor:
     tokens, keys = _tokens(situation)
     position = _encoding(module, situation)
-    around = keys if situation.cross else None
-    return attend(module, x, tokens, context, around, position=position, causal=situation.causal)
+    context_tokens = keys if situation.cross else None
+    return attend(
+        module, x, tokens, context, context_tokens, position=position, causal=situation.causal
+    )
 
 
 def _hidden(situation: Situation) -> Tensor:

@@ -1,4 +1,4 @@
-"""What is not declared is refused, when planning or when called, and never ignored."""
+"""An attention refuses what it does not declare; and its number of heads."""
 
 from __future__ import annotations
 
@@ -6,42 +6,42 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from zoo.conformance.base import REFUSALS, CheckFailed, check
-from zoo.conformance.compare import must
-from zoo.conformance.probes import GrowingCache
-from zoo.conformance.setups.attention import BATCH, AttentionRig, attend
-from zoo.conformance.setups.base import DIM, HEADS, normal
+from zoo.conformance.assertions import must
+from zoo.conformance.check import REFUSALS, CheckFailed, check
+from zoo.conformance.reference_parts import GrowingCache
+from zoo.conformance.setups.attention_setup import AttentionSetup, attend
+from zoo.conformance.setups.setup import BATCH, DIM, HEADS, normal
 
 
 @check("attention")
-def undeclared(rig: AttentionRig) -> None:
-    """Asked for a causal pass, a context or a cache it does not declare, it refuses."""
-    module = rig.attention()
-    x = normal(rig.generator(0), BATCH, 6, DIM)
-    context = normal(rig.generator(1), BATCH, 9, DIM)
+def undeclared(setup: AttentionSetup) -> None:
+    """It refuses a causal pass, a context or a cache that it does not declare."""
+    module = setup.build()
+    x = normal(setup.generator(0), BATCH, 6, DIM)
+    context = normal(setup.generator(1), BATCH, 9, DIM)
     requests: dict[str, Callable[[], Tensor]] = {
         "causal": lambda: attend(module, x, causal=True),
         "cross": lambda: attend(module, x, context=context),
-        "cache": lambda: attend(module, x, causal=rig.can("causal"), cache=GrowingCache()),
+        "cache": lambda: attend(module, x, causal=setup.can("causal"), cache=GrowingCache()),
     }
     for capability, request in requests.items():
-        if rig.can(capability):
+        if setup.can(capability):
             continue
         try:
             request()
         except REFUSALS:
             continue
         raise CheckFailed(
-            f"does not declare {capability!r}, yet answers when asked for it: declare it, "
+            f"does not declare {capability!r}, yet accepts a call with it: declare it, "
             "or raise a ValueError"
         )
 
 
 @check("attention")
-def heads(rig: AttentionRig) -> None:
-    """Its heads are as many and as wide as planning counts on: heads · head_dim = dim."""
-    module = rig.attention()
-    expected = (1, DIM) if rig.can("one-head") else (HEADS, DIM // HEADS)
+def heads(setup: AttentionSetup) -> None:
+    """The number and width of its heads are those that planning expects: heads · head_dim = dim."""
+    module = setup.build()
+    expected = (1, DIM) if setup.can("one-head") else (HEADS, DIM // HEADS)
     must(
         (module.heads, module.head_dim) == expected,
         f"{module.heads} heads of width {module.head_dim} instead of {expected[0]} of {expected[1]}"

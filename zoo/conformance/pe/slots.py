@@ -1,4 +1,4 @@
-"""The three slots of an encoding: which act, and that positions are what they go by."""
+"""The three slots of an encoding: which act, and that they depend on the positions given."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from torch import Tensor
 
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
-from zoo.conformance.base import check, needs
-from zoo.conformance.compare import close, largest, must
-from zoo.conformance.probes import PlainAttention
-from zoo.conformance.setups.base import DIM, HEADS, MAX_LENGTH, normal
-from zoo.conformance.setups.pe import BATCH, HEAD_DIM, PositionRig, as_scores
+from zoo.conformance.assertions import close, largest, must
+from zoo.conformance.check import check, needs
+from zoo.conformance.reference_parts import PlainAttention
+from zoo.conformance.setups.encoding_setup import HEAD_DIM, EncodingSetup, as_scores
+from zoo.conformance.setups.setup import BATCH, DIM, HEADS, MAX_LENGTH, normal
 from zoo.models.seeding import seeded
 
 LENGTH = 6
 
 
 @check("pe")
-def slots(rig: PositionRig) -> None:
+def slots(setup: EncodingSetup) -> None:
     """Every declared slot acts, and every other is the identity."""
-    encoding = rig.encoding()
-    x, heads = _inputs(rig)
+    encoding = setup.build()
+    x, heads = _inputs(setup)
     positions = torch.arange(LENGTH)
     bias = as_scores(encoding, positions)
     acts = {
@@ -33,15 +33,15 @@ def slots(rig: PositionRig) -> None:
         "bias": bool((bias - bias[..., :1]).abs().max() > 0),
     }
     for slot, does in acts.items():
-        must(does or not rig.can(slot), f"declares {slot!r}, yet that slot changes nothing")
-        must(rig.can(slot) or not does, f"its {slot} acts, but {slot!r} is not declared")
+        must(does or not setup.can(slot), f"declares {slot!r}, yet that slot changes nothing")
+        must(setup.can(slot) or not does, f"its {slot} acts, but {slot!r} is not declared")
 
 
 @check("pe")
-def positions(rig: PositionRig) -> None:
-    """It goes by the positions it is given: some rows, another order, or each text its own."""
-    encoding = rig.encoding()
-    x, heads = _inputs(rig)
+def positions(setup: EncodingSetup) -> None:
+    """It uses the positions given: a subset, another order, or each text's own."""
+    encoding = setup.build()
+    x, heads = _inputs(setup)
     whole = torch.arange(LENGTH)
     some = torch.tensor([4, 1, 3])
     close(
@@ -57,7 +57,7 @@ def positions(rig: PositionRig) -> None:
     full = as_scores(encoding, whole)
     close(as_scores(encoding, some, whole), full[..., some, :], "bias of queries 4, 1, 3")
     close(as_scores(encoding, whole, some), full[..., some], "bias of keys 4, 1, 3")
-    # As many as before, so that what is kept by length shows.
+    # The same length in another order: shows a result cached by length.
     other = torch.tensor([5, 2, 0, 4, 1, 3])
     for what, slot, given in (("embed", encoding.embed, x), ("rotate", encoding.rotate, heads)):
         moved = slot(given[..., other, :], other)
@@ -71,19 +71,19 @@ def positions(rig: PositionRig) -> None:
         what = "of one text among positions (B, L)"
         embedded = encoding.embed(x, each)[row]
         close(embedded, encoding.embed(x[row], each[text]), f"embed {what}")
-        turned = encoding.rotate(heads, each)[row]
-        close(turned, encoding.rotate(heads[row], each[text]), f"rotate {what}")
-        if rig.can("bias"):
+        rotated = encoding.rotate(heads, each)[row]
+        close(rotated, encoding.rotate(heads[row], each[text]), f"rotate {what}")
+        if setup.can("bias"):
             shape = (BATCH, HEADS, LENGTH, LENGTH)
             biased = as_scores(encoding, each).expand(shape)[text]
             close(biased, as_scores(encoding, each[text]), f"bias {what}")
 
 
 @check("pe", applies=needs("embed"))
-def embed_adds(rig: PositionRig) -> None:
-    """What embed adds depends on the positions alone, and not on the embeddings."""
-    encoding = rig.encoding()
-    x, _ = _inputs(rig)
+def embed_adds(setup: EncodingSetup) -> None:
+    """What embed adds depends only on the positions, not on the embeddings."""
+    encoding = setup.build()
+    x, _ = _inputs(setup)
     positions = torch.arange(LENGTH)
     nothing = torch.zeros_like(x)
     added = encoding.embed(nothing, positions)
@@ -91,12 +91,12 @@ def embed_adds(rig: PositionRig) -> None:
 
 
 @check("pe")
-def order(rig: PositionRig) -> None:
-    """Declaring `order`, it tells any two tokens exchanged; not declaring it, it tells none."""
-    encoding = rig.encoding()
-    with seeded(rig.settings.seed, "checks/attention"):
+def order(setup: EncodingSetup) -> None:
+    """Exchanging two tokens changes the output if `order` is declared, and only then."""
+    encoding = setup.build()
+    with seeded(setup.settings.seed, "checks/attention"):
         attention = PlainAttention(DIM, HEADS).double().eval()
-    x, _ = _inputs(rig)
+    x, _ = _inputs(setup)
     x = 3 * x[:1]
     out = _read(attention, encoding, x)
     for one, other in itertools.combinations(range(LENGTH), 2):
@@ -104,19 +104,19 @@ def order(rig: PositionRig) -> None:
         exchange[one], exchange[other] = other, one
         off = largest(_read(attention, encoding, x[:, exchange]) - out[:, exchange])
         what = f"exchanging tokens {one} and {other} changes the output by {off:.3g}"
-        must(off > 1e-7 or not rig.can("order"), f"declares 'order', but {what}")
-        must(off < 1e-9 or rig.can("order"), f"{what}, but 'order' is not declared")
-    if rig.can("embed", "order"):
+        must(off > 1e-7 or not setup.can("order"), f"declares 'order', but {what}")
+        must(off < 1e-9 or setup.can("order"), f"{what}, but 'order' is not declared")
+    if setup.can("embed", "order"):
         table = encoding.embed(torch.zeros(1, MAX_LENGTH, DIM).double(), torch.arange(MAX_LENGTH))
         alike = MAX_LENGTH - len(table[0].unique(dim=0))
-        must(not alike, f"{alike} of {MAX_LENGTH} positions are embedded as another one is")
+        must(not alike, f"{alike} of {MAX_LENGTH} positions have the embedding of another one")
 
 
 @check("pe")
-def length(rig: PositionRig) -> None:
-    """It knows every position below its greatest length; `fixed-length` ones refuse more."""
-    encoding = rig.encoding()
-    x, heads = _inputs(rig)
+def length(setup: EncodingSetup) -> None:
+    """It takes every position below its maximum length; with `fixed-length` it refuses more."""
+    encoding = setup.build()
+    x, heads = _inputs(setup)
     last = torch.arange(MAX_LENGTH - LENGTH, MAX_LENGTH)
     beyond = last + LENGTH
 
@@ -129,17 +129,17 @@ def length(rig: PositionRig) -> None:
     try:
         all_slots(beyond)
     except (IndexError, ValueError) as error:
-        must(rig.can("fixed-length"), f"refuses position {int(beyond[-1])}: {error}")
+        must(setup.can("fixed-length"), f"refuses position {int(beyond[-1])}: {error}")
     else:
         must(
-            not rig.can("fixed-length"),
+            not setup.can("fixed-length"),
             f"built for {MAX_LENGTH} positions, yet takes position {int(beyond[-1])}",
         )
 
 
-def _inputs(rig: PositionRig) -> tuple[Tensor, Tensor]:
+def _inputs(setup: EncodingSetup) -> tuple[Tensor, Tensor]:
     """Embeddings (B, L, D) and heads (B, H, L, Dh)."""
-    generator = rig.generator(0)
+    generator = setup.generator(0)
     x = normal(generator, BATCH, LENGTH, DIM)
     return x, normal(generator, BATCH, HEADS, LENGTH, HEAD_DIM)
 

@@ -1,0 +1,93 @@
+"""What a check is, and the decorator that adds one. No torch here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from zoo.errors import ZooError
+from zoo.registry import CAPABILITIES, Choice
+
+Applies = Callable[[Choice], str | None]
+Body = TypeVar("Body", bound=Callable[..., None])
+
+# What a component may raise when asked for something that it does not declare.
+REFUSALS = (ValueError, TypeError, NotImplementedError, ZooError)
+
+
+class CheckFailed(AssertionError):  # noqa: N818 - the name of an outcome
+    """The claim of a check is false; the message has the numbers."""
+
+
+class CheckSkipped(Exception):  # noqa: N818 - the name of an outcome
+    """The check does not apply to this component; the message says why."""
+
+
+@dataclass(frozen=True)
+class CheckSettings:
+    """Options of a run of checks: the seed, and the back end of torch.compile."""
+
+    seed: int = 0
+    compile_backend: str = "aot_eager"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that must hold for the components of a kind.
+
+    claim: what must hold, in one line. body: takes the kind's set-up, and raises CheckFailed where
+    the claim is false. applies: why the check is skipped for a choice, or None.
+    """
+
+    name: str
+    kind: str
+    claim: str
+    body: Callable[[Any], None]
+    applies: Applies
+
+
+# Kind to name to check, in the order of running.
+CHECKS: dict[str, dict[str, Check]] = {kind: {} for kind in CAPABILITIES}
+
+
+def check(*kinds: str, applies: Applies | None = None) -> Callable[[Body], Body]:
+    """Add a function to the checks of some kinds.
+
+    Its name, with dashes, is the check's name; its docstring, one line, is the claim.
+    """
+
+    def add(body: Body) -> Body:
+        name = body.__name__.replace("_", "-")
+        claim = (body.__doc__ or "").strip()
+        assert len(claim.splitlines()) == 1, f"check {name} must state its claim in one line"
+        for kind in kinds:
+            assert name not in CHECKS[kind], f"two checks of {kind} are named {name}"
+            CHECKS[kind][name] = Check(name, kind, claim, body, applies or _always)
+        return body
+
+    return add
+
+
+def needs(*capabilities: str) -> Applies:
+    """Applies to components that declare all of these."""
+
+    def applies(choice: Choice) -> str | None:
+        missing = [c for c in capabilities if not choice.can(c)]
+        return f"it does not declare {', '.join(map(repr, missing))}" if missing else None
+
+    return applies
+
+
+def unless(capability: str) -> Applies:
+    """Applies to components that do not declare this."""
+    return lambda choice: f"it declares {capability!r}" if choice.can(capability) else None
+
+
+def both(*conditions: Applies) -> Applies:
+    """Applies where every condition does; otherwise gives the first reason."""
+    return lambda choice: next((r for r in (c(choice) for c in conditions) if r), None)
+
+
+def _always(choice: Choice) -> str | None:
+    return None

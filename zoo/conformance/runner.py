@@ -1,0 +1,167 @@
+"""Runs checks. Torch is imported when the first one runs."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from zoo.conformance.all_checks import checks_of, find_check
+from zoo.conformance.check import Check, CheckFailed, CheckSettings, CheckSkipped
+from zoo.errors import ZooError, nearest, one_line
+from zoo.registry import Choice
+
+STATUSES = ("passed", "failed", "skipped")
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The outcome of one check of one component.
+
+    component: ``kind/name(params)``. status: one of STATUSES. message: the numbers of a failure
+    or the reason of a skip. repeat: the command that runs only this check.
+    """
+
+    component: str
+    owner: str
+    check: str
+    claim: str
+    status: str
+    message: str
+    seconds: float
+    repeat: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return asdict(self)
+
+
+def run_checks(
+    choices: Iterable[Choice],
+    *,
+    only: Sequence[str] = (),
+    files: Sequence[str] = (),
+    settings: CheckSettings | None = None,
+) -> Iterator[CheckResult]:
+    """Run every check of every choice, or those named in ``only``.
+
+    files: the single-file plug-ins in use, for the command that repeats a result.
+    Raises ZooError, before anything is run, for a name that is a check of none of them.
+    """
+    choices = list(choices)
+    known = {name for choice in choices for name in checks_of(choice.component.kind)}
+    for name in only:
+        if name not in known:
+            raise ZooError(f"no check '{name}'{nearest(name, sorted(known))}")
+    for choice in choices:
+        for check in checks_of(choice.component.kind).values():
+            if not only or check.name in only:
+                yield _run(choice, check, files, settings or CheckSettings())
+
+
+def run_check(
+    choice: Choice, name: str, *, files: Sequence[str] = (), settings: CheckSettings | None = None
+) -> CheckResult:
+    """One check of one choice; ZooError where its kind has no check of that name."""
+    return _run(choice, find_check(choice.component.kind, name), files, settings or CheckSettings())
+
+
+def counts(results: Iterable[CheckResult]) -> dict[str, int]:
+    """Status to number of results."""
+    counter = Counter(result.status for result in results)
+    return {status: counter[status] for status in STATUSES}
+
+
+def _run(
+    choice: Choice, check: Check, files: Sequence[str], settings: CheckSettings
+) -> CheckResult:
+    start = time.perf_counter()
+    status, message = _outcome(choice, check, files, settings)
+    name = f"{choice.component.kind}/{choice}"
+    return CheckResult(
+        component=name,
+        owner=str(choice.component.owner),
+        check=check.name,
+        claim=check.claim,
+        status=status,
+        message=message,
+        seconds=round(time.perf_counter() - start, 4),
+        repeat=_command(name, check.name, files, settings),
+    )
+
+
+def _outcome(
+    choice: Choice, check: Check, files: Sequence[str], settings: CheckSettings
+) -> tuple[str, str]:
+    reason = check.applies(choice)
+    if reason is not None:
+        return "skipped", reason
+    from zoo.conformance.setups import setup_for
+    from zoo.models.seeding import seeded
+
+    try:
+        # Each check has a seed of its own: running other checks changes nothing. What a component
+        # prints goes to stderr, because stdout may be JSON.
+        with (
+            _one_thread(),
+            contextlib.redirect_stdout(sys.stderr),
+            seeded(settings.seed, f"checks/{check.kind}/{check.name}"),
+        ):
+            check.body(setup_for(choice, settings, files))
+    except CheckSkipped as skip:
+        return "skipped", str(skip)
+    except CheckFailed as failure:
+        return "failed", str(failure)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - even SystemExit or pytest.skip is a failure
+        return "failed", f"raised {_described(error)}{_place(error)}"
+    return "passed", ""
+
+
+def _described(error: BaseException) -> str:
+    """The error in one line, even where its __str__ raises."""
+    try:
+        return one_line(error)
+    except Exception:  # noqa: BLE001 - __str__ is the component's code
+        return type(error).__name__
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Tensors this small are slower on several threads, above all on a busy machine."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _place(error: BaseException) -> str:
+    """Where an error was raised: the last frame outside libraries and the checks."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "site-packages" not in frame.filename and "/zoo/conformance/" not in frame.filename
+    ]
+    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+
+
+def _command(name: str, check: str, files: Sequence[str], settings: CheckSettings) -> str:
+    words = ["zoo", "check", name, "--only", check]
+    words += [word for file in files for word in ("--plugin", file)]
+    if settings.seed:
+        words += ["--seed", str(settings.seed)]
+    if settings.compile_backend != CheckSettings().compile_backend:
+        words += ["--compile", settings.compile_backend]
+    return shlex.join(words)
