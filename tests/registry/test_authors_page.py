@@ -29,7 +29,7 @@ def test_every_hook_stands_on_the_page_with_its_exact_signature() -> None:
 @pytest.mark.parametrize("kind", CAPABILITIES)
 def test_every_capability_stands_on_the_page(kind: str) -> None:
     for name, meaning in CAPABILITIES[kind].items():
-        assert f"| {kind} | `{name}` | {meaning} |" in TEXT, "run: python tests/plugins/page.py"
+        assert f"| {kind} | `{name}` | {meaning} |" in TEXT, "run: python tests/registry/page.py"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -40,7 +40,7 @@ def test_every_contract_stands_on_the_page(kind: str) -> None:
 def test_what_is_generated_is_up_to_date() -> None:
     for name in generated():
         assert f"<!-- generated: {name} -->" in TEXT
-    assert rewritten(TEXT) == TEXT, "run: python tests/plugins/page.py"
+    assert rewritten(TEXT) == TEXT, "run: python tests/registry/page.py"
 
 
 def sandbox_with_the_pages_file(folder: Path) -> Sandbox:
