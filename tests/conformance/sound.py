@@ -81,7 +81,7 @@ class Window(MultiHead):
         position: PositionalEncoding,
         causal: bool,
     ) -> Tensor:
-        mask, bias = self.pairs(q, queries, keys, position, causal)
+        mask, bias = self.mask_and_bias(q, queries, keys, position, causal)
         near = queries.positions[..., :, None] - keys.positions[..., None, :]
         near = near.abs() <= self.size
         near = near[:, None] if near.dim() == 3 else near
