@@ -43,8 +43,11 @@ class HfBert(Peer):
         attn_implementation: str = "sdpa",
         attention_dropout: float = 0.0,
         pool: str = "mean",
+        head_hidden: int = 0,
     ) -> None:
-        super().__init__(classes=classes, sizes=sizes, dropout=dropout, pool=pool)
+        super().__init__(
+            classes=classes, sizes=sizes, dropout=dropout, pool=pool, head_hidden=head_hidden
+        )
         transformers = library("transformers", "hf-bert", "hf")
         drops = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": attention_dropout}
         try:
@@ -73,7 +76,6 @@ class HfBert(Peer):
             ) from error
 
     def encode(self, ids: Tensor, tokens: Tokens) -> Tensor:
-        """See Peer.encode."""
         positions = tokens.positions
         mask = readable(tokens)
         out = self.encoder(

@@ -45,8 +45,11 @@ class TorchEncoder(Peer):
         fast_path: bool = True,
         attention_dropout: float = 0.0,
         pool: str = "mean",
+        head_hidden: int = 0,
     ) -> None:
-        super().__init__(classes=classes, sizes=sizes, dropout=dropout, pool=pool)
+        super().__init__(
+            classes=classes, sizes=sizes, dropout=dropout, pool=pool, head_hidden=head_hidden
+        )
         one_of("positions", positions, POSITIONS)
         one_of("activation", activation, ACTIVATIONS)
         self.fast_path = fast_path
@@ -81,7 +84,6 @@ class TorchEncoder(Peer):
         self.encoder.layers = nn.ModuleList(layer() for _ in range(sizes.layers))
 
     def encode(self, ids: Tensor, tokens: Tokens) -> Tensor:
-        """See Peer.encode."""
         mask = readable(tokens)
         x = self.embed(ids, tokens.positions)
         # Torch keeps the fast path from autocast on CUDA alone; on a CPU it would raise there.

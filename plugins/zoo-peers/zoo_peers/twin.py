@@ -1,4 +1,4 @@
-"""A cell of the zoo that is the same function as a peer, and holds the same weights."""
+"""A cell of the zoo that computes the same as a peer, with the same weights."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def twin(
 ) -> Classifier:
     """Our classifier that computes what the peer computes, with the peer's weights.
 
-    The peer's positions are learned ones; torch's is norm_first with GELU. Where the peer lacks a
-    bias or a shift, ours has one that starts at zero. dropout: of the cell, in training; without
-    it on either side both learn the same. attention: one that packs q, k and v in one layer.
+    There is such a cell for learned positions, and for torch's encoder with norm_first and GELU.
+    Where the peer lacks a bias or a shift, ours has one that starts at zero. dropout: of the cell,
+    in training. attention: one that packs q, k and v in one layer.
     Raises ValueError for a peer that no cell is equal to.
     """
     own = {

@@ -47,8 +47,11 @@ class XEncoder(Peer):
         positions: str = "rotary",
         attention_dropout: float = 0.0,
         pool: str = "mean",
+        head_hidden: int = 0,
     ) -> None:
-        super().__init__(classes=classes, sizes=sizes, dropout=dropout, pool=pool)
+        super().__init__(
+            classes=classes, sizes=sizes, dropout=dropout, pool=pool, head_hidden=head_hidden
+        )
         one_of("positions", positions, POSITIONS)
         x_transformers = library("x_transformers", "x-transformers", "x")
         head_dim = sizes.dim // sizes.heads
@@ -78,7 +81,6 @@ class XEncoder(Peer):
         )
 
     def encode(self, ids: Tensor, tokens: Tokens) -> Tensor:
-        """See Peer.encode."""
         x = self.embed(ids, tokens.positions)
         # Not mask=, which beside this masks outputs that nobody reads, and turns bfloat16 into
         # float32 while it does.
