@@ -64,7 +64,8 @@ def bench(
 
 def write_tables_of(plan: Any, records: Sequence[Any], directory: Path) -> None:
     """Write the tables of what has been recorded; the records themselves are there already."""
-    from zoo.report.tables.table import write_tables
+    from zoo.report.run_report import RunReport
+    from zoo.report.write import write_tables
 
     if records:
-        write_tables(records, directory)
+        write_tables(RunReport(records), directory)

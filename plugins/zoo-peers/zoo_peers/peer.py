@@ -1,4 +1,4 @@
-"""The base of all peers: another library's encoder with the cells' pool and head."""
+"""The base class of all peers: another library's encoder with the cells' pool and head."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ POOLS: dict[str, type[Pool]] = {"mean": Mean, "cls": Cls}
 
 
 class Peer(nn.Module, ABC):
-    """A classifier whose encoder is another library's; subclasses define ``encode``.
+    """A classifier whose encoder is another library's; a subclass implements ``encode``.
 
-    Pool and head are those of the cells, so that rows differ in the encoder alone. head_hidden:
-    width of the head's hidden layer, 0 for none.
+    Pool and head are those of the cells, so that results differ by the encoder only.
     Raises ValueError where width and heads do not fit, or the pool is unknown.
     """
 
@@ -38,11 +37,12 @@ class Peer(nn.Module, ABC):
         if sizes.dim % sizes.heads:
             raise ValueError(f"width {sizes.dim} does not divide into {sizes.heads} heads")
         self.pool = POOLS[pool](sizes.dim)
+        self.head_hidden = head_hidden
         self.head = classification_head(sizes.dim, head_hidden, classes, dropout)
 
     @abstractmethod
     def encode(self, ids: Tensor, tokens: Tokens) -> Tensor:
-        """Ids (B, L) to vectors (B, L, D); those of padded positions have no meaning."""
+        """Ids (B, L) to vectors (B, L, D); those of padding are ignored."""
 
     def forward(self, ids: Tensor, tokens: Tokens) -> Tensor:
         """Ids (B, L) to logits (B, classes)."""
@@ -58,7 +58,7 @@ class Embeds(Protocol):
 
 
 class Embedded(nn.Module):
-    """Ids to vectors as in the cells, for libraries whose encoder has no embedding.
+    """The cells' embedding, for encoders that have none.
 
     position: what is added to the embeddings, or None for nothing.
     """
@@ -76,11 +76,11 @@ class Embedded(nn.Module):
         return F.dropout(x, self.dropout, self.training)
 
 
-def readable(tokens: Tokens) -> Tensor | None:
-    """The keys that queries attend to: bool (B, L), or None for all.
+def key_mask(tokens: Tokens) -> Tensor | None:
+    """Which keys a text's queries may attend to: bool (B, L), or None for all.
 
-    An empty text attends to everything: its outputs are not used, and a softmax over no key would
-    be NaN in some kernels.
+    An empty text may attend to every position: its output is never read, and a softmax over
+    nothing would be NaN in some kernels.
     """
     if tokens.attention_mask is None:
         return None
@@ -88,7 +88,7 @@ def readable(tokens: Tokens) -> Tensor | None:
 
 
 def one_of(what: str, value: str, known: Iterable[str]) -> None:
-    """Raise ValueError where the value is not one of those known."""
+    """ValueError where the value is not one of the known ones."""
     if value not in known:
         raise ValueError(f"{what} must be one of {', '.join(known)}, not {value!r}")
 
