@@ -22,5 +22,5 @@ bench:
 	zoo bench --attention fused,naive --pe rope,sin
 
 results:
-	zoo results
+	python -m bench.publish
 	python -m bench.readme

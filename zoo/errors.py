@@ -13,6 +13,10 @@ class ZooError(Exception):
         super().__init__(" ".join(message.split()))
 
 
+class WriteError(ZooError):
+    """A result cannot be written, because the disk is full, say: exit status 1, not bad usage."""
+
+
 class ComponentError(ZooError):
     """A component itself is broken: its cells fail, naming its owner, and the others go on."""
 

@@ -1,1 +1,1 @@
-"""Published results: directories of records become pages, and the pages an overview."""
+"""Published results: every directory of records becomes a page, and the pages an overview."""

@@ -7,94 +7,78 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-import pandas as pd
-
 from bench.publish.page import Run
 from bench.publish.scaling import ScaleRun, scale_overview
-from zoo.report.tables.columns import scores_in
-from zoo.report.tables.layout import readable
 from zoo.report.tables.markdown import escaped, grid, line, link
-from zoo.report.tables.table import caption
+from zoo.report.tables.text import counted, from_to
 
 ABOUT = """\
 # Published results
 
-Everything here is made from the records beside it by `zoo results`; nothing is written by hand, and
-a test makes it again and compares every byte. ± is the 95% t-interval of the mean over seeds. A
-rank of 1= says that nobody can tell the row from the best one; the page of each run says how that
-was decided, and how far its machine's own noise reaches."""
-BEST = 5  # rows of a run that the overview shows
+Everything here is made by `make results` from the records in each directory; nothing is written by
+hand, and a test makes it again and compares every byte. ± is the 95% t-interval of the mean over
+seeds. A rank of 1= means that the row cannot be distinguished from the best one; the page of each
+run says how that was decided, and how large its machine's noise is."""
+BEST = 5  # cells of a run that the overview shows
 LEFT_OUT = ("train s", "latency ms", "front", "seeds")
 
 
 def overview(runs: Sequence[Run], scales: Sequence[ScaleRun] = ()) -> str:
-    """The whole page; runs of one data set and machine stand together, cost alone at the end."""
+    """The whole page, grouped by data set and machine; runs of ``zoo scale`` are at the end."""
     parts = [ABOUT]
-    groups: dict[str, list[Run]] = {}
-    for run in runs:
-        groups.setdefault(", ".join(Path(run.place).parts[:2]), []).append(run)
-    for name, members in groups.items():
+    for name, group in itertools.groupby(runs, lambda run: _group(run.place)):
         parts.append(f"## {line(name)}")
-        parts += list(
-            dict.fromkeys(
-                escaped(r.published.data.strip())
-                for r in members
-                if r.published and r.published.data
-            )
-        )
+        members = list(group)
+        texts = [run.published.data.strip() for run in members if run.published]
+        parts += [escaped(text) for text in dict.fromkeys(texts) if text]
         for run in members:
             parts += _run(run)
-    for name, of_one in itertools.groupby(scales, lambda s: ", ".join(Path(s.place).parts[:2])):
+    for name, of_one in itertools.groupby(scales, lambda scale: _group(scale.place)):
         parts.append(f"## {line(name)}")
         for scale in of_one:
             parts += scale_overview(scale)
     return "\n\n".join(parts) + "\n"
 
 
+def _group(place: str) -> str:
+    """Data set and machine, the first two folders."""
+    return ", ".join(Path(place).parts[:2])
+
+
 def _run(run: Run) -> list[str]:
-    place = run.place
-    cells = run.table[run.table["baseline"] == ""]
-    seeds = cells["seeds"] if len(cells) else run.table["seeds"]
-    ran = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}, {_range(seeds)} seeds each"
-    bad = int((run.table["status"] != "ok").sum())
-    files = [link("page", f"{place}/README.md")]
-    files += [
-        link(said, f"{place}/{name}")
-        for said, name in (
-            ("interactive report", "report.html"),
-            ("table", "table.md"),
-            ("CSV", "table.csv"),
-        )
-        if (run.directory / name).exists()
-    ]
-    files.append(link("records", f"{place}/records.jsonl"))
+    place, table = run.place, run.report.table
+    cells = table[table["baseline"] == ""]
+    seeds = (cells if len(cells) else table)["seeds"]
+    number = from_to(int(seeds.min()), int(seeds.max()))
+    bad = int((table["status"] != "ok").sum())
+    files = [("page", "README.md"), ("interactive report", "report.html"), ("table", "table.md")]
+    files += [("CSV", "table.csv"), ("records", "records.jsonl")]
+    links = [link(label, f"{place}/{name}") for label, name in files]
     if run.suite is not None:
         top = run.home.parents[len(Path(place).parts) - 1]
-        files.append(link("suite", Path(os.path.relpath(run.suite, top)).as_posix()))
-    made_on = line(caption(run.records, run.table).splitlines()[-1])
-    told = [f"{ran}{f', {bad} failed or skipped' if bad else ''}. {made_on}", " · ".join(files)]
-    return [f"### {line(run.title)}", *told, _best(run)]
+        links.append(link("suite", Path(os.path.relpath(run.suite, top)).as_posix()))
+    return [
+        f"### {line(run.title)}",
+        f"{counted(len(cells), 'cell')}, {number} seeds each"
+        f"{f', {bad} failed or skipped' if bad else ''}. {line(run.report.notes[-1])}",
+        " · ".join(links),
+        _best(run),
+    ]
 
 
 def _best(run: Run) -> str:
-    """The best rows and the baselines, in the columns that matter at a glance."""
-    table = run.table
+    """The best rows and the baselines, in the most important columns."""
+    table, text = run.report.table, run.report.shown
     cells = table[(table["baseline"] == "") & (table["status"] == "ok")]
-    shown = table.loc[[*cells.head(BEST).index, *table[table["baseline"] != ""].index]]
-    text = readable(table).loc[shown.index]
-    left_out = {*LEFT_OUT, *(score.label for score in scores_in(table)[1:])}
-    keep = [c for c in text.columns if c not in left_out and (text[c] != "").any()]
-    rows = [dict(zip(keep, map(line, row), strict=True)) for row in text[keep].values.tolist()]
-    said = grid(rows)
-    tied = int((table["rank"] == 1).sum())
+    text = text.loc[[*cells.head(BEST).index, *table[table["baseline"] != ""].index]]
+    left_out = {*LEFT_OUT, *(metric.label for metric in run.report.metrics[1:])}
+    columns = [c for c in text.columns if c not in left_out and (text[c] != "").any()]
+    rows = [
+        dict(zip(columns, map(line, row), strict=True)) for row in text[columns].values.tolist()
+    ]
     notes = []
-    if tied > 1:
-        notes.append(f"{tied} rows cannot be told from the best.")
+    if (tied := int((table["rank"] == 1).sum())) > 1:
+        notes.append(f"{tied} rows cannot be distinguished from the best.")
     if len(cells) > BEST:
         notes.append(f"{len(cells) - BEST} more on its page.")
-    return f"{said}\n\n{' '.join(notes)}" if notes else said
-
-
-def _range(counts: pd.Series) -> str:
-    few, many = int(counts.min()), int(counts.max())
-    return f"{few}" if few == many else f"{few} to {many}"
+    return "\n\n".join(filter(None, [grid(rows), " ".join(notes)]))

@@ -8,21 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
-from bench.publish.classes import class_report
-from bench.publish.published_figures import Figure, PublishedDifference, make_figures
-from bench.publish.published_figures import published_differences as differences_of
+from bench.publish.published_figures import Figure, PublishedDifference, published_differences
 from bench.publish.suite_page import Published
-from zoo.registry import AXES
-from zoo.report.stats.intervals import Interval
-from zoo.report.tables.layout import as_text, counted
+from zoo.config.metric_description import MetricDescription
+from zoo.report.plots.draw_all import NAMES
+from zoo.report.run_report import RunReport
+from zoo.report.stats.intervals import Interval, mean_interval
+from zoo.report.stats.per_class import class_scores, confusions_of, labels_of
+from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.markdown import bullets, code, escaped, grid, line, link
-from zoo.report.tables.rows import Row, make_rows
-from zoo.report.tables.table import caption, find_reference
+from zoo.report.tables.readable import as_text
+from zoo.report.tables.text import counted
 from zoo.report.write import PLOTS
-from zoo.sweep.records import Record
-from zoo.tasks.score import Score
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -31,137 +28,135 @@ SVG = "{http://www.w3.org/2000/svg}"
 class Run:
     """One published run. place: its directory under the published one, with slashes.
 
-    directory: where its page is written. home: where it is published, which links start from.
-    suite: its suite's file, None where none names it. table: as ``write_report`` made it.
+    directory: where its page is written. home: where it is published, which links are relative to.
+    suite: its suite's file, None where none names it. figures: those of the suite, with our rows.
     """
 
     place: str
     directory: Path
     home: Path
-    records: Sequence[Record]
-    table: pd.DataFrame
+    report: RunReport
     suite: Path | None = None
     published: Published | None = None
+    figures: Sequence[Figure] = ()
 
     @property
     def title(self) -> str:
-        """What its suite calls it, else its place."""
+        """The title from its suite, else its place."""
         return self.published.title if self.published else self.place
-
-    def rows(self) -> list[Row]:
-        """In the order in which they first appear."""
-        return make_rows(self.records)
 
 
 def page(run: Run) -> str:
-    """The whole page."""
-    rows = run.rows()
-    parts = [f"# {line(run.title)}", _about(run), _files(run)]
-    parts += ["## What came out", as_text(run.table, "github")]
-    parts += [bullets([line(note) for note in caption(run.records, run.table).splitlines()])]
-    if run.published and run.published.beside:
-        parts += _beside(rows, run.published)
-    parts += _bought(rows, run)
+    """The whole page; the run's report must have been written."""
+    report, published = run.report, run.published
+    texts = (published.text, published.data) if published else ()
+    parts = [
+        f"# {line(run.title)}",
+        *(escaped(text.strip()) for text in texts),
+        _files(run),
+        "## Results",
+        as_text(report.table, "github"),
+        bullets([line(note) for note in report.notes]),
+        *_figures(run),
+    ]
+    if found := report.effects:
+        effects = bullets([sentence(effect) for effect in found.effects])
+        parts += ["## Effect of each choice", line(found.about), effects]
     parts += _plots(run.directory)
-    parts += _classes(rows, run)
+    parts += _classes(report)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _about(run: Run) -> str:
-    published = run.published
-    return (
-        "\n\n".join(escaped(t.strip()) for t in (published.text, published.data) if t)
-        if published
-        else ""
-    )
-
-
 def _files(run: Run) -> str:
-    """Links to everything the page stands on."""
+    """Links to everything the page is made from."""
     lines = []
     if run.suite is not None:
         path = Path(os.path.relpath(run.suite, run.home)).as_posix()
         shown = Path(os.path.relpath(run.suite, run.home.parents[len(Path(run.place).parts)]))
         lines.append(f"Suite: [{shown.as_posix()}]({path}); its header has the command.")
-    there = [
-        name
-        for name in ("report.html", "table.csv", "table.tex")
-        if (run.directory / name).exists()
-    ]
-    lines.append(f"Files: {', '.join(link(n, n) for n in [*there, 'records.jsonl'])}. ")
-    lines[-1] += "Every record holds the command that repeats it."
+    files = [n for n in ("report.html", "table.csv", "table.tex") if (run.directory / n).exists()]
+    lines.append(f"Files: {', '.join(link(n, n) for n in [*files, 'records.jsonl'])}. ")
+    lines[-1] += "Every record has the command that repeats it."
     return bullets(lines)
 
 
-def _beside(rows: Sequence[Row], published: Published) -> list[str]:
-    """The table of figures, how they were made, and which differences are real."""
-    figures = make_figures(rows, published.beside)
-    score = figures[0].row.score
-    parts = ["## Beside the published figures", _figures(figures, score)]
-    notes = [line(note) for note in published.notes]
+def _figures(run: Run) -> list[str]:
+    """The table of published figures, how they were made, and which differences are real."""
+    if not run.published or not run.figures:
+        return []
+    figures, metric = run.figures, run.report.metric
+    parts = ["## Compared with published figures", _figures_table(figures, metric)]
+    notes = [line(note) for note in run.published.notes]
     if any(f.published.seconds for f in figures):
         notes.append(
-            "Seconds of training were published for another machine: only their ratios, to the "
-            "first row, can be held together. Ours are means over seeds, each on one machine "
-            "beside whatever else ran there; speeds proper are those of the probes."
+            "The published seconds of training are from another machine: only ratios to the first "
+            "row can be compared. Ours are means over seeds; other work may have run at the same "
+            "time, so for speed see the cost measurements above."
         )
     parts.append(bullets(notes))
-    if found := differences_of(figures):
-        parts += ["### Which of the published differences are real", _told(found, score)]
-        parts.append(_differences(found, score))
+    if found := published_differences(figures):
+        parts += ["### Which of the published differences are real", _summary(found, metric)]
+        parts.append(_differences_table(found, metric))
     return parts
 
 
-def _figures(figures: Sequence[Figure], score: Score) -> str:
-    first = figures[0]
-    rows = []
-    for one in figures:
-        rows.append(
+def _figures_table(figures: Sequence[Figure], metric: MetricDescription) -> str:
+    first, value = figures[0], f"{{:.{metric.digits}f}}"
+    ours = [f.seconds.mean if f.seconds else None for f in figures]
+    return grid(
+        [
             {
                 "published as": line(one.published.name),
-                "here": code("+".join(one.published.cell.values())),
-                "published": _value(one.published.value, score),
-                "ours": _interval(one.ours, score.form),
+                "here": code(one.cell),
+                "published": _value(one.published.value, value),
+                "ours": _interval(one.ours, value),
                 "published s": _value(one.published.seconds, "{:,.0f}"),
-                "× published": _times(one.published.seconds, first.published.seconds),
+                "× published": _ratio(one.published.seconds, first.published.seconds),
                 "our s": _interval(one.seconds, "{:,.1f}"),
-                "× ours": _times(
-                    one.seconds.mean if one.seconds else None,
-                    first.seconds.mean if first.seconds else None,
-                ),
+                "× ours": _ratio(seconds, ours[0]),
                 "source": line(one.published.source),
             }
-        )
-    return grid(rows)
+            for one, seconds in zip(figures, ours, strict=True)
+        ]
+    )
 
 
-def _told(found: Sequence[PublishedDifference], score: Score) -> str:
-    """The sentence that a reader takes away."""
-    seeds = min((d.here.seeds for d in found if d.here), default=0)
+def _summary(found: Sequence[PublishedDifference], metric: MetricDescription) -> str:
+    """How many of the published differences hold, and which."""
+    seeds = min((d.ours.seeds for d in found if d.ours), default=0)
     by = {v: [d for d in found if d.verdict == v] for v in ("real", "reversed", "tie", "")}
-    said = [f"Of {len(found)} published differences, {len(by['real'])} hold over {seeds} seeds"]
+    real = f"{len(by['real'])} hold over {seeds} seeds"
+    sentences = [f"Of {len(found)} published differences, {real}"]
     if by["real"]:
-        said[-1] += f": {'; '.join(_pair(d, score) for d in by['real'])}"
+        sentences[-1] += f": {_listed(by['real'], metric)}"
     if by["reversed"]:
-        told = "; ".join(_pair(d, score) for d in by["reversed"])
-        said.append(f"{len(by['reversed'])} are real the other way round: {told}")
+        reverse = _listed(by["reversed"], metric)
+        sentences.append(f"{len(by['reversed'])} are real in the other direction: {reverse}")
     if by["tie"]:
-        told = "; ".join(_names(d) for d in by["tie"])
-        said.append(f"{len(by['tie'])} cannot be told from chance: {told}")
+        ties = "; ".join(_names(d) for d in by["tie"])
+        sentences.append(f"{len(by['tie'])} cannot be distinguished from chance: {ties}")
     if by[""]:
-        said.append(f"Of {len(by[''])} nobody can say: too few seeds")
-    return ". ".join(said) + "."
+        sentences.append(f"{len(by[''])} are unknown: too few seeds")
+    return ". ".join(sentences) + "."
 
 
-def _differences(found: Sequence[PublishedDifference], score: Score) -> str:
+def _listed(found: Sequence[PublishedDifference], metric: MetricDescription) -> str:
+    return "; ".join(f"{_names(d)} ({_ours(d, metric)})" for d in found)
+
+
+def _ours(one: PublishedDifference, metric: MetricDescription) -> str:
+    return metric.format_difference(one.ours.mean, one.ours.half) if one.ours else ""
+
+
+def _differences_table(found: Sequence[PublishedDifference], metric: MetricDescription) -> str:
     words = {"real": "real", "tie": "tie", "reversed": "real, reversed", "": "unknown"}
     table = grid(
         [
             {
                 "difference": _names(d),
-                "published": score.told(d.there),
-                "ours": score.told(d.here.mean, d.here.half) if d.here else "",
-                "p": f"{d.here.adjusted:.3f}" if d.here and d.here.adjusted is not None else "",
+                "published": metric.format_difference(d.published),
+                "ours": _ours(d, metric),
+                "p": f"{d.ours.adjusted:.3f}" if d.ours and d.ours.adjusted is not None else "",
                 "verdict": words[d.verdict],
             }
             for d in found
@@ -170,39 +165,17 @@ def _differences(found: Sequence[PublishedDifference], score: Score) -> str:
     return (
         f"{table}\n\n"
         "- Ours: mean over seeds, paired, with its 95% t-interval; p: the larger of a paired "
-        "t-test's over seeds and McNemar's over documents, after Holm's correction for these "
-        f"{len(found)}."
+        f"t-test's over seeds and McNemar's over {metric.scored}, after Holm's correction for "
+        f"{counted(len(found), 'difference')}."
     )
 
 
 def _names(one: PublishedDifference) -> str:
-    return " against ".join(
-        code("+".join(f.published.cell.values())) for f in (one.first, one.second)
-    )
-
-
-def _pair(one: PublishedDifference, score: Score) -> str:
-    assert one.here is not None
-    return f"{_names(one)} ({score.told(one.here.mean, one.here.half)})"
-
-
-def _bought(rows: Sequence[Row], run: Run) -> list[str]:
-    """A line for each component's effect, where the records are enough for any."""
-    from zoo.report.stats.one_factor import effects_anyhow
-    from zoo.report.tables.sentences import sentence
-
-    reference = str(run.table["reference"].iloc[0]) if "reference" in run.table else ""
-    found = effects_anyhow(rows, reference or find_reference(rows))
-    if found is None:
-        return []
-    lines = bullets([sentence(effect) for effect in found.effects])
-    return ["## What each choice bought", f"{line(found.about)}\n\n{lines}"]
+    return f"{code(one.first.cell)} against {code(one.second.cell)}"
 
 
 def _plots(directory: Path) -> list[str]:
-    """The plots that there are, each with its title and how to read it."""
-    from zoo.report.plots.draw_all import NAMES
-
+    """The plots that were written, each with its title and how to read it."""
     files = [directory / PLOTS / f"{name}.svg" for name in NAMES]
     shown = []
     for file in [file for file in files if file.exists()]:
@@ -212,69 +185,52 @@ def _plots(directory: Path) -> list[str]:
     return ["## Plots", *shown] if shown else []
 
 
-def _classes(rows: Sequence[Row], run: Run) -> list[str]:
+def _classes(report: RunReport) -> list[str]:
     """Precision, recall, F1 and support of the best cell; F1 of every row."""
-    ordered = _in_order(rows, run.table)
-    reports = [(row, report) for row in ordered if (report := class_report(row))]
-    if not reports:
+    found = {row.name: c for row in report.rows if (c := confusions_of(row)) is not None}
+    rows = [row for row in report.rows if row.name in found]
+    if not rows:
         return []
-    best, report = next(((r, c) for r, c in reports if not r.baseline), reports[0])
-    whole = grid(
-        [
-            {
-                "class": line(one.label),
-                "precision": _interval(one.precision, "{:.3f}"),
-                "recall": _interval(one.recall, "{:.3f}"),
-                "F1": _interval(one.f1, "{:.3f}"),
-                "support": f"{one.support:g}",
-            }
-            for one in report
-        ]
-    )
-    every = grid(
-        [
-            {"row": code(_short(row, rows))}
-            | {line(one.label): _interval(one.f1, "{:.3f}") for one in found}
-            for row, found in reports
-        ]
-    )
-    seeds = len(best.trials)
+    best = next((row for row in rows if not row.baseline), rows[0])
+    labels = labels_of(best) or [str(number) for number in range(found[best.name].shape[1])]
+    support = found[best.name].sum(axis=2).mean(axis=0)
+    # (seeds, classes, 3) of each row
+    scores = {name: class_scores(confusions) for name, confusions in found.items()}
+
+    def cell(name: str, label: int, kind: int) -> str:
+        return mean_interval(scores[name][:, label, kind].tolist()).text("{:.3f}")
+
+    kinds = ("precision", "recall", "F1")
     return [
         "## By class",
-        f"{code(_short(best, rows))}, mean over {counted(seeds, 'seed')} with its 95% t-interval; "
-        "support: documents of the class that each seed scores.",
-        whole,
+        f"{code(report.short_name(best))}, mean over {counted(len(best.trained), 'seed')} with its "
+        f"95% t-interval; support: {report.metric.scored} of the class in the test set.",
+        grid(
+            [
+                {"class": line(label)}
+                | {kind: cell(best.name, i, k) for k, kind in enumerate(kinds)}
+                | {"support": f"{support[i]:g}"}
+                for i, label in enumerate(labels)
+            ]
+        ),
         "F1 of every row:",
-        every,
+        grid(
+            [
+                {"row": code(report.short_name(row))}
+                | {line(label): cell(row.name, i, 2) for i, label in enumerate(labels)}
+                for row in rows
+            ]
+        ),
     ]
 
 
-def _in_order(rows: Sequence[Row], table: pd.DataFrame) -> list[Row]:
-    """In the table's order: best first."""
-    named = {row.name: row for row in rows}
-    columns = table[["baseline", *AXES]].itertuples(index=False)
-    return [named[baseline or "+".join(cell)] for baseline, *cell in columns]
-
-
-def _short(row: Row, rows: Sequence[Row]) -> str:
-    """A row by what tells it from the others."""
-    cells = [r.cell for r in rows if not r.baseline]
-    axes = [axis for axis in row.cell if len({cell[axis] for cell in cells}) > 1]
-    return row.baseline or "+".join(row.cell[axis] for axis in axes or row.cell)
+def _value(value: float | None, form: str) -> str:
+    return "" if value is None else form.format(value)
 
 
 def _interval(value: Interval | None, form: str) -> str:
-    if value is None:
-        return ""
-    said = form.format(value.mean)
-    return said if value.half is None else f"{said} ± {form.format(value.half)}"
+    return value.text(form) if value else ""
 
 
-def _value(value: float | None, form: str | Score) -> str:
-    if value is None:
-        return ""
-    return (form if isinstance(form, str) else form.form).format(value)
-
-
-def _times(value: float | None, first: float | None) -> str:
+def _ratio(value: float | None, first: float | None) -> str:
     return f"{value / first:.2f}" if value and first else ""

@@ -7,12 +7,10 @@ from pathlib import Path
 
 from zoo.report.tables.markdown import line, link
 from zoo.report.tables.scaling_table import as_text, axis
-from zoo.report.tables.scaling_write import write_scale
-from zoo.report.write import write_file
+from zoo.report.write import write_file, write_scale
 from zoo.sweep.records import Record, RecordFile
-from zoo.sweep.scale import FILE
 
-PAGE = "README.md"
+FILE, PAGE = "scale.jsonl", "README.md"
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class ScaleRun:
 
     @property
     def title(self) -> str:
-        """What was changed, and of which cells."""
+        """What was varied."""
         return f"How cost grows with {axis(self.records)}"
 
 
@@ -32,8 +30,7 @@ def find_scales(source: Path) -> list[ScaleRun]:
     """Every run of ``zoo scale`` under a directory; ZooError for a file that cannot be read."""
     found = []
     for file in sorted(source.rglob(FILE)):
-        records = RecordFile(file.parent, FILE).read()
-        if records:
+        if records := RecordFile(file.parent, FILE).read():
             found.append(ScaleRun(file.parent.relative_to(source).as_posix(), records))
     return found
 
@@ -41,19 +38,16 @@ def find_scales(source: Path) -> list[ScaleRun]:
 def write_scale_page(run: ScaleRun, directory: Path) -> None:
     """Tables, plot and page into an existing directory."""
     write_scale(run.records, directory)
-    first = next((r for r in run.records if r.status == "ok"), run.records[0])
+    command = next((r for r in run.records if r.status == "ok"), run.records[0]).command
+    files = [("CSV", "scale.csv"), ("PNG", "scale.png"), ("records", FILE)]
     parts = [
         f"# {line(run.title)}",
         f"![{line(run.title)}](scale.svg)",
         as_text(run.records, "github"),
-        f"Every record holds the command that measures its point again, such as\n\n"
-        f"    {line(first.command)}"
-        if first.command
+        f"Every record has the command that repeats it, such as\n\n    {line(command)}"
+        if command
         else "",
-        " · ".join(
-            link(said, name)
-            for said, name in (("CSV", "scale.csv"), ("PNG", "scale.png"), ("records", FILE))
-        ),
+        " · ".join(link(label, name) for label, name in files),
     ]
     write_file(directory / PAGE, "\n\n".join(filter(None, parts)) + "\n")
 
@@ -63,6 +57,6 @@ def scale_overview(run: ScaleRun) -> list[str]:
     files = [("page", PAGE), ("table", "scale.md"), ("CSV", "scale.csv"), ("records", FILE)]
     return [
         f"### {line(run.title)}",
-        " · ".join(link(said, f"{run.place}/{name}") for said, name in files),
+        " · ".join(link(label, f"{run.place}/{name}") for label, name in files),
         f"![{line(run.title)}]({run.place}/scale.svg)",
     ]

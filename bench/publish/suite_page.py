@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import (
@@ -14,75 +15,83 @@ from pydantic import (
     model_validator,
 )
 
+from zoo.config.suite import PUBLISHED, read_suite
 from zoo.errors import ZooError, nearest
-from zoo.registry import AXES
+from zoo.registry.kinds import AXES
 
-Line = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, Field(min_length=1)]
 
 
-class Beside(BaseModel):
-    """A figure published elsewhere, set beside a row of ours.
+class PublishedFigure(BaseModel):
+    """A number published elsewhere, to compare with a row of ours.
 
-    name: what its source calls it. cell: axis to choice, as many as it takes to tell the row.
-    value: of ``metric``, a name in a record's metrics. seconds: what the training took there.
+    name: what its source calls it. cell: axis to choice, as many as identify the row. value: of
+    ``metric``, a name in a record's metrics. seconds: of the training there.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: Line
+    name: Text
     cell: Annotated[dict[str, str], Field(min_length=1)]
-    metric: Line = "accuracy"
+    metric: Text = "accuracy"
     value: float | None = None
     seconds: NonNegativeFloat | None = None
-    source: Line
+    source: Text
 
     @field_validator("cell")
     @classmethod
-    def _axes(cls, cell: dict[str, str]) -> dict[str, str]:
+    def _known_axes(cls, cell: dict[str, str]) -> dict[str, str]:
         for axis in cell:
             if axis not in AXES:
                 raise ValueError(f"no axis '{axis}'{nearest(axis, AXES)}")
         return cell
 
     @model_validator(mode="after")
-    def _says_something(self) -> Beside:
+    def _has_a_number(self) -> PublishedFigure:
         if self.value is None and self.seconds is None:
             raise ValueError("a figure needs value or seconds")
         return self
 
 
 class Published(BaseModel):
-    """What stands on a page beside what its records say.
+    """What is on a page besides the contents of its records.
 
     directory: where the results are, under the published directory: one, or one per machine.
-    text: sentences under the title. data: whose the data are. notes: what a reader must know of
-    how the figures beside ours were made.
+    text: sentences below the title. data: where the data come from. notes: how the figures were
+    made that ours are compared with. reference: the suite's reference cell.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    directory: Annotated[tuple[Line, ...], Field(min_length=1)]
-    title: Line
+    directory: Annotated[tuple[Text, ...], Field(min_length=1)]
+    title: Text
     text: str = ""
     data: str = ""
-    notes: tuple[Line, ...] = ()
-    beside: tuple[Beside, ...] = ()
+    notes: tuple[Text, ...] = ()
+    figures: tuple[PublishedFigure, ...] = ()
+    reference: str = ""
 
     @field_validator("directory", mode="before")
     @classmethod
-    def _several(cls, value: Any) -> Any:
+    def _one_or_several(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str) else value
 
 
-def parse_published(table: Any, where: str) -> Published:
-    """The table of a suite; ZooError in one line for a key or a value that it cannot have."""
+def load_published(file: str | Path) -> Published | None:
+    """The ``[published]`` table of a suite; None where it has none.
+
+    Raises ZooError, in one line, where the file cannot be read or the table is wrong.
+    """
+    suite = read_suite(Path(file))
+    table, where = suite.get(PUBLISHED), f"suite {file}: [published]"
+    if table is None:
+        return None
     try:
-        return Published.model_validate(table)
+        return Published.model_validate({"reference": suite.get("reference", ""), **table})
     except ValidationError as error:
         first = error.errors()[0]
     place, key = [str(part) for part in first["loc"]], str(first["loc"][-1] if first["loc"] else "")
     if first["type"] == "extra_forbidden":
-        known = (Beside if "beside" in place[:-1] else Published).model_fields
-        raise ZooError(f"{where}: [published] has no key '{key}'{nearest(key, known)}")
-    message = first["msg"].removeprefix("Value error, ")
-    raise ZooError(f"{where}: [published] {'.'.join(place)}: {message}")
+        model = PublishedFigure if "figures" in place[:-1] else Published
+        raise ZooError(f"{where} has no key '{key}'{nearest(key, model.model_fields)}")
+    raise ZooError(f"{where} {'.'.join(place)}: {first['msg'].removeprefix('Value error, ')}")

@@ -8,7 +8,7 @@ from typing import ClassVar
 from pydantic import BaseModel
 
 from zoo import hookimpl
-from zoo.config.metric import MetricDescription
+from zoo.config.metric_description import MetricDescription
 from zoo.registry import Register
 from zoo.tasks.base import Task
 

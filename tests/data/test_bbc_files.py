@@ -1,4 +1,4 @@
-"""The real articles, from local files; skipped where they are not at hand."""
+"""The real articles, from local files; skipped where they are missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zoo.data.sources.load_corpus import load_corpus
 from zoo.registry import Registry
 
 FILES = Path(__file__).parents[3] / "shared" / "data" / "bbc-news"
-pytestmark = pytest.mark.skipif(not FILES.is_dir(), reason="the BBC files are not at hand")
+pytestmark = pytest.mark.skipif(not FILES.is_dir(), reason="there are no BBC files")
 
 
 def test_bbc_news_from_files_is_read_cleaned_and_encoded(registry: Registry) -> None:

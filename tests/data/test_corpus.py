@@ -1,8 +1,7 @@
-"""A corpus is sound once it exists, and is known by its content."""
+"""A corpus is checked when it is made, and its fingerprint is that of its content."""
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from typing import Any
 
@@ -45,7 +44,7 @@ def corpus(**changes: Any) -> Corpus:
         ({"test_texts": ["four", "fi\ud800ve"]}, "test document 2 holds half a character"),
     ],
 )
-def test_what_is_unsound_is_refused_in_one_line(changes: dict[str, Any], complaint: str) -> None:
+def test_an_invalid_corpus_is_refused_in_one_line(changes: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ZooError, match=complaint) as caught:
         corpus(**changes)
     assert str(caught.value).startswith("mine: ")
@@ -69,16 +68,16 @@ def test_the_fingerprint_is_the_same_on_every_machine() -> None:
          "test_texts": ["five"], "test_labels": [0]},
     ],
 )  # fmt: skip
-def test_the_fingerprint_tells_any_change_of_content(changes: dict[str, Any]) -> None:
+def test_any_change_of_content_changes_the_fingerprint(changes: dict[str, Any]) -> None:
     assert corpus(**changes).fingerprint != corpus().fingerprint
 
 
-def test_the_fingerprint_does_not_tell_a_change_of_name() -> None:
+def test_a_change_of_name_does_not_change_the_fingerprint() -> None:
     assert corpus(name="yours", notes={"a": "b"}).fingerprint == corpus().fingerprint
 
 
 def test_duplicates_are_counted_in_test_and_dropped_from_train() -> None:
-    # "Two" stands twice in test and, in other case and spacing, once in train.
+    # "Two" is twice in test and, in other case and spacing, once in train.
     mine = corpus(
         train_texts=["one thing", "two  things", "three", "two"],
         train_labels=[0, 1, 0, 1],
@@ -110,8 +109,3 @@ def test_without_duplicates_keeps_every_other_document(words: list[str], seed: i
     assert clean.duplicates == 0
     expected = [(t, c) for t, c in zip(mine.train_texts, labels, strict=True) if t not in "ab"]
     assert list(zip(clean.train_texts, clean.train_labels, strict=True)) == expected
-
-
-def test_counts_are_by_class_name() -> None:
-    assert corpus().counts("train") == {"a": 2, "b": 1}
-    assert dataclasses.replace(corpus(), label_names=["a", "b", "c"]).counts("test")["c"] == 0

@@ -16,7 +16,7 @@ def write(directory: Path) -> None:
     write_manifest(directory, {})
 
 
-def test_the_variable_says_where_and_unset_it_is_the_users(
+def test_the_place_is_that_of_the_variable_or_the_users(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "here"))
@@ -51,7 +51,7 @@ def test_drafts_of_a_killed_process_are_removed(tmp_path: Path) -> None:
     ]
 
 
-def test_a_cache_that_cannot_be_written_is_a_clean_error(
+def test_a_cache_that_cannot_be_written_is_one_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("in the way")

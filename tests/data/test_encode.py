@@ -69,7 +69,7 @@ def test_the_vocabulary_is_the_word_piece_behind_every_id(tiny: Corpus) -> None:
         assert tokenizer.id_to_token(number) == piece
 
 
-def test_the_texts_come_back_as_they_went_in(tiny: Corpus) -> None:
+def test_the_corpus_can_be_read_back(tiny: Corpus) -> None:
     assert encode(tiny, 60, 6).corpus() == tiny
 
 
@@ -94,7 +94,7 @@ def test_each_size_and_each_corpus_has_its_own_entry(tiny: Corpus) -> None:
     assert entries[3].corpus().name == "other"
 
 
-def test_the_second_time_nothing_is_made(tiny: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_time_nothing_is_built(tiny: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     first = encode(tiny, 60, 6)
 
     def never(*_: object) -> None:
@@ -156,13 +156,13 @@ def test_data_of_another_kind_are_refused(tiny: Corpus) -> None:
         EncodedDocuments.open(pairs.directory)
 
 
-def _encode_elsewhere(corpus: Corpus) -> Path:
+def _encode_in_a_process(corpus: Corpus) -> Path:
     return encode(corpus, 60, 6).directory
 
 
-def test_processes_at_once_make_one_entry(tiny: Corpus, tmp_path: Path) -> None:
+def test_processes_at_the_same_time_make_one_entry(tiny: Corpus, tmp_path: Path) -> None:
     with multiprocessing.get_context("fork").Pool(4) as pool:
-        directories = pool.map(_encode_elsewhere, [tiny] * 8)
+        directories = pool.map(_encode_in_a_process, [tiny] * 8)
     assert len(set(directories)) == 1
     left = sorted(path.name for path in directories[0].parent.iterdir() if path.is_dir())
     assert left == [directories[0].name]

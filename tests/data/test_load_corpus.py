@@ -1,4 +1,4 @@
-"""What may stand after --data, and what is said of everything else."""
+"""What may be written after --data, and the errors for everything else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zoo.registry import Owner, Register, Registry
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with a data file in it."""
     rows = "".join(f"text {i},{'ab'[i % 2]}\n" for i in range(8))
     (tmp_path / "mine.csv").write_text(f"text,label\n{rows}", encoding="utf-8")
@@ -26,31 +26,31 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def admit(registry: Registry, name: str, factory: Any) -> None:
     register = Register(Owner("zoo-others", "1.2"))
-    register("data", name, factory, summary="somebody's data", parameters={"size": 2})
+    register("data", name, factory, summary="data of a plug-in", parameters={"size": 2})
     registry.admit(register)
 
 
 def test_a_registered_name_with_parameters(registry: Registry) -> None:
     corpus, notices = load_corpus(registry, "newswire(seed=2, train=30, test=7)")
-    assert (corpus.name, notices) == ("newswire", [])
+    assert (corpus.name, notices) == ("newswire(seed=2, train=30, test=7)", [])
     assert (len(corpus.train_texts), len(corpus.test_texts)) == (30, 7)
     with pytest.raises(ZooError, match=r"no parameter 'sead'; did you mean 'seed'"):
         load_corpus(registry, "newswire(sead=2)")
 
 
 @pytest.mark.parametrize("spec", ["mine.csv", "./mine.csv", "{}/mine.csv"])
-def test_a_path(registry: Registry, elsewhere: Path, spec: str) -> None:
-    corpus, notices = load_corpus(registry, spec.format(elsewhere))
+def test_a_path(registry: Registry, working_directory: Path, spec: str) -> None:
+    corpus, notices = load_corpus(registry, spec.format(working_directory))
     assert corpus.name == "mine.csv"
     assert corpus.label_names == ["a", "b"]
     assert "seed 0" in notices[0]
 
 
 def test_a_bare_word_is_the_registered_name_and_a_slash_makes_it_a_path(
-    registry: Registry, elsewhere: Path
+    registry: Registry, working_directory: Path
 ) -> None:
-    (elsewhere / "newswire").mkdir()
-    (elsewhere / "mine.csv").rename(elsewhere / "newswire" / "train.csv")
+    (working_directory / "newswire").mkdir()
+    (working_directory / "mine.csv").rename(working_directory / "newswire" / "train.csv")
     assert load_corpus(registry, "newswire(train=10, test=5)")[0].label_names[0] == "arts"
     assert load_corpus(registry, "./newswire")[0].label_names == ["a", "b"]
 
@@ -66,8 +66,8 @@ def test_a_bare_word_is_the_registered_name_and_a_slash_makes_it_a_path(
         ("SetFit/bbc-news", "for a data set of the Hub say 'hub:SetFit/bbc-news'"),
     ],
 )
-def test_what_is_neither_gets_the_nearest(
-    registry: Registry, elsewhere: Path, spec: str, complaint: str
+def test_an_unknown_spec_names_the_nearest(
+    registry: Registry, working_directory: Path, spec: str, complaint: str
 ) -> None:
     with pytest.raises(ZooError, match=complaint) as caught:
         load_corpus(registry, spec)
@@ -80,10 +80,11 @@ def test_an_option_that_would_be_ignored_is_refused(registry: Registry, spec: st
         load_corpus(registry, spec, text_column="body")
 
 
-def test_somebody_elses_data_set(registry: Registry, tiny: Corpus) -> None:
+def test_a_plugins_data_set(registry: Registry, tiny: Corpus) -> None:
     admit(registry, "theirs", lambda size=0: tiny)
-    assert load_corpus(registry, "theirs(size=3)")[0] is tiny
     assert load_corpus(registry, "zoo-others:theirs")[0] is tiny
+    sized = load_corpus(registry, "zoo-others:theirs( 3 )")[0]
+    assert (sized.name, sized.fingerprint) == ("theirs(size=3)", tiny.fingerprint)
 
 
 def fail(size: int = 0) -> Corpus:
@@ -97,7 +98,7 @@ def fail(size: int = 0) -> Corpus:
         (lambda: {"train": []}, r"data 'theirs' of zoo-others 1.2 gives no Corpus but a dict"),
     ],
 )
-def test_somebody_elses_data_set_that_breaks_its_contract(
+def test_a_plugins_data_set_that_breaks_its_contract(
     registry: Registry, factory: Any, complaint: str
 ) -> None:
     admit(registry, "theirs", factory)
@@ -105,12 +106,22 @@ def test_somebody_elses_data_set_that_breaks_its_contract(
         load_corpus(registry, "theirs")
 
 
-def test_registering_imports_nothing_heavy() -> None:
-    heavy = "{'torch', 'datasets', 'tokenizers', 'pandas', 'sklearn', 'numpy'}"
-    code = (
-        "import sys, zoo.data, zoo.data.sources.load_corpus; "
-        f"print(sorted({heavy} & set(sys.modules)))"
-    )
+HEAVY = {"torch", "datasets", "huggingface_hub", "tokenizers", "pandas", "pyarrow", "sklearn"}
+
+
+@pytest.mark.parametrize(
+    ("modules", "heavy"),
+    [
+        ("zoo.data, zoo.data.sources.load_corpus", {*HEAVY, "numpy"}),
+        (
+            "zoo.data.sources.hub, zoo.data.sources.files, zoo.data.encoding.encoded_documents, "
+            "zoo.data.encoding.encoded_pairs, zoo.data.encoding.encoded_stream",
+            HEAVY,
+        ),
+    ],
+)
+def test_modules_of_data_import_nothing_heavy(modules: str, heavy: set[str]) -> None:
+    code = f"import sys, {modules}; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

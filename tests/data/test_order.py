@@ -1,4 +1,4 @@
-"""The probe of word order: a bag of words is worthless by construction, every encoding is not."""
+"""The order data set: a bag of words is at chance by construction, every encoding is not."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def bag(text: str) -> tuple[str, ...]:
 
 
 def places(text: str) -> tuple[int, ...]:
-    """Where the three words stand."""
+    """The positions of the three words."""
     return tuple(i for i, word in enumerate(text.split()) if word in THREE)
 
 
@@ -59,7 +59,7 @@ def test_a_class_is_the_order_of_the_three_words() -> None:
             assert " ".join(words) == CORPUS.label_names[label]
 
 
-def test_every_bag_of_words_stands_in_all_six_orders_in_one_split() -> None:
+def test_every_bag_of_words_is_in_all_six_orders_in_one_split() -> None:
     seen: list[set[tuple[str, ...]]] = []
     for texts, labels in SPLITS:
         classes: dict[tuple[str, ...], list[int]] = {}
@@ -68,7 +68,7 @@ def test_every_bag_of_words_stands_in_all_six_orders_in_one_split() -> None:
             classes.setdefault(bag(text), []).append(label)
             frames.setdefault(bag(text), set()).add(places(text))
         assert all(sorted(found) == list(range(6)) for found in classes.values())
-        # Where the three stand tells no more than which words there are.
+        # The positions of the three words do not depend on their order.
         assert all(len(found) == 1 for found in frames.values())
         seen.append(set(classes))
     assert not seen[0] & seen[1]
@@ -76,15 +76,15 @@ def test_every_bag_of_words_stands_in_all_six_orders_in_one_split() -> None:
     assert CORPUS.duplicates == 0
 
 
-def test_the_three_stand_at_several_distances_anywhere_in_the_text() -> None:
-    apart: Counter[int] = Counter()
+def test_the_three_words_are_at_several_distances_anywhere_in_the_text() -> None:
+    distances: Counter[int] = Counter()
     first: Counter[int] = Counter()
     for text in CORPUS.test_texts:
         one, two, three = places(text)
-        apart.update([two - one, three - two])
+        distances.update([two - one, three - two])
         first[one] += 1
-    assert set(apart) == {1, 2, 4, 8}
-    assert min(apart.values()) > 0.2 * sum(apart.values())
+    assert set(distances) == {1, 2, 4, 8}
+    assert min(distances.values()) > 0.2 * sum(distances.values())
     assert set(first) == set(range(2, 6))
     assert max(len(text.split()) for text in CORPUS.train_texts) <= 25
 
@@ -101,22 +101,24 @@ def test_a_bag_of_words_scores_exactly_one_sixth() -> None:
     assert (predicted == CORPUS.test_labels).mean() == pytest.approx(1 / 6)
 
 
-def test_every_word_is_one_token_and_cls_stands_in_front() -> None:
+def test_every_word_is_one_token_and_cls_is_in_front() -> None:
     tokenizer = train_tokenizer(CORPUS.train_texts, 4000)
     for text in CORPUS.test_texts[:60]:
         assert tokenizer.encode(text).tokens == ["[CLS]", *text.split()]
 
 
-@pytest.mark.parametrize("reach", [1, 3, 64])
-def test_reach_is_the_greatest_distance(registry: Registry, reach: int) -> None:
-    corpus, notices = load_corpus(registry, f"order(train=600, test=60, reach={reach})")
+@pytest.mark.parametrize("max_distance", [1, 3, 64])
+def test_max_distance_is_the_greatest_distance(registry: Registry, max_distance: int) -> None:
+    corpus, notices = load_corpus(
+        registry, f"order(train=600, test=60, max_distance={max_distance})"
+    )
     assert notices == []
     assert (len(corpus.train_texts), len(corpus.test_texts)) == (600, 60)
     found = set()
     for text in corpus.train_texts:
         one, two, three = places(text)
         found |= {two - one, three - two}
-    assert found == {distance for distance in (1, 2, 4, 8, 16, 32, 64) if distance <= reach}
+    assert found == {distance for distance in (1, 2, 4, 8, 16, 32, 64) if distance <= max_distance}
 
 
 @pytest.mark.parametrize(
@@ -125,17 +127,17 @@ def test_reach_is_the_greatest_distance(registry: Registry, reach: int) -> None:
         ({"train": 0}, "multiples of 6, not 0 and 1200"),
         ({"train": 100}, "multiples of 6, not 100 and 1200"),
         ({"test": -6}, "multiples of 6, not 6000 and -6"),
-        ({"reach": 0}, "order needs reach >= 1, not 0"),
+        ({"max_distance": 0}, "order needs max_distance >= 1, not 0"),
     ],
 )
-def test_sizes_that_cannot_be_are_refused(parameters: dict[str, int], message: str) -> None:
+def test_impossible_sizes_are_refused(parameters: dict[str, int], message: str) -> None:
     with pytest.raises(ZooError, match=message):
         order.load(**parameters)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pe", ["none", "sin", "learned", "rope", "alibi"])
-def test_encodings_tell_the_orders_apart_and_none_does_not(tmp_path: Path, pe: str) -> None:
+def test_encodings_distinguish_the_orders_and_none_does_not(tmp_path: Path, pe: str) -> None:
     request = f"bench --data order --attention fused --pe {pe} --phases trials --baseline none"
     subprocess.run(
         [sys.executable, "-m", "zoo", *request.split(), "--out", str(tmp_path / "run")],

@@ -1,4 +1,4 @@
-"""Plain text: the validation part, and a tokenizer and blocks that lose nothing."""
+"""Plain text: the validation part, and a tokenizer and blocks that are lossless."""
 
 from __future__ import annotations
 

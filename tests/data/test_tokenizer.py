@@ -1,4 +1,4 @@
-"""Word pieces: the same vocabulary from the same texts, wherever and in whatever order."""
+"""Word pieces: the same vocabulary from the same texts, in every process and order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zoo.errors import ZooError
 
 TEXTS = newswire.load(train=150, test=1).train_texts
 
-TRAIN_ELSEWHERE = """
+TRAIN_IN_A_PROCESS = """
 import hashlib
 from zoo.data.sources import newswire
 from zoo.data.encoding.word_pieces import train_tokenizer
@@ -53,7 +53,7 @@ def test_every_process_and_every_order_gives_the_same_vocabulary() -> None:
         environment = {**os.environ, "PYTHONHASHSEED": seed, "TOKENIZERS_PARALLELISM": parallel}
         environment["PYTHONPATH"] = os.pathsep.join(sys.path)
         done = subprocess.run(
-            [sys.executable, "-c", TRAIN_ELSEWHERE],
+            [sys.executable, "-c", TRAIN_IN_A_PROCESS],
             env=environment,
             capture_output=True,
             text=True,
@@ -84,7 +84,7 @@ def test_what_looks_like_a_continuation_in_a_text_is_only_text() -> None:
     )
 
 
-def test_rare_characters_do_not_eat_the_vocabulary() -> None:
+def test_rare_characters_do_not_fill_the_vocabulary() -> None:
     rare = "".join(chr(code) for code in range(0x4E00, 0x4E00 + 3000))
     tokenizer = train_tokenizer(["common words here"] * 5 + [rare], 1100)
     assert tokenizer.get_vocab_size() <= 1100

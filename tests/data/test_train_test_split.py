@@ -1,4 +1,4 @@
-"""A table without a test split is divided so that both halves have the classes in like shares."""
+"""Dividing a table without a test split: both parts have the classes in the same shares."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def test_every_document_is_in_one_split_and_every_class_in_both(
     assert sorted(train + test) == list(range(len(labels)))
     assert (train, test) == (sorted(train), sorted(test))
     assert (train, test) == stratified(labels, seed)
-    whole, held = Counter(labels), Counter(labels[i] for i in test)
+    whole, in_test = Counter(labels), Counter(labels[i] for i in test)
     for label, count in whole.items():
-        assert 1 <= held[label] < count
-        assert abs(held[label] - TEST_SHARE * count) <= 0.5
+        assert 1 <= in_test[label] < count
+        assert abs(in_test[label] - TEST_SHARE * count) <= 0.5
 
 
 def test_another_seed_is_another_split() -> None:

@@ -212,7 +212,7 @@ TAKEN_NAME = Broken(
     "taken-name",
     registering("'norm', 'rms', 'zoo_good_norm:Norm'"),
     "clash",
-    "encoder-zoo 0.1.0 and zoo-taken-name 1.0 register the same names: "
+    "encoder-zoo 0.2.0 and zoo-taken-name 1.0 register the same names: "
     "norm 'rms' (ask for zoo-taken-name:rms)",
     works=("norm/rms", "norm/zoo-taken-name:rms"),
 )

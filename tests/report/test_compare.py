@@ -10,12 +10,12 @@ from factory import CONFIG, MACHINE, cell, failed, name, probe, record, simulate
 from rates import at_least, at_most
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
+from zoo.report.compare.fail_on import shut
 
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.report.compare.compare_runs import compare
 from zoo.report.compare.compare_text import comparison_text
-from zoo.report.compare.fail_on import shut
 from zoo.report.stats.ratios import MEMORY_TIE
 from zoo.sweep.records import RecordFile
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from factory import cell, expected, failed, name, probe, record, simulated, skipped, trial
 from rates import at_least, at_most, at_rate
+from zoo.report.tables.sentences import effects_data, effects_text, sentence
 
 from zoo.errors import ZooError
 from zoo.report.stats.effects import make_effects
 from zoo.report.tables.rows import make_rows
-from zoo.report.tables.sentences import effects_data, effects_text, sentence
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin", "none"]}
 SQUARE = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}

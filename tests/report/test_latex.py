@@ -9,9 +9,9 @@ import subprocess
 import pytest
 from example import run
 from factory import cell, skipped, trial
+from zoo.report.tables.layout import readable
 
 from zoo.report.tables.latex import as_latex
-from zoo.report.tables.layout import readable
 from zoo.report.tables.table import caption, make_table
 
 HOSTILE = "50%_of $x$ & \\input{x} #1 ~^ {<b>}\nnext"

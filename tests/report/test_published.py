@@ -6,12 +6,12 @@ import re
 
 import numpy as np
 import pytest
+from bench.publish.classes import class_report
 from example import run
 from factory import CONFIG, cell, name, record, trial
 from sklearn.metrics import precision_recall_fscore_support
 from test_scaling import sweep
 
-from bench.publish.classes import class_report
 from bench.publish.published_figures import make_figures, published_differences
 from bench.publish.suite_page import Beside
 from zoo.cli import main

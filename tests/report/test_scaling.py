@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from zoo.report.tables.scaling_write import write_scale
 
 from zoo.errors import ZooError
 from zoo.report.plots.scaling_plot import scale_plot
 from zoo.report.stats.power_fit import fit
 from zoo.report.tables.scaling_table import as_text, curves, make_frame
-from zoo.report.tables.scaling_write import write_scale
 from zoo.sweep.records import Record
 
 LENGTHS = [128 * 2**n for n in range(7)]

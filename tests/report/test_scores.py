@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 
 import factory
 import pytest
+from zoo.report.tables.report_data import make_facts
+from zoo.report.tables.sentences import effects_data, effects_text, sentence
+from zoo.tasks.score import ACCURACY, BITS_PER_BYTE
 
 from zoo.errors import ZooError
 from zoo.report.compare.change import other_settings
 from zoo.report.html.run_summary import run_sentence
 from zoo.report.stats.effects import make_effects
 from zoo.report.stats.paired import Comparisons
-from zoo.report.tables.report_data import make_facts
 from zoo.report.tables.rows import make_rows
-from zoo.report.tables.sentences import effects_data, effects_text, sentence
 from zoo.report.tables.table import as_text, caption, make_table
 from zoo.sweep.records import Record
-from zoo.tasks.score import ACCURACY, BITS_PER_BYTE
 
 NOISE = (0.001, -0.002, 0.0005, 0.0015, -0.001)
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from example import REFERENCE, SPEED, TWIN, run
 from factory import cell, failed, name, probe, record, skipped, trial
+from zoo.report.tables.layout import readable
 
 from zoo.errors import ZooError
-from zoo.report.tables.layout import readable
 from zoo.report.tables.table import COLUMNS, as_text, caption, make_table, write_tables
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from small import LM, SEQ2SEQ
+from zoo.report.tables.sentences import effects_text
 
 import zoo
 from zoo.api import make_request
@@ -15,7 +16,6 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.report.stats.effects import make_effects
 from zoo.report.tables.rows import make_rows
-from zoo.report.tables.sentences import effects_text
 from zoo.sweep.records import RecordFile
 
 BACKWARD = '''

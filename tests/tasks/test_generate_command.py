@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from zoo.models.text_writer import TextWriter
 
 import zoo
 from zoo.cli import main
 from zoo.models.decoding.sampling import Sampling
-from zoo.models.text_writer import TextWriter
 
 PROMPT = ["--prompt", "the owl saw"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
+from zoo.tasks.language import LanguageLearner
 
 from zoo.components.tokens import Tokens
 from zoo.config.settings import Execution, Training
@@ -14,7 +15,6 @@ from zoo.data.sources.plain_text import read_text
 from zoo.execution.base import Setting
 from zoo.registry import AXES, Registry
 from zoo.registry.cell import Cell
-from zoo.tasks.language import LanguageLearner
 from zoo.train import checkpoint
 from zoo.train.device import Runtime
 from zoo.train.trainer import Trainer

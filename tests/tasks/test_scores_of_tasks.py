@@ -12,6 +12,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from zoo.tasks.language import language_scores
+from zoo.tasks.transducing import TransductionLearner, write
 
 from zoo.components.baseline.ngram import NGram
 from zoo.components.tokens import Tokens
@@ -24,8 +26,6 @@ from zoo.data.sources.pairs import load_pairs
 from zoo.execution.base import Setting
 from zoo.registry import AXES, Registry
 from zoo.registry.cell import Cell
-from zoo.tasks.language import language_scores
-from zoo.tasks.transducing import TransductionLearner, write
 from zoo.train.device import Runtime
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")

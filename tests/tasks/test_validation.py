@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from zoo.tasks.classifying import validation_rows
 
 from zoo.data.sources.corpus import plain_words
 from zoo.errors import ZooError
-from zoo.tasks.classifying import validation_rows
 
 quick = settings(max_examples=50, deadline=None, derandomize=True, database=None)
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 from zoo.harness.ensemble_trainer import EnsembleTrainer
+from zoo.tasks.classifying import classification_loss
 
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
@@ -19,7 +20,6 @@ from zoo.data.encoding.encoded_documents import Documents
 from zoo.models.build import build_classifier
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
-from zoo.tasks.classifying import classification_loss
 from zoo.train.device import Runtime
 from zoo.train.trainer import Trainer
 

@@ -12,12 +12,12 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from zoo.tasks.classifying import classification_loss, predict, score
 
 from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
 from zoo.data.batching.document_batches import Split, shuffled_by_length
 from zoo.data.encoding.encoded_documents import Documents
-from zoo.tasks.classifying import classification_loss, predict, score
 from zoo.train import checkpoint
 from zoo.train.device import Runtime
 from zoo.train.trainer import DivergedError, Trainer, schedule

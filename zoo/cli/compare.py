@@ -19,42 +19,42 @@ if TYPE_CHECKING:
 @click.argument("before", metavar="A", type=click.Path(path_type=Path))
 @click.argument("after", metavar="B", type=click.Path(path_type=Path))
 @click.option(
-    "--reference", metavar="CELL", default="", help="The cell speeds are held against: fused+sin."
+    "--reference", metavar="CELL", default="", help="The cell speeds are divided by: fused+sin."
 )
 @click.option(
     "--fail-on",
     type=click.Choice(["worse", "change"]),
-    help="Exit with 1 where a row got worse, failed, or is skipped now (rows that are not in B at "
-    "all do not count, nor what too few seeds found), or where anything changed (rows that are "
-    "gone and added count); also where nothing could be compared.",
+    help="Exit with 1 if a row got worse, failed, or is skipped now (rows missing from B and "
+    "differences found with too few seeds do not count), or if anything changed (rows added and "
+    "gone count); also if nothing could be compared.",
 )
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @json_option
 def compare(
     before: Path, after: Path, reference: str, fail_on: str | None, markdown: bool, as_json: bool
 ) -> int:
-    """Tell what changed from the run in directory A to the one in B.
+    """Print what changed from the run in directory A to the one in B.
 
     \b
     zoo compare runs/monday runs/tuesday
     zoo compare results/bbc-news/cpu/grid runs/mine --fail-on worse
     """
     from zoo.report.compare.compare_runs import compare as compare_records
+    from zoo.report.compare.compare_runs import failure_reason
     from zoo.report.compare.compare_text import comparison_data, comparison_text
-    from zoo.report.compare.fail_on import shut
 
     if markdown and as_json:
         raise ZooError("--markdown and --json: use one of the two")
     found = compare_records(_read(before), _read(after), reference)
     sides = str(before), str(after)
     if as_json:
-        told = comparison_data(found, *sides)
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False))
+        data = comparison_data(found, *sides)
+        click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
     else:
         click.echo(comparison_text(found, *sides, markdown))
     if not fail_on:
         return 0
-    why = shut(found, fail_on)
+    why = failure_reason(found, fail_on)
     click.echo(f"--fail-on {fail_on}: {f'failed ({why})' if why else 'passed'}", err=True)
     return 1 if why else 0
 

@@ -11,9 +11,9 @@ import traceback
 
 import click
 
-from zoo.errors import ZooError, one_line
+from zoo.errors import WriteError, ZooError, one_line
 
-USAGE, INTERNAL, INTERRUPTED, CLOSED_PIPE = 2, 70, 130, 141
+FAILED, USAGE, INTERNAL, INTERRUPTED, CLOSED_PIPE = 1, 2, 70, 130, 141
 
 
 def run(command: click.Command, arguments: list[str]) -> int:
@@ -34,7 +34,8 @@ def run(command: click.Command, arguments: list[str]) -> int:
     except click.ClickException as error:
         return _fail(_origin(error, name), _worded(error), debug)
     except ZooError as error:
-        return _fail(name, str(error), debug)
+        status = FAILED if isinstance(error, WriteError) else USAGE
+        return _fail(name, str(error), debug, status)
     except (KeyboardInterrupt, click.Abort):
         click.echo(f"{name}: interrupted", err=True)
         return INTERRUPTED
@@ -59,12 +60,12 @@ def _invoke(command: click.Command, arguments: list[str]) -> object:
         return command.invoke(context)
 
 
-def _fail(name: str, message: str, debug: bool) -> int:
-    """Print the line, after the traceback with ``--debug``; exit status 2."""
+def _fail(name: str, message: str, debug: bool, status: int = USAGE) -> int:
+    """Print the one line (after the traceback, if it was asked for) and return the exit status."""
     if debug:
         traceback.print_exc()
     click.echo(f"{name}: error: {' '.join(message.split())}", err=True)
-    return USAGE
+    return status
 
 
 def _origin(error: click.ClickException, name: str) -> str:

@@ -1,4 +1,4 @@
-"""``zoo report``: tables and effects from records alone, at any later time."""
+"""``zoo report``: tables, plots and effects from records alone, at any later time."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 @click.argument(
     "directories", metavar="DIR [DIR…]", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
-@click.option("--effects", is_flag=True, help="Tell what each component bought, in one line each.")
+@click.option("--effects", is_flag=True, help="Print the effect of each component, one per line.")
 @click.option(
     "--only",
     metavar="AXIS=NAMES",
     multiple=True,
-    help="With --effects: use these choices of an axis alone; for several axes, give it again.",
+    help="With --effects: use only these choices on an axis; repeat it for several axes.",
 )
 @click.option(
-    "--reference", metavar="CELL", default="", help="The cell others are held against: fused+sin."
+    "--reference", metavar="CELL", default="", help="The cell others are compared with: fused+sin."
 )
 @click.option(
     "--out",
     metavar="DIR",
     type=Place(path_type=Path),
-    help="Take the records of all DIRs together, and write there instead.",
+    help="Combine the records of all DIRs into one report and write it there.",
 )
 @click.option(
-    "--tables", "tables_only", is_flag=True, help="Write the tables alone: no plots, no page."
+    "--tables", "tables_only", is_flag=True, help="Write only the tables: no plots, no page."
 )
 @json_option
 def report(
@@ -49,12 +49,12 @@ def report(
     tables_only: bool,
     as_json: bool,
 ) -> None:
-    """Make tables, plots and a page of the records in DIR, and print the table.
+    """Make tables, plots and a page from the records in DIR, and print the table.
 
-    Into DIR go report.html, one page that needs no network; plots/ as PNG and SVG; and table.md,
-    table.csv and table.tex (booktabs). The same records give the same bytes. Of several DIRs each
-    gets its own, unless --out takes them together; records whose settings or machines differ are
-    refused there.
+    Written into DIR: report.html, one page that needs no network; plots/ as PNG and SVG; and
+    table.md, table.csv and table.tex (booktabs). The same records give the same bytes. Each of
+    several DIRs gets its own report, unless --out combines them; records whose settings or
+    machines differ are refused there.
 
     \b
     zoo report runs/bbc-news-1a2b3c4d
@@ -62,49 +62,51 @@ def report(
     zoo report runs/bbc-news-1a2b3c4d --effects
     zoo report runs/bbc-news-1a2b3c4d --effects --only attention=fused,naive
     """
+    from zoo.report.run_report import RunReport
     from zoo.report.stats.effects import make_effects
-    from zoo.report.tables.rows import make_rows
-    from zoo.report.tables.sentences import effects_data, effects_text
-    from zoo.report.tables.table import as_text, caption
-    from zoo.report.write import PAGE, write_report, write_table_files
+    from zoo.report.tables.effects_text import effects_data, effects_text
+    from zoo.report.tables.readable import as_text
+    from zoo.report.write import PAGE, write_report, write_tables
 
     if only and not effects:
         raise ZooError("--only restricts the grid of --effects: use both")
     restricted = dict(_restriction(one) for one in only)
-    told: list[dict[str, Any]] = []
-    write = write_table_files if tables_only else write_report
+    reports: list[dict[str, Any]] = []
     runs = _runs(directories, out)
     for number, (directory, records) in enumerate(runs):
-        table = write(records, directory, reference)
-        found = make_effects(make_rows(records), reference, restricted) if effects else None
+        run = RunReport(records, reference)
+        (write_tables if tables_only else write_report)(run, directory)
+        rows = run.recorded_rows
+        found = make_effects(rows, run.reference, restricted) if effects else None
         if as_json:
-            lines = caption(records, table).splitlines()
-            told.append({"directory": str(directory), "rows": _plain(table), "notes": lines})
-            told[-1] |= effects_data(found) if found else {}
+            # Through JSON, so that NaN and NA become null.
+            plain = json.loads(run.table.to_json(orient="records", double_precision=15))
+            reports.append({"directory": str(directory), "rows": plain, "notes": run.notes})
+            reports[-1] |= effects_data(found) if found else {}
             continue
         if len(runs) > 1:
             click.echo(f"{'' if number == 0 else chr(10)}{directory}\n")
-        text = f"{as_text(table)}\n\n{caption(records, table)}"
-        click.echo(effects_text(found) if found else text)
+        table = "\n".join([as_text(run.table), "", *run.notes])
+        click.echo(effects_text(found) if found else table)
         if not tables_only:
             click.echo(f"Page: {directory / PAGE}")
     if as_json:
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False))
+        click.echo(json.dumps(reports, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def _runs(directories: tuple[Path, ...], out: Path | None) -> list[tuple[Path, list[Record]]]:
-    """Where to write, and the records that go there."""
+    """Where to write, and the records that the report is made from."""
     from zoo.report.read import read_run
-    from zoo.report.tables.settings import refuse_differing
+    from zoo.report.tables.same_settings import refuse_differing
 
     runs = [(directory, read_run(directory)) for directory in directories]
     if out is None:
         return runs
-    together = [record for _, records in runs for record in records]
+    combined = [record for _, records in runs for record in records]
     if len(runs) > 1:
-        refuse_differing(together, directories)
+        refuse_differing(combined, directories)
     out.mkdir(parents=True, exist_ok=True)
-    return [(out, together)]
+    return [(out, combined)]
 
 
 def _restriction(text: str) -> tuple[str, list[str]]:
@@ -114,9 +116,3 @@ def _restriction(text: str) -> tuple[str, list[str]]:
     if not equals or not choices:
         raise ZooError(f"--only {text}: not AXIS=NAME,NAME, such as attention=fused,naive")
     return axis.strip(), choices
-
-
-def _plain(table: Any) -> list[dict[str, Any]]:
-    """Rows as JSON has them: null where there is nothing."""
-    rows: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=15))
-    return rows

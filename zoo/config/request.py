@@ -21,25 +21,31 @@ class Request(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    task: str = Field("classify", description="What is learned; 'zoo list task' names them.")
+    task: str = Field(
+        default="classify", description="What is learned; 'zoo list task' names them."
+    )
     task_options: dict[str, Any] = {}
 
-    attention: str = Field("fused", description="Attention components: a comma list, or all.")
-    pe: str = Field("rope", description="Positional encodings: a comma list, or all.")
-    norm: str = Field("layer", description="Norms: a comma list, or all.")
-    ffn: str = Field("gelu", description="Feed-forward networks: a comma list, or all.")
-    block: str = Field("pre", description="Blocks: a comma list, or all.")
-    pool: str = Field("mean", description="Pools: a comma list, or all.")
+    attention: str = Field(
+        default="fused", description="Attention components: a comma list, or all."
+    )
+    pe: str = Field(default="rope", description="Positional encodings: a comma list, or all.")
+    norm: str = Field(default="layer", description="Norms: a comma list, or all.")
+    ffn: str = Field(default="gelu", description="Feed-forward networks: a comma list, or all.")
+    block: str = Field(default="pre", description="Blocks: a comma list, or all.")
+    pool: str = Field(default="mean", description="Pools: a comma list, or all.")
     baseline: str = Field(
-        "tfidf-logreg", description="Baselines: a comma list, all that fit the task, or none."
+        default="tfidf-logreg",
+        description="Baselines: a comma list, all that fit the task, or none.",
     )
     design: Design = Field(
-        "factorial",
+        default="factorial",
         description="factorial: every combination; one-factor: the first choice of each axis, and "
         "one change at a time.",
     )
     data: str | None = Field(
-        None, description="A built-in data set, a path, or hub:owner/name ('zoo list data')."
+        default=None,
+        description="A built-in data set, a path, or hub:owner/name ('zoo list data').",
     )
 
     sizes: Sizes = Sizes()
@@ -49,14 +55,20 @@ class Request(BaseModel):
     seeds: Annotated[tuple[NonNegativeInt, ...], Field(min_length=1)] = (0,)
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = ("train", "cost")
     reference: str = Field(
-        "", description="The cell that speeds are compared with, such as fused+sin."
+        default="", description="The cell that speeds are compared with, such as fused+sin."
     )
-    jobs: PositiveInt = Field(1, description="Models trained at once; costs are measured alone.")
-    threads: NonNegativeInt = Field(0, description="Threads of one job; 0: its share of the cores.")
-    rounds: PositiveInt = Field(5, description="Rounds of each cost measurement.")
-    timeout: PositiveFloat | None = Field(None, description="Most seconds that one job may take.")
+    jobs: PositiveInt = Field(
+        default=1, description="Models trained at once; costs are measured alone."
+    )
+    threads: NonNegativeInt = Field(
+        default=0, description="Threads of one job; 0: its share of the cores."
+    )
+    rounds: PositiveInt = Field(default=5, description="Rounds of each cost measurement.")
+    timeout: PositiveFloat | None = Field(
+        default=None, description="Most seconds that one job may take."
+    )
     memory_limit: NonNegativeInt = Field(
-        0, description="Most MiB of data that one process may hold; 0: no limit."
+        default=0, description="Most MiB of data that one process may hold; 0: no limit."
     )
     plugins: tuple[str, ...] = ()
 

@@ -14,29 +14,33 @@ class Training(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    epochs: PositiveInt = Field(6, description="Passes over the training split.")
-    batch_size: PositiveInt = Field(32, description="Examples per training step.")
-    lr: PositiveFloat = Field(3e-3, description="Peak learning rate.")
-    weight_decay: NonNegativeFloat = Field(0.01, description="AdamW's weight decay.")
+    epochs: PositiveInt = Field(default=6, description="Passes over the training split.")
+    batch_size: PositiveInt = Field(default=32, description="Examples per training step.")
+    lr: PositiveFloat = Field(default=3e-3, description="Peak learning rate.")
+    weight_decay: NonNegativeFloat = Field(default=0.01, description="AdamW's weight decay.")
     dropout: Fraction = Field(
-        0.1,
+        default=0.1,
         description="Dropout of embeddings, feed-forward networks, residual branches and the head.",
     )
     # Above 0 it keeps torch from its fused attention kernel on a CPU.
-    attention_dropout: Fraction = Field(0.0, description="Dropout of attention weights.")
+    attention_dropout: Fraction = Field(default=0.0, description="Dropout of attention weights.")
     embedding_std: PositiveFloat = Field(
-        1.0, description="Standard deviation of the token embeddings before training."
+        default=1.0, description="Standard deviation of the token embeddings before training."
     )
     label_smoothing: Fraction = Field(
-        0.0, description="Share of the target probability spread over all classes."
+        default=0.0, description="Share of the target probability spread over all classes."
     )
     schedule: Literal["linear", "cosine", "constant"] = Field(
-        "linear", description="How the learning rate falls after warm-up."
+        default="linear", description="How the learning rate falls after warm-up."
     )
-    warmup: Fraction = Field(0.1, description="Share of all steps over which the rate rises.")
-    clip: NonNegativeFloat = Field(1.0, description="Largest gradient norm; 0: no clipping.")
+    warmup: Fraction = Field(
+        default=0.1, description="Share of all steps over which the rate rises."
+    )
+    clip: NonNegativeFloat = Field(
+        default=1.0, description="Largest gradient norm; 0: no clipping."
+    )
     validation: Fraction = Field(
-        0.0,
+        default=0.0,
         description="Hold out this share of the training split and score it instead of the test "
         "split.",
     )
@@ -47,8 +51,10 @@ class Execution(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    device: Literal["auto", "cpu", "cuda", "mps"] = Field("auto", description="Where to compute.")
-    precision: Literal["auto", "fp32", "bf16"] = Field(
-        "auto", description="Precision of the arithmetic; auto: bf16 on a GPU that has it."
+    device: Literal["auto", "cpu", "cuda", "mps"] = Field(
+        default="auto", description="Where to compute."
     )
-    compile: bool = Field(False, description="Compile models with torch.compile.")
+    precision: Literal["auto", "fp32", "bf16"] = Field(
+        default="auto", description="Precision of the arithmetic; auto: bf16 on a GPU that has it."
+    )
+    compile: bool = Field(default=False, description="Compile models with torch.compile.")

@@ -10,11 +10,14 @@ class Sizes(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    dim: PositiveInt = Field(64, description="Width of the model.")
-    layers: PositiveInt = Field(2, description="Number of blocks.")
-    heads: PositiveInt = Field(4, description="Attention heads.")
-    hidden: PositiveInt = Field(256, description="Inner width of the feed-forward networks.")
-    max_length: PositiveInt = Field(
-        256, description="Most tokens of a text, special tokens included; the rest is cut off."
+    dim: PositiveInt = Field(default=64, description="Width of the model.")
+    layers: PositiveInt = Field(default=2, description="Number of blocks.")
+    heads: PositiveInt = Field(default=4, description="Attention heads.")
+    hidden: PositiveInt = Field(
+        default=256, description="Inner width of the feed-forward networks."
     )
-    vocab_size: PositiveInt = Field(4000, description="Entries of the vocabulary.")
+    max_length: PositiveInt = Field(
+        default=256,
+        description="Most tokens of a text, special tokens included; the rest is cut off.",
+    )
+    vocab_size: PositiveInt = Field(default=4000, description="Entries of the vocabulary.")

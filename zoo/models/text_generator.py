@@ -14,6 +14,7 @@ from zoo.errors import ZooError
 from zoo.models.decoding.generate import Decoding, Generation, generate, transduce
 from zoo.models.decoding.sampling import Sampling
 from zoo.models.encoder_decoder import EncoderDecoder
+from zoo.models.language_model import LanguageModel
 from zoo.models.text_model import TextModel
 
 NEW_TOKENS = 50  # of a language model that is not told how many
@@ -117,6 +118,7 @@ class TextGenerator(TextModel):
         batch = torch.tensor([ids], device=self.device)
         if isinstance(self.model, EncoderDecoder):
             return transduce(self.model, batch, decoding, start=START)[0]
+        assert isinstance(self.model, LanguageModel)
         return generate(self.model, batch, decoding)[0]
 
     def _text(self, ids: list[int]) -> str:

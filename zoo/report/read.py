@@ -1,7 +1,8 @@
-"""A run's records as reports read them: whole, or refused in one line that names the line."""
+"""Reads a run's records for reports: complete, or refused in one line that names the line."""
 
 from __future__ import annotations
 
+import functools
 import math
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,14 +17,12 @@ from pydantic import (
     create_model,
 )
 
+from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
-from zoo.registry import AXES
 from zoo.sweep.records import FILE, Record, RecordFile
-from zoo.tasks.score import SCORES
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Seconds = list[PositiveFloat]
-Rounds = list[dict[str, Seconds]]
+Rounds = list[dict[str, list[PositiveFloat]]]
 COSTS = (
     "params",
     "train_seconds",
@@ -40,10 +39,11 @@ class _Data(BaseModel):
 
 
 class _Config(BaseModel):
+    task: str
     data: _Data
 
 
-class _Facts(BaseModel):
+class _Properties(BaseModel):
     batches: list[tuple[NonNegativeInt, NonNegativeInt]]
 
 
@@ -53,71 +53,79 @@ class _Reference(BaseModel):
 
 
 class _Samples(BaseModel):
-    facts: _Facts
+    properties: _Properties
     rounds: Rounds
     reference: _Reference
 
 
-def _within(lowest: float, highest: float) -> Any:
-    """A finite number from the lowest to the highest that can be, or none."""
-    return Annotated[Number, Field(ge=lowest, le=highest)] | None, None
+_CONFIG, _SAMPLES = TypeAdapter(_Config), TypeAdapter(_Samples)
 
 
-_NUMBERS: dict[str, Any] = {cost: _within(0.0, math.inf) for cost in COSTS} | {
-    score.name: _within(score.lowest, score.highest)
-    for scores in SCORES.values()
-    for score in scores
-}
-_Metrics = create_model(
-    "_Metrics",
-    confusion=(list[list[NonNegativeInt]], []),
-    errors=(list[tuple[NonNegativeInt, int, int]], []),
-    **_NUMBERS,
-)
-_CONFIG, _METRICS, _SAMPLES = (TypeAdapter(model) for model in (_Config, _Metrics, _Samples))
+@functools.cache
+def _metrics_model(descriptions: tuple[MetricDescription, ...]) -> TypeAdapter[Any]:
+    """Costs are not negative, and metrics are within the range of their description."""
+    ranges = dict.fromkeys(COSTS, (0.0, math.inf))
+    for metric in descriptions:
+        low = -math.inf if metric.lowest is None else metric.lowest
+        ranges[metric.name] = (low, math.inf if metric.highest is None else metric.highest)
+    numbers: dict[str, Any] = {
+        name: (Annotated[Number, Field(ge=low, le=high)] | None, None)
+        for name, (low, high) in ranges.items()
+    }
+    return TypeAdapter(
+        create_model(
+            "_Metrics",
+            examples=(NonNegativeInt | None, None),
+            confusion=(list[list[NonNegativeInt]], []),
+            errors=(list[Annotated[list[Any], Field(min_length=1)]], []),
+            **numbers,
+        )
+    )
 
 
 def read_run(directory: Path) -> list[Record]:
     """The records of a run, of which there is at least one.
 
-    Raises ZooError where there is none, and, naming the line, where one lacks what a report is
-    made of, or holds what is no number or none that can be, such as an accuracy of 17.5: a file
-    that somebody's editor or a bad disk went over.
+    Raises ZooError where there are none, and, naming the line, where a record lacks what a report
+    needs or holds an impossible number, such as an accuracy of 17.5.
     """
     records = RecordFile(directory).read()
     if not records:
         raise ZooError(f"{directory}: no {FILE} with records there")
+    axes = next((set(record.cell) for record in records if record.cell), set())
     for number, record in enumerate(records, start=1):
-        if lack := _lack(record):
-            raise ZooError(f"{directory / FILE}:{number}: no whole record: {lack}")
+        if problem := _problem(record, axes):
+            raise ZooError(f"{directory / FILE}:{number}: incomplete record: {problem}")
     return records
 
 
-def _lack(record: Record) -> str:
+def _problem(record: Record, axes: set[str]) -> str:
     """What is wrong with a record; empty where nothing is."""
-    if not record.baseline and set(record.cell) != set(AXES):
-        return f"cell: has {', '.join(record.cell) or 'nothing'}, not {', '.join(AXES)}"
-    parts = [("config", _CONFIG, record.config)]
+    if not record.baseline and (set(record.cell) != axes or not axes):
+        return f"cell: has {', '.join(record.cell) or 'nothing'}, not {', '.join(sorted(axes))}"
+    parts: list[tuple[str, TypeAdapter[Any], Any]] = [("config", _CONFIG, record.config)]
     if record.status == "ok":
-        parts.append(("metrics", _METRICS, record.metrics))
-    if record.status == "ok" and record.kind == "probe":
-        parts.append(("samples", _SAMPLES, record.samples))
-    for part, shape, value in parts:
+        parts.append(("metrics", _metrics_model(record.metric_descriptions), record.metrics))
+        if record.kind == "cost":
+            parts.append(("samples", _SAMPLES, record.samples))
+    for part, model, value in parts:
         try:
-            shape.validate_python(value)
+            model.validate_python(value)
         except ValidationError as error:
             first = error.errors()[0]
             return f"{'.'.join(map(str, (part, *first['loc'])))}: {first['msg']}"
-    return _lack_of_counts(record.metrics)
+    return _wrong_counts(record.metrics)
 
 
-def _lack_of_counts(metrics: dict[str, Any]) -> str:
-    """What does not fit between the confusion matrix and the documents that were got wrong."""
-    confusion = metrics.get("confusion") or []
+def _wrong_counts(metrics: dict[str, Any]) -> str:
+    """What does not fit between confusion matrix, number of examples and wrong examples."""
+    confusion, examples = metrics.get("confusion") or [], metrics.get("examples")
     if any(len(row) != len(confusion) for row in confusion):
-        return "metrics.confusion: as many rows as columns are wanted"
-    documents = metrics.get("documents") or sum(map(sum, confusion))
-    farthest = max((error[0] for error in metrics.get("errors") or []), default=-1)
-    if documents and farthest >= documents:
-        return f"metrics.errors: document {farthest} of {documents}"
+        return "metrics.confusion: must have as many rows as columns"
+    if confusion and examples not in (None, sum(map(sum, confusion))):
+        return f"metrics.confusion: does not add up to {examples} examples"
+    most = math.inf if examples is None else examples
+    for index, *_ in metrics.get("errors") or []:
+        if not isinstance(index, int) or not 0 <= index < most:
+            return f"metrics.errors: example {index} of {examples}"
     return ""

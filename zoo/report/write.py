@@ -1,35 +1,34 @@
-"""Everything that is made of a run's records: tables, plots and the page."""
+"""Writes what is made of a run's records: tables, plots and the page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-import pandas as pd
-
+from zoo.errors import WriteError
+from zoo.report.run_report import RunReport
 from zoo.report.tables.latex import as_latex
-from zoo.report.tables.table import caption, write_tables
+from zoo.report.tables.markdown import bullets, line
+from zoo.report.tables.readable import as_text
 from zoo.sweep.records import Record
 
 PLOTS = "plots"  # the folder in a run's directory
 PAGE = "report.html"
 
 
-def write_report(records: Sequence[Record], directory: Path, reference: str = "") -> pd.DataFrame:
-    """Write all that is made of records into an existing directory, and return the table.
+def write_report(run: RunReport, directory: Path) -> None:
+    """Write tables, plots and page into an existing directory.
 
-    ``table.csv``, ``table.md``, ``table.tex``, ``report.html``, and under ``plots/`` those plots,
-    as PNG and SVG, that there are records enough for; an older one that there are not is deleted.
-    The same records give the same bytes, here and anywhere else with the same versions.
-    reference: the cell that others are held against.
+    ``table.csv``, ``table.md``, ``table.tex``, ``report.html``, and under ``plots/``, as PNG and
+    SVG, the plots that there are enough records for; older files of the others are deleted. The
+    same records give the same bytes on every machine with the same versions of the libraries.
+    Raises WriteError where a file cannot be written.
     """
     from zoo.report.html.report_page import report_page
     from zoo.report.plots.draw_all import NAMES, make_plots
-    from zoo.report.tables.report_data import make_facts
 
-    table = write_table_files(records, directory, reference)
-    facts = make_facts(records, table, reference)
-    plots = make_plots(facts)
+    write_tables(run, directory)
+    plots = make_plots(run)
     folder = directory / PLOTS
     folder.mkdir(exist_ok=True)
     for plot in plots:
@@ -38,21 +37,38 @@ def write_report(records: Sequence[Record], directory: Path, reference: str = ""
     for name in set(NAMES) - {plot.name for plot in plots}:
         for suffix in (".png", ".svg"):
             folder.joinpath(f"{name}{suffix}").unlink(missing_ok=True)
-    write_file(directory / PAGE, report_page(facts, plots))
-    return table
+    write_file(directory / PAGE, report_page(run, plots))
 
 
-def write_table_files(
-    records: Sequence[Record], directory: Path, reference: str = ""
-) -> pd.DataFrame:
-    """Write ``table.csv``, ``table.md`` and ``table.tex`` alone, which is quick."""
-    table = write_tables(records, directory, reference)
-    write_file(directory / "table.tex", as_latex(table, caption(records, table).splitlines()))
-    return table
+def write_tables(run: RunReport, directory: Path) -> None:
+    """Write ``table.csv`` with every column, and ``table.md`` and ``table.tex`` for readers."""
+    notes = bullets([line(note) for note in run.notes])
+    write_file(directory / "table.csv", run.table.to_csv(index=False))
+    write_file(directory / "table.md", f"{as_text(run.table, 'github')}\n\n{notes}\n")
+    write_file(directory / "table.tex", as_latex(run.table, run.notes))
+
+
+def write_scale(records: Sequence[Record], directory: Path) -> None:
+    """Write ``scale.csv``, ``scale.md``, ``scale.svg`` and ``scale.png`` of ``zoo scale``."""
+    from zoo.report.plots.scaling_plot import scale_plot
+    from zoo.report.tables.scaling_table import as_text, make_frame
+
+    write_file(directory / "scale.csv", make_frame(records).to_csv(index=False))
+    write_file(directory / "scale.md", as_text(records, "github") + "\n")
+    plot = scale_plot(records)
+    write_file(directory / "scale.svg", plot.svg)
+    write_file(directory / "scale.png", plot.png)
 
 
 def write_file(file: Path, content: str | bytes) -> None:
-    """Write a file whole: who reads it meanwhile finds the old one."""
-    unfinished = file.with_name(f".{file.name}.tmp")
-    unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
-    unfinished.replace(file)
+    """Write a whole file: a reader finds the old content or the new, never a part.
+
+    Raises WriteError, and leaves the old file and no temporary one, where the disk is full.
+    """
+    temporary = file.with_name(f".{file.name}.tmp")
+    try:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        temporary.replace(file)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise WriteError(f"cannot write {file}: {error.strerror}") from error

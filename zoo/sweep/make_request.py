@@ -42,7 +42,8 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
             part = next(part for part, model in PARTS.items() if model is fields[name])
             parts[part][name] = value
     task_options = _validated(task.options, own).model_dump(mode="json")
-    return _validated(Request, {**request, **parts, "task_options": task_options})
+    made: Request = _validated(Request, {**request, **parts, "task_options": task_options})
+    return made
 
 
 def _validated(model: type[BaseModel], values: dict[str, Any]) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zoo.config.metric import MetricDescription
+from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
 from zoo.errors import ZooError
 from zoo.execution.artifacts import Artifacts
@@ -145,7 +145,8 @@ def _refuse_other_settings(
     """A directory may hold more cells and seeds, but not other data or settings."""
     for record in existing:
         for part in SHARED:
-            there, here = record.config.get(part), config[part]
+            there: Any = record.config.get(part)
+            here = config[part]
             if there == here:
                 continue
             if part == "data":

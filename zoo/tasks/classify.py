@@ -37,23 +37,29 @@ class ClassifyOptions(TaskOptions):
 
     data_fields = ("text_column", "label_column", "keep_duplicates")
 
-    text_column: str = Field("text", description="Column of the texts, in files and Hub data.")
-    label_column: str = Field("label", description="Column of the labels, in files and Hub data.")
-    keep_duplicates: bool = Field(
-        False, description="Train also on documents that are in the test split."
+    text_column: str = Field(
+        default="text", description="Column of the texts, in files and Hub data."
     )
-    head_hidden: NonNegativeInt = Field(0, description="Width of the head's hidden layer; 0: none.")
+    label_column: str = Field(
+        default="label", description="Column of the labels, in files and Hub data."
+    )
+    keep_duplicates: bool = Field(
+        default=False, description="Train also on documents that are in the test split."
+    )
+    head_hidden: NonNegativeInt = Field(
+        default=0, description="Width of the head's hidden layer; 0: none."
+    )
     members: PositiveInt = Field(
-        1, description="Models of a deep ensemble, whose probabilities are averaged."
+        default=1, description="Models of a deep ensemble, whose probabilities are averaged."
     )
     token_dropout: Fraction = Field(
-        0.0, description="Share of tokens replaced by the unknown token in training."
+        default=0.0, description="Share of tokens replaced by the unknown token in training."
     )
     token_deletion: Fraction = Field(
-        0.0, description="Share of tokens deleted from each text in training."
+        default=0.0, description="Share of tokens deleted from each text in training."
     )
     all_positions: bool = Field(
-        False,
+        default=False,
         description="Compute every position in the last layer, also those that the pool ignores.",
     )
 

@@ -50,9 +50,15 @@ class LanguageModellingOptions(TaskOptions):
 
     data_fields = ("text_column", "label_column", "keep_duplicates")
 
-    text_column: str = Field("text", description="Column of the texts, in files and Hub data.")
-    label_column: str = Field("label", description="Column of the labels, in files and Hub data.")
-    keep_duplicates: bool = Field(False, description="Train also on texts that are held out.")
+    text_column: str = Field(
+        default="text", description="Column of the texts, in files and Hub data."
+    )
+    label_column: str = Field(
+        default="label", description="Column of the labels, in files and Hub data."
+    )
+    keep_duplicates: bool = Field(
+        default=False, description="Train also on texts that are held out."
+    )
 
 
 class LanguageModelling(Task):

@@ -39,7 +39,7 @@ SAMPLE_SCORES = 32  # of the vocabulary, in sample_scores
 class SequenceToSequenceOptions(TaskOptions):
     """Options of sequence to sequence."""
 
-    beam: PositiveInt = Field(4, description="Beams of the beam search that is scored.")
+    beam: PositiveInt = Field(default=4, description="Beams of the beam search that is scored.")
 
 
 class SequenceToSequence(Task):

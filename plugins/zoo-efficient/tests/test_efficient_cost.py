@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from efficient_scenes import encoding, registry
+from efficient_helpers import encoding, registry
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from zoo_efficient.capabilities import CAPABILITIES
@@ -13,7 +13,7 @@ DIM, HEADS = 16, 2
 
 
 class Largest(TorchDispatchMode):
-    """Remembers the storage of the largest tensor that any operation gave back, in elements."""
+    """The number of elements in the largest storage that any operation returned."""
 
     numel = 0
 
@@ -58,5 +58,5 @@ def test_the_largest_tensor_grows_with_the_length_and_not_its_square(name, pe, c
     assert at_2048 <= 2.2 * at_1024, (at_1024, at_2048)
 
 
-def test_the_instrument_sees_what_exact_attention_makes():
+def test_the_measurement_finds_the_scores_of_exact_attention():
     assert largest("packed", 1024, "none", False, False) >= 1024 * 1024

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 import torch
-from efficient_scenes import DIM, HEADS, batch, encoding, registry
+from efficient_helpers import DIM, HEADS, batch, encoding, registry
 from zoo_efficient.capabilities import CAPABILITIES
 
 from zoo.components.attention.base import Attention

@@ -2,7 +2,7 @@ import math
 
 import pytest
 import torch
-from efficient_scenes import DIM, agree, batch, build, encoding
+from efficient_helpers import DIM, agree, batch, build, encoding
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from zoo_efficient.fourier import Fourier, transform_rows

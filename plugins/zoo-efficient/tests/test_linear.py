@@ -1,6 +1,6 @@
 import pytest
 import torch
-from efficient_scenes import DIM, agree, batch, build, by_heads, encoding, turn
+from efficient_helpers import DIM, agree, batch, build, by_heads, encoding, rotate
 from zoo_efficient.linear import Linear, features
 
 from zoo.components.tokens import Tokens
@@ -10,7 +10,7 @@ def naive_head(position, causal):
     def head(q, k, v, positions, _):
         phi_q = torch.where(q > 0, q + 1, q.exp())
         phi_k = torch.where(k > 0, k + 1, k.exp())
-        turned_q, turned_k = turn(position, phi_q, positions), turn(position, phi_k, positions)
+        turned_q, turned_k = rotate(position, phi_q, positions), rotate(position, phi_k, positions)
         rows = []
         for i in range(len(q)):
             seen = range(i + 1) if causal else range(len(k))

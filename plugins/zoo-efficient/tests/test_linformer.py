@@ -1,6 +1,6 @@
 import pytest
 import torch
-from efficient_scenes import (
+from efficient_helpers import (
     DIM,
     HEADS,
     agree,
@@ -8,8 +8,8 @@ from efficient_scenes import (
     build,
     by_heads,
     encoding,
+    rotate,
     softmax_mean,
-    turn,
 )
 from zoo_efficient.linformer import Linformer
 
@@ -19,7 +19,7 @@ from zoo.components.tokens import Tokens
 
 def naive_head(attention, position):
     def head(q, k, v, positions, _):
-        q, k = turn(position, q, positions), turn(position, k, positions)
+        q, k = rotate(position, q, positions), rotate(position, k, positions)
         slots = range(attention.e.shape[1])
         short_k = torch.stack([sum(attention.e[j, s] * k[j] for j in range(len(k))) for s in slots])
         short_v = torch.stack([sum(attention.f[j, s] * v[j] for j in range(len(v))) for s in slots])

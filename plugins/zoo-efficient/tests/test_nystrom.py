@@ -1,6 +1,6 @@
 import pytest
 import torch
-from efficient_scenes import (
+from efficient_helpers import (
     DIM,
     HEADS,
     agree,
@@ -8,8 +8,8 @@ from efficient_scenes import (
     build,
     by_heads,
     encoding,
+    rotate,
     softmax_mean,
-    turn,
 )
 from zoo_efficient.nystrom import Nystrom, pseudo_inverse
 
@@ -40,7 +40,7 @@ def naive_inverse(a, iterations):
 
 def naive_head(attention, position):
     def head(q, k, v, positions, _):
-        q, k = turn(position, q, positions), turn(position, k, positions)
+        q, k = rotate(position, q, positions), rotate(position, k, positions)
         if len(q) <= attention.landmarks:
             return softmax_rows(q, k) @ v
         q_marks = segment_means(q, attention.landmarks)

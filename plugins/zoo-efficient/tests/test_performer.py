@@ -3,7 +3,7 @@ import math
 
 import pytest
 import torch
-from efficient_scenes import DIM, HEADS, agree, batch, build, by_heads, encoding, turn
+from efficient_helpers import DIM, HEADS, agree, batch, build, by_heads, encoding, rotate
 from zoo_efficient.performer import Performer, orthogonal_directions
 
 from zoo.components.attention.fused import Fused
@@ -21,7 +21,7 @@ def naive_head(attention, position, causal):
         )
 
     def head(q, k, v, positions, _):
-        q, k = turn(position, q, positions), turn(position, k, positions)
+        q, k = rotate(position, q, positions), rotate(position, k, positions)
         phi_q, phi_k = [phi(row) for row in q], [phi(row) for row in k]
         rows = []
         for i in range(len(q)):

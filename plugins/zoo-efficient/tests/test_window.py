@@ -1,6 +1,6 @@
 import pytest
 import torch
-from efficient_scenes import (
+from efficient_helpers import (
     DIM,
     HEADS,
     agree,
@@ -8,8 +8,8 @@ from efficient_scenes import (
     build,
     by_heads,
     encoding,
+    rotate,
     softmax_mean,
-    turn,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,7 +21,7 @@ from zoo.components.tokens import Tokens
 
 def naive_head(size, position, causal):
     def head(q, k, v, positions, h):
-        q, k = turn(position, q, positions), turn(position, k, positions)
+        q, k = rotate(position, q, positions), rotate(position, k, positions)
         bias = position.bias(positions, positions)
         rows = []
         for i in range(len(q)):

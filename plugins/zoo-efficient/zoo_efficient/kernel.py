@@ -1,4 +1,4 @@
-"""Attention whose weights are products of features: the order of the sums is free to choose.
+"""Attention whose weights are products of features, so that sums can be reordered.
 
     Σ_j (φ(q_i)·φ(k_j)) v_j = φ(q_i)ᵀ (Σ_j φ(k_j) v_jᵀ), and so for Σ_j φ(q_i)·φ(k_j), the divisor
 
@@ -13,13 +13,13 @@ from torch import Tensor
 
 from zoo.components.tokens import Tokens, may_attend
 
-CHUNK = 64  # rows between two running sums; within a chunk, every pair is looked at
+CHUNK = 64  # positions between two running sums; within a chunk all pairs are computed
 
 
 def weighted_sums(
     q: Tensor, k: Tensor, v: Tensor, queries: Tokens, keys: Tokens, causal: bool
 ) -> Tensor:
-    """Σ_j (q_i·k_j) v_j over the keys that query i may see: (B, H, Lq, Dv).
+    """Σ_j (q_i·k_j) v_j over the keys that query i may attend to: (B, H, Lq, Dv).
 
     q: (B, H, Lq, M); k: (B, H, Lk, M), zero where a key is padding; v: (B, H, Lk, Dv).
     """
@@ -27,7 +27,7 @@ def weighted_sums(
         return q @ (k.transpose(-2, -1) @ v)
     if queries is keys:
         return _running_sums(q, k, v)
-    # Queries from elsewhere (decoding, a few rows of a text) are few: look at every pair.
+    # Queries from elsewhere (decoding, part of a text) are few: compute all pairs.
     mask = may_attend(queries, keys, causal)
     assert mask is not None
     return (q @ k.transpose(-2, -1)).masked_fill(~mask, 0) @ v
@@ -39,7 +39,7 @@ def divide(top: Tensor, bottom: Tensor) -> Tensor:
 
 
 def _running_sums(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Σ_{j <= i} (q_i·k_j) v_j by chunks of rows: pairs within one, a running sum before it."""
+    """Σ_{j <= i} (q_i·k_j) v_j by chunks: all pairs within one, a running sum before it."""
     length = q.shape[-2]
     fill = -length % CHUNK
     q, k, v = (

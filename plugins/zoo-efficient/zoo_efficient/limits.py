@@ -1,4 +1,4 @@
-"""Refusing what an attention does not declare, so that nothing asked for is silently ignored."""
+"""Refusing what an attention does not declare, so that no request is silently ignored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from zoo.components.attention.base import Cache, Headed
+from zoo.components.attention.base import Cache, ProjectedAttention
 from zoo.components.attention.projections import Packed, Projection
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
@@ -24,13 +24,13 @@ def refuse(
     cross: bool = False,
     cache: bool = False,
 ) -> None:
-    """ValueError where a call asks the attention of that name for what it does not declare."""
+    """ValueError where a call needs a capability that this attention does not declare."""
     can = CAPABILITIES[name]
-    one = tokens.positions[..., :1]  # an encoding's slots show themselves at a single position
+    one = tokens.positions[..., :1]  # one position shows which slots an encoding uses
     asked = {"causal": causal, "cross": cross, "cache": cache}
     if "rotate" not in can:
-        probe = torch.zeros(1, 1, 1, head_dim, device=one.device)
-        asked["rotate"] = position.rotate(probe, one) is not probe
+        sample = torch.zeros(1, 1, 1, head_dim, device=one.device)
+        asked["rotate"] = position.rotate(sample, one) is not sample
     if "bias" not in can:
         asked["bias"] = position.bias(one, one) is not None
     for capability, wanted in asked.items():
@@ -39,14 +39,14 @@ def refuse(
 
 
 def at_least(name: str, least: int, value: int) -> int:
-    """The value of an integer parameter; ValueError where it is none, or too small."""
+    """The value of an integer parameter; ValueError where it is not an integer, or too small."""
     if type(value) is not int or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
     return value
 
 
-class Limited(Headed):
-    """The projections and heads of every attention here; refuses what ``name`` cannot do."""
+class Limited(ProjectedAttention):
+    """The base class of the attentions here; refuses what ``name`` does not declare."""
 
     name: ClassVar[str]
     projection: ClassVar[type[Projection]] = Packed
@@ -62,7 +62,7 @@ class Limited(Headed):
         causal: bool = False,
         cache: Cache | None = None,
     ) -> Tensor:
-        """See Attention.forward; ValueError for what the attention does not declare."""
+        """x (B, Lq, D) to (B, Lq, D); ValueError for what the attention does not declare."""
         cross = context is not None and context is not x
         self.refuse(position, tokens, causal=causal, cross=cross, cache=cache is not None)
         return super().forward(
@@ -76,5 +76,5 @@ class Limited(Headed):
         )
 
     def refuse(self, position: PositionalEncoding, tokens: Tokens, **asked: bool) -> None:
-        """ValueError where something is asked that is not declared."""
+        """ValueError where a requested capability is not declared."""
         refuse(self.name, self.head_dim, position, tokens, **asked)

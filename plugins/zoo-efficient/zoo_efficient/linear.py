@@ -10,25 +10,25 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo_efficient.kernel import divide, weighted_sums
 from zoo_efficient.limits import Limited
-from zoo_efficient.real import hide
+from zoo_efficient.padding import hide
 
 
 class Linear(Limited):
     """o_i = φ(q_i)ᵀ (Σ_j φ(k_j) v_jᵀ) / φ(q_i)ᵀ Σ_j φ(k_j), φ(x) = elu(x) + 1.
 
     Katharopoulos et al. 2020, section 3.2, equations 5 and 7; causal: section 3.3.
-    Exact about its own formula; no approximation of the softmax, and q is not scaled.
+    Exact for this formula; it does not approximate the softmax, and q is not scaled.
     Cost: L · Dh² per head in time, L · Dh in memory; causal: L · (Dh² + 64 Dh) and L · (Dh + 64).
-    Choices: a rotary encoding turns φ(q) and φ(k) above the line and not below (Su et al. 2021,
-    RoFormer, section 3.3), so that what is rotated still depends on offsets alone and the
-    divisor stays positive. Dropout falls on the values: there is no map to drop from. Causal
-    self-attention goes by the order of the rows.
+    Choices: a rotary encoding rotates φ(q) and φ(k) in the numerator only (Su et al. 2021,
+    RoFormer, section 3.3), so that it still depends on offsets only and the denominator stays
+    positive. Dropout is applied to the values, as there is no attention map. Causal
+    self-attention follows the order along L.
     """
 
     name = "linear"
 
     def rotate(self, x: Tensor, tokens: Tokens, position: PositionalEncoding) -> Tensor:
-        """Leave q and k as they are: it is their features that turn."""
+        """x unchanged: the features of q and k are rotated, not q and k."""
         return x
 
     def mix(
@@ -41,7 +41,7 @@ class Linear(Limited):
         position: PositionalEncoding,
         causal: bool,
     ) -> Tensor:
-        """See Headed.mix."""
+        """The output of each head (B, H, Lq, Dh)."""
         q, k = features(q), hide(features(k), keys)
         v = dropout(hide(v, keys), self.dropout, self.training)
         turned_q = position.rotate(q, queries.positions)
@@ -52,5 +52,5 @@ class Linear(Limited):
 
 
 def features(x: Tensor) -> Tensor:
-    """elu(x) + 1: x + 1 above zero, eˣ below, which stays positive where eˣ - 1 + 1 would not."""
+    """elu(x) + 1: x + 1 above zero, eˣ below, which stays positive where eˣ - 1 + 1 rounds to 0."""
     return torch.where(x > 0, x + 1, x.clamp_max(0).exp())

@@ -9,19 +9,19 @@ from torch import Tensor, nn
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo_efficient.limits import Limited, at_least
-from zoo_efficient.real import hide, ranks
+from zoo_efficient.padding import hide, ranks
 
 
 class Linformer(Limited):
     """softmax(Q (E K)ᵀ / √Dh) (F V), with E and F learned and of shape (rank, max_length).
 
-    Wang et al. 2020, section 4, equation 7. Exact about its own formula; equal to softmax
+    Wang et al. 2020, section 4, equation 7. Exact for this formula; equal to softmax
     attention where E and F are the identity.
     Cost: L · rank · Dh per head in time, L · rank in memory.
     Choices: E and F differ, and all heads share them (the paper's headwise sharing); both start
-    from N(0, 1 / max_length). A padded row counts as zero before it is projected, and columns of
-    E and F go by a token's rank among the real ones, so that it is all the same where padding
-    stands. A rank above max_length adds nothing. Raises ValueError beyond max_length rows.
+    from N(0, 1 / max_length). Padding counts as zero, and the j-th column of E and F belongs to
+    the j-th real token, so that padding may stand anywhere. A rank above max_length adds nothing.
+    Raises ValueError for more than max_length positions.
     """
 
     name = "linformer"
@@ -44,7 +44,7 @@ class Linformer(Limited):
         position: PositionalEncoding,
         causal: bool,
     ) -> Tensor:
-        """See Headed.mix."""
+        """The output of each head (B, H, Lq, Dh)."""
         length = k.shape[-2]
         if length > self.max_length:
             raise ValueError(f"attention 'linformer' takes {self.max_length} tokens, not {length}")

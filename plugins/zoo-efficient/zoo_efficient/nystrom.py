@@ -10,23 +10,24 @@ from zoo.components.dropout import dropout
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens, may_attend
 from zoo_efficient.limits import Limited, at_least
-from zoo_efficient.real import hide, ranks
+from zoo_efficient.padding import hide, ranks
 
 
 class Nystrom(Limited):
     """softmax(Q K̃ᵀ/√Dh) · softmax(Q̃ K̃ᵀ/√Dh)⁺ · softmax(Q̃ Kᵀ/√Dh) · V.
 
     Xiong et al. 2021, section 3; Q̃ and K̃ are the means of ``landmarks`` segments, and the
-    pseudo-inverse is approached by ``iterations`` steps of the paper's iteration.
-    Exact about this formula with that iteration for ⁺; equal to softmax attention for a text of
-    no more real tokens than landmarks: there A A⁺ A V = A V, and it is computed as A V.
+    pseudo-inverse is approximated by ``iterations`` steps of the paper's iteration.
+    Exact for this formula with that iteration for ⁺; equal to softmax attention for texts of at
+    most ``landmarks`` real tokens: there A A⁺ A V = A V, and A V is computed.
     Cost: L · m · Dh + m³ per head for m landmarks in time, L · m in memory.
-    Choices: segments are cut from a text's real tokens alone, their lengths differing by one at
+    Choices: segments are cut from a text's real tokens only, their lengths differing by one at
     most, where the paper pads to a multiple of m; the first inverse is scaled by each matrix's
-    own norms, where the authors' code takes the greatest of the whole batch and so lets texts
-    influence each other; no depthwise convolution of the values is added, as it is a part of its
-    own. Half precision is left for float32 inside: the inverse enlarges rounding. Dropout falls
-    on the left factor. The query landmarks are means of all queries, so `cross` is not declared.
+    own norms, where the authors' code takes the maximum over the batch, so that texts influence
+    each other; no depthwise convolution of the values is added, as it is a separate component.
+    Half precision is computed in float32, as the inverse enlarges rounding errors. Dropout is
+    applied to the left factor. The query landmarks are means of all queries, so `cross` is not
+    declared.
     """
 
     name = "nystrom"
@@ -54,7 +55,7 @@ class Nystrom(Limited):
         position: PositionalEncoding,
         causal: bool,
     ) -> Tensor:
-        """See Headed.mix."""
+        """The output of each head (B, H, Lq, Dh)."""
         dtype = v.dtype
         if dtype in (torch.bfloat16, torch.float16):
             q, k, v = q.float(), k.float(), v.float()
@@ -76,7 +77,7 @@ class Nystrom(Limited):
         return left @ torch.where(short, means @ v, taken)
 
     def _segments(self, tokens: Tokens, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The matrix that takes means, which landmarks there are, and which texts are short.
+        """The matrix of segment means, which landmarks exist, and which texts are short.
 
         (B or 1, 1, m, L) of x's type; bool (B or 1, 1, 1, m); bool (B or 1, 1, 1, 1).
         """

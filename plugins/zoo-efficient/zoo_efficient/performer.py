@@ -12,21 +12,21 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens, may_attend
 from zoo_efficient.kernel import divide, weighted_sums
 from zoo_efficient.limits import Limited, at_least
-from zoo_efficient.real import hide
+from zoo_efficient.padding import hide
 
 
 class Performer(Limited):
     """exp(q·k/√Dh) ≈ φ(q)·φ(k), φ(x) = exp(W x' - |x'|²/2) / √M, x' = x / Dh^¼.
 
     Choromanski et al. 2021, FAVOR+: positive features of section 2.3, lemma 1; orthogonal ones
-    of section 2.4. Exact about the attention of these features; the estimate of the softmax's
+    of section 2.4. Exact for the attention of these features; the estimate of the softmax's
     kernel is unbiased, and its error falls as 1/√M.
     Cost: L · M · Dh per head in time, L · M in memory.
-    Choices: ``features`` (M) is ⌈Dh ln Dh⌉ unless told otherwise, the growth of section 3; W is
-    drawn when built, from torch's generator, kept in state_dict and never redrawn; its rows have
-    the norms of Gaussian vectors; nothing is added to the features for stability, as exponents
-    are shifted instead by amounts that cancel. Dropout falls on the values: there is no map to
-    drop from. Causal self-attention goes by the order of the rows.
+    Choices: ``features`` (M) is ⌈Dh ln Dh⌉ by default, the growth of section 3; W is drawn once,
+    when built, from torch's generator, and saved in state_dict; its rows have the norms of
+    Gaussian vectors; no constant is added to the features for stability: exponents are shifted by
+    amounts that cancel. Dropout is applied to the values, as forward makes no attention map.
+    Causal self-attention follows the order along L.
     """
 
     name = "performer"
@@ -51,7 +51,7 @@ class Performer(Limited):
         position: PositionalEncoding,
         causal: bool,
     ) -> Tensor:
-        """See Headed.mix."""
+        """The output of each head (B, H, Lq, Dh)."""
         q, k = self.features(q, k, keys)
         v = dropout(hide(v, keys), self.dropout, self.training)
         top = weighted_sums(q, k, v, queries, keys, causal)
@@ -68,9 +68,9 @@ class Performer(Limited):
         position: PositionalEncoding,
         causal: bool = False,
     ) -> Tensor:
-        """The attention map (B, H, Lq, Lk), of which forward makes none; rows sum to one."""
+        """The attention map (B, H, Lq, Lk), which forward never computes; rows sum to one."""
         self.refuse(position, tokens)
-        q, k, _, keys = self.scene(x, context, tokens, context_tokens, position)
+        q, k, _, keys = self.queries_keys_values(x, context, tokens, context_tokens, position)
         q, k = self.features(q, k, keys)
         products = q @ k.transpose(-2, -1)
         mask = may_attend(tokens, keys, causal)
@@ -81,18 +81,18 @@ class Performer(Limited):
     def features(self, q: Tensor, k: Tensor, keys: Tokens) -> tuple[Tensor, Tensor]:
         """φ(q) (B, H, Lq, M) and φ(k) (B, H, Lk, M), zero for padding; up to a factor per query.
 
-        Each feature's greatest exponent over a text's keys moves from its keys to the queries,
-        and each query's own greatest exponent is dropped. Both cancel in the quotient, no
-        feature overflows, and no sum of weights vanishes.
+        Each feature's largest exponent over a text's keys is moved from the keys to the queries,
+        and each query's largest exponent is subtracted. Both cancel in the quotient; no feature
+        overflows, and no sum of weights underflows to zero.
         """
         q, k = self._exponents(q), self._exponents(hide(k, keys))
         if keys.attention_mask is not None:
             k = k.masked_fill(~keys.attention_mask[:, None, :, None], -torch.inf)
-        lowest = torch.finfo(k.dtype).min  # a text without tokens has no greatest exponent
-        greatest = k.detach().amax(dim=-2, keepdim=True).clamp_min(lowest)
-        q = q + greatest
+        lowest = torch.finfo(k.dtype).min  # for texts without tokens, whose maximum is -inf
+        largest = k.detach().amax(dim=-2, keepdim=True).clamp_min(lowest)
+        q = q + largest
         q = q - q.detach().amax(dim=-1, keepdim=True)
-        return q.exp(), (k - greatest).exp()
+        return q.exp(), (k - largest).exp()
 
     def _exponents(self, x: Tensor) -> Tensor:
         x = x / self.head_dim**0.25
@@ -100,11 +100,11 @@ class Performer(Limited):
 
 
 def orthogonal_directions(count: int, dim: int) -> Tensor:
-    """Rows (count, dim), each N(0, I) on its own; orthogonal within every dim of them."""
+    """Rows (count, dim), each distributed as N(0, I); every ``dim`` of them are orthogonal."""
     blocks = []
     for _ in range(math.ceil(count / dim)):
         basis, triangle = torch.linalg.qr(torch.randn(dim, dim))
-        # With the triangle's diagonal positive the basis is uniform among all bases.
+        # With the diagonal of R positive, the basis is uniformly distributed.
         blocks.append((basis * triangle.diagonal().sign()).T)
     norms: Tensor = torch.randn(count, dim).norm(dim=-1, keepdim=True)
     return torch.cat(blocks)[:count] * norms

@@ -1,4 +1,4 @@
-"""Sliding-window attention, on both sides."""
+"""Sliding-window attention to both sides."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens, may_attend
 from zoo_efficient.blocks import Blocks
 from zoo_efficient.limits import Limited, at_least
-from zoo_efficient.real import hide
+from zoo_efficient.padding import hide
 
 
 class Window(Limited):
@@ -20,8 +20,8 @@ class Window(Limited):
     Beltagy et al. 2020, Longformer, section 3.1, where w = 2 · size. Exact within the window,
     and equal to full attention for texts of at most size + 1 tokens.
     Cost: L · size · Dh per head in time, L · size in memory.
-    Choices: i and j are rows, so padding between real tokens would count as distance (padding
-    before or after them does not); no global tokens and no dilation.
+    Choices: i and j are indices along L, so padding between real tokens counts as distance; no
+    global tokens and no dilation.
     """
 
     name = "window"
@@ -40,7 +40,7 @@ class Window(Limited):
         position: PositionalEncoding,
         causal: bool,
     ) -> Tensor:
-        """See Headed.mix. N blocks of C queries and W keys stand where B texts did."""
+        """The output of each head (B, H, L, Dh), computed as B N texts of C queries and W keys."""
         batch, length = q.shape[0], q.shape[2]
         blocks = Blocks(length, self.size)
         out = F.scaled_dot_product_attention(
@@ -62,15 +62,15 @@ class Window(Limited):
         position: PositionalEncoding,
         causal: bool = False,
     ) -> Tensor:
-        """The attention map (B, H, L, L), of which forward makes none; rows sum to one."""
+        """The attention map (B, H, L, L), which forward never computes; rows sum to one."""
         self.refuse(position, tokens, cross=context is not None and context is not x)
-        q, k, _, _ = self.scene(x, None, tokens, None, position)
-        rows = torch.arange(x.shape[1], device=x.device)
-        mask = (rows[:, None] - rows).abs() <= self.size
+        q, k, _, _ = self.queries_keys_values(x, None, tokens, None, position)
+        index = torch.arange(x.shape[1], device=x.device)
+        mask = (index[:, None] - index).abs() <= self.size
         allowed = may_attend(tokens, tokens, causal)
         if allowed is not None:
             near = mask & allowed
-            # A padded query far from every token has an empty row, and is shown the whole text.
+            # A padded query far from every token would have no key: it gets the whole text.
             mask = torch.where(near.any(dim=-1, keepdim=True), near, allowed)
         return softmax_weights(q, k, mask, position.bias(tokens.positions, tokens.positions))
 
@@ -92,13 +92,13 @@ class Window(Limited):
         k_positions = blocks.keys(tokens.positions, last)
         if causal:
             mask = mask & (k_positions[..., None, :] <= q_positions[..., None])
-        # A padded query that may see nothing sees everything: a softmax over nothing is NaN.
+        # A padded query without keys gets all of them: a softmax over nothing is NaN.
         mask = mask | ~mask.any(dim=-1, keepdim=True)
         mask = mask.expand(batch, *mask.shape[-3:]).flatten(0, 1).unsqueeze(1)
-        # To an encoding every block is a text.
+        # For the encoding every block is a text.
         bias = position.bias(q_positions.flatten(0, -2), k_positions.flatten(0, -2))
         if bias is None:
             return mask
-        if bias.dim() == 4 and 1 < len(bias) < len(mask):  # one for the N blocks of every text
+        if bias.dim() == 4 and 1 < len(bias) < len(mask):  # one per block, for every text
             bias = bias.expand(batch, *bias.shape).flatten(0, 1)
         return bias.to(dtype).masked_fill(~mask, -torch.inf)

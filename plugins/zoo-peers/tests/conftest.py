@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from peer_scenes import PIECES
+from peer_helpers import PIECES
 
 WORDS = {
     "sport": "goal match team coach league striker cup season".split(),

@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 import torch
-from peer_scenes import CLASSES, SIZES, VOCAB_SIZE, WAYS, batch, build
+from peer_helpers import CLASSES, SIZES, VOCAB_SIZE, WAYS, batch, build
 from torch import nn
 from zoo_peers.encoders import HfBert, TorchEncoder, XEncoder
 
@@ -48,7 +48,7 @@ def test_attention_is_the_kernel_asked_for(monkeypatch):
 
 @every_way
 @with_and_without_gradients
-def test_padding_changes_nothing(way, gradients):
+def test_padding_does_not_change_the_logits(way, gradients):
     peer = build(way)
     ids, tokens = batch(LENGTHS)
     with torch.set_grad_enabled(gradients):
@@ -63,7 +63,7 @@ def test_padding_changes_nothing(way, gradients):
 
 @every_way
 @with_and_without_gradients
-def test_a_text_of_padding_alone_is_finite_and_disturbs_no_other(way, gradients):
+def test_a_text_of_padding_only_gives_finite_logits_and_changes_no_other(way, gradients):
     peer = build(way)
     ids, tokens = batch([9, 0, 4])
     with torch.set_grad_enabled(gradients):
@@ -141,8 +141,8 @@ def test_attention_dropout_is_an_option_of_its_own(way):
     assert not any(attention)
 
 
-def sizes_of(dim, hidden, head_hidden=0):
-    return Sizes(dim=dim, layers=3, heads=4, hidden=hidden, head_hidden=head_hidden, max_length=32)
+def sizes_of(dim, hidden):
+    return Sizes(dim=dim, layers=3, heads=4, hidden=hidden, max_length=32)
 
 
 def parameters(module):
@@ -151,8 +151,8 @@ def parameters(module):
 
 @pytest.mark.parametrize(("dim", "hidden", "head"), [(16, 64, 0), (24, 100, 10), (52, 107, 0)])
 def test_it_has_as_many_parameters_as_the_formula(dim, hidden, head):
-    sizes = sizes_of(dim, hidden, head)
-    how = {"vocab_size": VOCAB_SIZE, "classes": CLASSES, "sizes": sizes}
+    sizes = sizes_of(dim, hidden)
+    how = {"vocab_size": VOCAB_SIZE, "classes": CLASSES, "sizes": sizes, "head_hidden": head}
     words, positions = VOCAB_SIZE * dim, 32 * dim
     top = (dim * head + head + head * CLASSES if head else dim * CLASSES) + CLASSES
     ffn = 2 * dim * hidden + hidden + dim

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from peer_scenes import CLASSES, SIZES, VOCAB_SIZE, Layer, Written, batch, build, linear
+from peer_helpers import CLASSES, SIZES, VOCAB_SIZE, Layer, Written, batch, build, linear
 from torch import Tensor
 
 from zoo.models.build import build_classifier

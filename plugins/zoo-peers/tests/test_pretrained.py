@@ -10,10 +10,10 @@ import time
 import pytest
 import torch
 import transformers
-from peer_scenes import PIECES
+from peer_helpers import PIECES
 from torch import nn
 from zoo_peers.encoders import HfBert
-from zoo_peers.wordpieces import cut, remapped
+from zoo_peers.wordpieces import remapped, split
 
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
@@ -50,15 +50,15 @@ def build(source, *, sizes=SIZES, vocabulary=OURS, **options):
         ("##the", ""),  # no ##h: 'the' begins a word and does not continue one
     ],
 )
-def test_a_piece_is_cut_as_the_pretrained_tokenizer_would(piece, pieces):
-    assert cut(piece, THEIRS) == [THEIRS[one] for one in pieces.split()]
+def test_a_piece_is_split_as_by_the_pretrained_tokenizer(piece, pieces):
+    assert split(piece, THEIRS) == [THEIRS[one] for one in pieces.split()]
 
 
-def test_words_are_cut_as_the_librarys_tokenizer_cuts_them(pretrained):
+def test_words_are_split_as_by_the_librarys_tokenizer(pretrained):
     tokenizer = transformers.AutoTokenizer.from_pretrained(pretrained)
     for word in ("the", "stock", "trader", "team", "goal", "meat", "matte"):
         expected = tokenizer(word, add_special_tokens=False)["input_ids"]
-        assert (cut(word, THEIRS) or [THEIRS["[UNK]"]]) == expected
+        assert (split(word, THEIRS) or [THEIRS["[UNK]"]]) == expected
 
 
 def test_a_vector_is_the_mean_of_its_pieces():
@@ -101,7 +101,7 @@ def test_all_of_it_goes_on_learning(pretrained):
     assert words.grad.any(dim=1).all()
 
 
-def test_cells_of_another_size_are_no_comparison(pretrained):
+def test_a_model_of_another_size_is_refused(pretrained):
     large = SIZES.model_copy(update={"dim": 24, "layers": 4})
     with pytest.raises(
         ValueError, match=r"another size: ask for --dim 12 --layers 2 --heads 2 --hidden 20$"
@@ -111,13 +111,13 @@ def test_cells_of_another_size_are_no_comparison(pretrained):
         build(pretrained, sizes=SIZES.model_copy(update={"max_length": 64}))
 
 
-def test_without_the_word_pieces_nothing_is_guessed(pretrained):
+def test_a_missing_vocabulary_is_refused(pretrained):
     with pytest.raises(ZooError, match="needs the word piece of each of the 10 ids"):
         build(pretrained, vocabulary=())
 
 
 def test_a_directory_that_holds_no_bert_is_refused_in_one_line(tmp_path, pretrained):
-    with pytest.raises(ZooError, match="cannot be had") as caught:
+    with pytest.raises(ZooError, match="cannot be loaded") as caught:
         build(tmp_path)
     assert "\n" not in str(caught.value)
     transformers.RobertaConfig().save_pretrained(tmp_path)
@@ -126,7 +126,7 @@ def test_a_directory_that_holds_no_bert_is_refused_in_one_line(tmp_path, pretrai
     bare = tmp_path / "bare"
     shutil.copytree(pretrained, bare)
     (bare / "model.safetensors").unlink()
-    with pytest.raises(ZooError, match="cannot be had"):
+    with pytest.raises(ZooError, match="cannot be loaded"):
         build(bare)
 
 
@@ -138,7 +138,7 @@ def test_a_model_without_its_word_pieces_is_refused(tmp_path, pretrained):
         build(tmp_path)
 
 
-def test_a_checkpoint_of_the_first_days_is_read(tmp_path, pretrained):
+def test_an_old_checkpoint_is_loaded(tmp_path, pretrained):
     """With a vocab.txt, and a config that does not say which model it is of."""
     config = json.loads((pretrained / "config.json").read_text())
     del config["model_type"]
@@ -196,14 +196,14 @@ def test_a_hub_out_of_reach_is_one_line_within_seconds(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     start = time.monotonic()
     with pytest.raises(
-        ZooError, match=r"'owner/tiny' cannot be had: the Hub at 127\.0\.0\.1:9"
+        ZooError, match=r"'owner/tiny' cannot be loaded: the Hub at 127\.0\.0\.1:9"
     ) as e:
         build("owner/tiny")
     assert time.monotonic() - start < 30  # seconds on an idle machine; the client alone takes more
     assert str(e.value).endswith("and the Hub's cache has no copy")
 
 
-def test_a_hub_out_of_reach_is_no_matter_where_the_cache_has_a_copy(tmp_path, pretrained):
+def test_without_the_hub_the_cached_copy_is_used(tmp_path, pretrained):
     commit = "0" * 40
     repository = tmp_path / "models--owner--tiny"
     shutil.copytree(pretrained, repository / "snapshots" / commit)
@@ -213,4 +213,4 @@ def test_a_hub_out_of_reach_is_no_matter_where_the_cache_has_a_copy(tmp_path, pr
     assert done.returncode == 0, done.stderr
     done = build_offline("owner/tiny@other", tmp_path)
     assert done.returncode == 1
-    assert "'owner/tiny@other' cannot be had" in done.stderr.splitlines()[-1]
+    assert "'owner/tiny@other' cannot be loaded" in done.stderr.splitlines()[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from peer_scenes import CLASSES, SIZES, VOCAB_SIZE, batch
+from peer_helpers import CLASSES, SIZES, VOCAB_SIZE, batch
 from zoo_peers.encoders import HfBert, Peer, TorchEncoder, XEncoder
 from zoo_peers.twin import ties, twin
 

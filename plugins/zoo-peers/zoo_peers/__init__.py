@@ -28,6 +28,7 @@ def zoo_register(register: Register) -> None:
             "fast_path": True,
             "attention_dropout": 0.0,
             "pool": "mean",
+            "head_hidden": 0,
         },
     )
     register(
@@ -37,7 +38,12 @@ def zoo_register(register: Register) -> None:
         summary="x-transformers' Encoder with flash attention, mean pool and the cells' head",
         source="https://github.com/lucidrains/x-transformers",
         capabilities=("tokens",),
-        parameters={"positions": "rotary", "attention_dropout": 0.0, "pool": "mean"},
+        parameters={
+            "positions": "rotary",
+            "attention_dropout": 0.0,
+            "pool": "mean",
+            "head_hidden": 0,
+        },
     )
     register(
         "baseline",
@@ -52,5 +58,6 @@ def zoo_register(register: Register) -> None:
             "attn_implementation": "sdpa",
             "attention_dropout": 0.0,
             "pool": "mean",
+            "head_hidden": 0,
         },
     )

@@ -1,8 +1,8 @@
-"""The peers as plain modules, for programs of their own.
+"""The peers as plain modules, for use without the harness.
 
 Each is built as ``Peer(vocab_size=, classes=, sizes=, dropout=)`` and has
 ``forward(ids, tokens) -> (B, classes)`` and ``encode(ids, tokens) -> (B, L, D)``. Importing this
-needs none of the libraries; building a peer needs its own.
+needs none of the libraries; building a peer needs that peer's library.
 """
 
 from __future__ import annotations

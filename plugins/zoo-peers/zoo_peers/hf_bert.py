@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
-from zoo_peers.peer import Peer, library, readable
+from zoo_peers.peer import Peer, key_mask, library
 from zoo_peers.pretrained import Pretrained
 from zoo_peers.wordpieces import remapped
 
@@ -18,17 +18,17 @@ from zoo_peers.wordpieces import remapped
 class HfBert(Peer):
     """transformers.BertModel without its pooler (Devlin et al. 2019); needs the extra ``hf``.
 
-    As the library has it: word, position and type embeddings and a norm over their sum; post-norm
+    As in the library: word, position and type embeddings and a norm over their sum; post-norm
     layers; GELU; weights from N(0, 0.02²).
 
     pretrained: a model of the Hub, ``owner/name`` or ``owner/name@revision``, or a directory that
-    ``save_pretrained`` wrote. The harness's ids are the zoo's and not that model's, so the layers,
-    positions and norms are taken over, and the word embeddings are looked up by word piece: see
+    ``save_pretrained`` wrote. The harness's ids are the zoo's and not that model's, so layers,
+    positions and norms are loaded, and the word embeddings are looked up by word piece: see
     ``zoo_peers.wordpieces``. Its sizes must be those of the run.
-    vocabulary: the word piece behind every id, needed where pretrained is given.
+    vocabulary: the word piece of every id, needed with pretrained.
 
     Raises ComponentError where transformers is missing; ZooError where the pretrained model
-    cannot be had or is none of BERT; ValueError where sizes or values do not fit.
+    cannot be loaded or is not a BERT; ValueError where sizes or values do not fit.
     """
 
     def __init__(
@@ -43,8 +43,11 @@ class HfBert(Peer):
         attn_implementation: str = "sdpa",
         attention_dropout: float = 0.0,
         pool: str = "mean",
+        head_hidden: int = 0,
     ) -> None:
-        super().__init__(classes=classes, sizes=sizes, dropout=dropout, pool=pool)
+        super().__init__(
+            classes=classes, sizes=sizes, dropout=dropout, pool=pool, head_hidden=head_hidden
+        )
         transformers = library("transformers", "hf-bert", "hf")
         drops = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": attention_dropout}
         try:
@@ -52,7 +55,7 @@ class HfBert(Peer):
                 source = Pretrained(pretrained, transformers)
                 source.must_fit(sizes)
                 self.encoder = source.bert(attn_implementation, drops)
-                self._speak(source.vocabulary(), vocab_size, vocabulary)
+                self._set_vocabulary(source.vocabulary(), vocab_size, vocabulary)
                 return
             config = transformers.BertConfig(
                 vocab_size=vocab_size,
@@ -61,21 +64,21 @@ class HfBert(Peer):
                 num_attention_heads=sizes.heads,
                 intermediate_size=sizes.hidden,
                 max_position_embeddings=sizes.max_length,
-                # Padding is masked. An id whose vector never learns would be a rule of its own.
+                # Padding is masked; a pad_token_id would also keep one embedding from training.
                 pad_token_id=None,
                 attn_implementation=attn_implementation,
                 **drops,
             )
             self.encoder = transformers.BertModel(config, add_pooling_layer=False)
-        except ImportError as error:  # a kernel of its own that is not installed
+        except ImportError as error:  # the implementation's kernel is not installed
             raise ValueError(
-                f"attn_implementation {attn_implementation!r} cannot be had: {error}"
+                f"attn_implementation {attn_implementation!r} cannot be loaded: {error}"
             ) from error
 
     def encode(self, ids: Tensor, tokens: Tokens) -> Tensor:
-        """See Peer.encode."""
+        """Ids (B, L) to vectors (B, L, D)."""
         positions = tokens.positions
-        mask = readable(tokens)
+        mask = key_mask(tokens)
         out = self.encoder(
             input_ids=ids,
             attention_mask=None if mask is None else mask.long(),
@@ -85,12 +88,12 @@ class HfBert(Peer):
         return vectors
 
     @torch.no_grad()
-    def _speak(self, theirs: dict[str, int], vocab_size: int, ours: Sequence[str]) -> None:
-        """Exchange the word embeddings for ones of the zoo's vocabulary."""
+    def _set_vocabulary(self, theirs: dict[str, int], vocab_size: int, ours: Sequence[str]) -> None:
+        """Replace the word embeddings by those of the zoo's vocabulary."""
         if len(ours) != vocab_size:
             raise ZooError(
                 f"a pretrained model needs the word piece of each of the {vocab_size} ids, "
-                f"and was told {len(ours)}"
+                f"not of {len(ours)}"
             )
         weights = remapped(self.encoder.get_input_embeddings().weight, theirs, ours)
         self.encoder.set_input_embeddings(nn.Embedding.from_pretrained(weights, freeze=False))

@@ -1,4 +1,4 @@
-"""What all peers share: the cells' pool and head around another library's encoder."""
+"""The base class of all peers: another library's encoder with the cells' pool and head."""
 
 from __future__ import annotations
 
@@ -23,23 +23,26 @@ POOLS: dict[str, type[Pool]] = {"mean": Mean, "cls": Cls}
 
 
 class Peer(nn.Module, ABC):
-    """A classifier whose encoder is another library's; the variant states ``encode``.
+    """A classifier whose encoder is another library's; a subclass implements ``encode``.
 
-    Pool and head are those of the cells, so that rows differ in the encoder alone.
+    Pool and head are those of the cells, so that results differ by the encoder only.
     Raises ValueError where width and heads do not fit, or the pool is unknown.
     """
 
-    def __init__(self, *, classes: int, sizes: Sizes, dropout: float, pool: str) -> None:
+    def __init__(
+        self, *, classes: int, sizes: Sizes, dropout: float, pool: str, head_hidden: int
+    ) -> None:
         super().__init__()
         one_of("pool", pool, POOLS)
         if sizes.dim % sizes.heads:
             raise ValueError(f"width {sizes.dim} does not divide into {sizes.heads} heads")
         self.pool = POOLS[pool](sizes.dim)
-        self.head = classification_head(sizes.dim, sizes.head_hidden, classes, dropout)
+        self.head_hidden = head_hidden
+        self.head = classification_head(sizes.dim, head_hidden, classes, dropout)
 
     @abstractmethod
     def encode(self, ids: Tensor, tokens: Tokens) -> Tensor:
-        """Ids (B, L) to vectors (B, L, D); what stands in rows of padding means nothing."""
+        """Ids (B, L) to vectors (B, L, D); those of padding are ignored."""
 
     def forward(self, ids: Tensor, tokens: Tokens) -> Tensor:
         """Ids (B, L) to logits (B, classes)."""
@@ -55,7 +58,7 @@ class Embeds(Protocol):
 
 
 class Embedded(nn.Module):
-    """Ids to vectors as the cells do it, for encoders that come without an embedding.
+    """The cells' embedding, for encoders that have none.
 
     position: what is added to the embeddings, or None for nothing.
     """
@@ -73,11 +76,11 @@ class Embedded(nn.Module):
         return F.dropout(x, self.dropout, self.training)
 
 
-def readable(tokens: Tokens) -> Tensor | None:
-    """Which keys a text's queries may see: bool (B, L), or None where they may see all.
+def key_mask(tokens: Tokens) -> Tensor | None:
+    """Which keys a text's queries may attend to: bool (B, L), or None for all.
 
-    An empty text may see everything: nobody reads what comes out, and a softmax over nothing
-    would be NaN in some kernels.
+    An empty text may attend to every position: its output is never read, and a softmax over
+    nothing would be NaN in some kernels.
     """
     if tokens.attention_mask is None:
         return None
@@ -85,7 +88,7 @@ def readable(tokens: Tokens) -> Tensor | None:
 
 
 def one_of(what: str, value: str, known: Iterable[str]) -> None:
-    """Raise ValueError where the value is not one of those known."""
+    """ValueError where the value is not one of the known ones."""
     if value not in known:
         raise ValueError(f"{what} must be one of {', '.join(known)}, not {value!r}")
 

@@ -1,4 +1,4 @@
-"""A pretrained BERT: from a directory, the Hub's cache, or the Hub if it can be reached."""
+"""Loading a pretrained BERT from a directory, the Hub's cache, or the Hub where it answers."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _REPOSITORY = re.compile(r"(?P<id>[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?)(?:@(?P<revisi
 
 
 class Pretrained:
-    """Where a pretrained model is, and its config; ZooError, within seconds, where it is not."""
+    """A pretrained model's source and config; ZooError within seconds where there is none."""
 
     def __init__(self, name: str, transformers: Any) -> None:
         self.name, self._transformers = name, transformers
-        self._where: dict[str, Any] = {"local_files_only": True}
+        self._options: dict[str, Any] = {"local_files_only": True}
         self._source, reason = name, ""
         if not Path(name).expanduser().is_dir():
             match = _REPOSITORY.fullmatch(name)
@@ -34,22 +34,21 @@ class Pretrained:
             # The client itself would retry for half a minute.
             reason = unreachable(match["id"]) or ""
             self._source = match["id"]
-            self._where = {"revision": match["revision"], "local_files_only": bool(reason)}
+            self._options = {"revision": match["revision"], "local_files_only": bool(reason)}
         else:
             self._source = str(Path(name).expanduser())
-        self._trouble = f"{reason}, and the Hub's cache has no copy" if reason else ""
-        # Not AutoConfig: the first of BERT's checkpoints do not say what they are.
-        written = self._had(transformers.BertConfig.get_config_dict)[0]
+        self._offline_reason = f"{reason}, and the Hub's cache has no copy" if reason else ""
+        # Not AutoConfig: the oldest BERT checkpoints name no model type.
+        written = self._load(transformers.BertConfig.get_config_dict)[0]
         if not written:
-            raise ZooError(
-                f"pretrained model {name!r} cannot be had: {self._trouble or 'it has no config'}"
-            )
+            reason = self._offline_reason or "it has no config"
+            raise ZooError(f"pretrained model {name!r} cannot be loaded: {reason}")
         if written.get("model_type", "bert") != "bert":
             raise ZooError(f"pretrained model {name!r} is a {written['model_type']}, not a bert")
         self.config = transformers.BertConfig.from_dict(written)
 
     def must_fit(self, sizes: Sizes) -> None:
-        """ValueError unless it is as large as the cells that it is compared with."""
+        """ValueError unless its sizes are those of the run."""
         options = {
             "dim": (sizes.dim, self.config.hidden_size),
             "layers": (sizes.layers, self.config.num_hidden_layers),
@@ -67,10 +66,10 @@ class Pretrained:
             )
 
     def bert(self, attn_implementation: str, options: dict[str, Any]) -> Any:
-        """The BertModel, in float32, without pooler; options: what its config is changed to."""
+        """The BertModel, in float32, without pooler; options replace values of its config."""
         for option, value in options.items():
             setattr(self.config, option, value)
-        model, found = self._had(
+        model, found = self._load(
             self._transformers.BertModel.from_pretrained,
             config=self.config,
             add_pooling_layer=False,
@@ -78,7 +77,7 @@ class Pretrained:
             dtype=torch.float32,
             output_loading_info=True,
         )
-        if found["missing_keys"]:  # the library would draw them at random, and go on
+        if found["missing_keys"]:  # the library would initialise them at random
             missing = sorted(found["missing_keys"])
             raise ZooError(
                 f"pretrained model {self.name!r} has no weights for {len(missing)} parameters, "
@@ -87,11 +86,11 @@ class Pretrained:
         return model
 
     def vocabulary(self) -> dict[str, int]:
-        """Its word pieces and their ids; ZooError where they are not those of its embeddings."""
-        tokenizer = self._had(self._transformers.BertTokenizer.from_pretrained)
+        """Its word pieces and their ids; ZooError where they do not fit its embeddings."""
+        tokenizer = self._load(self._transformers.BertTokenizer.from_pretrained)
         pieces: dict[str, int] = tokenizer.get_vocab()
         rows = self.config.vocab_size
-        # Without its files the library gives a tokenizer all the same, of special tokens alone.
+        # Without a vocabulary file the library makes a tokenizer of special tokens only.
         if UNKNOWN not in pieces or len(pieces) < rows / 2 or max(pieces.values()) >= rows:
             raise ZooError(
                 f"pretrained model {self.name!r} has a tokenizer of {len(pieces)} word pieces "
@@ -99,12 +98,12 @@ class Pretrained:
             )
         return pieces
 
-    def _had(self, loader: Callable[..., Any], **options: Any) -> Any:
-        """What the library's loader gives; its errors, pages long, in one line."""
+    def _load(self, loader: Callable[..., Any], **options: Any) -> Any:
+        """The result of the library's loader; its errors, pages long, in one line."""
         try:
-            return loader(self._source, **self._where, **options)
+            return loader(self._source, **self._options, **options)
         except (OSError, ValueError, KeyError) as error:
             first = re.split(r"\n|\. ", str(error).strip(), maxsplit=1)[0]
             raise ZooError(
-                f"pretrained model {self.name!r} cannot be had: {self._trouble or first}"
+                f"pretrained model {self.name!r} cannot be loaded: {self._offline_reason or first}"
             ) from error

@@ -13,7 +13,7 @@ from zoo.components.pe.learned import Learned
 from zoo.components.pe.sin import Sinusoidal
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo_peers.peer import Embedded, Peer, one_of, readable
+from zoo_peers.peer import Embedded, Peer, key_mask, one_of
 
 POSITIONS: dict[str, type[PositionalEncoding]] = {"sinusoidal": Sinusoidal, "learned": Learned}
 ACTIVATIONS = ("relu", "gelu")
@@ -22,14 +22,14 @@ ACTIVATIONS = ("relu", "gelu")
 class TorchEncoder(Peer):
     """torch.nn.TransformerEncoder over the cells' embedding and positions.
 
-    By default as torch has it and Vaswani et al. 2017: post-norm, ReLU, no final norm. With
-    norm_first there is a final norm, as in torch.nn.Transformer. Each layer draws weights of its
-    own; torch's constructor would give all of them the same.
+    By default as in torch and Vaswani et al. 2017: post-norm, ReLU, no final norm. With norm_first
+    there is a final norm, as in torch.nn.Transformer. Each layer has its own initial weights;
+    torch's constructor gives all of them the same.
 
-    Outside training, with gradients off and texts of different lengths, torch takes its fast path:
-    nested tensors, without the padding. It cannot with norm_first, with an odd number of heads,
-    under autocast or when compiled; then, as in training, padding is masked. fast_path=False keeps
-    it, and its single layers' own, switched off: on a CPU that can be the faster way.
+    In evaluation, with gradients off and texts of different lengths, torch takes its fast path:
+    nested tensors without padding. It cannot with norm_first, an odd number of heads, autocast or
+    torch.compile; then, as in training, padding is masked. fast_path=False switches it off, and
+    that of single layers too: on a CPU this can be faster.
     """
 
     def __init__(
@@ -45,8 +45,11 @@ class TorchEncoder(Peer):
         fast_path: bool = True,
         attention_dropout: float = 0.0,
         pool: str = "mean",
+        head_hidden: int = 0,
     ) -> None:
-        super().__init__(classes=classes, sizes=sizes, dropout=dropout, pool=pool)
+        super().__init__(
+            classes=classes, sizes=sizes, dropout=dropout, pool=pool, head_hidden=head_hidden
+        )
         one_of("positions", positions, POSITIONS)
         one_of("activation", activation, ACTIVATIONS)
         self.fast_path = fast_path
@@ -68,7 +71,7 @@ class TorchEncoder(Peer):
                 batch_first=True,
                 norm_first=norm_first,
             )
-            # Torch drops attention weights as well; the cells have a rate of its own for that.
+            # Torch applies dropout to attention weights too; the cells have a separate rate for it.
             made.self_attn.dropout = attention_dropout
             return made
 
@@ -81,10 +84,10 @@ class TorchEncoder(Peer):
         self.encoder.layers = nn.ModuleList(layer() for _ in range(sizes.layers))
 
     def encode(self, ids: Tensor, tokens: Tokens) -> Tensor:
-        """See Peer.encode."""
-        mask = readable(tokens)
+        """Ids (B, L) to vectors (B, L, D)."""
+        mask = key_mask(tokens)
         x = self.embed(ids, tokens.positions)
-        # Torch keeps the fast path from autocast on CUDA alone; on a CPU it would raise there.
+        # Torch avoids the fast path under autocast on CUDA only; on a CPU it would raise.
         allowed = self.fast_path and not torch.is_autocast_enabled(x.device.type)
         with contextlib.nullcontext() if allowed else _no_fast_path():
             out: Tensor = self.encoder(x, src_key_padding_mask=None if mask is None else ~mask)
@@ -93,7 +96,7 @@ class TorchEncoder(Peer):
 
 @contextlib.contextmanager
 def _no_fast_path() -> Iterator[None]:
-    """Switch torch's fast path off, and leave the switch as it was."""
+    """Switch torch's fast path off, and restore the switch afterwards."""
     before = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     try:

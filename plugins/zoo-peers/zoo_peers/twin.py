@@ -1,4 +1,4 @@
-"""A cell of the zoo that is the same function as a peer, and holds the same weights."""
+"""A cell of the zoo that is the same function as a peer, with the same weights."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def twin(
 ) -> Classifier:
     """Our classifier that computes what the peer computes, with the peer's weights.
 
-    The peer's positions are learned ones; torch's is norm_first with GELU. Where the peer lacks a
-    bias or a shift, ours has one that starts at zero. dropout: of the cell, in training; without
-    it on either side both learn the same. attention: one that packs q, k and v in one layer.
-    Raises ValueError for a peer that no cell is equal to.
+    The peer's positions must be learned; torch's encoder must have norm_first and GELU. Where the
+    peer has no bias or shift, ours starts at zero. dropout: of the cell, in training; without
+    dropout on either side both learn the same. attention: one with a packed QKV projection.
+    Raises ValueError for a peer that no cell equals.
     """
     own = {
         "attention": attention,
@@ -58,7 +58,13 @@ def twin(
     }
     cell = Cell.parse(loading.load().registry, {**SHARED, **own})
     ours = build_classifier(
-        cell, sizes, vocab_size=vocab_size, classes=classes, seed=0, dropout=dropout
+        cell,
+        sizes,
+        vocab_size=vocab_size,
+        classes=classes,
+        seed=0,
+        head_hidden=peer.head_hidden,
+        dropout=dropout,
     )
     if isinstance(peer, HfBert):
         ours.encoder.embedding_norm = LayerNorm(sizes.dim, eps=BERT_EPS)
@@ -70,7 +76,7 @@ def twin(
 
 
 def ties(peer: Peer, ours: Classifier) -> Iterator[Tie]:
-    """Every parameter of the peer's encoder and where it stands in ours."""
+    """Every parameter of the peer's encoder and the one of ours that equals it."""
     if isinstance(peer, HfBert):
         yield from _bert(peer.encoder, ours.encoder)
     elif isinstance(peer, XEncoder):
@@ -100,7 +106,7 @@ def _torch(peer: Any, ours: Any) -> Iterator[Tie]:
 
 def _bert(bert: Any, ours: Any) -> Iterator[Tie]:
     words, parts = bert.embeddings.word_embeddings.weight, bert.embeddings
-    # BERT does not scale its embeddings, and adds the vector of a first sentence to each.
+    # BERT does not scale its embeddings, and adds the vector of the first sentence to each.
     yield Tie(ours.embedding.weight, words, factor=1 / math.sqrt(words.shape[1]))
     first = parts.token_type_embeddings.weight[0].detach()
     yield Tie(ours.position.table.weight, parts.position_embeddings.weight, constant=first)
@@ -137,7 +143,7 @@ def _x(peer: Any, ours: Any) -> Iterator[Tie]:
 
 
 def _packed(qkv: Any, *parts: Any) -> Iterator[Tie]:
-    """Three layers in one, below one another."""
+    """Three layers stacked in one."""
     width = len(parts[0].weight)
     for number, part in enumerate(parts):
         yield from _same(qkv, part, slice(number * width, (number + 1) * width))
@@ -150,7 +156,7 @@ def _same(ours: Any, theirs: Any, rows: slice = slice(None)) -> Iterator[Tie]:
 
 
 def _norm(ours: Any, theirs: Any) -> Iterator[Tie]:
-    """A layer norm; that of x-transformers has no shift, and keeps its scale less one."""
+    """A layer norm; that of x-transformers has no shift, and stores its scale minus one."""
     if hasattr(theirs, "gamma"):
         yield Tie(ours.scale, theirs.gamma, constant=float(theirs.unit_offset))
     else:

@@ -1,11 +1,11 @@
 """From one word-piece vocabulary to another.
 
-A pretrained BERT knows its own word pieces, the harness's batches hold the zoo's. Cutting the texts
-anew would give this one model other batches, of other lengths, than every other row has. So the
-ids stay, and each of the zoo's pieces starts as the mean of the vectors of those pieces into which
-the pretrained vocabulary cuts it (Samenko et al. 2021, Fine-Tuning Transformers: Vocabulary
-Transfer, section 3, https://arxiv.org/abs/2112.14569). A piece that both have is taken over as it
-is.
+A pretrained BERT has its own word pieces, and the harness's batches hold the zoo's. Tokenizing the
+texts again would give this one model other batches, of other lengths, than every other model. So
+the ids stay, and each of the zoo's pieces starts as the mean of the vectors of the pieces into
+which the pretrained vocabulary splits it (Samenko et al. 2021, Fine-Tuning Transformers: Vocabulary
+Transfer, section 3, https://arxiv.org/abs/2112.14569). A piece in both vocabularies keeps its
+vector.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from torch import Tensor
 PREFIX, UNKNOWN = "##", "[UNK]"
 
 
-def cut(piece: str, vocabulary: Mapping[str, int]) -> list[int]:
-    """The ids of a piece in the vocabulary; several where it has to be cut, none where it cannot.
+def split(piece: str, vocabulary: Mapping[str, int]) -> list[int]:
+    """The ids of a piece in the vocabulary; several where it is split, none where it cannot be.
 
-    Greedy, longest match first, as WordPiece cuts words (Devlin et al. 2019); what continues a
-    word, ``##ing``, is cut into pieces that do.
+    Greedy, longest match first, like WordPiece (Devlin et al. 2019); a piece that continues a
+    word, ``##ing``, is split into pieces that do.
     """
     if piece in vocabulary:
         return [vocabulary[piece]]
@@ -44,11 +44,11 @@ def cut(piece: str, vocabulary: Mapping[str, int]) -> list[int]:
 def remapped(weights: Tensor, theirs: Mapping[str, int], ours: Sequence[str]) -> Tensor:
     """Embeddings (len(ours), D) of our pieces from the embeddings (V, D) of theirs.
 
-    A piece that theirs cannot make up, and a special token that theirs has not, is their [UNK].
+    A piece that cannot be split, and a special token that theirs lacks, gets their [UNK].
     """
     rows = []
     for piece in ours:
         special = piece.startswith("[") and piece.endswith("]") and len(piece) > 2
-        ids = [theirs[piece]] if piece in theirs else [] if special else cut(piece, theirs)
+        ids = [theirs[piece]] if piece in theirs else [] if special else split(piece, theirs)
         rows.append(weights[ids or [theirs[UNKNOWN]]].mean(dim=0))
     return torch.stack(rows)

@@ -6,13 +6,13 @@ from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo_peers.peer import Embedded, Peer, library, one_of, readable
+from zoo_peers.peer import Embedded, Peer, key_mask, library, one_of
 
 POSITIONS = ("rotary", "absolute")
 
 
 class Absolute(nn.Module):
-    """The library's table of learned positions, called as an encoding of the zoo."""
+    """The library's table of learned positions with the interface of the zoo's encodings."""
 
     def __init__(self, table: nn.Module) -> None:
         super().__init__()
@@ -27,11 +27,11 @@ class Absolute(nn.Module):
 class XEncoder(Peer):
     """x_transformers.Encoder over the cells' embedding; needs the extra ``x``.
 
-    As the library has it: pre-norm and a final norm, LayerNorm without shift, no biases in the
+    As in the library: pre-norm and a final norm, LayerNorm without shift, no biases in the
     projections of attention, GELU. Unlike its defaults: heads are dim / heads wide and not 64,
     attention is flash (torch's scaled_dot_product_attention), rotary positions turn the whole
-    head, as the zoo's rope does, and not half of it, and both sub-layers' outputs are dropped out
-    as in the cells. ``positions='absolute'`` is its learned AbsolutePositionalEmbedding.
+    head, like the zoo's rope, and not half of it, and both sub-layers' outputs have dropout, as in
+    the cells. ``positions='absolute'`` is its learned AbsolutePositionalEmbedding.
 
     Raises ComponentError where x-transformers is missing, ValueError for a head width that
     rotary positions cannot turn.
@@ -47,8 +47,11 @@ class XEncoder(Peer):
         positions: str = "rotary",
         attention_dropout: float = 0.0,
         pool: str = "mean",
+        head_hidden: int = 0,
     ) -> None:
-        super().__init__(classes=classes, sizes=sizes, dropout=dropout, pool=pool)
+        super().__init__(
+            classes=classes, sizes=sizes, dropout=dropout, pool=pool, head_hidden=head_hidden
+        )
         one_of("positions", positions, POSITIONS)
         x_transformers = library("x_transformers", "x-transformers", "x")
         head_dim = sizes.dim // sizes.heads
@@ -68,7 +71,7 @@ class XEncoder(Peer):
             attn_flash=True,
             attn_dropout=attention_dropout,
             attn_sublayer_dropout=dropout,
-            # It takes int(dim * mult): the half keeps rounding from costing a unit.
+            # The library takes int(dim * ff_mult): the half keeps rounding from losing a unit.
             ff_mult=(sizes.hidden + 0.5) / sizes.dim,
             ff_dropout=dropout,
             ff_sublayer_dropout=dropout,
@@ -78,9 +81,8 @@ class XEncoder(Peer):
         )
 
     def encode(self, ids: Tensor, tokens: Tokens) -> Tensor:
-        """See Peer.encode."""
+        """Ids (B, L) to vectors (B, L, D)."""
         x = self.embed(ids, tokens.positions)
-        # Not mask=, which beside this masks outputs that nobody reads, and turns bfloat16 into
-        # float32 while it does.
-        out: Tensor = self.encoder(x, self_attn_kv_mask=readable(tokens), pos=tokens.positions)
+        # Not mask=, which also masks outputs that are never read, and turns bfloat16 into float32.
+        out: Tensor = self.encoder(x, self_attn_kv_mask=key_mask(tokens), pos=tokens.positions)
         return out

@@ -14,11 +14,11 @@ from factory import cell, failed, skipped
 from hostile import ARABIC, ARABIC_SHOWN, CLOSING, EMOJI, NAMES, QUOTES, SCRIPT
 from hostile import LABELS as HOSTILE_LABELS
 from sklearn.metrics import precision_recall_fscore_support
+from zoo.report.tables.report_data import make_facts
 
 from zoo.report.html.details import per_class, row_command
 from zoo.report.html.report_page import report_page
 from zoo.report.plots.draw_all import make_plots
-from zoo.report.tables.report_data import make_facts
 from zoo.report.tables.rows import make_rows
 from zoo.report.tables.table import make_table
 

@@ -14,12 +14,12 @@ from crowd import crowd
 from example import REFERENCE, run
 from factory import cell, failed, name, skipped
 from hostile import DOLLARS, NAMES, SCRIPT
+from zoo.report.stats.one_factor import effects_anyhow
+from zoo.report.tables.report_data import make_facts
 
 from zoo.report.plots.draw_all import NAMES as PLOTS
 from zoo.report.plots.draw_all import make_plots
-from zoo.report.stats.one_factor import effects_anyhow
 from zoo.report.stats.paired import Term, corrected, difference
-from zoo.report.tables.report_data import make_facts
 from zoo.report.tables.rows import make_rows
 from zoo.report.tables.table import make_table
 from zoo.report.write import write_report

@@ -1,1 +1,1 @@
-"""Texts as token ids: tokenizers, encoded data, the cache."""
+"""Encoding texts as token ids: tokenizers, encoded data, the cache."""

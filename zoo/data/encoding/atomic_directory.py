@@ -60,18 +60,18 @@ def read_manifest(directory: Path) -> dict[str, Any]:
 
 
 def damaged_file(directory: Path, digests: Mapping[str, str]) -> str:
-    """The first of these files that is missing or not what was written; empty if all are sound."""
+    """The first of these files that is missing or not what was written; empty if all are intact."""
     for name, expected in digests.items():
         try:
-            sound = digest(directory / name) == expected
+            intact = digest(directory / name) == expected
         except OSError:
-            sound = False
-        if not sound:
+            intact = False
+        if not intact:
             return name
     return ""
 
 
-def is_sound(directory: Path) -> bool:
+def is_intact(directory: Path) -> bool:
     """Whether the manifest and every file that it lists are what was written."""
     try:
         return not damaged_file(directory, read_manifest(directory)["sha256"])

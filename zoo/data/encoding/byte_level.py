@@ -1,4 +1,4 @@
-"""A byte-level tokenizer: pairs of bytes merged, so that nothing is unknown and nothing is lost.
+"""A byte-level tokenizer: merged pairs of bytes, so that every text can be encoded and decoded.
 
 Source: Sennrich et al. 2016 (byte-pair encoding); Radford et al. 2019, section 2.2 (over bytes).
 """
@@ -23,12 +23,12 @@ BYTES = 256
 def train_byte_level(
     texts: Iterable[str], vocab_size: int, specials: Sequence[str], *, symbols: bool = False
 ) -> Tokenizer:
-    """Merge pairs of bytes until the vocabulary is full, or no pair comes twice.
+    """Merge pairs of bytes until the vocabulary is full, or no pair occurs twice.
 
-    specials: the first ids, which no text is ever encoded to; each name holds a space, as no
-    merge of bytes does. symbols: put a space before a text and keep digits apart, so that a word
-    is the same token at the beginning as anywhere, and a number is read digit by digit.
-    Raises ZooError where the vocabulary has no room for the bytes.
+    specials: names of the first ids, which no text is encoded to; each contains a space, which
+    no merge of bytes does. symbols: put a space before a text and split numbers into digits, so
+    that a word has the same token at the beginning of a text as inside.
+    Raises ZooError where the vocabulary is smaller than the number of bytes.
     """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -52,7 +52,7 @@ def train_byte_level(
             show_progress=False,
         ),
     )
-    # Built again from its merges alone: what was added as special would be found in texts too.
+    # Rebuilt from its merges alone, because a text would be searched for the special tokens too.
     model = json.loads(trained.to_str())["model"]
     merges = [tuple(m) if isinstance(m, list) else tuple(m.split(" ")) for m in model["merges"]]
     tokenizer: Tokenizer = Tokenizer(models.BPE(vocab=model["vocab"], merges=merges))
@@ -62,7 +62,7 @@ def train_byte_level(
 
 
 def byte_lengths(tokenizer: Tokenizer) -> npt.NDArray[np.int64]:
-    """How many bytes of text every id stands for (vocabulary); special ones for none."""
+    """How many bytes of text every id stands for (vocab_size); 0 for special ones."""
     lengths = np.zeros(tokenizer.get_vocab_size(), dtype=np.int64)
     for piece, number in tokenizer.get_vocab().items():
         lengths[number] = 0 if " " in piece else len(piece)  # a character of a piece is a byte

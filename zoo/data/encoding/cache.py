@@ -1,4 +1,4 @@
-"""The cache: sound directories by key, each written once, by one process."""
+"""The cache: directories by key, each written by one process and checked when it is opened."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from zoo.data.encoding.atomic_directory import draft_directory, is_sound
+from zoo.data.encoding.atomic_directory import draft_directory, is_intact
 from zoo.errors import ZooError
 
 
@@ -24,7 +24,7 @@ def cache_directory() -> Path:
 def cached_entry(key: str) -> Path:
     """The entry's directory in this machine's cache; ZooError where it is missing or damaged."""
     directory = cache_directory() / key
-    if not is_sound(directory):
+    if not is_intact(directory):
         state = "is damaged" if directory.exists() else "is missing"
         raise ZooError(f"entry '{key}' of the cache {directory.parent} {state}")
     return directory
@@ -41,12 +41,12 @@ def entry(key: str, build: Callable[[Path], None]) -> Path:
 
     root = cache_directory()
     final = root / key
-    if is_sound(final):
+    if is_intact(final):
         return final
     try:
         root.mkdir(parents=True, exist_ok=True)
         with FileLock(root / f"{key}.lock"):
-            if not is_sound(final):
+            if not is_intact(final):
                 _remove(final, *root.glob(f".{key}.*.draft"))
                 with draft_directory(final) as draft:
                     build(draft)

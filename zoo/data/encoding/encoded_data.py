@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -18,22 +18,13 @@ from zoo.errors import ZooError
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+    from zoo.data.sources.corpus import Corpus
+    from zoo.data.sources.pairs import Pairs
+    from zoo.data.sources.plain_text import Texts
+
 # Raise it whenever the files, or the ids in them, would come out differently.
 FORMAT = 2
 TOKENIZER = "tokenizer.json"
-
-
-class Source(Protocol):
-    """Loaded data that can be encoded."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def fingerprint(self) -> str: ...
-
-    @property
-    def notes(self) -> dict[str, str]: ...
 
 
 @dataclass(frozen=True)
@@ -85,7 +76,7 @@ class EncodedData:
     @classmethod
     def encode(
         cls,
-        source: Source,
+        source: Corpus | Pairs | Texts,
         vocab_size: int,
         max_length: int,
         build: Callable[[Path], Tokenizer],

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 PAD, UNK, CLS, MASK = SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[MASK]")
 PAD_ID = 0
 PREFIX = "##"
-# As BERT: rarer characters become [UNK], so that one odd document does not eat the vocabulary.
+# As BERT: rarer characters become [UNK], so that one unusual document does not fill the vocabulary.
 MAX_ALPHABET = 1000
 
 
 def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
-    """Train word pieces on the texts; [CLS] comes first in whatever it encodes.
+    """Train word pieces on the texts; the tokenizer puts [CLS] before every text.
 
-    The vocabulary has exactly vocab_size entries, or all pieces there are where the texts have no
-    more of them; [PAD] is 0. The same texts in any order give the same vocabulary in any process.
-    Raises ZooError where vocab_size has no room for the texts' characters.
+    The vocabulary has vocab_size entries, or fewer if the texts have fewer pieces; [PAD] is 0. The
+    same texts in any order give the same vocabulary in any process. Raises ZooError where
+    vocab_size is smaller than the number of the texts' characters.
     """
     from tokenizers import models, processors, trainers
 
@@ -75,7 +75,7 @@ def _untrained(model: Model) -> Tokenizer:
 
 
 def _alphabet(tokenizer: Tokenizer, documents: list[str]) -> tuple[list[str], list[str]]:
-    """The commonest characters, and those of them that continue a word as ``##c``; both sorted."""
+    """The most frequent characters, and those that continue a word as ``##c``; both sorted."""
     chunks = Counter(
         chunk for text in documents for chunk in tokenizer.normalizer.normalize_str(text).split()
     )

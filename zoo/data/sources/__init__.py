@@ -1,1 +1,1 @@
-"""Where data come from: built-in sets, files, the Hugging Face Hub."""
+"""Loading data: built-in data sets, files, the Hugging Face Hub."""

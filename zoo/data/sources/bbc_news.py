@@ -15,10 +15,9 @@ REVISION = "160d4af1d650b602d14cddc8df0baf07a0198643"
 
 
 def load() -> Corpus:
-    """The corpus as the Hub has it, with the duplicates it is known for.
+    """The corpus as the Hub has it, with its 53 test documents that are also in train.
 
-    Raises HubError (a ZooError that names what else can be had) where it is neither in the Hub's
-    cache nor within reach.
+    Raises HubError where it is not in the Hub's cache and the Hub cannot be reached.
     """
     corpus, _ = hub.load(f"{REPOSITORY}@{REVISION}", name="bbc-news", required=("train", "test"))
     return corpus

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -87,12 +86,6 @@ class Corpus:
             notes={**self.notes, "duplicates": f"{dropped} dropped from train"},
         )
 
-    def counts(self, split: str) -> dict[str, int]:
-        """Documents of each class in ``train`` or ``test``, by label name."""
-        labels = {"train": self.train_labels, "test": self.test_labels}[split]
-        found = Counter(labels)
-        return {name: found[i] for i, name in enumerate(self.label_names)}
-
 
 def _check_split(what: str, texts: list[str], labels: list[int], names: list[str]) -> None:
     if len(texts) != len(labels):
@@ -104,23 +97,19 @@ def _check_split(what: str, texts: list[str], labels: list[int], names: list[str
             raise ZooError(f"{what} document {number} is not text but a {type(text).__name__}")
         if not text.strip():
             raise ZooError(f"{what} document {number} is empty")
-        if not text.isascii():
-            _check_unicode(f"{what} document {number}", text)
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ZooError(
+                f"{what} document {number} holds half a character (a lone surrogate) "
+                f"at position {error.start}"
+            ) from error
         # numpy's integers and booleans would not survive a JSON file, nor compare as expected.
         if type(label) is not int or not 0 <= label < len(names):
             raise ZooError(
                 f"{what} document {number} has label {label!r}; "
                 f"labels are int from 0 to {len(names) - 1}"
             )
-
-
-def _check_unicode(what: str, text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ZooError(
-            f"{what} holds half a character (a lone surrogate) at position {error.start}"
-        ) from error
 
 
 def plain_words(text: str) -> str:

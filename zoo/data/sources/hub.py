@@ -1,7 +1,7 @@
 """Data sets of the Hugging Face Hub: from its cache, or from the Hub if it can be reached.
 
-The Hub is asked for the repository's commit first, within a few seconds, because a download by the
-Hub's client retries for half a minute.
+One request finds out first, within a few seconds, whether the Hub can be reached, because a
+download by the client of the Hub retries for half a minute.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from zoo.errors import ZooError, nearest, one_line
 # With the import of the Hub's client (half a second) this stays under five seconds.
 ANSWER_LIMIT_S = 2.5
 _OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
+_TRUE = {"1", "ON", "YES", "TRUE"}
 _REPOSITORY = re.compile(r"(?P<id>[\w.-]+(?:/[\w.-]+)?)(?:@(?P<revision>[\w./-]+))?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 # What a text data set consists of; images and weights are not downloaded.
@@ -101,7 +102,9 @@ def load(
 
 def unreachable(repository: str) -> str | None:
     """Why the Hub cannot be reached, after `ANSWER_LIMIT_S` at most; None where it can."""
-    setting = next((name for name in _OFFLINE if _is_true(os.environ.get(name))), None)
+    from huggingface_hub import utils
+
+    setting = next((name for name in _OFFLINE if os.environ.get(name, "").upper() in _TRUE), None)
     if setting:
         return f"{setting} is set"
     endpoint = _endpoint()
@@ -109,7 +112,7 @@ def unreachable(repository: str) -> str | None:
     host = endpoint.partition("://")[2].partition("/")[0].rpartition("@")[2] or endpoint
     url = f"{endpoint}/api/datasets/{repository}"
     answers: list[str | None] = []
-    with _quiet(_client()):
+    with _quiet(utils):
         # In a thread, because a timeout of the client bounds neither the look-up of a name nor an
         # answer that comes byte by byte.
         request = threading.Thread(target=lambda: answers.append(_ask(url)), daemon=True)
@@ -120,21 +123,23 @@ def unreachable(repository: str) -> str | None:
 
 
 def _ask(url: str) -> str | None:
-    """What is wrong with the answer to one request; None if the Hub answers, whatever it says."""
+    """What is wrong with the answer to one request; None if the Hub answers."""
+    from huggingface_hub import get_session
+
     try:
         # Not HfApi.dataset_info, which first asks the Hub for what it needs for its telemetry.
-        status = _client().get_session().get(url, timeout=ANSWER_LIMIT_S).status_code
+        status = get_session().get(url, timeout=ANSWER_LIMIT_S).status_code
     except Exception as error:  # noqa: BLE001 - of the HTTP library that the client uses
         return re.sub(r"^\w+: \[Errno -?\d+\] ", "", one_line(error)).rstrip(".")
-    # Below 500 the Hub answers: whether the data set exists is found out by the download.
+    # Any status below 500 is an answer; whether the data set exists, the download finds out.
     return f"it answers {status}" if status >= 500 or status == 407 else None
 
 
 def _download(repository: str, revision: str, *, cached: bool) -> Path:
     """The folder of a snapshot, named by its commit, in the cache of the Hub's client."""
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import snapshot_download, utils
 
-    with _quiet(_client()):
+    with _quiet(utils):
         folder = snapshot_download(
             repository,
             repo_type="dataset",
@@ -149,10 +154,10 @@ def _download(repository: str, revision: str, *, cached: bool) -> Path:
 def _read_splits(
     name: str, folder: Path, required: Sequence[str], columns: tuple[str, str]
 ) -> dict[str, Table]:
-    """The tables of train and of what stands for test, as ``datasets`` reads the files."""
+    """The tables of train and of the split used as test, as ``datasets`` reads the files."""
     import datasets
 
-    # The files are in the cache already, so the prepared copy is not kept.
+    # The files are in the cache already, so the prepared copy is thrown away.
     with tempfile.TemporaryDirectory(prefix="zoo-hub-") as scratch, _quiet(datasets.utils):
         found = datasets.load_dataset(str(folder), cache_dir=scratch)
         missing = [split for split in required if split not in found]
@@ -176,12 +181,6 @@ def _table(source: str, split: Any, columns: tuple[str, str]) -> Table:
             row[NAMES_COLUMN] = names[code] if isinstance(code, int) and code >= 0 else None
     places = ((f"row {number}", row) for number, row in enumerate(rows, start=1))
     return make_table(source, places, *columns)
-
-
-def _client() -> ModuleType:
-    from huggingface_hub import utils
-
-    return utils
 
 
 def _endpoint() -> str:
@@ -211,7 +210,3 @@ def _first_sentence(error: Exception) -> str:
         error = cast("Exception", error.__cause__)
     first = re.split(r"\n\s*\n|\. ", str(error).strip(), maxsplit=1)[0]
     return f"{type(error).__name__}: {' '.join(first.split())}"[:400].rstrip(".")
-
-
-def _is_true(setting: str | None) -> bool:
-    return (setting or "").upper() in {"1", "ON", "YES", "TRUE"}

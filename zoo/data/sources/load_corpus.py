@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import difflib
 import re
 from pathlib import Path
 
@@ -22,14 +24,13 @@ def load_corpus(
     label_column: str = COLUMNS[1],
     seed: int = 0,
 ) -> tuple[Corpus, list[str]]:
-    """The corpus a user asked for, and the notices, one line each, that they should see.
+    """The corpus a user asked for, and notices of one line each to print.
 
-    spec: a registered name, maybe with parameters; a file or directory; ``hub:owner/name``, maybe
-    with ``@revision``; or None for the default, which is bbc-news, and newswire where the Hub
-    cannot be reached and has never been.
-    text_column, label_column: of a file or a Hub data set; a registered one has its own.
-    seed: divides data that come without a test split.
-    Raises ZooError where the data cannot be had or do not fit.
+    spec: a registered name, with or without parameters; a file or directory; ``hub:owner/name`` or
+    ``hub:owner/name@revision``; or None for bbc-news, or newswire where the Hub cannot be reached
+    and its cache has no copy.
+    text_column, label_column: of a file or a Hub data set. seed: divides data without a test split.
+    Raises ZooError where the data cannot be loaded or do not fit.
     """
     if spec is None:
         return _default(registry, text_column, label_column)
@@ -66,14 +67,14 @@ def _default(registry: Registry, text_column: str, label_column: str) -> tuple[C
         return _registered(registry.choose("data", DEFAULT)), []
     except HubError as error:
         notice = (
-            f"{DEFAULT} cannot be had ({error.reason}): running on the built-in data set "
+            f"{DEFAULT} cannot be loaded ({error.reason}): running on the built-in data set "
             f"{FALLBACK} instead; accuracies do not compare with those on {DEFAULT}"
         )
         return _registered(registry.choose("data", FALLBACK)), [notice]
 
 
 def _registered(choice: Choice) -> Corpus:
-    """What a data component gives, held to its contract."""
+    """The corpus of a data component; given parameters are part of its name."""
     what = f"data '{choice}' of {choice.component.owner}"
     try:
         corpus = choice.build()
@@ -83,7 +84,7 @@ def _registered(choice: Choice) -> Corpus:
         raise ZooError(f"{what} cannot be loaded: {one_line(error)}") from error
     if not isinstance(corpus, Corpus):
         raise ZooError(f"{what} gives no Corpus but a {type(corpus).__name__}")
-    return corpus
+    return dataclasses.replace(corpus, name=str(choice)) if choice.given else corpus
 
 
 def _is_registered(registry: Registry, spec: str) -> bool:
@@ -99,16 +100,15 @@ def _refuse_columns(spec: str, text_column: str, label_column: str) -> None:
 
 
 def _unknown(registry: Registry, spec: str, path: Path) -> str:
-    """Why a spec is neither, and what comes nearest: a registered name, or a neighbouring file."""
-    labels = registry.labels("data")
+    """Why a spec is no data, with the nearest registered name or file."""
     if re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", spec):
         return f"no file or directory '{spec}'; for a data set of the Hub say '{HUB}{spec}'"
     if "/" in spec:
-        beside = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
-        close = nearest(path.name, beside).partition("?")[0] + "?" if beside else ""
-        hint = close if "did you mean" in close else ""
+        neighbours = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+        close = difflib.get_close_matches(path.name, neighbours, n=1, cutoff=0.5)
+        hint = f"; did you mean '{close[0]}'?" if close else ""
         return f"no file or directory '{spec}'{hint}"
     return (
-        f"no data '{spec}', and no such file or directory{nearest(spec, labels)}; "
+        f"no data '{spec}', and no such file or directory{nearest(spec, registry.labels('data'))}; "
         f"or a path, or {HUB}owner/name"
     )

@@ -1,56 +1,56 @@
-"""How newswire writes: regular inflection, and the sentences that are filled with words.
-
-In a sentence each ``*X`` is a slot: N noun, M plural noun, A adjective, B base verb, D past or
-participle, H third person, G gerund, R role, P person, O organisation, L place, T time, Q quantity.
-"""
+"""The grammar of newswire: words and sentences of ``newswire.toml``, inflection, articles."""
 
 from __future__ import annotations
 
-from zoo.data.sources.newswire_words import listed
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+Words = Mapping[str, tuple[str, ...]]
+
+
+def _listed(texts: Mapping[str, str]) -> Words:
+    """The words of each text; one with an underscore is a phrase."""
+    return {
+        name: tuple(word.replace("_", " ") for word in text.split()) for name, text in texts.items()
+    }
+
+
+_FILE = tomllib.loads(Path(__file__).with_name("newswire.toml").read_text(encoding="utf-8"))
+# Each with its nouns, verbs, adjectives and roles.
+TOPICS = {name: _listed(texts) for name, texts in _FILE["topics"].items()}
+SHARED = _listed(_FILE["shared"])
+TIMES = _listed(_FILE["times"])["phrases"]
+SYLLABLES = _listed(_FILE["names"])
+# Each sentence as its words; a slot is its letter, and only slots are upper case.
+SENTENCES = {
+    name: [[word.removeprefix("*") for word in sentence.split()] for sentence in sentences]
+    for name, sentences in _FILE["sentences"].items()
+}
 
 _VOWELS = "aeiou"
-_DOUBLING = frozenset(listed("ban bat trim scan plan drop stop star ship admit"))
+_DOUBLING = frozenset("ban bat trim scan plan drop stop star ship admit".split())
 _PAST = {"say": "said", "win": "won", "bid": "bid", "strike": "struck"}
 _PLURAL = {
     "analysis": "analyses",
     "person": "people",
-    **{word: word for word in listed("people news data earnings innings yen series software")},
+    **{word: word for word in "people news data earnings innings yen series software".split()},
 }
 
-TOPICAL_SENTENCES = (
-    "the *A *N *D the *N *T , *R *P said .",
-    "*R *P *D a *A *N for the *N in *L .",
-    "*O *D its *N *T after the *M of *O were *D .",
-    "*M and *M are expected to *B the *N , *P told reporters in *L .",
-    "the *N , which *D *Q *M *T , will *B *A *M in *L .",
-    '" we will *B the *N and *B the *M , " said *P , the *R of *O .',
-    "*P *D the *N despite a *A *N .",
-    "*G the *N would *B *M , according to the *R .",
-    "the *A *N has *D more than *Q *M since *O *D the *N .",
-    "*O , based in *L , is *G a *A *N that *H the *N .",
-    "a *N of *M *D *T and the *A *N was *D by *P .",
-    "few *M have *D as many *M as *P , whose *N *D the *N *T .",
-    "the *R *D that the *N could *B without *A *M .",
-    "with *Q *M *D in *L , the *N is now *A .",
-    "*P *H the *N more than any *R , and the *M *B for it .",
-    "both the *N and the *N were *D *T as *A *M *D .",
-)
-NEUTRAL_SENTENCES = (
-    "the *N comes after a *A *N *T .",
-    '*P said the *N was " a *A *N " and that he hoped to *B it *T .',
-    "it is the *A *N in *Q years .",
-    '" it is a *A *N and we have to *B it , " *P added .',
-    "a *R for *O said the *N would *B *T .",
-    "there was no *A *N from *O *T .",
-    "about *Q *M in *L *D the *N *T .",
-    "*P , who is *Q , has *D a *A *N with *O .",
-    "but the *N remains *A , and *M in *L *B more *M .",
-    "she *D that the *M had been *D before the *N .",
-    "*O and *O have *D their *N , and the *N is *A .",
-    "in a *N *D *T , the *R *D a *A *N for *M .",
-    "the *N has *D *M across *L , where *M *D *T .",
-    '" nobody should *B the *N , " the *R said .',
-)
+
+def forms(words: Words) -> Words:
+    """The words by the slots of a sentence that they fill: N, M, A, B, D, H, G and R."""
+    nouns, verbs = words["nouns"], words["verbs"]
+    return {
+        "N": nouns,
+        "M": tuple(map(plural, nouns)),
+        "A": words["adjectives"],
+        "B": verbs,
+        "D": tuple(map(past, verbs)),
+        "H": tuple(map(third, verbs)),
+        "G": tuple(map(gerund, verbs)),
+        "R": words["roles"],
+    }
 
 
 def plural(noun: str) -> str:
@@ -91,20 +91,15 @@ def gerund(verb: str) -> str:
     return (verb[:-1] if verb.endswith("e") and verb[-2] != "e" else verb) + "ing"
 
 
-def parsed(sentence: str) -> list[str]:
-    """The sentence's words; a slot is its letter in upper case, and nothing else is upper case."""
-    return [word.removeprefix("*") for word in sentence.split()]
-
-
 def with_articles(words: list[str]) -> list[str]:
-    """The words with every ``a`` before a vowel made ``an``."""
+    """The words, with ``an`` for ``a`` before a vowel sound."""
     follows = [*words[1:], ""]
     return [
-        "an" if word == "a" and _sounds_open(after) else word
+        "an" if word == "a" and _starts_with_vowel_sound(after) else word
         for word, after in zip(words, follows, strict=True)
     ]
 
 
-def _sounds_open(word: str) -> bool:
-    """Whether a word begins with the sound of a vowel, which a few written vowels are not."""
+def _starts_with_vowel_sound(word: str) -> bool:
+    """Whether a word begins with a vowel sound; a few written vowels are not one."""
     return word[:1] in tuple(_VOWELS) and not word.startswith(("uni", "use", "euro", "one"))

@@ -11,7 +11,7 @@ from string import Template
 from zoo import __version__
 from zoo.errors import ZooError, nearest
 from zoo.registry import AXES
-from zoo.registry.scaffold.kinds import STARTERS
+from zoo.registry.scaffold.starters import STARTERS
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 

@@ -1,26 +1,26 @@
-"""One metric of a row in two runs, and whether the two can be held together at all."""
+"""One quantity of a row in two runs, and whether the two runs can be compared at all."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from zoo.report.tables.same_settings import settings_of
 from zoo.sweep.records import Record
-from zoo.tasks.score import CLASSIFY, scores_of
 
 Verdict = Literal["better", "worse", "tie"]
 
 
 @dataclass(frozen=True)
 class Change:
-    """One metric of one row, before and after.
+    """One quantity of one row, before and after.
 
-    before, after: means over seeds, with ``*_half`` half their own 95% intervals; tokens/s or MiB,
-    where they are of one machine. value: a difference of scores, or a ratio of speeds or memories
-    (after over before; of ratios to the reference where ``relative``); low, high: its 95% interval,
-    uncorrected. p: two-sided; adjusted: corrected. floor: the noise floor as a share.
-    verdict: None where nobody can say, and ``why``. models_only: it is of these models, not of
-    what training again would give.
+    before, after: means over seeds, with half of their own 95% intervals; tokens/s or MiB if
+    measured on one machine. value: a difference of the metric, or a ratio of speeds or memories
+    (after over before; of ratios to the reference where ``relative``); low, high: its 95%
+    interval, not corrected. p: two-sided; adjusted: corrected. floor: the noise floor as a share.
+    verdict: None if unknown, with the reason in ``why``. models_only: it is about these trained
+    models, not about what training again would give.
     """
 
     metric: str
@@ -41,26 +41,26 @@ class Change:
     why: str = ""
 
 
-def other_settings(one: Record, other: Record) -> str:
-    """Why what two records say cannot be held together; empty where it can."""
+def why_not_comparable(one: Record, other: Record) -> str:
+    """Why two records cannot be compared; empty where they can."""
     ours, theirs = one.config, other.config
     data, others = ours["data"], theirs["data"]
     if data["fingerprint"] != others["fingerprint"]:
         return f"other data: {_data(data)} against {_data(others)}"
-    held = [c["training"].get("validation", 0.0) for c in (ours, theirs)]
-    if held[0] != held[1] or data["test"] != others["test"]:
-        return f"other test split: {_split(ours)} against {_split(theirs)}"
-    if data["train"] != others["train"]:
-        return f"other training split: {data['train']} {_of(ours)} against {others['train']}"
+    shares = [config.get("training", {}).get("validation", 0.0) for config in (ours, theirs)]
+    if shares[0] != shares[1] or data.get("test") != others.get("test"):
+        return f"other test split: {_split(one, shares[0])} against {_split(other, shares[1])}"
+    if data.get("train") != others.get("train"):
+        return (
+            f"other training split: {data.get('train')} {_scored(one)} against "
+            f"{others.get('train')}"
+        )
+    settings, other_settings = settings_of(ours), settings_of(theirs)
     differ = [
-        f"{name} {part.get(name)} against {parts.get(name)}"
-        for room in ("sizes", "training")
-        for part, parts in [(ours.get(room, {}), theirs.get(room, {}))]
-        for name in dict.fromkeys([*part, *parts])
-        if part.get(name) != parts.get(name)
+        f"{name.partition('.')[2]} {settings.get(name)} against {other_settings.get(name)}"
+        for name in dict.fromkeys([*settings, *other_settings])
+        if not name.startswith("execution.") and settings.get(name) != other_settings.get(name)
     ]
-    if ours.get("read_last") != theirs.get("read_last"):
-        differ.append("full attention in one of them")
     return f"other settings: {', '.join(differ)}" if differ else ""
 
 
@@ -68,12 +68,11 @@ def _data(data: dict[str, Any]) -> str:
     return f"{data['name']} ({data['fingerprint'][:12]})"
 
 
-def _split(config: dict[str, Any]) -> str:
-    share = config["training"].get("validation", 0.0)
+def _split(record: Record, share: float) -> str:
     if share:
-        return f"{share:.0%} of the training {_of(config)}"
-    return f"{config['data']['test']} test {_of(config)}"
+        return f"{share:.0%} of the training {_scored(record)}"
+    return f"{record.config['data'].get('test')} test {_scored(record)}"
 
 
-def _of(config: dict[str, Any]) -> str:
-    return scores_of(config.get("task", CLASSIFY))[0].of
+def _scored(record: Record) -> str:
+    return record.metric_descriptions[0].scored if record.metric_descriptions else "examples"

@@ -1,4 +1,4 @@
-"""Templates become pages: everything inlined, every text from records shown and never run."""
+"""Renders pages from templates: everything is inlined, and text from records is escaped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VARIABLES = {INK: "--ink", MUTED: "--muted", RULE: "--rule", PAPER: "--paper"} 
 
 @functools.cache
 def environment() -> Environment:
-    """The templates of this package; ``base.html`` is what every page extends."""
+    """The templates of this package; every page extends ``base.html``."""
     made = Environment(
         loader=PackageLoader("zoo.report.html"),
         autoescape=True,
@@ -34,7 +34,7 @@ def environment() -> Environment:
 
 
 def render(template: str, **values: Any) -> str:
-    """A page. Strings are text; what is Markup is trusted."""
+    """A page. Strings are text and escaped; Markup is trusted."""
     return environment().get_template(template).render(**values)
 
 
@@ -43,7 +43,7 @@ def _clean(value: Any) -> Any:
 
 
 def inline_svg(svg: str) -> Markup:
-    """A plot's SVG for a page: as wide as there is room, in the colours of the page's mode."""
+    """A plot's SVG for a page: as wide as possible, in colours that follow dark mode."""
     root = ElementTree.fromstring(svg)
     for size in ("width", "height"):
         root.attrib.pop(size, None)
@@ -53,4 +53,4 @@ def inline_svg(svg: str) -> Markup:
             style = style.replace(f": {colour}", f": var({variable})")
         if style:
             element.set("style", style)
-    return Markup(ElementTree.tostring(root, encoding="unicode"))  # made by us, texts escaped
+    return Markup(ElementTree.tostring(root, encoding="unicode"))  # made by us, with escaped text

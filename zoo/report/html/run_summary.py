@@ -1,50 +1,39 @@
-"""What was run and on what, and what came of it, in a sentence each."""
+"""What was run, on what, and with what result: one sentence each."""
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import date
-from typing import Any
 
-from zoo.report.tables.report_data import Facts
+from zoo.report.run_report import RunReport
+from zoo.report.tables.notes import held_out, machine_summary
+from zoo.report.tables.text import counted, from_to
 
 
-def run_sentence(facts: Facts) -> str:
+def run_sentence(run: RunReport) -> str:
     """Cells, data, training and machine in one sentence."""
-    config, data = facts.records[-1].config, facts.records[-1].config["data"]
-    cells = sum(not row.baseline for row in facts.rows)
-    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in facts.axes.items())
-    what = f"{_count(cells, 'cell')}{f' (of {shape})' if shape else ''}"
-    if baselines := len(facts.rows) - cells:
-        what += f" and {_count(baselines, 'baseline')}"
-    counted = f"{data['train']:,} training and {data['test']:,} test documents"
-    seeds = sorted({len(row.trials) for row in facts.rows if row.trials})
-    parts = [f"{what} on {data['name']} ({data.get('told') or counted})"]
-    if seeds:
-        many = f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else _count(seeds[0], "seed")
-        epochs = config.get("training", {}).get("epochs")
-        long = f" for {_count(epochs, 'epoch')}" if epochs else ""
-        parts.append(f"trained with {many} each{long}")
-    if share := config.get("training", {}).get("validation"):
-        parts.append(f"scored on {share:.0%} of the training {facts.score.of}, held out from it")
-    if any(row.probe for row in facts.rows):
-        parts.append(f"speed and memory measured on {_machine(facts)}")
-    return f"{', '.join(parts)}{_when(facts)}."
-
-
-def _machine(facts: Facts) -> str:
-    probes = [record for record in facts.records if record.kind == "probe"]
-    machine = probes[-1].environment
-    name = machine.get("device_name") or machine.get("device", "a machine")
-    threads = f"{_count(machine['threads'], 'thread')}" if machine.get("threads") else ""
-    torch = f"torch {machine['torch']}" if machine.get("torch") else ""
-    rest = ", ".join(filter(None, [threads, machine.get("precision", ""), torch]))
-    return f"{name} ({rest})" if rest else str(name)
-
-
-def _when(facts: Facts) -> str:
-    days = sorted({record.started[:10] for record in facts.records if record.started})
-    return "" if not days else f"; {_day(days[0])}{f' to {_day(days[-1])}' if days[1:] else ''}"
+    config = run.records[-1].config
+    data, training = config["data"], config.get("training", {})
+    cells = sum(not row.baseline for row in run.rows)
+    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in run.axes.items())
+    what = f"{counted(cells, 'cell')}{f' (of {shape})' if shape else ''}"
+    if baselines := len(run.rows) - cells:
+        what += f" and {counted(baselines, 'baseline')}"
+    about = data.get("summary", "")
+    if not about and "train" in data and "test" in data:
+        about = f"{data['train']:,} training and {data['test']:,} test {run.metric.scored}"
+    parts = [f"{what} on {data['name']}{f' ({about})' if about else ''}"]
+    if seeds := sorted({len(row.trained) for row in run.rows if row.trained}):
+        number = from_to(seeds[0], seeds[-1])
+        epochs = counted(training["epochs"], "epoch") if training.get("epochs") else ""
+        plural = "" if number == "1" else "s"
+        parts.append(f"trained with {number} seed{plural} each{f' for {epochs}' if epochs else ''}")
+    if held := held_out(training, run.metric):
+        parts.append(held.removeprefix("; "))
+    if measured := [record for record in run.records if record.kind == "cost"]:
+        parts.append(f"speed and memory measured on {machine_summary(measured[-1].environment)}")
+    days = sorted({record.started[:10] for record in run.records if record.started})
+    when = f"; {' to '.join(dict.fromkeys(map(_day, (days[0], days[-1]))))}" if days else ""
+    return f"{', '.join(parts)}{when}."
 
 
 def _day(text: str) -> str:
@@ -60,29 +49,20 @@ _MONTHS = (
 ).split()
 
 
-def outcome_sentence(facts: Facts) -> str:
-    """The best cell, how many cannot be told apart from it, and the best baseline."""
-    mean, label = f"{facts.score.name}_mean", facts.score.label
-    scored = [
-        (facts.score.better(line[mean]), number)
-        for number, line in enumerate(facts.lines)
-        if line[mean] is not None
-    ]
-    cells = [(value, n) for value, n in scored if not facts.rows[n].baseline]
+def outcome_sentence(run: RunReport) -> str:
+    """The best cell, how many rows tie with it, and the best baseline."""
+    mean, label = f"{run.metric.name}_mean", run.metric.label
+    scored = [n for n, line in enumerate(run.lines) if line[mean] is not None]
+    # Of two equal ones, the first in the table.
+    scored.sort(key=lambda number: -run.metric.better(run.lines[number][mean]))
+    cells = [number for number in scored if not run.rows[number].baseline]
     if not cells:
-        return f"No cell has {label} to show."
-    best = max(cells, key=lambda pair: (pair[0], -pair[1]))[1]
-    said = f"Best {label}: {facts.short(facts.rows[best])} with {facts.shown.iloc[best][label]}"
-    ties = Counter(line["rank"] for line in facts.lines)[1] - 1
-    if ties > 0:
-        said += f"; {_count(ties, 'other')} cannot be told apart from it"
-    baselines = [(value, n) for value, n in scored if facts.rows[n].baseline]
-    if baselines:
-        other = max(baselines, key=lambda pair: (pair[0], -pair[1]))[1]
-        name, value = facts.short(facts.rows[other]), facts.shown.iloc[other][label]
-        said += f". Without any attention, {name}: {value}"
-    return f"{said}."
-
-
-def _count(number: Any, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+        return f"No cell has a value of {label}."
+    best = cells[0]
+    text = f"Best {label}: {run.short_name(run.rows[best])} with {run.shown.iloc[best][label]}"
+    if (ties := sum(line["rank"] == 1 for line in run.lines) - 1) > 0:
+        text += f"; {counted(ties, 'other')} cannot be distinguished from it"
+    for number in [number for number in scored if run.rows[number].baseline][:1]:
+        name, value = run.short_name(run.rows[number]), run.shown.iloc[number][label]
+        text += f". Best baseline: {name} with {value}"
+    return f"{text}."

@@ -1,4 +1,4 @@
-"""How training went: loss and accuracy per epoch, and how far seeds are apart."""
+"""Loss and accuracy of training per epoch, with the spread of seeds."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from numpy.typing import NDArray
 
 from zoo.report.plots.plot import Plot, finish
 from zoo.report.plots.style import HUES, RULE, WIDTH
-from zoo.report.tables.report_data import Facts
+from zoo.report.run_report import RunReport
 from zoo.report.tables.rows import Row
 
 NAMED = 6  # cells in colour; the others are grey
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
-# What an epoch tells, with its unit; shown is what the curves hold.
+# What may be in a curve, with its unit.
 SHOWN = {
     "loss": "training loss, nats",
     "accuracy": "training accuracy, share right",
 }
 
 
-def epoch_plots(facts: Facts) -> list[Plot]:
-    """One plot with a panel for each that the curves hold; none where nothing has a curve."""
-    curves = {n: _curves(row) for n, row in enumerate(facts.rows) if row.trials}
+def epoch_plots(run: RunReport) -> list[Plot]:
+    """One plot with a panel for each quantity in the curves; none where there are no curves."""
+    curves = {n: _curves(row) for n, row in enumerate(run.rows) if row.trained}
     shown = [key for key in SHOWN if any(key in found for found in curves.values())]
     curves = {n: found for n, found in curves.items() if found}
     if not shown or max(len(c["number"][0]) for c in curves.values()) < 2:
         return []
-    named = _named(facts, list(curves))
+    named = _named(run, list(curves))
     figure = Figure(figsize=(WIDTH, 3.4), layout="constrained")
     panels = figure.subplots(1, len(shown), squeeze=False)[0]
     marks = {}
@@ -40,30 +40,30 @@ def epoch_plots(facts: Facts) -> list[Plot]:
             if key not in curves[number]:
                 continue
             gid = f"row-{number}-{place}"
-            marks[gid] = facts.told(number)
+            marks[gid] = run.describe(number)
             order = named.index(number) if number in named else None
             _draw(axes, curves[number]["number"][0], curves[number][key], order, gid)
         _scale(axes, key, [c[key] for c in curves.values() if key in c])
         axes.set_xlabel("epoch")
         axes.set_ylabel(SHOWN[key])
     handles = [panels[0].lines[len(panels[0].lines) - len(named) + i] for i in range(len(named))]
-    names = [facts.label(facts.rows[n]) for n in named]
+    names = [run.short_name(run.rows[n], 32) for n in named]
     columns = min(3 if max(map(len, names)) < 24 else 2, len(named))
     figure.legend(handles, names, loc="outside lower center", ncols=columns)
     rest = len(curves) - len(named)
     about = (
-        "Mean over seeds on the training split, while training (dropout and all); the shade is "
-        "from the smallest to the largest of the seeds."
+        "Mean over seeds on the training split, during training and so with dropout. The shaded "
+        "band is from the lowest to the highest seed."
     )
     if rest:
-        about += f" In colour are the reference and the best; the other {rest} are grey."
+        about += f" The reference and the best are in colour; the other {rest} are grey."
     title = f"{' and '.join(shown).capitalize()} per epoch"
     return [finish("epochs", title, about, figure, marks)]
 
 
 def _curves(row: Row) -> dict[str, NDArray[np.float64]]:
     """Key to values (seeds, epochs), of the epochs that all seeds have."""
-    found = [record.curve for record in row.trials.values() if record.curve]
+    found = [record.curve for record in row.trained.values() if record.curve]
     epochs = min(map(len, found), default=0)
     if not epochs:
         return {}
@@ -72,9 +72,9 @@ def _curves(row: Row) -> dict[str, NDArray[np.float64]]:
     return values if "number" in values else {}
 
 
-def _named(facts: Facts, numbers: Sequence[int]) -> list[int]:
+def _named(run: RunReport, numbers: Sequence[int]) -> list[int]:
     """The reference and the best, in the order of the table."""
-    chosen = [n for n in numbers if facts.rows[n].name == facts.reference]
+    chosen = [n for n in numbers if run.rows[n].name == run.reference]
     chosen += [n for n in numbers if n not in chosen][: NAMED - len(chosen)]
     return sorted(chosen)
 

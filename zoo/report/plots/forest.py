@@ -1,4 +1,4 @@
-"""What each component bought, as a forest plot: a line per effect, an interval on it."""
+"""The effect of each component, as a forest plot: one line per effect, with its interval."""
 
 from __future__ import annotations
 
@@ -10,34 +10,33 @@ from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator, StrMethod
 
 from zoo.report.plots.plot import Plot, finish
 from zoo.report.plots.style import HUES, MUTED, PAPER, RULE, WIDTH
-from zoo.report.stats.effects import Effect
-from zoo.report.stats.one_factor import Bought
+from zoo.report.stats.effects import Effect, MainEffects
 from zoo.report.stats.ratios import memory_verdict
-from zoo.report.tables.sentences import sentence
+from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.text import plain
 
 LINE, FRAME = 0.24, 1.1  # inches: of an effect, and of axis and title
-LONG = 28  # characters of two names from which on they stand below each other
+LONG = 28  # characters of two names; longer ones are put below each other
 BETTER, WORSE = HUES[0], HUES[1]
-# Middle, low, high, and what is known of it: 1 better, -1 worse, 0 tie, None nobody can say.
+# Middle, low, high, and the verdict: 1 better, -1 worse, 0 tie, None unknown.
 Estimate = tuple[float, float | None, float | None, int | None]
 
 
-def forest_plots(bought: Bought | None) -> list[Plot]:
-    """One plot with a panel each for score, speed and memory; none without effects."""
-    if bought is None or not bought.effects:
+def forest_plots(found: MainEffects | None) -> list[Plot]:
+    """One plot with a panel each for metric, speed and memory; none without effects."""
+    if found is None or not found.effects:
         return []
-    effects, score = bought.effects, bought.effects[0].score
-    unit = "percentage points" if score.unit == "points" else score.unit
+    effects, metric = found.effects, found.effects[0].metric
+    unit = "percentage points" if metric.unit == "points" else metric.unit
     panels = {
-        f"{score.label}, {unit}": [_score(effect) for effect in effects],
+        f"{metric.label}, {unit}": [_metric(effect) for effect in effects],
         "training speed, ×": [_speed(effect) for effect in effects],
         "peak memory, ×": [_memory(effect) for effect in effects],
     }
-    shown = {label: found for label, found in panels.items() if any(found)}
+    shown = {label: estimates for label, estimates in panels.items() if any(estimates)}
     if not shown:
         return []
-    # From the top down, with a line's room between axes.
+    # From the top down, with the space of a line between axes.
     places, last, at = [], effects[0].axis, 0.0
     names = [(plain(e.component, 24), plain(e.against, 24)) for e in effects]
     long = max(len(one) + len(other) for one, other in names) > LONG
@@ -49,38 +48,38 @@ def forest_plots(bought: Bought | None) -> list[Plot]:
     figure = Figure(figsize=size, layout="constrained")
     columns = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
     marks = {}
-    for column, (axes, (label, found)) in enumerate(zip(columns, shown.items(), strict=True)):
-        for number, (effect, estimate) in enumerate(zip(effects, found, strict=True)):
+    for column, (axes, (label, estimates)) in enumerate(zip(columns, shown.items(), strict=True)):
+        for number, (effect, estimate) in enumerate(zip(effects, estimates, strict=True)):
             if estimate:
                 gid = f"effect-{number}-{column}"
                 marks[gid] = plain(sentence(effect))
                 _draw(axes, places[number], estimate, gid)
-        _frame(axes, label, found, _floor(effects) if "speed" in label else None, long)
+        _frame(axes, label, estimates, _floor(effects) if "speed" in label else None, long)
     versus = "\nvs " if long else " vs "
     columns[0].set_yticks(places, [versus.join(pair) for pair in names])
     columns[0].set_ylim(at - 0.8, -0.2)
     about = (
-        f"{bought.about} Blue circles: really better; vermilion squares: really worse; open: a tie "
-        "or too few seeds to tell. Lines are 95% intervals, of each effect by itself."
+        f"{found.about} Blue circles: significantly better; red squares: significantly worse; open "
+        "circles: a tie, or too few seeds. Lines are 95% intervals, not corrected."
     )
     if _floor(effects) is not None:
         about += " The grey band is the machine's noise floor."
     if any(effect.memory is not None for effect in effects):
         about += " Memory is measured once."
-    return [finish("effects", "What each component bought", about, figure, marks)]
+    return [finish("effects", "Effect of each component", about, figure, marks)]
 
 
-def _score(effect: Effect) -> Estimate | None:
-    found, score = effect.difference, effect.score
+def _metric(effect: Effect) -> Estimate | None:
+    found, metric = effect.difference, effect.metric
     if found is None:
         return None
     low, high = (
-        None if end is None else score.scale * end
+        None if end is None else metric.scale * end
         for end in (found.interval.low, found.interval.high)
     )
-    better = 1 if score.better(found.mean) > 0 else -1
+    better = 1 if metric.better(found.mean) > 0 else -1
     known = None if found.adjusted is None else int(found.real) * better
-    return score.scale * found.mean, low, high, known
+    return metric.scale * found.mean, low, high, known
 
 
 def _speed(effect: Effect) -> Estimate | None:
@@ -118,16 +117,16 @@ def _draw(axes: Axes, place: float, estimate: Estimate, gid: str) -> None:
 def _frame(
     axes: Axes,
     label: str,
-    found: Sequence[Estimate | None],
+    estimates: Sequence[Estimate | None],
     floor: float | None,
     narrow: bool,
 ) -> None:
     ratio = label.endswith("×")
-    nothing = 1.0 if ratio else 0.0
+    neutral = 1.0 if ratio else 0.0
     if floor is not None:
         axes.axvspan(1 / (1 + floor), 1 + floor, color=RULE, alpha=0.6, linewidth=0, zorder=0)
-    axes.axvline(nothing, color=MUTED, linewidth=0.9, zorder=1)
-    ends = [v for e in found if e for v in e[:3] if v is not None] + [nothing]
+    axes.axvline(neutral, color=MUTED, linewidth=0.9, zorder=1)
+    ends = [v for e in estimates if e for v in e[:3] if v is not None] + [neutral]
     if ratio:
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(NullFormatter())
@@ -147,7 +146,7 @@ def _frame(
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Four or so round ratios between the ends."""
+    """About four round ratios between the ends."""
     for steps in ((0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50), (0.25, 0.5, 0.7, 1, 1.4, 2, 4)):
         ticks = [step for step in steps if low <= step <= high]
         if len(ticks) >= 3:

@@ -1,4 +1,4 @@
-"""The score against what it costs: points with their intervals, and the Pareto front."""
+"""The ranking metric against cost: points with their intervals, and the Pareto front."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
+from zoo.config.metric_description import MetricDescription
 from zoo.report.plots.labels import place_labels
-from zoo.report.plots.markers import Looks
+from zoo.report.plots.markers import MarkerStyles
 from zoo.report.plots.plot import Plot, finish
 from zoo.report.plots.style import INK, MUTED, PAPER, WIDTH
-from zoo.report.tables.report_data import Facts
+from zoo.report.run_report import RunReport
 from zoo.report.tables.text import plain
-from zoo.tasks.score import Score
 
 NAMED = 8  # labels; the reference always has one
-CROWD = 30  # more points than these are drawn fainter, save those on the front
-FAR = 3.0  # from here on a scale is logarithmic: largest over smallest
-ONE_LINE = 16  # characters of a name up to which an axis is told in one line
-SEEN = 1.5  # a baseline farther off than so many heights of the cells is told at the edge
+CROWD = 30  # with more points, those not on the front are drawn fainter
+FAR = 3.0  # largest over smallest value from which on a scale is logarithmic
+ONE_LINE = 16  # characters of a name up to which an axis label has one line
+SEEN = 1.5  # a baseline farther away than this many heights of the cells is named at the edge
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a row is held against: a column of the table and which way it is better."""
+    """The horizontal axis: columns of the table, and in which direction it is better."""
 
     name: str
     column: str
@@ -50,56 +50,58 @@ class Point:
     standing: str
 
 
-def front_plots(facts: Facts) -> list[Plot]:
-    """Score against speed, and against memory; those for which there are two cells to show."""
-    base = next((line for line in facts.lines if line["train_ratio"] == 1.0), None)
-    ratios = sum(line["train_ratio"] is not None for line in facts.lines)
-    speeds = sum(line["train_tokens_per_s"] is not None for line in facts.lines)
-    if ratios >= min(2, speeds) and facts.reference in facts.number:
-        named = plain(facts.short(facts.rows[facts.number[facts.reference]]), 24)
+def front_plots(run: RunReport) -> list[Plot]:
+    """Metric against speed, and against memory, if there are two cells to show."""
+    base = next((line for line in run.lines if line["train_ratio"] == 1.0), None)
+    ratios = sum(line["train_ratio"] is not None for line in run.lines)
+    speeds = sum(line["train_tokens_per_s"] is not None for line in run.lines)
+    if ratios >= min(2, speeds) and run.reference in run.position:
+        named = run.short_name(run.rows[run.position[run.reference]], 24)
         label = f"training speed, × that of {named}"
         if base:
             split = "\n" if len(named) > ONE_LINE else " "
-            label += f",{split}which makes {base['train_tokens_per_s']:,.0f} tokens/s"
+            label += f",{split}which does {base['train_tokens_per_s']:,.0f} tokens/s"
         speed = ("train_ratio", "train_ratio_low", "train_ratio_high", "pareto_speed", label)
     else:
         label = "training speed, tokens/s"
         speed = ("train_tokens_per_s", "", "", "pareto_speed", label)
     memory = ("peak_memory_mib", "", "", "pareto_memory", "peak memory in training, MiB")
-    name = plain(facts.score.label).capitalize()
+    name = plain(run.metric.label).capitalize()
     costs = [
         Cost("pareto-speed", *speed, True, f"{name} against training speed"),
         Cost("pareto-memory", *memory, False, f"{name} against memory"),
     ]
-    return [plot for cost in costs if (plot := _front_plot(facts, cost))]
+    return [plot for cost in costs if (plot := _front_plot(run, cost))]
 
 
-def _front_plot(facts: Facts, cost: Cost) -> Plot | None:
+def _front_plot(run: RunReport, cost: Cost) -> Plot | None:
     points = [
-        p for n, row in enumerate(facts.rows) if not row.baseline and (p := _point(facts, n, cost))
+        p for n, row in enumerate(run.rows) if not row.baseline and (p := _point(run, n, cost))
     ]
     if len(points) < 2:
         return None
     figure = Figure(figsize=(WIDTH, 4.2), layout="constrained")
     axes = figure.subplots()
-    looks, marks = Looks(facts.axes), {}
+    styles, marks = MarkerStyles(run.axes), {}
     for point in points:
-        marks[f"row-{point.number}"] = facts.told(point.number)
-        _draw(axes, point, looks, facts, crowd=len(points) > CROWD)
-    stairs = _stairs(points, facts.score, cost.more_is_better)
+        marks[f"row-{point.number}"] = run.describe(point.number)
+        _draw(axes, point, styles, run, crowd=len(points) > CROWD)
+    stairs = _stairs(points, run.metric, cost.more_is_better)
     _draw_stairs(axes, stairs)
     _scale(axes, points)
-    _baselines(axes, facts, points)
+    _baselines(axes, run, points)
     axes.set_xlabel(f"{cost.label} ({'right' if cost.more_is_better else 'left'} is better)")
-    axes.set_ylabel(facts.scale + ("" if facts.score.higher_is_better else " (lower is better)"))
-    _legend(figure, looks)
-    _name(axes, points, stairs, facts)
-    return finish(cost.name, cost.title, _about(cost, points, stairs, facts), figure, marks)
+    axes.set_ylabel(
+        run.metric_label + ("" if run.metric.higher_is_better else " (lower is better)")
+    )
+    _legend(figure, styles)
+    _name(axes, points, stairs, run)
+    return finish(cost.name, cost.title, _about(cost, points, stairs, run), figure, marks)
 
 
-def _point(facts: Facts, number: int, cost: Cost) -> Point | None:
-    line = facts.lines[number]
-    name = facts.score.name
+def _point(run: RunReport, number: int, cost: Cost) -> Point | None:
+    line = run.lines[number]
+    name = run.metric.name
     x, y = line[cost.column], line[f"{name}_mean"]
     if x is None or y is None:
         return None
@@ -115,52 +117,56 @@ def _point(facts: Facts, number: int, cost: Cost) -> Point | None:
     )
 
 
-def _draw(axes: Axes, point: Point, looks: Looks, facts: Facts, crowd: bool) -> None:
-    look, on_front = looks.of(facts.rows[point.number]), point.standing == "front"
+def _draw(axes: Axes, point: Point, styles: MarkerStyles, run: RunReport, crowd: bool) -> None:
+    style, on_front = styles.of(run.rows[point.number]), point.standing == "front"
     faint = 0.25 if crowd and not on_front else 0.6
     for ends, line in ((point.xs, axes.hlines), (point.ys, axes.vlines)):
         if ends is not None:
             across = point.y if line == axes.hlines else point.x
-            line(across, *ends, color=look.hue, linewidth=1, alpha=faint, zorder=2)
+            line(across, *ends, color=style.hue, linewidth=1, alpha=faint, zorder=2)
     axes.plot(
         point.x,
         point.y,
-        look.marker,
+        style.marker,
         markersize=6.5 if on_front else 5.5,
-        markeredgecolor=look.hue,
-        markerfacecolor=look.hue if on_front else PAPER,
+        markeredgecolor=style.hue,
+        markerfacecolor=style.hue if on_front else PAPER,
         alpha=0.55 if crowd and not on_front else 1.0,
         zorder=4 if on_front else 3,
         gid=f"row-{point.number}",
     )
 
 
-def _stairs(points: Sequence[Point], score: Score, more_is_better: bool) -> list[Point]:
-    """The points that none beats on both means, the best score first."""
+def _stairs(
+    points: Sequence[Point], metric: MetricDescription, more_is_better: bool
+) -> list[Point]:
+    """The points whose means no other point beats on both axes, the best value first."""
     sign = -1 if more_is_better else 1
     stairs: list[Point] = []
-    for point in sorted(points, key=lambda p: (-score.better(p.y), sign * p.x)):
+    for point in sorted(points, key=lambda p: (-metric.better(p.y), sign * p.x)):
         if not stairs or sign * point.x < sign * stairs[-1].x:
             stairs.append(point)
     return stairs
 
 
 def _draw_stairs(axes: Axes, stairs: Sequence[Point]) -> None:
-    # A step is at the score that is still to be had at that cost.
+    # A step is at the best value available at that cost.
     xs, ys = [p.x for p in stairs], [p.y for p in stairs]
     axes.step(xs, ys, where="pre", color=INK, linewidth=1.1, linestyle=(0, (4, 2)), zorder=1)
 
 
-def _name(axes: Axes, points: Sequence[Point], stairs: list[Point], facts: Facts) -> None:
-    """Names of the reference and the front, of these first what is on it beyond doubt."""
+def _name(axes: Axes, points: Sequence[Point], stairs: list[Point], run: RunReport) -> None:
+    """Label the reference and the front; first the points that are on it with ties counted."""
     sure = [p for p in points if p.standing == "front"]
-    alone = [p for p in points if facts.rows[p.number].name == facts.reference]
+    alone = [p for p in points if run.rows[p.number].name == run.reference]
     wanted = alone + [p for p in stairs if p in sure] + stairs + sure
     bars = [((p.xs[0], p.y), (p.xs[1], p.y)) for p in points if p.xs]
     bars += [((p.x, p.ys[0]), (p.x, p.ys[1])) for p in points if p.ys]
     place_labels(
         axes,
-        [((p.x, p.y), facts.label(facts.rows[p.number])) for p in dict.fromkeys(wanted)][:NAMED],
+        [((p.x, p.y), run.short_name(run.rows[p.number], 32)) for p in dict.fromkeys(wanted)][
+            :NAMED
+        ],
         [(p.x, p.y) for p in points],
         bars if len(points) <= CROWD else (),
     )
@@ -179,48 +185,48 @@ def _scale(axes: Axes, points: Sequence[Point]) -> None:
     axes.margins(0.08, 0.12)
 
 
-def _baselines(axes: Axes, facts: Facts, points: Sequence[Point]) -> None:
-    """A line at each baseline's score; one that is far off is told at the edge."""
+def _baselines(axes: Axes, run: RunReport, points: Sequence[Point]) -> None:
+    """A line at each baseline's value; one that is far away is named at the edge."""
     ends = [end for p in points for end in (p.y, *(p.ys or ()))]
     low, high = min(ends), max(ends)
     height = max(high - low, 0.01)
-    for number, row in enumerate(facts.rows):
-        score = facts.lines[number][f"{facts.score.name}_mean"]
-        if not row.baseline or score is None:
+    for number, row in enumerate(run.rows):
+        value = run.lines[number][f"{run.metric.name}_mean"]
+        if not row.baseline or value is None:
             continue
-        name = f"{facts.label(row)}: {facts.score.form.format(score)}"
-        if low - SEEN * height <= score <= high + SEEN * height:
-            axes.axhline(score, color=MUTED, linewidth=0.9, linestyle=":", zorder=1)
-            place, side = (1.0, score), "bottom"
+        name = f"{run.short_name(row, 32)}: {run.metric.format(value)}"
+        if low - SEEN * height <= value <= high + SEEN * height:
+            axes.axhline(value, color=MUTED, linewidth=0.9, linestyle=":", zorder=1)
+            place, side = (1.0, value), "bottom"
         else:
-            name = f"{name} {'↑' if score > high else '↓'}"
-            place, side = (1.0, 1.0 if score > high else 0.0), "top" if score > high else "bottom"
+            name = f"{name} {'↑' if value > high else '↓'}"
+            place, side = (1.0, 1.0 if value > high else 0.0), "top" if value > high else "bottom"
         kind = (
             axes.get_yaxis_transform() if side == "bottom" and "↓" not in name else axes.transAxes
         )
         axes.text(*place, name, transform=kind, ha="right", va=side, fontsize=8, color=MUTED)
 
 
-def _legend(figure: Figure, looks: Looks) -> None:
-    if entries := looks.legend():
+def _legend(figure: Figure, styles: MarkerStyles) -> None:
+    if entries := styles.legend():
         legend = figure.legend(handles=entries, loc="outside right upper", handletextpad=0.3)
         for text in legend.get_texts():
-            if text.get_text() in looks.axes:
+            if text.get_text() in styles.axes:
                 text.set_fontweight("bold")
 
 
-def _about(cost: Cost, points: Sequence[Point], stairs: list[Point], facts: Facts) -> str:
+def _about(cost: Cost, points: Sequence[Point], stairs: list[Point], run: RunReport) -> str:
     across = (
-        "across, that of the ratio in the same rounds"
+        "horizontal, of the ratio in the same rounds"
         if any(p.xs for p in points)
-        else "memory is measured once"
+        else "memory is measured once, so it has none"
         if not cost.more_is_better
-        else "no interval across"
+        else "horizontally there is none"
     )
-    front = "The dashed line is the front of the means" if stairs[1:] else "Best on both means"
-    names = ", ".join(facts.short(facts.rows[p.number]) for p in stairs[:NAMED])
+    front = "The dashed line is the front of the means" if stairs[1:] else "Best mean on both axes"
+    names = ", ".join(run.short_name(run.rows[p.number]) for p in stairs[:NAMED])
     return (
-        f"{front}: {names}. Filled markers are on the front with "
-        "ties counted as ties: nothing is really better on one count and at least a tie on the "
-        f"other. Bars are 95% intervals: upwards, of the mean over seeds; {across}."
+        f"{front}: {names}. Filled markers are on the front if ties count: no other cell is "
+        "significantly better on one axis and at least tied on the other. Bars are 95% intervals: "
+        f"vertical, of the mean over seeds; {across}."
     )

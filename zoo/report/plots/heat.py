@@ -1,9 +1,9 @@
-"""The grid attention × pe as a heat map: every cell with its number, or why it has none."""
+"""The grid attention × pe as a heat map: every cell with its value, or why it has none."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -12,90 +12,90 @@ from matplotlib.patches import Rectangle
 
 from zoo.report.plots.plot import Plot, finish
 from zoo.report.plots.style import MUTED, PAPER, WIDTH
-from zoo.report.tables.report_data import Facts
+from zoo.report.run_report import RunReport
 from zoo.report.tables.text import plain
 
 LINE, FRAME = 0.34, 1.5  # inches: of a row, and of axis and title
-LONG = 12  # characters of a name from which on titles are told in two lines
-DARK, LIGHT = "#010101", "#fefefe"  # of numbers on a colour: the same in any mode of a page
+LONG = 12  # characters of a name from which on titles have two lines
+DARK, LIGHT = "#010101", "#fefefe"  # of numbers on a colour, in light and dark mode alike
 RATIO = "train_ratio"
 Colour = tuple[float, float, float]  # red, green, blue, from 0 to 1
 Cells = dict[tuple[str, str], int]
 
 
-def heat_plots(facts: Facts) -> list[Plot]:
-    """One plot with a panel each for score and speed; none without two choices of each axis."""
-    if not {"attention", "pe"} <= set(facts.axes):
+def heat_plots(run: RunReport) -> list[Plot]:
+    """One plot with a panel each for metric and speed; none without two choices of each axis."""
+    if not {"attention", "pe"} <= set(run.axes):
         return []
-    cells, score = _cells(facts), facts.score
+    cells, metric = _cells(run), run.metric
     panels = [
         (column, label, form)
         for column, label, form in (
-            (score.name, facts.scale, score.form),
+            (metric.name, run.metric_label, f"{{:.{metric.digits}f}}"),
             (RATIO, "training speed, × the reference's", "{:.2f}"),
         )
-        if sum(facts.lines[n][_middle(column)] is not None for n in cells.values()) > 1
+        if sum(run.lines[n][_middle(column)] is not None for n in cells.values()) > 1
     ]
     if not panels:
         return []
-    attention, pe = facts.axes["attention"], facts.axes["pe"]
+    attention, pe = run.axes["attention"], run.axes["pe"]
     figure = Figure(figsize=(WIDTH, FRAME + LINE * len(attention)), layout="constrained")
     columns = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
     marks: dict[str, str] = {}
     for place, (axes, (column, label, form)) in enumerate(zip(columns, panels, strict=True)):
-        values = {at: facts.lines[number][_middle(column)] for at, number in cells.items()}
+        values = {at: run.lines[number][_middle(column)] for at, number in cells.items()}
         known = [float(value) for value in values.values() if value is not None]
-        width = _width(facts, list(cells.values()), column)
-        scale = _scale(known, width, 1 if column == RATIO else score.direction)
+        width = _width(run, list(cells.values()), column)
+        scale = _scale(known, width, 1 if column == RATIO else metric.direction)
         for x, one in enumerate(pe):
             for y, other in enumerate(attention):
                 number = cells.get((other, one))
                 gid = f"row-{number}-{place}" if number is not None else ""
                 if number is not None:
-                    marks[gid] = facts.told(number)
+                    marks[gid] = run.describe(number)
                 value = values.get((other, one))
-                status = "not run" if number is None else str(facts.lines[number]["status"])
+                status = "not run" if number is None else str(run.lines[number]["status"])
                 text = form.format(value) if value is not None else status.replace("ok", "")
                 _cell(axes, x, y, scale(value) if value is not None else None, text, gid)
-        # Long names take the room that a long title would need.
+        # Long names leave less room for the title.
         long = max(map(len, attention)) > LONG
         _frame(axes, attention, pe, label.replace(", ", ",\n") if long else label)
     columns[0].set_ylabel("attention")
-    rest = [axis for axis in facts.axes if axis not in ("attention", "pe")]
-    about = "Lighter is better. A hatched cell has no number, and says why."
+    rest = [axis for axis in run.axes if axis not in ("attention", "pe")]
+    about = "Lighter is better. A hatched cell has no value and states why."
     if rest:
         about += f" With {', '.join(rest)} as in the reference."
-    return [finish("grid", "Every attention with every encoding", about, figure, marks)]
+    return [finish("grid", "Attention and positional encoding", about, figure, marks)]
 
 
-def _cells(facts: Facts) -> Cells:
+def _cells(run: RunReport) -> Cells:
     """Attention and pe to the row, with the other axes as in the reference."""
     base = {
-        axis: choices[0] for axis, choices in facts.axes.items() if axis not in ("attention", "pe")
+        axis: choices[0] for axis, choices in run.axes.items() if axis not in ("attention", "pe")
     }
     return {
         (row.cell["attention"], row.cell["pe"]): number
-        for number, row in enumerate(facts.rows)
+        for number, row in enumerate(run.rows)
         if not row.baseline and all(row.cell[axis] == choice for axis, choice in base.items())
     }
 
 
 def _middle(column: str) -> str:
-    """The name of a score's mean in the table; a ratio is called as it is."""
+    """The column of a metric's mean; a ratio's column has its own name."""
     return column if column == RATIO else f"{column}_mean"
 
 
-def _width(facts: Facts, numbers: list[int], column: str) -> float:
-    """The middle width of the intervals in a column; 0 where there are none."""
-    ends = [(facts.lines[n][f"{column}_low"], facts.lines[n][f"{column}_high"]) for n in numbers]
+def _width(run: RunReport, numbers: list[int], column: str) -> float:
+    """The median width of the intervals in a column; 0 where there are none."""
+    ends = [(run.lines[n][f"{column}_low"], run.lines[n][f"{column}_high"]) for n in numbers]
     widths = [float(high - low) for low, high in ends if low is not None]
     return statistics.median(widths) if widths else 0.0
 
 
 def _scale(known: list[float], width: float, direction: int) -> Callable[[float], Colour]:
-    """Value to a colour between dark blue and yellow, which grey print keeps in order.
+    """Value to a colour between dark blue and yellow, whose order survives grey print.
 
-    The whole scale is never less than twice an interval's width: ties are of nearly one colour.
+    The scale spans at least twice an interval's width, so that ties have nearly one colour.
     """
     colours, middle = colormaps["cividis"], (min(known) + max(known)) / 2
     span = max(max(known) - min(known), 2 * width)
@@ -124,7 +124,7 @@ def _cell(axes: Axes, x: int, y: int, colour: Colour | None, text: str, gid: str
     axes.text(x, y, text, ha="center", va="center", color=ink, fontsize=small, bbox=back)
 
 
-def _frame(axes: Axes, attention: list[str], pe: list[str], label: str) -> None:
+def _frame(axes: Axes, attention: Sequence[str], pe: Sequence[str], label: str) -> None:
     axes.set_xlim(-0.5, len(pe) - 0.5)
     axes.set_ylim(len(attention) - 0.5, -0.5)
     names = [plain(name, 16) for name in pe]

@@ -1,4 +1,4 @@
-"""Names beside points, where there is room for them."""
+"""Labels next to points, where there is room for them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Point = tuple[float, float]
 Boxes = NDArray[np.float64]  # (boxes, 4): left, lower, right and upper end, in pixels
 Side = Literal["left", "center", "right"]
 Place = tuple[float, float, Side]
-# Points of offset and how the text stands to them, the places that read best first.
+# Offset in points and alignment of the text, the most readable places first.
 _PLACES: list[Place] = [
     (dx, dy, "left" if dx > 0 else "right" if dx < 0 else "center")
     for far in (7, 14, 24, 36, 52, 70)
@@ -32,14 +32,14 @@ def place_labels(
     points: Sequence[Point],
     bars: Sequence[tuple[Point, Point]] = (),
 ) -> None:
-    """Write each name beside its point, over no other text and as few points and bars as can be.
+    """Write each name next to its point, away from other names and as far as possible from marks.
 
-    Limits and layout of the axes must be final; names in the order of their importance.
+    Limits and layout of the axes must be final. The most important names come first.
     """
     figure = axes.get_figure(root=True)
     assert figure is not None
     figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # what is written now moves nothing
+    figure.set_layout_engine("none")  # labels must not change the layout
     taken = [
         Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in axes.transData.transform(list(points))
     ]
@@ -67,7 +67,7 @@ def _extent(label: Annotation, place: Place) -> Bbox:
     label.xyann = (dx, dy)
     label.set_horizontalalignment(side)
     label.set_verticalalignment("bottom" if dy > 0 else "top")
-    label.get_window_extent()  # moves the words to their place
+    label.get_window_extent()  # moves the text to its place
     return Text.get_window_extent(label)  # without the line to the point
 
 
@@ -85,7 +85,7 @@ def _cost(
 
 
 def _shared(box: Bbox, others: Boxes) -> float:
-    """The area that a box has in common with others, in square pixels."""
+    """The area of a box that others cover, in square pixels."""
     width = np.minimum(box.x1, others[:, 2]) - np.maximum(box.x0, others[:, 0])
     height = np.minimum(box.y1, others[:, 3]) - np.maximum(box.y0, others[:, 1])
     return float((width.clip(0) * height.clip(0)).sum())

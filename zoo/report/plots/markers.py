@@ -1,4 +1,4 @@
-"""Which colour and marker a row has: what the components are is told by both."""
+"""The colour and marker of a row, which show its choices on two axes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from zoo.report.tables.text import plain
 
 
 @dataclass(frozen=True)
-class Look:
+class MarkerStyle:
     """A colour and a marker."""
 
     hue: str = HUES[0]
     marker: str = MARKERS[0]
 
 
-class Looks:
-    """The first axis that varies is told by colour, and the second by marker.
+class MarkerStyles:
+    """The first axis that varies has the colour, and the second the marker.
 
-    Where the first has more choices than there are colours, colour and marker are both its own.
+    Where the first has more choices than there are colours, both show the first axis.
     """
 
     def __init__(self, axes: Mapping[str, Sequence[str]]) -> None:
@@ -38,18 +38,18 @@ class Looks:
         marked = choices[1] if both else []
         self.second = {choice: MARKERS[i] for i, choice in enumerate(marked)}
 
-    def of(self, row: Row) -> Look:
-        """The look of a cell."""
+    def of(self, row: Row) -> MarkerStyle:
+        """The style of a cell."""
         if not self.axes:
-            return Look()
+            return MarkerStyle()
         choice = row.cell[self.axes[0]]
         if self.second:
-            return Look(self.first[choice], self.second[row.cell[self.axes[1]]])
+            return MarkerStyle(self.first[choice], self.second[row.cell[self.axes[1]]])
         turn = list(self.first).index(choice) // len(HUES)
-        return Look(self.first[choice], MARKERS[turn % len(MARKERS)])
+        return MarkerStyle(self.first[choice], MARKERS[turn % len(MARKERS)])
 
     def legend(self) -> list[Line2D]:
-        """An entry for every choice, under the name of its axis."""
+        """An entry for every choice, below the name of its axis."""
         entries: list[Line2D] = []
         if self.axes:
             entries.append(_entry(self.axes[0], "none", "none"))

@@ -1,4 +1,4 @@
-"""A finished plot: an SVG in which every mark says which row it is, and a PNG."""
+"""A finished plot: a PNG, and an SVG in which every mark has the name of its row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ElementTree.register_namespace("xlink", _LINK)
 
 @dataclass(frozen=True)
 class Plot:
-    """name: of its files. title: what it shows. about: how to read it, in plain sentences."""
+    """name: of its files. title: what it shows. about: how to read it, in sentences."""
 
     name: str
     title: str
@@ -30,9 +30,9 @@ class Plot:
 
 
 def finish(name: str, title: str, about: str, figure: Figure, marks: Mapping[str, str]) -> Plot:
-    """Draw a figure; marks: the gid of an artist to what it is called.
+    """Draw a figure; marks: the gid of an artist to its description.
 
-    A gid is ``row-3`` or ``row-3-more`` for what belongs to the table's row 3.
+    A gid is ``row-3``, or ``row-3-`` and anything, for what belongs to row 3 of the table.
     """
     png, svg = io.BytesIO(), io.BytesIO()
     figure.savefig(png, format="png", metadata={"Software": None})
@@ -43,7 +43,7 @@ def finish(name: str, title: str, about: str, figure: Figure, marks: Mapping[str
 
 
 def _described(svg: bytes, name: str, title: str, about: str, marks: Mapping[str, str]) -> str:
-    """The SVG with a title, ids that no other plot has, and a name on every mark."""
+    """The SVG with a title, ids that are unique on a page, and a title on every mark."""
     root = ElementTree.fromstring(svg)
     for metadata in root.findall(f"{{{_SVG}}}metadata"):
         root.remove(metadata)

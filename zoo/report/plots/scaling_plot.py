@@ -37,7 +37,7 @@ FAILED = "x"
 
 
 def scale_plot(records: Sequence[Record]) -> Plot:
-    """Four panels, a line for each cell, and a cross where one could not go on."""
+    """Four panels with a line for each cell, and a cross where a cell failed."""
     found, over = curves(records), axis(records)
     with styled():
         figure = Figure(figsize=(WIDTH, 5.2), layout="constrained")
@@ -54,13 +54,13 @@ def scale_plot(records: Sequence[Record]) -> Plot:
         handles = [_entry(curve.name, number) for number, curve in enumerate(found)]
         if any(_failed(curve) for curve in found):
             handles.append(
-                Line2D([], [], color="k", marker=FAILED, linestyle="none", label="could not go on")
+                Line2D([], [], color="k", marker=FAILED, linestyle="none", label="failed")
             )
         figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(handles)))
         about = (
-            f"One step of one batch against {NAMES[over]}. Both scales are logarithmic: a straight "
-            "line is a power, and its slope the exponent. A cross stands where a cell ran out of "
-            "memory or time, at the last cost that was measured."
+            f"Cost of one step of one batch against {NAMES[over]}. Both scales are logarithmic: a "
+            "straight line is a power, and its slope the exponent. A cross marks where a cell ran "
+            "out of memory or time, at the last cost that was measured."
         )
         return finish("scale", f"How cost grows with {over}", about, figure, marks)
 
@@ -76,7 +76,7 @@ def _draw(axes: Axes, curve: Curve, metric: str, number: int, gid: str) -> None:
 
 
 def _failed(curve: Curve) -> int | None:
-    """The value at which the cell could not go on."""
+    """The value at which the cell failed; None where it did not."""
     bad = [r.config["value"] for r in curve.records if r.status not in ("ok", "skipped")]
     return bad[0] if bad else None
 
@@ -86,8 +86,8 @@ def _scale(axes: Axes, metric: str, over: str, found: Sequence[Curve]) -> None:
     axes.set_title(title)
     if not any(curve.points(metric)[0] for curve in found):
         axes.set_axis_off()
-        told = axes.text(0.5, 0.5, "nothing was measured", ha="center", transform=axes.transAxes)
-        told.set_in_layout(False)
+        note = axes.text(0.5, 0.5, "not measured", ha="center", transform=axes.transAxes)
+        note.set_in_layout(False)
         return
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")

@@ -1,5 +1,5 @@
-"""How all plots look. Okabe and Ito's colours, which the colour-blind can tell apart, and markers
-besides, which print tells apart (Okabe and Ito 2008, Color Universal Design)."""
+"""The style of all plots: Okabe and Ito's colours, which colour-blind readers can distinguish
+(Okabe and Ito 2008, Color Universal Design), and markers, which remain in black and white."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import matplotlib
 from matplotlib import font_manager
 
 INK, MUTED, RULE, PAPER = "#1b1f24", "#5b636d", "#d0d4d9", "#ffffff"
-# Blue, vermilion, green, purple, orange, sky blue, black; yellow is lost on white.
+# Blue, vermilion, green, purple, orange, sky blue, black; without yellow, pale on white.
 HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-FAMILY = "zoo-sans"  # DejaVu Sans, in the very version that ships with matplotlib
+FAMILY = "zoo-sans"  # the DejaVu Sans that ships with matplotlib
 WIDTH = 6.4  # inches
 
 _SETTINGS: dict[Any, Any] = {
@@ -47,18 +47,18 @@ _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "encoder-zoo",
     "path.simplify": False,
-    "text.parse_math": False,  # a dollar sign in a name begins no formula
+    "text.parse_math": False,  # a dollar sign in a name does not start a formula
 }
 
 
 @contextlib.contextmanager
 def styled() -> Iterator[None]:
-    """Draw and save in our style, whatever the user's own matplotlib settings are."""
+    """Draw and save in this style, whatever the user's own matplotlib settings are."""
     _own_font()
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_SETTINGS)
-        # A script that the font lacks shows as boxes in a PNG; the SVG holds the text itself.
+        # Letters that the font lacks are boxes in a PNG; the SVG contains the text itself.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         yield
@@ -66,7 +66,7 @@ def styled() -> Iterator[None]:
 
 @functools.cache
 def _own_font() -> None:
-    """Make the font that ships with matplotlib known by a name that no other font has."""
+    """Register the font that ships with matplotlib under a name that no other font has."""
     folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
     for name in ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf"):
         entry = font_manager.ttfFontProperty(font_manager.get_font(str(folder / name)))

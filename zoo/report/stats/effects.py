@@ -1,14 +1,16 @@
-"""What each component bought, averaged over everything it was combined with.
+"""The effect of each component, averaged over everything it was combined with.
 
-A main effect holds the reference's choice of an axis against another choice of it: the difference
-of scores in each combination of the other axes and each seed, averaged over the combinations.
-Every seed gives one such average, and these are the sample: the interval is a t-interval over
-seeds, right however much cells of one seed have in common. Speeds are combined the same way in
-logs, round by round, and memory as a geometric mean. The averages are over the combinations of
-this grid, not over all that could be.
+A main effect compares the reference's choice on an axis with another choice on it: the difference
+of the metric in each combination of the other axes and each seed, averaged over the combinations.
+Every seed gives one such average. The interval is a t-interval over these, correct however
+strongly cells of one seed are correlated. Speeds are combined in the same way as logs, round by
+round, and memory as a geometric mean. The averages are over the combinations of this grid.
 
-An interaction is a difference of such differences: how much more the choice is worth with one
-choice of another axis than with another. Interactions of three axes are not looked at.
+An interaction is a difference of such differences: how much larger the effect is with one choice
+on another axis than with another choice. Interactions of three axes are not computed.
+
+Where the grid is not full, because one factor was varied at a time or a cell failed, each choice
+is compared with the reference alone, with everything else as in the reference.
 """
 
 from __future__ import annotations
@@ -18,21 +20,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from zoo.config.metric_description import MetricDescription
+from zoo.errors import ZooError
 from zoo.report.stats.grid import Grid, full_grid
 from zoo.report.stats.paired import Difference, Term, corrected, difference
-from zoo.report.stats.ratios import PHASES, Ratio, Speeds
+from zoo.report.stats.ratios import PHASES, Ratio, Speeds, find_reference
 from zoo.report.tables.rows import Row
-from zoo.report.tables.table import find_reference
-from zoo.tasks.score import Score
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What ``component`` bought against ``against``.
+    """The effect of ``component`` compared with ``against``.
 
-    In an interaction ``other`` and ``other_against`` are two choices of another axis, and the
-    numbers say how much more it bought with the first of them than with the second.
-    difference: of the task's score. speed: by phase. memory: a ratio of peak memory in training.
+    In an interaction ``other`` and ``other_against`` are two choices on another axis, and the
+    numbers say how much larger the effect is with the first than with the second.
+    difference: of the metric. speed: by phase. memory: a ratio of peak memory in training.
     """
 
     axis: str
@@ -41,15 +43,10 @@ class Effect:
     difference: Difference | None
     speed: dict[str, Ratio | None]
     memory: float | None
-    score: Score
+    metric: MetricDescription
     other_axis: str = ""
     other: str = ""
     other_against: str = ""
-
-    @property
-    def accuracy(self) -> Difference | None:
-        """The difference, by the name it has where the score is an accuracy."""
-        return self.difference
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,10 @@ Pairs = list[tuple[Row, Row, float]]
 def make_effects(
     rows: Sequence[Row], reference: str = "", only: Mapping[str, Sequence[str]] = {}
 ) -> Effects:
-    """Effects and interactions of two axes in a full grid; ZooError where it is not full."""
+    """Effects and interactions of two axes in a full grid; ZooError where it is not full.
+
+    reference: name of a cell; without one, the one that ``find_reference`` chooses.
+    """
     reference = find_reference(rows, reference)
     grid, speeds = full_grid(rows, reference, only), Speeds(rows, reference)
     main = [
@@ -80,12 +80,54 @@ def make_effects(
     for axis, second in itertools.combinations(grid.axes, 2):
         (one, *ones), (two, *twos) = grid.axes[axis], grid.axes[second]
         for against, other in itertools.product(ones, twos):
-            here = _pairs(grid, {axis: one, second: two}, {axis: against, second: two})
-            there = _pairs(grid, {axis: one, second: other}, {axis: against, second: other})
-            pairs = here + [(plus, minus, -weight) for plus, minus, weight in there]
-            named = (axis, one, against, second, two, other)
-            interactions.append(_effect(pairs, grid, speeds, named))
+            first_pairs = _pairs(grid, {axis: one, second: two}, {axis: against, second: two})
+            other_pairs = _pairs(grid, {axis: one, second: other}, {axis: against, second: other})
+            pairs = first_pairs + [(plus, minus, -weight) for plus, minus, weight in other_pairs]
+            names = (axis, one, against, second, two, other)
+            interactions.append(_effect(pairs, grid, speeds, names))
     return Effects(grid, _corrected(main), _corrected(interactions))
+
+
+@dataclass(frozen=True)
+class MainEffects:
+    """Main effects, and a sentence that says what they are averages over."""
+
+    effects: list[Effect]
+    about: str
+
+
+def main_effects(rows: Sequence[Row], reference: str) -> MainEffects | None:
+    """Effects in the full grid, or else of one factor at a time; None where there are neither."""
+    if not reference:
+        return None
+    try:
+        found = make_effects(rows, reference)
+    except ZooError:
+        return _one_factor_effects(rows, reference)
+    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in found.grid.axes.items())
+    return MainEffects(found.main, f"Averaged over the full grid of {shape}.")
+
+
+def _one_factor_effects(rows: Sequence[Row], reference: str) -> MainEffects | None:
+    """Each choice with all else as in the reference; choices that lack a seed are left out."""
+    base = next((row for row in rows if row.name == reference), None)
+    if base is None:
+        return None  # others were measured against it, but its own records are not here
+    effects: list[Effect] = []
+    for row in rows:
+        differing = [axis for axis in base.cell if row.cell.get(axis) != base.cell[axis]]
+        if row.baseline or len(differing) != 1:
+            continue
+        try:
+            effects += make_effects([base, row], reference).main
+        except ZooError:
+            continue  # it failed or was skipped: there is nothing to compare
+    if not effects:
+        return None
+    order = list(base.cell)
+    effects.sort(key=lambda effect: order.index(effect.axis))
+    about = f"With everything else as in the reference, {reference}."
+    return MainEffects(_corrected(effects), about)
 
 
 def _pairs(grid: Grid, plus: dict[str, str], minus: dict[str, str]) -> Pairs:
@@ -94,8 +136,8 @@ def _pairs(grid: Grid, plus: dict[str, str], minus: dict[str, str]) -> Pairs:
     return [(grid.at(plus | o), grid.at(minus | o), 1 / len(others)) for o in others]
 
 
-def _effect(pairs: Pairs, grid: Grid, speeds: Speeds, named: tuple[str, ...]) -> Effect:
-    axis, component, against, *rest = named
+def _effect(pairs: Pairs, grid: Grid, speeds: Speeds, names: tuple[str, ...]) -> Effect:
+    axis, component, against, *rest = names
     weights: dict[str, float] = {}
     for plus, minus, weight in pairs:
         weights[plus.name] = weights.get(plus.name, 0.0) + weight
@@ -108,7 +150,7 @@ def _effect(pairs: Pairs, grid: Grid, speeds: Speeds, named: tuple[str, ...]) ->
         difference(terms, grid.seeds),
         {phase: speeds.contrast(phase, weights) for phase in PHASES},
         _memory(pairs),
-        pairs[0][0].score,
+        pairs[0][0].metric,
         *rest,
     )
 
@@ -116,9 +158,7 @@ def _effect(pairs: Pairs, grid: Grid, speeds: Speeds, named: tuple[str, ...]) ->
 def _memory(pairs: Pairs) -> float | None:
     total = 0.0
     for plus, minus, weight in pairs:
-        peaks = [
-            row.probe.metrics.get("peak_memory_mib") if row.probe else None for row in (plus, minus)
-        ]
+        peaks = [row.cost.get("peak_memory_mib") for row in (plus, minus)]
         if not peaks[0] or not peaks[1]:
             return None
         total += weight * math.log(peaks[0] / peaks[1])
@@ -126,6 +166,6 @@ def _memory(pairs: Pairs) -> float | None:
 
 
 def _corrected(effects: list[Effect]) -> list[Effect]:
-    """Differences corrected for how many of their kind are looked at."""
+    """Differences corrected for how many effects of this kind are tested."""
     found = corrected([effect.difference for effect in effects])
     return [replace(e, difference=d) for e, d in zip(effects, found, strict=True)]

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from zoo.errors import ZooError, nearest
-from zoo.registry import AXES
-from zoo.report.tables.rows import Row
+from zoo.report.tables.rows import Row, axes_of, varying_axes
 
 SHOWN = 8  # missing cells that an error names
 Levels = dict[str, tuple[str, ...]]
@@ -17,7 +16,7 @@ Levels = dict[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Grid:
-    """axes: those that vary, each with its choices, the reference's first. cells: by choices."""
+    """axes: those that vary, with their choices, the reference's first. cells: by choices."""
 
     axes: Levels
     cells: dict[tuple[str, ...], Row]
@@ -35,19 +34,17 @@ class Grid:
 
 
 def full_grid(rows: Sequence[Row], reference: str, only: Mapping[str, Sequence[str]] = {}) -> Grid:
-    """The grid that these rows are, or that part of it that ``only`` (axis to choices) leaves.
+    """The grid that these rows are, or the part of it that ``only`` (axis to choices) keeps.
 
-    A cell that was skipped, or lacks a seed or a probe that others have, is missing. Raises
-    ZooError naming what is missing and what to restrict the grid to: to average over what is
-    there would compare each choice in other company.
+    A cell that was skipped, or lacks a seed or a cost measurement that others have, is missing.
+    Raises ZooError that names what is missing and how to restrict the grid: an average over the
+    cells that happen to exist would compare each choice with different companions.
     """
     cells = [row for row in rows if not row.baseline]
     _refuse_unknown(cells, only)
     cells = [r for r in cells if all(r.cell[a] in chosen for a, chosen in only.items())]
-    # The reference first: what it is made of is what the others are held against.
-    ordered = sorted(cells, key=lambda row: row.name != reference)
-    levels = {axis: tuple(dict.fromkeys(row.cell[axis] for row in ordered)) for axis in AXES}
-    axes = {axis: choices for axis, choices in levels.items() if len(choices) > 1}
+    # The reference's choices come first: the others are compared with them.
+    axes = varying_axes(cells, reference)
     if not axes:
         raise ZooError(
             "effects need a grid in which some axis has two choices; here there is "
@@ -55,46 +52,45 @@ def full_grid(rows: Sequence[Row], reference: str, only: Mapping[str, Sequence[s
         )
     known = {tuple(row.cell[axis] for axis in axes): row for row in cells}
     seeds = tuple(sorted({seed for row in cells for seed in row.values}))
-    probed = any(_probed(row) for row in cells)
+    measured = any(row.cost for row in cells)
     missing = {}
     for choices in itertools.product(*axes.values()):
-        if lack := _lack(known.get(choices), seeds, probed):
+        if lack := _lack(known.get(choices), seeds, measured):
             missing[choices] = lack
     if missing:
-        raise ZooError(_worded(missing, axes))
+        raise ZooError(_message(missing, axes))
     return Grid(axes, known, seeds)
 
 
 def _refuse_unknown(cells: Sequence[Row], only: Mapping[str, Sequence[str]]) -> None:
+    axes = axes_of(cells)
     for axis, chosen in only.items():
-        if axis not in AXES:
-            raise ZooError(f"--only {axis}: no such axis{nearest(axis, AXES)}")
-        there = list(dict.fromkeys(row.cell[axis] for row in cells))
+        if axis not in axes:
+            raise ZooError(f"--only {axis}: no such axis{nearest(axis, axes)}")
+        known = list(dict.fromkeys(row.cell[axis] for row in cells))
         for choice in chosen:
-            if choice not in there:
-                raise ZooError(f"--only {axis}: no '{choice}' here{nearest(choice, there)}")
+            if choice not in known:
+                raise ZooError(f"--only {axis}: no '{choice}' here{nearest(choice, known)}")
 
 
-def _probed(row: Row) -> bool:
-    return row.probe is not None and row.probe.status == "ok"
-
-
-def _lack(row: Row | None, seeds: Sequence[int], probed: bool) -> str:
-    """What a cell lacks; empty where it is whole."""
+def _lack(row: Row | None, seeds: Sequence[int], measured: bool) -> str:
+    """What a cell lacks; empty where it is complete."""
     if row is None:
         return "not run"
     if row.bad is not None and row.bad.status == "skipped":
         return f"skipped: {row.bad.reason}"
     if absent := [seed for seed in seeds if seed not in row.values]:
-        why = f", {row.bad.status}" if row.bad and row.bad.kind == "trial" else ""
-        which = "trial" if len(absent) == len(seeds) else f"seed {', '.join(map(str, absent))}"
-        return f"no {which}{why}"
-    if probed and not _probed(row):
-        return f"no probe{f', {row.probe.status}' if row.probe else ''}"
+        why = f", {row.bad.status}" if row.bad and row.bad.kind == "train" else ""
+        if len(absent) == len(seeds):
+            return f"not trained{why}"
+        return f"no seed {', '.join(map(str, absent))}{why}"
+    if measured and not row.cost:
+        why = f", {row.cost_record.status}" if row.cost_record else ""
+        return f"no cost measurement{why}"
     return ""
 
 
-def _worded(missing: Mapping[tuple[str, ...], str], axes: Levels) -> str:
+def _message(missing: Mapping[tuple[str, ...], str], axes: Levels) -> str:
     named = [f"{'+'.join(choices)} ({lack})" for choices, lack in missing.items()]
     more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
     text = f"the grid is not full; missing: {', '.join(named[:SHOWN])}{more}"
@@ -110,7 +106,7 @@ def _restricted(missing: Mapping[tuple[str, ...], str], axes: Levels) -> Levels:
     left, gone = dict(axes), set(missing)
     while gone:
         counts = Counter((axis, c) for cell in gone for axis, c in zip(axes, cell, strict=True))
-        # Where two would do, leave out one of the axis that has more, and the later one.
+        # Of equally good choices, leave out the last one of the axis with the most choices.
         axis, worst = max(
             counts, key=lambda x: (counts[x], len(left[x[0]]), left[x[0]].index(x[1]))
         )

@@ -1,12 +1,12 @@
-"""What a handful of seeds, and a test set of a few hundred documents, say about an accuracy.
+"""Confidence intervals of a metric over seeds, and of one model's accuracy on a test set.
 
-Two errors, told apart because more of one does nothing for the other:
+The two answer different questions and are never added up:
 
-- training again with other seeds: a t-interval of the mean over seeds;
-- scoring other documents of the same kind: a Wilson interval of one model's accuracy. Wilson's
-  and not the plain binomial standard error, because that one is zero at an accuracy of 1 and too
-  narrow near it, which is where good classifiers on small test sets stand (Brown, Cai and
-  DasGupta 2001, Interval Estimation for a Binomial Proportion, section 4.1.1).
+- Training again with other seeds: a t-interval of the mean over seeds.
+- Scoring another test set from the same source: a Wilson interval of one model's accuracy. The
+  plain binomial standard error is 0 at an accuracy of 1 and too narrow near it, which is where
+  good classifiers on small test sets are (Brown, Cai and DasGupta 2001, Interval Estimation for a
+  Binomial Proportion, section 4.1.1).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 LEVEL = 0.95
-ENOUGH = 3  # seeds, or rounds: with two, a t-interval is over 12 standard errors wide each way
+ENOUGH = 3  # seeds, or rounds: of two, a t-interval reaches over 12 standard errors to each side
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean, and where there is enough to tell, its interval. half: half its width."""
+    """A mean, and half the width of its interval; None with too few values for one."""
 
     mean: float
     half: float | None = None
@@ -38,10 +38,15 @@ class Interval:
         """The upper end."""
         return None if self.half is None else self.mean + self.half
 
+    def text(self, form: str) -> str:
+        """``0.943 ± 0.008``, each number formatted by ``form``."""
+        mean = form.format(self.mean)
+        return mean if self.half is None else f"{mean} ± {form.format(self.half)}"
+
 
 @dataclass(frozen=True)
 class OverSeeds:
-    """The mean of a score over seeds; its standard deviation; the mean's 95% interval."""
+    """The mean of a metric over seeds, its standard deviation, and the mean's 95% interval."""
 
     mean: float
     sd: float | None
@@ -56,46 +61,51 @@ def t_half(sd: float, count: int) -> float:
 
 @functools.lru_cache(maxsize=1024)
 def t_quantile(df: float) -> float:
-    """How many standard errors a 95% interval reaches to either side."""
+    """How many standard errors a 95% interval reaches to each side."""
     from scipy import special
 
     return float(special.stdtrit(df, (1 + LEVEL) / 2))
 
 
 def over_seeds(
-    scores: Sequence[float], lowest: float = 0.0, highest: float = 1.0
+    values: Sequence[float], lowest: float | None = None, highest: float | None = None
 ) -> OverSeeds | None:
-    """Summary of scores such as accuracies; None of none, no interval of fewer than three.
+    """Summary of one value per seed; None of no values, no interval of fewer than three.
 
-    The interval is cut at the ends that no true score lies beyond: 0 and 1 of a share.
+    The interval is cut at ``lowest`` and ``highest``, beyond which no true value lies.
     """
-    if not scores:
+    if not values:
         return None
-    mean = statistics.fmean(scores)
-    sd = statistics.stdev(scores) if len(scores) > 1 else None
-    if sd is None or len(scores) < ENOUGH:
+    mean = statistics.fmean(values)
+    sd = statistics.stdev(values) if len(values) > 1 else None
+    if sd is None or len(values) < ENOUGH:
         return OverSeeds(mean, sd, None, None)
-    half = t_half(sd, len(scores))
-    return OverSeeds(mean, sd, max(lowest, mean - half), min(highest, mean + half))
+    half = t_half(sd, len(values))
+    low = mean - half if lowest is None else max(lowest, mean - half)
+    high = mean + half if highest is None else min(highest, mean + half)
+    return OverSeeds(mean, sd, low, high)
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
-    """The mean of one or more values; its t-interval, uncut, of three or more."""
+    """The mean of one or more values; with three or more, its t-interval, not cut."""
     mean = statistics.fmean(values)
     if len(values) < ENOUGH:
         return Interval(mean)
     return Interval(mean, t_half(statistics.stdev(values), len(values)))
 
 
-def sampling_error(accuracy: float, documents: int) -> float | None:
-    """How far the 95% Wilson interval of one model's accuracy on this many documents reaches.
+def sampling_error(accuracy: float, examples: int) -> float | None:
+    """Distance to the farther end of the 95% Wilson interval of one model's accuracy.
 
-    To its farther end: near 0 and 1 the interval leans towards the middle. For a mean over seeds
-    it is an upper bound: what is hard for one seed is not for all.
+    For a mean over seeds it is an upper bound: an example that is hard for one seed need not be
+    hard for another.
     """
-    from statsmodels.stats.proportion import proportion_confint
+    from scipy import special
 
-    if documents <= 0 or not math.isfinite(accuracy):
+    if examples <= 0 or not math.isfinite(accuracy):
         return None
-    low, high = proportion_confint(accuracy * documents, documents, 1 - LEVEL, method="wilson")
-    return float(max(high - accuracy, accuracy - low))
+    z = float(special.ndtri((1 + LEVEL) / 2))
+    shrink = 1 + z**2 / examples
+    centre = (accuracy + z**2 / (2 * examples)) / shrink
+    half = z * math.sqrt(accuracy * (1 - accuracy) / examples + z**2 / (4 * examples**2)) / shrink
+    return max(centre + half - accuracy, accuracy - (centre - half))

@@ -1,20 +1,21 @@
-"""Which scores differ: comparisons over the seeds that both sides have.
+"""Which rows differ: comparisons over the seeds that both rows have.
 
-The claim made where two cells are set apart: *trained again with new seeds and scored on this
-test set, they would differ again*. Other documents are another matter; the table tells the test
-set's own sampling error beside it.
+What is claimed of two rows called different: *trained again with new seeds and scored on this test
+set, they would differ again*. How much another test set would change them is the sampling error,
+which the table states separately.
 
-Seed s gives every cell the same split, order and, for exact variants, the same weights, so the
-difference within a seed is what is compared: a paired t-test over seeds. Two things are added,
-the first where the score is a share of documents (an accuracy is, bits per byte are not):
+Seed s gives every cell the same split, the same order of examples and, for exact variants, the
+same weights. So the difference within a seed is what is compared, by a paired t-test over seeds.
+Two corrections are added:
 
-- A few seeds may agree by luck, and accuracies are whole documents: three seeds that each differ
-  by one document have no spread at all, and a t-test would call that certain. So the documents
-  have a say too: those on which the two disagree must fall to one side by more than chance
-  (McNemar 1947, with Edwards's correction for continuity). The larger of both p-values counts.
-- Whichever cell happens to come out best is compared with all others, so every pair counts as
-  looked at: p-values are corrected for all of them (Holm 1979), and the chance that any row is
-  set apart from its equal stays below 5%, however many rows there are.
+- A few seeds may agree by luck, and an accuracy is a count of examples: three seeds that each
+  differ by one example have no spread at all, and a t-test would call that certain. So where the
+  metric is a share of examples, the examples on which two rows disagree must also fall to one side
+  more often than chance allows (McNemar 1947, with Edwards's continuity correction). The larger of
+  the two p-values counts.
+- The best row is compared with all others, whichever row it turns out to be, so every pair counts
+  as tested. Holm's correction (1979) over all pairs keeps the chance that any row is wrongly
+  called different below 5%, however many rows there are.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from zoo.report.stats.intervals import ENOUGH, LEVEL, Interval, t_half
 from zoo.report.tables.rows import Row
 
 ALPHA = 1 - LEVEL
-NOTHING = 1e-12  # what rounding leaves of a share
+ROUNDING = 1e-12  # what rounding may leave of a difference that is 0
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A mean difference of scores over seeds, in the score's own direction.
+    """A mean difference of a metric over seeds, in the metric's own direction.
 
-    half: half its own 95% t-interval; p: two-sided; None with fewer than three seeds.
-    adjusted: p after correction for everything that was looked at beside it.
+    half: half of its own 95% t-interval; p: two-sided; None with fewer than three seeds.
+    adjusted: p corrected for everything that was tested with it.
     """
 
     mean: float
@@ -51,12 +52,12 @@ class Difference:
 
     @property
     def interval(self) -> Interval:
-        """The mean with its interval, uncorrected."""
+        """The mean with its interval, not corrected."""
         return Interval(self.mean, self.half)
 
     @property
     def real(self) -> bool:
-        """Whether it is told apart from nothing, after correction."""
+        """Whether it is significantly different from 0 after correction."""
         return self.adjusted is not None and self.adjusted < ALPHA
 
 
@@ -70,7 +71,7 @@ class Term:
 
 
 def difference(terms: Sequence[Term], seeds: Sequence[int] | None = None) -> Difference | None:
-    """A weighted sum of paired differences, over the seeds that all have; None without any."""
+    """A weighted sum of paired differences, over the seeds that all rows have; None without any."""
     rows = [row for term in terms for row in (term.plus, term.minus)]
     if seeds is None:
         seeds = sorted(set.intersection(*(set(row.values) for row in rows)))
@@ -81,62 +82,52 @@ def difference(terms: Sequence[Term], seeds: Sequence[int] | None = None) -> Dif
     if count < ENOUGH:
         return Difference(mean, count)
     sd = statistics.stdev(values)
-    p = max(_p_of_seeds(mean, sd, count), _p_of_documents(terms, seeds))
-    if not _shown(mean, rows):
+    shares = all(row.examples for row in rows)
+    p = max(_t_test(mean, sd, count), _mcnemar(terms, seeds) if shares else 0.0)
+    # One function computed in two ways may differ in the seventh digit and to the same side with
+    # every seed: significant, and of no use to anybody. A share needs no such rule.
+    metric = rows[0].metric
+    if not shares and round(metric.scale * abs(mean), metric.unit_digits) == 0:
         p = 1.0
     return Difference(mean, count, t_half(sd, count), p)
 
 
-def _shown(mean: float, rows: Sequence[Row]) -> bool:
-    """Whether a difference has a digit in a table, or is whole documents, which say it themselves.
-
-    One function at two costs gives bits per byte that differ in the seventh digit, and with every
-    seed to the same side: sure enough for a t-test, and nothing to anybody.
-    """
-    score = rows[0].score
-    shares = all(row.documents for row in rows)
-    return shares or float(score.change.format(score.scale * abs(mean))) > 0
-
-
-def _p_of_seeds(mean: float, sd: float, count: int) -> float:
+def _t_test(mean: float, sd: float, count: int) -> float:
     """Two-sided p-value of the t-test that the mean is 0."""
     from scipy import special
 
-    # Sums of shares such as 0.1 leave 1e-17 where there is nothing: that is no difference.
-    if abs(mean) < NOTHING:
+    if abs(mean) < ROUNDING:
         return 1.0
     error = sd / math.sqrt(count)
-    return 0.0 if error < NOTHING else float(2 * special.stdtr(count - 1, -abs(mean) / error))
+    return 0.0 if error < ROUNDING else float(2 * special.stdtr(count - 1, -abs(mean) / error))
 
 
-def _p_of_documents(terms: Sequence[Term], seeds: Sequence[int]) -> float:
-    """Two-sided p-value that it is chance to which side the documents in dispute fall.
+def _mcnemar(terms: Sequence[Term], seeds: Sequence[int]) -> float:
+    """Two-sided p-value that it is chance to which side the disputed examples fall.
 
-    Each document of each seed gives the sum of its weights, plus where ``plus`` alone is right
-    and minus where ``minus`` alone is. Of one pair that is McNemar's test. Where all cells of an
-    average are the same model, a document counts once and not once a cell.
+    Each example of each seed votes with the sum of its weights: plus where ``plus`` alone is
+    right, minus where ``minus`` alone is. For one pair that is McNemar's test. In an average over
+    cells that are all the same model, an example counts once and not once per cell.
     """
     rows = [row for term in terms for row in (term.plus, term.minus)]
-    if not all(row.documents for row in rows):
-        return 0.0  # a score that is not a share of documents: they have no say
     if all(seed in row.wrong for row in rows for seed in seeds):
         votes = np.concatenate([_votes(terms, seed) for seed in seeds])
     else:
-        # Known is only how many: the least dispute is one that all went to the better side.
-        votes = np.concatenate([_least_votes(term, seed) for term in terms for seed in seeds])
+        # Only counts are known: assume the fewest disputes, all won by the better side.
+        votes = np.concatenate([_fewest_votes(term, seed) for term in terms for seed in seeds])
     return p_of_votes(votes)
 
 
 def p_of_votes(votes: NDArray[np.float64]) -> float:
-    """Two-sided p-value that votes for one side and the other fall by chance.
+    """Two-sided p-value that votes for the two sides differ by chance.
 
-    Had each an even chance of either sign, their total would have the sum of their squares as its
-    variance.
+    If each vote had an even chance of either sign, the variance of their total would be the sum
+    of their squares.
     """
     from scipy import special
 
     total, square, step = abs(votes.sum()), (votes**2).sum(), np.abs(votes).max(initial=0.0)
-    if total - step <= NOTHING:
+    if total - step <= ROUNDING:
         return 1.0
     return float(2 * special.ndtr(-(total - step) / math.sqrt(square)))
 
@@ -148,14 +139,14 @@ def _votes(terms: Sequence[Term], seed: int) -> NDArray[np.float64]:
     return votes
 
 
-def _least_votes(term: Term, seed: int) -> NDArray[np.float64]:
+def _fewest_votes(term: Term, seed: int) -> NDArray[np.float64]:
     gap = term.plus.values[seed] - term.minus.values[seed]
     sign = math.copysign(term.weight, term.weight * gap)
-    return np.full(round(abs(gap) * term.plus.documents), sign)
+    return np.full(round(abs(gap) * term.plus.examples), sign)
 
 
 def corrected(differences: Sequence[Difference | None]) -> list[Difference | None]:
-    """The same with ``adjusted``: Holm's correction for all that have a p-value."""
+    """The same with ``adjusted``: Holm's correction over all that have a p-value."""
     adjusted = holm([None if d is None else d.p for d in differences])
     return [
         d if d is None or p is None else replace(d, adjusted=p)
@@ -164,23 +155,21 @@ def corrected(differences: Sequence[Difference | None]) -> list[Difference | Non
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjusted p-values of everything that was tested; None where nothing was."""
-    from statsmodels.stats.multitest import multipletests
-
-    tested = [i for i, p in enumerate(p_values) if p is not None]
+    """P-values adjusted for the number of tests (Holm 1979); None where nothing was tested."""
     adjusted: list[float | None] = [None] * len(p_values)
-    if tested:
-        known = np.array([p_values[i] for i in tested], dtype=float)
-        for i, p in zip(tested, multipletests(known, ALPHA, "holm")[1], strict=True):
-            adjusted[i] = float(p)
+    tested = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
+    largest = 0.0
+    for rank, (p, i) in enumerate(tested):
+        largest = max(largest, min(1.0, p * (len(tested) - rank)))
+        adjusted[i] = largest
     return adjusted
 
 
 class Comparisons:
-    """Every pair of the rows that can be compared, corrected for their number.
+    """All pairs of the rows that can be compared, corrected for their number.
 
-    A row that lost a seed to a crash or a divergence is not compared: the seeds that are left
-    are the ones that went well.
+    A row that lost a seed to a crash or a divergence is left out: the seeds that remain are the
+    ones that went well.
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -196,33 +185,32 @@ class Comparisons:
         }
 
     def verdict(self, one: str, other: str) -> int | None:
-        """1 where the first is really better, -1 worse, 0 for a tie; None where nobody can say."""
+        """1 where the first is significantly better, -1 worse, 0 for a tie; None if unknown."""
         if one == other:
             return 0
-        if (one, other) in self.pairs:
-            found, sign = self.pairs[one, other], 1
-        elif (other, one) in self.pairs:
-            found, sign = self.pairs[other, one], -1
-        else:
+        if (other, one) in self.pairs:
+            return -found if (found := self.verdict(other, one)) is not None else None
+        pair = self.pairs.get((one, other))
+        if pair is None:
             return None
-        return sign * (1 if self.rows[0].score.better(found.mean) > 0 else -1) if found.real else 0
+        return (1 if self.rows[0].metric.better(pair.mean) > 0 else -1) if pair.real else 0
 
     @property
     def best(self) -> str | None:
-        """The row of the best mean, among at least two that can be compared."""
+        """The row with the best mean, among at least two that can be compared."""
         if len(self.rows) < 2:
             return None
-        score = self.rows[0].score
-        return max(self.rows, key=lambda r: score.better(statistics.fmean(r.values.values()))).name
+        metric = self.rows[0].metric
+        return max(self.rows, key=lambda r: metric.better(statistics.fmean(r.values.values()))).name
 
     def ranks(self) -> dict[str, int]:
-        """Row to rank: 1 for the best and its ties, else one more than the rows really better."""
+        """Row to rank: 1 for the best and its ties, else 1 + the rows significantly better."""
         best = self.best
         if best is None:
             return {}
         ranks = {}
         for row in self.rows:
-            against = [self.verdict(row.name, other.name) for other in self.rows]
-            if (told := self.verdict(row.name, best)) is not None:
-                ranks[row.name] = 1 + against.count(-1) if told < 0 else 1
+            verdicts = [self.verdict(row.name, other.name) for other in self.rows]
+            if (against_best := self.verdict(row.name, best)) is not None:
+                ranks[row.name] = 1 + verdicts.count(-1) if against_best < 0 else 1
         return ranks

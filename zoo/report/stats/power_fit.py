@@ -1,4 +1,4 @@
-"""The power of the axis that a cost grows with."""
+"""The exponent with which a cost grows."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Exponent:
 def fit(values: Sequence[int], costs: Sequence[float]) -> Exponent | None:
     """Least squares of log cost on log value, over the upper half of the values.
 
-    The lower half tells of what is always there: a process' own memory, a step's fixed work. Half
-    is rounded up, and at least three points; with fewer there is no exponent. The interval is
-    Student's t of the slope, points less two degrees of freedom.
+    The lower half is dominated by constant costs: a process's own memory, a step's fixed work.
+    Half is rounded up and has at least three points; with fewer points the result is None. The
+    interval is Student's t of the slope, with the number of points less two degrees of freedom.
     """
     pairs = sorted((v, c) for v, c in zip(values, costs, strict=True) if c > 0)
     upper = pairs[-max(FEWEST, -(-len(pairs) // 2)) :]

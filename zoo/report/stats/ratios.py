@@ -1,15 +1,15 @@
-"""Speeds as ratios, from rounds in which both were measured one after the other.
+"""Speeds as ratios, from rounds in which two models were measured one after the other.
 
-A drifting machine hits all cells of a round alike, so each round gives one log ratio of a cell's
-speed to the reference's, and these are what is averaged. With five or so rounds the choice of an
-interval is narrow: no distribution-free one reaches 95% (the widest there is, from the smallest
-to the largest of five, holds the median in 1 - 2/2⁵ = 93.75% of cases), and a bootstrap of five
-values is far too narrow. A t-interval of the mean log ratio reaches 95% from three rounds on,
-where noise multiplies and strikes both alike, so that log ratios are symmetric; it widens, and
-does not lie, when a round goes astray. Its centre is the geometric mean of the rounds' ratios.
+A machine that slows down slows all models of a round alike, so each round gives one log ratio of a
+row's speed to the reference's, and the mean is over these. With about five rounds few intervals
+are possible: no distribution-free one reaches 95% (the widest, from the smallest to the largest of
+five, contains the median in 1 - 2/2⁵ = 93.75% of cases), and a bootstrap of five values is far too
+narrow. A t-interval of the mean log ratio reaches 95% from three rounds on if noise is
+multiplicative and affects both alike, so that log ratios are symmetric; one disturbed round makes
+it wider, not wrong. Its centre is the geometric mean of the rounds' ratios.
 
-The reference is measured against a twin of itself in the same rounds. The farther end of the
-twin's interval is the machine's noise floor: what identical cells may seem to differ by.
+The reference is measured twice in the same rounds. The farther end of the interval between the
+two measurements is the machine's noise floor: how much two identical models may seem to differ.
 """
 
 from __future__ import annotations
@@ -21,26 +21,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.measure.summary import round_rates
+from zoo.errors import ZooError
 from zoo.report.stats.intervals import ENOUGH, t_quantile
-from zoo.report.tables.rows import Row
+from zoo.report.stats.paired import ROUNDING
+from zoo.report.tables.rows import Row, find_row
 from zoo.sweep.records import Record
 
 PHASES = ("train", "infer")
-NOTHING = 1e-12  # what rounding leaves of a log ratio
-# Memory is measured once, so there is no interval: only what one cell has differed by, measured
-# again. Of the published runs two have a cell in common, measured twice with the same settings on
-# one machine: 284.2 and 273.5 MiB, a ratio of 1.039 (and a baseline, 55.3 and 55.2 MiB).
+# Memory is measured once, so there is no interval: only how much one cell differed when it was
+# measured again. In the published runs two rows were measured twice with the same settings on one
+# machine: a cell with 284.2 and 273.5 MiB (a ratio of 1.039), a baseline with 55.3 and 55.2 MiB.
 MEMORY_TIE = 0.05
 
 Logs = NDArray[np.float64]
+Rounds = list[dict[str, list[float]]]
+Batches = list[list[int]]
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times as fast. low, high: its 95% interval; None with fewer than three rounds.
+    """How many times as fast. low, high: the 95% interval; None with fewer than three rounds.
 
-    floor: the noise floor as a share. p: two-sided, that it is 1.
+    floor: the noise floor as a share. p: two-sided, that the ratio is 1.
     """
 
     value: float
@@ -51,25 +53,30 @@ class Ratio:
 
     @property
     def verdict(self) -> int | None:
-        """1 where really faster, -1 slower, 0 for a tie; None where nobody can say.
+        """1 where significantly faster, -1 slower, 0 for a tie; None if unknown.
 
-        A tie is an interval that holds 1, or a ratio within the noise floor.
+        It is a tie if the interval contains 1 or the ratio is within the noise floor.
         """
         if self.low is None or self.high is None:
             return None
-        if self.low <= 1 <= self.high or self.in_noise:
+        if self.low <= 1 <= self.high or within(self.value, self.floor):
             return 0
         return 1 if self.value > 1 else -1
 
-    @property
-    def in_noise(self) -> bool:
-        """Whether it is within the noise floor."""
-        return abs(math.log(self.value)) <= math.log1p(self.floor or 0.0)
+
+def within(ratio: float, share: float | None) -> bool:
+    """Whether a ratio is at most this share above or below 1, on a log scale."""
+    return abs(math.log(ratio)) <= math.log1p(share or 0.0)
+
+
+def memory_verdict(one: float, other: float) -> int:
+    """1 where the first needs less memory, -1 more, 0 for a tie (within MEMORY_TIE)."""
+    return 0 if within(one / other, MEMORY_TIE) else 1 if one < other else -1
 
 
 @dataclass(frozen=True)
 class _Measured:
-    """By phase: logs of a row's speed over the reference's, round by round; the noise floor."""
+    """By phase: logs of a row's speed over the base's, round by round; the noise floor."""
 
     session: str
     speed: dict[str, Logs]
@@ -77,7 +84,7 @@ class _Measured:
 
 
 class Speeds:
-    """The speeds of all rows that were measured beside one and the same base.
+    """The speeds of all rows that were measured against the same base.
 
     base: name of the row that took part in every session; "" where nothing was measured.
     """
@@ -87,9 +94,9 @@ class Speeds:
         batches = _batches(rows)
         self.measured: dict[str, _Measured] = {}
         for row in rows:
-            if row.probe is None or row.probe.status != "ok":
+            if not row.cost:
                 continue
-            record = next((r for r in reversed(row.probes) if _base_of(r) == self.base), None)
+            record = next((r for r in reversed(row.cost_records) if _base_of(r) == self.base), None)
             if record is not None:
                 self.measured[row.name] = _read(row, record, batches)
 
@@ -105,23 +112,39 @@ class Speeds:
     def sessions(self, phase: str, weights: Mapping[str, float]) -> list[Logs] | None:
         """Logs of that product, round by round, of each session; None where a row has none.
 
-        Rows of one session are combined round by round, so what a round does to all cancels.
+        Rows of one session are combined round by round, so that what a round does to all cancels.
         """
         sessions: dict[str, list[Logs]] = {}
         for name, weight in weights.items():
             if name == self.base:
-                continue  # its log ratio to itself is nought in every round
+                continue  # its log ratio to itself is 0 in every round
             if name not in self.measured or not len(self.measured[name].speed[phase]):
                 return None
             one = self.measured[name]
             sessions.setdefault(one.session, []).append(weight * one.speed[phase])
         return [_summed(logs) for logs in sessions.values()]
 
-    def floor(self, phase: str, names: Sequence[str] | None = None) -> float | None:
-        """The noise floor as a share: the worst of the sessions these rows were measured in."""
-        chosen = self.measured if names is None else [n for n in names if n in self.measured]
-        floors = [self.measured[name].floor[phase] for name in chosen]
+    def floor(self, phase: str, names: Sequence[str]) -> float | None:
+        """The noise floor as a share: the largest of the sessions these rows were measured in."""
+        floors = [self.measured[name].floor[phase] for name in names if name in self.measured]
         return max((floor for floor in floors if floor is not None), default=None)
+
+
+def find_reference(rows: Sequence[Row], wanted: str = "") -> str:
+    """The cell that ratios are to: by name, or by some of its choices, as ``fused+sin``.
+
+    By default the one that the latest cost measurement was made against or, without any, the first
+    cell that was trained; empty where there is none. Raises ZooError where no cell is the wanted
+    one.
+    """
+    cells = [row for row in rows if not row.baseline and (row.trained or row.cost_records)]
+    if not wanted:
+        return Speeds(rows).base or next((row.name for row in cells), "")
+    if row := find_row(cells, wanted):
+        return row.name
+    raise ZooError(
+        f"--reference {wanted}: no such cell here. There is: {', '.join(row.name for row in cells)}"
+    )
 
 
 def combined(sessions: Sequence[Logs], floor: float | None) -> Ratio:
@@ -130,15 +153,8 @@ def combined(sessions: Sequence[Logs], floor: float | None) -> Ratio:
     error = _error(sessions)
     if error is None:
         return Ratio(math.exp(mean), floor=floor)
-    half = error.reach
+    half = error.half
     return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), floor, error.p(mean))
-
-
-def memory_verdict(one: float, other: float) -> int:
-    """1 where the first takes really less memory, -1 more, 0 for a tie (within MEMORY_TIE)."""
-    if abs(math.log(one / other)) <= math.log1p(MEMORY_TIE):
-        return 0
-    return 1 if one < other else -1
 
 
 @dataclass(frozen=True)
@@ -149,21 +165,21 @@ class _Error:
     df: float
 
     @property
-    def reach(self) -> float:
+    def half(self) -> float:
         """Half the 95% interval."""
         return t_quantile(self.df) * self.size if self.size else 0.0
 
     def p(self, mean: float) -> float:
-        """Two-sided p-value that what has this mean is nought."""
+        """Two-sided p-value that the true mean is 0."""
         from scipy import special
 
-        if abs(mean) < NOTHING:
+        if abs(mean) < ROUNDING:
             return 1.0
         return float(2 * special.stdtr(self.df, -abs(mean) / self.size)) if self.size else 0.0
 
 
 def _error(sessions: Sequence[Logs]) -> _Error | None:
-    """The error of a sum of means of independent samples (Welch); None of too few."""
+    """The error of a sum of means of independent samples (Welch); None with too few rounds."""
     if not sessions or min(map(len, sessions)) < ENOUGH:
         return None
     parts = [float(s.var(ddof=1)) / len(s) for s in sessions]
@@ -181,74 +197,75 @@ def _summed(logs: Sequence[Logs]) -> Logs:
 
 
 def _base_of(record: Record) -> str:
-    """The reference that a probe was measured beside; empty for one that failed."""
+    """The row that a cost measurement was made against; empty for one that failed."""
     reference = record.samples.get("reference", {})
     return str(reference.get("name", "")) if record.status == "ok" else ""
 
 
 def _base(rows: Sequence[Row], reference: str) -> str:
-    """The base of the reference's latest probe; without a reference, of the latest of all."""
-    records = [r for row in rows for r in row.probes if not reference or row.name == reference]
+    """The base of the reference's latest measurement; without a reference, of the latest of all."""
+    records = [r for row in rows for r in row.cost_records if reference in ("", row.name)]
     records = [r for r in records if _base_of(r)]
     if not records:
         return ""
     own = [r for r in records if _base_of(r) == reference]
-    # Records come in the order of rows here; what was measured last started last.
+    # Records are in the order of rows here; the one measured last started last.
     return _base_of((own or sorted(records, key=lambda r: r.started))[-1])
 
 
-def _batches(rows: Sequence[Row]) -> list[list[int]]:
-    """The tokens of the batches that every model is measured on: the same for all of a run."""
+def _batches(rows: Sequence[Row]) -> Batches:
+    """The batches that every model is measured on, as real and padded tokens; one list per run."""
     for row in rows:
-        for record in row.probes:
+        for record in row.cost_records:
             if record.status == "ok" and not row.baseline:
-                batches: list[list[int]] = record.samples["facts"]["batches"]
+                batches: Batches = record.samples["properties"]["batches"]
                 return batches
     return []
 
 
-def _read(row: Row, record: Record, batches: list[list[int]]) -> _Measured:
-    samples, facts = record.samples, record.samples["facts"]
-    shared = batches if row.baseline else facts["batches"]
-    own = {"train": facts["batches"], "infer": facts.get("infer_batches", facts["batches"])}
+def _read(row: Row, record: Record, batches: Batches) -> _Measured:
+    samples, properties = record.samples, record.samples["properties"]
+    own = properties["batches"]
+    shared = batches if row.baseline else own
+    batches_of = {"train": own, "infer": properties.get("infer_batches", own)}
     base = samples["reference"]["rounds"]
     twin = samples.get("twin", {}).get("rounds", [])
     return _Measured(
         session=samples.get("session") or record.key,
-        speed={p: _logs(samples["rounds"], own[p], base, shared, p) for p in PHASES},
+        speed={p: _logs(samples["rounds"], batches_of[p], base, shared, p) for p in PHASES},
         floor={p: _floor(_logs(twin, shared, base, shared, p)) for p in PHASES},
     )
 
 
 def _floor(twin: Logs) -> float | None:
-    """The farther end of the twin's interval, as a share; None of too few rounds."""
+    """The farther end of the interval of the reference against itself, as a share."""
     error = _error([twin])
-    return None if error is None else math.expm1(abs(float(twin.mean())) + error.reach)
+    return None if error is None else math.expm1(abs(float(twin.mean())) + error.half)
 
 
 def _logs(
-    rounds: list[dict[str, list[float]]],
-    batches: list[list[int]],
-    base_rounds: list[dict[str, list[float]]],
-    base_batches: list[list[int]],
-    phase: str,
+    rounds: Rounds, batches: Batches, base_rounds: Rounds, base_batches: Batches, phase: str
 ) -> Logs:
     """Log of own speed over the base's, in real tokens/s, of each round that both finished.
 
-    Where both took the same batches, the median of their ratios batch by batch: a stumble over
-    one batch is then no stumble of the round.
+    Where both took the same batches, the median of their ratios batch by batch, so that one
+    disturbed batch does not disturb the round.
     """
-    count = min(len(rounds), len(base_rounds)) if batches and base_batches else 0
+    if not batches or not base_batches:
+        return np.empty(0)
+    pairs = [(own[phase], base[phase]) for own, base in zip(rounds, base_rounds, strict=False)]
     if batches == base_batches:
-        pairs = zip(rounds[:count], base_rounds[:count], strict=True)
-        return np.array([_batch_by_batch(own[phase], base[phase]) for own, base in pairs])
-    own = round_rates(rounds[:count], phase, batches, padded=False)
-    base = round_rates(base_rounds[:count], phase, base_batches, padded=False)
-    logs: Logs = np.log(np.array(own) / np.array(base)) if count else np.empty(0)
-    return logs
+        return np.array([_batch_by_batch(own, base) for own, base in pairs])
+    rates = [(_rate(own, batches), _rate(base, base_batches)) for own, base in pairs]
+    return np.array([math.log(own / base) for own, base in rates])
+
+
+def _rate(seconds: list[float], batches: Batches) -> float:
+    """Real tokens per second of a round."""
+    return sum(real for real, _ in batches[: len(seconds)]) / sum(seconds)
 
 
 def _batch_by_batch(own: list[float], base: list[float]) -> float:
-    """Median log of how many times as fast, over the batches that both did; in seconds."""
+    """Median log of how many times as fast, over the batches that both finished; in seconds."""
     both = min(len(own), len(base))
     return float(np.median(np.log(base[:both]) - np.log(own[:both])))

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from zoo.report.tables.text import plain
 
-# What could begin markup inside a line; names of classes and plug-ins are anybody's.
+# What could begin markup inside a line: names of classes and plug-ins may contain anything.
 _MARKUP = re.compile(r"([\\`*_\[\]<>|]|&(?=#?\w+;))")
 _BARE_PIPE = re.compile(r"(?<!\\)\|")
 
@@ -19,12 +19,12 @@ def escaped(text: str) -> str:
 
 
 def line(text: object) -> str:
-    """The same on one line, as a cell of a table or an item of a list must be."""
+    """The same on one line, as a cell of a table or an item of a list needs it."""
     return escaped(plain(text))
 
 
 def code(text: object) -> str:
-    """A name as code, on one line, whatever backticks it has itself; ``grid`` sees to its pipes."""
+    """A name as code, on one line; it may contain backticks. ``grid`` escapes its pipes."""
     shown = plain(text)
     fence = "`" * (1 + max(map(len, re.findall(r"`+", shown)), default=0))
     return f"{fence}{shown}{fence}" if len(fence) == 1 else f"{fence} {shown} {fence}"
@@ -36,9 +36,10 @@ def bullets(lines: Sequence[str]) -> str:
 
 
 def grid(rows: Sequence[Mapping[str, str]]) -> str:
-    """A table of rows with the same keys; a column of nothing is left out.
+    """A table of rows with the same keys, without empty columns.
 
-    Cells are Markdown already, but for pipes in code: those end a cell there as well.
+    Cells are Markdown already, except for pipes inside code, which would end a cell: they are
+    escaped here.
     """
     from tabulate import tabulate
 

@@ -1,4 +1,4 @@
-"""Records put together by the row of the table that they belong to."""
+"""Records grouped by the table row they belong to."""
 
 from __future__ import annotations
 
@@ -6,117 +6,136 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
 from zoo.sweep.records import Record
-from zoo.tasks.score import ACCURACY, Score, scores_of
+
+# Where no record says what its task's metrics are, because nothing was trained.
+NO_METRIC = MetricDescription(name="score", label="score")
 
 
 @dataclass(frozen=True)
 class Row:
-    """All that is known of one cell or baseline.
+    """Everything known of one cell or baseline.
 
-    trials: the latest of each seed, those that ended ok. failed: trials that did not, or that
-    were skipped. probes: all of them, the latest last. scores: those of the task, the one that
-    rows are ranked by first.
+    metrics: descriptions of the task's metrics; the first one ranks rows. trained: seed to its
+    latest record, of those with status ok. failed: training records with another status.
+    cost_records: all cost measurements, the latest last.
     """
 
     name: str
     cell: dict[str, str]
     baseline: str
-    trials: dict[int, Record] = field(default_factory=dict)
+    metrics: tuple[MetricDescription, ...] = (NO_METRIC,)
+    trained: dict[int, Record] = field(default_factory=dict)
     failed: list[Record] = field(default_factory=list)
-    probes: list[Record] = field(default_factory=list)
-    scores: tuple[Score, ...] = (ACCURACY,)
+    cost_records: list[Record] = field(default_factory=list)
 
     @property
-    def score(self) -> Score:
-        """The score that rows are ranked by."""
-        return self.scores[0]
+    def metric(self) -> MetricDescription:
+        """The metric that ranks rows."""
+        return self.metrics[0]
 
     @cached_property
     def values(self) -> dict[int, float]:
-        """Seed to the score that rows are ranked by."""
-        return self.of(self.score)
+        """Seed to the value of the ranking metric."""
+        return self.values_of(self.metric.name)
 
-    @property
-    def accuracies(self) -> dict[int, float]:
-        """The same, by the name it has where the score is an accuracy."""
-        return self.values
-
-    def of(self, score: Score) -> dict[int, float]:
-        """Seed to a score; only seeds whose record has it."""
-        found = {seed: record.metrics.get(score.name) for seed, record in self.trials.items()}
+    def values_of(self, name: str) -> dict[int, float]:
+        """Seed to the value of a metric, for the seeds whose record has it."""
+        found = {seed: record.metrics.get(name) for seed, record in self.trained.items()}
         return {seed: float(value) for seed, value in found.items() if value is not None}
 
     @cached_property
+    def examples(self) -> int:
+        """How many examples the ranking metric is the share of; 0 where it is not a share."""
+        if not self.metric.paired:
+            return 0
+        counts = (record.metrics.get("examples") for record in self.trained.values())
+        return next((int(count) for count in counts if count), 0)
+
+    @cached_property
     def wrong(self) -> dict[int, NDArray[np.bool_]]:
-        """Seed to whether each document was got wrong; only seeds whose record says which were."""
+        """Seed to a mask of the examples it got wrong, for the seeds whose record lists them."""
         masks = {}
-        for seed, record in self.trials.items():
-            if "errors" in record.metrics and self.documents:
-                masks[seed] = np.zeros(self.documents, dtype=bool)
+        for seed, record in self.trained.items():
+            if "errors" in record.metrics and self.examples:
+                masks[seed] = np.zeros(self.examples, dtype=bool)
                 masks[seed][[error[0] for error in record.metrics["errors"]]] = True
         return masks
 
-    @cached_property
-    def documents(self) -> int:
-        """How many documents the score is the share of; 0 where it is none, or nobody says."""
-        for record in self.trials.values():
-            if documents := record.metrics.get("documents"):
-                return int(documents)
-            if confusion := record.metrics.get("confusion"):
-                return sum(map(sum, confusion))
-        return 0
+    @property
+    def cost_record(self) -> Record | None:
+        """The latest cost measurement, whatever its status."""
+        return self.cost_records[-1] if self.cost_records else None
 
     @property
-    def probe(self) -> Record | None:
-        """The latest probe."""
-        return self.probes[-1] if self.probes else None
+    def cost(self) -> dict[str, Any]:
+        """Metrics of the latest cost measurement; empty where there is none or it failed."""
+        record = self.cost_record
+        return record.metrics if record is not None and record.status == "ok" else {}
 
     @property
     def bad(self) -> Record | None:
-        """The first outcome that is not ok; None where all is well."""
-        probe = [self.probe] if self.probe is not None else []
-        return next((r for r in [*self.failed, *probe] if r.status != "ok"), None)
+        """The first record whose status is not ok; None where all went well."""
+        cost = [self.cost_record] if self.cost_record is not None else []
+        return next((r for r in [*self.failed, *cost] if r.status != "ok"), None)
 
 
 def make_rows(records: Sequence[Record]) -> list[Row]:
     """One row per cell and baseline, in the order in which they first appear.
 
-    A later record of the same row and seed stands in for an earlier one, and any that ran for
-    one that was skipped: what could not be combined once may be by now. Raises ZooError for
-    records of several tasks, whose scores do not compare.
+    A later record replaces an earlier one of the same row and seed, and a record that ran replaces
+    one that was skipped: a new version may combine what an older one could not. Raises ZooError
+    for records of several tasks, whose metrics do not compare.
     """
     tasks = list(dict.fromkeys(record.task for record in records))
     if len(tasks) > 1:
         raise ZooError(f"records of {' and '.join(tasks)}: one table holds one task")
-    scores = scores_of(tasks[0]) if tasks else (ACCURACY,)
+    described = (r.metric_descriptions for r in reversed(records) if r.metric_descriptions)
+    metrics = next(described, (NO_METRIC,))
     latest: dict[tuple[str, int | None], Record] = {}
     rows: dict[str, Row] = {}
     for record in records:
-        row = rows.setdefault(
-            record.name, Row(record.name, record.cell, record.baseline, scores=scores)
-        )
-        if record.kind == "probe":
-            row.probes.append(record)
+        row = rows.setdefault(record.name, Row(record.name, record.cell, record.baseline, metrics))
+        if record.kind == "cost":
+            row.cost_records.append(record)
         else:
             latest[record.name, record.seed] = record
+    ran = {name for (name, _), record in latest.items() if record.status != "skipped"}
     for (name, seed), record in latest.items():
-        row = rows[name]
-        if seed is not None and record.status == "ok" and _finite(record, scores[0]):
-            row.trials[seed] = record
-        elif record.status != "skipped" or not _ran(name, latest):
-            row.failed.append(record)
+        finite = math.isfinite(record.metrics.get(metrics[0].name, math.nan))
+        if seed is not None and record.status == "ok" and finite:
+            rows[name].trained[seed] = record
+        elif record.status != "skipped" or name not in ran:
+            rows[name].failed.append(record)
     return list(rows.values())
 
 
-def _finite(record: Record, score: Score) -> bool:
-    return math.isfinite(record.metrics.get(score.name, math.nan))
+def axes_of(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The axes of the grid, from the cells; ("attention",) where there are only baselines."""
+    return next((tuple(row.cell) for row in rows if row.cell), ("attention",))
 
 
-def _ran(name: str, latest: dict[tuple[str, int | None], Record]) -> bool:
-    return any(who == name and r.status != "skipped" for (who, _), r in latest.items())
+def varying_axes(rows: Sequence[Row], reference: str = "") -> dict[str, tuple[str, ...]]:
+    """The axes on which cells differ, each with its choices; those of the reference come first."""
+    cells = [row for row in rows if not row.baseline]
+    ordered = sorted(cells, key=lambda row: row.name != reference)
+    choices = {
+        axis: tuple(dict.fromkeys(row.cell[axis] for row in ordered)) for axis in axes_of(rows)
+    }
+    return {axis: found for axis, found in choices.items() if len(found) > 1}
+
+
+def find_row(rows: Sequence[Row], wanted: str) -> Row | None:
+    """The first cell with this name, or with all of these choices: ``fused+sin``."""
+    parts = {part.strip() for part in wanted.split("+")}
+    for row in rows:
+        if not row.baseline and (row.name == wanted or parts <= set(row.cell.values())):
+            return row
+    return None

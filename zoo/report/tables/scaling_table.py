@@ -10,34 +10,35 @@ from tabulate import tabulate
 
 from zoo.errors import ZooError
 from zoo.report.stats.power_fit import Exponent, fit
+from zoo.report.tables.notes import machine_summary
 from zoo.sweep.records import Record
 
-# Metric, the head of its column, and what a second of it is shown as.
+# Metric to the head of its column and the factor from the metric's unit to the shown one.
 COSTS = {
     "train_seconds": ("train ms", 1000.0),
     "infer_seconds": ("infer ms", 1000.0),
     "train_memory_mib": ("train MiB", 1.0),
     "infer_memory_mib": ("infer MiB", 1.0),
 }
-# MiB; below that a process's high water mark tells of pages and arenas, and not of the work.
+# MiB; below that a process's peak memory is a matter of pages and arenas, not of the work.
 LEAST = 1.0
 MEMORY = "_mib"
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One cell along the axis. name: the choices by which cells differ."""
+    """One cell along the axis. name: its choices on the axes on which cells differ."""
 
     name: str
     records: tuple[Record, ...]
 
     def points(self, metric: str) -> tuple[list[int], list[float]]:
-        """Values and costs, of those that could be measured."""
+        """Values and costs of the points that could be measured."""
         found = [
             (r.config["value"], r.metrics[metric])
             for r in self.records
             if r.status == "ok" and (cost := r.metrics.get(metric)) is not None
-            if not _untold(metric, cost)
+            if not _unmeasurable(metric, cost)
         ]
         return [v for v, _ in found], [c for _, c in found]
 
@@ -47,13 +48,13 @@ class Curve:
 
 
 def curves(records: Sequence[Record]) -> list[Curve]:
-    """The cells in the order in which they came; of one point, what was recorded last.
+    """The cells in the order in which they were recorded; of each point, the latest record.
 
     Raises ZooError where the records are of more than one axis.
     """
     axes = {r.config["over"] for r in records}
     if len(axes) != 1:
-        raise ZooError(f"records of one axis are wanted, and these are of {sorted(axes)}")
+        raise ZooError(f"expected records of one axis, got {', '.join(sorted(axes))}")
     last = {(r.name, r.config["value"]): r for r in records}
     cells = dict.fromkeys(r.name for r in records)
     choices = [tuple(next(r for r in records if r.name == name).cell.items()) for name in cells]
@@ -62,23 +63,20 @@ def curves(records: Sequence[Record]) -> list[Curve]:
         differing = [
             choice for n, (_, choice) in enumerate(parts) if len({c[n] for c in choices}) > 1
         ]
-        mine = sorted((r for (n, _), r in last.items() if n == name), key=_value)
-        found.append(Curve("+".join(differing) or parts[0][1], tuple(mine)))
+        own = sorted(
+            (r for (n, _), r in last.items() if n == name), key=lambda r: r.config["value"]
+        )
+        found.append(Curve("+".join(differing) or parts[0][1], tuple(own)))
     return found
 
 
-def _value(record: Record) -> int:
-    value: int = record.config["value"]
-    return value
-
-
 def axis(records: Sequence[Record]) -> str:
-    """What was changed: length, dim, layers or batch."""
+    """What was varied: length, dim, layers or batch."""
     return str(records[0].config["over"])
 
 
 def make_frame(records: Sequence[Record]) -> pd.DataFrame:
-    """A row per point, in SI units: what ``scale.csv`` holds."""
+    """A row per point, in seconds and MiB: what ``scale.csv`` holds."""
     over = axis(records)
     rows = [
         {
@@ -95,7 +93,7 @@ def make_frame(records: Sequence[Record]) -> pd.DataFrame:
 
 
 def as_text(records: Sequence[Record], style: str = "simple") -> str:
-    """Both tables and what they mean."""
+    """The table of points, the table of exponents, and notes on both."""
     over, found = axis(records), curves(records)
     points = [
         [c.name, f"{r.config['value']:,}", *_costs(r), "" if r.status == "ok" else _status(r)]
@@ -132,20 +130,17 @@ def as_text(records: Sequence[Record], style: str = "simple") -> str:
 def notes(records: Sequence[Record]) -> list[str]:
     """What the numbers are, in plain sentences."""
     first, over = records[0], axis(records)
-    base = {k: v for k, v in first.config["base"].items() if k not in ("head_hidden",)}
-    sizes = ", ".join(f"{name.replace('_', ' ')} {size:,}" for name, size in base.items())
-    machine = first.environment
+    base = first.config["base"].items()
+    sizes = ", ".join(f"{name.replace('_', ' ')} {size:,}" for name, size in base)
     how = next((r.metrics["memory_how"] for r in records if r.metrics), "not measured")
     return [
-        "A step: one batch of full texts, nothing padded; training is forward, backward and "
-        "AdamW. Medians over rounds in which all cells of one row take turns.",
-        f"Memory: {how}, each in a process that did nothing else; less than {LEAST:g} MiB cannot "
-        "be told.",
+        "A step: one batch of texts of full length, without padding; training is forward, backward "
+        "and AdamW. Medians over rounds in which all cells take turns.",
+        f"Memory: {how}, each in a process of its own; less than {LEAST:g} MiB cannot be measured.",
         "Powers: least squares on logarithms over the upper half of what was measured (at least "
         "three points), with the 95% t-interval of the slope.",
         f"Sizes: {sizes}." + (" The inner width grows with the width." if over == "dim" else ""),
-        f"Machine: {machine['device_name']}, {machine['threads']} threads, "
-        f"torch {machine['torch']}, {machine['precision']}.",
+        f"Machine: {machine_summary(first.environment)}.",
     ]
 
 
@@ -156,11 +151,11 @@ def _costs(record: Record) -> list[str]:
         if value is None:
             shown.append("")
         else:
-            shown.append(f"< {LEAST:g}" if _untold(metric, value) else _figure(value * unit))
+            shown.append(f"< {LEAST:g}" if _unmeasurable(metric, value) else _figure(value * unit))
     return shown
 
 
-def _untold(metric: str, cost: float) -> bool:
+def _unmeasurable(metric: str, cost: float) -> bool:
     return metric.endswith(MEMORY) and cost < LEAST
 
 

@@ -1,1 +1,1 @@
-"""Data sets made to tell parts apart."""
+"""Generated data sets on which components differ by construction."""

@@ -1,13 +1,12 @@
-"""Order: a probe in which only the order of the words tells the classes apart.
+"""Order: a diagnostic data set in which only the order of the words decides the class.
 
-Every document holds ``how``, ``are`` and ``you`` once each among words that say nothing, and its
-class is the order in which they stand: the tutorial's "how are you" and "you how are". The same
-documents are written in all six orders, in the same split, so that whoever sees a bag of words
-gives all six one answer and scores exactly 1/6. The three stand next to one another or far
-apart, anywhere in the document.
+Every document contains ``how``, ``are`` and ``you`` once each among filler words, and its class is
+their order: "how are you", "you how are" and so on. Every document is written in all six orders, in
+the same split, so that a bag of words gives the same answer for all six and scores exactly 1/6. The
+three words are next to one another or far apart, anywhere in the document.
 
-An encoding by symmetric distance reads a text backwards as forwards. It can do the task because
-the tokenizer puts [CLS] in front: how far a word is from there is where it stands.
+An encoding by symmetric distance cannot distinguish a text from its reverse. It can solve the task
+because the tokenizer puts [CLS] in front: the distance from it is a word's position.
 """
 
 from __future__ import annotations
@@ -33,27 +32,27 @@ FILLERS = (
     "soon still such than that then there this through till to today too under until up very "
     "well when while with within yet"
 ).split()
-# Fewest words before the first of the three, and how many numbers of words there can be on each
-# side. The fewest leave enough bags of words for any number of documents.
+# The fewest fillers before the first of the three words, and how many different numbers of fillers
+# are possible on each side. With two or more there are enough different bags of words.
 FEWEST, EDGE = 2, 4
 
 
-def load(*, seed: int = 0, train: int = 6000, test: int = 1200, reach: int = 8) -> Corpus:
-    """The documents of that seed.
+def load(*, seed: int = 0, train: int = 6000, test: int = 1200, max_distance: int = 8) -> Corpus:
+    """The corpus of that seed.
 
-    train, test: documents, a multiple of six each. reach: the greatest distance from one of the
-    three words to the next; distances are 1, 2, 4 and so on up to it. Raises ZooError for sizes
-    that cannot be.
+    train, test: numbers of documents, multiples of six. max_distance: the greatest distance from
+    one of the three words to the next; distances are 1, 2, 4 and so on up to it. Raises ZooError
+    for impossible sizes.
     """
     orders = len(ORDERS)
     if min(train, test) < orders or train % orders or test % orders:
         raise ZooError(
             f"order needs train and test to be multiples of {orders}, not {train} and {test}"
         )
-    if reach < 1:
-        raise ZooError(f"order needs reach >= 1, not {reach}")
+    if max_distance < 1:
+        raise ZooError(f"order needs max_distance >= 1, not {max_distance}")
     draw = random.Random(seed).random
-    frames = _frames(draw, (train + test) // orders, reach)
+    frames = _frames(draw, (train + test) // orders, max_distance)
     texts = [_fill(frame, order) for frame in frames for order in ORDERS]
     labels = list(range(orders)) * len(frames)
     return Corpus(
@@ -63,13 +62,16 @@ def load(*, seed: int = 0, train: int = 6000, test: int = 1200, reach: int = 8) 
         test_texts=texts[train:],
         test_labels=labels[train:],
         label_names=list(LABEL_NAMES),
-        notes={"source": "built-in probe", "split": f"as written, seed {seed}, reach {reach}"},
+        notes={
+            "source": "built-in diagnostic",
+            "split": f"as written, seed {seed}, max_distance {max_distance}",
+        },
     )
 
 
-def _frames(draw: Callable[[], float], number: int, reach: int) -> list[Frame]:
-    """Documents with three places left open (None); no two are made of the same words."""
-    distances = [2**power for power in range(reach.bit_length())]
+def _frames(draw: Callable[[], float], number: int, max_distance: int) -> list[Frame]:
+    """Documents with None for each of the three words; no two have the same bag of words."""
+    distances = [2**power for power in range(max_distance.bit_length())]
     frames: dict[tuple[str, ...], Frame] = {}
     while len(frames) < number:
         before, after = FEWEST + int(draw() * EDGE), int(draw() * EDGE)
@@ -77,7 +79,7 @@ def _frames(draw: Callable[[], float], number: int, reach: int) -> list[Frame]:
         lengths = (before, first - 1, second - 1, after)
         runs = [[_pick(draw, FILLERS) for _ in range(length)] for length in lengths]
         frame = (*runs[0], None, *runs[1], None, *runs[2], None, *runs[3])
-        # Kept by its bag of words, so that no test document is a training one reordered.
+        # By its bag of words, so that no test document is a training one reordered.
         frames.setdefault(tuple(sorted(word for run in runs for word in run)), frame)
     return list(frames.values())
 
@@ -87,6 +89,6 @@ def _pick(draw: Callable[[], float], choices: Sequence[T]) -> T:
 
 
 def _fill(frame: Frame, order: Sequence[int]) -> str:
-    """The frame with the three words in its open places, in that order."""
+    """The frame with the three words, in that order, for its None."""
     words = iter(ORDERED[word] for word in order)
     return " ".join(next(words) if word is None else word for word in frame)

@@ -1,4 +1,4 @@
-// One row: seeds, classes, confusion matrix and command, made as text nodes and never as markup.
+// One row: seeds, classes, confusion matrix and command, inserted as text and never as markup.
 const data = JSON.parse(document.getElementById("data").textContent);
 const chooser = document.getElementById("chosen"), details = document.getElementById("details");
 
@@ -23,19 +23,19 @@ function table(parent, title, columns, id = "") {
 }
 
 function perClass(parent, row) {
-  const body = table(parent, "Per class, mean over seeds", ["class", "precision", "recall", "F1", "documents"]);
+  const body = table(parent, "Per class, mean over seeds", ["class", "precision", "recall", "F1", "examples"]);
   row.classes.forEach((values, i) => {
     const line = make("tr", body);
     make("th", line, data.labels[i] ?? String(i), {scope: "row"});
     values.forEach(value => make("td", line, value.toFixed(3), {class: "number"}));
-    make("td", line, String(row.documents[i] / row.seeds.length), {class: "number"});
+    make("td", line, String(row.examples[i] / row.seeds.length), {class: "number"});
   });
 }
 
 function confusion(parent, row) {
   const name = i => data.labels[i] ?? String(i);
   if (row.cut) {
-    const body = table(parent, "Largest confusions, all seeds together", ["truth", "answer", "documents"]);
+    const body = table(parent, "Largest confusions, sum over seeds", ["true", "predicted", "examples"]);
     row.confusions.forEach(([i, j, count]) => {
       const line = make("tr", body);
       make("th", line, name(i), {scope: "row"});
@@ -44,16 +44,16 @@ function confusion(parent, row) {
     });
     return;
   }
-  const count = row.documents.map(() => row.documents.map(() => 0));
+  const count = row.examples.map(() => row.examples.map(() => 0));
   row.confusions.forEach(([i, j, n]) => { count[i][j] = n; });
-  const columns = ["truth ↓ answer →", ...row.documents.map((_, j) => name(j))];
-  const body = table(parent, "Confusion matrix, all seeds together", columns, "confusion");
+  const columns = ["true ↓ predicted →", ...row.examples.map((_, j) => name(j))];
+  const body = table(parent, "Confusion matrix, sum over seeds", columns, "confusion");
   count.forEach((answers, i) => {
     const line = make("tr", body);
     make("th", line, name(i), {scope: "row"});
     answers.forEach((n, j) => {
       const cell = make("td", line, String(n), i === j ? {class: "right"} : {});
-      cell.style.setProperty("--share", n / Math.max(1, row.documents[i]));
+      cell.style.setProperty("--share", n / Math.max(1, row.examples[i]));
     });
   });
 }
@@ -63,22 +63,22 @@ function choose(number) {
   chooser.value = number;
   rows.forEach(each => each.classList.toggle("chosen", each.dataset.row === String(number)));
   details.replaceChildren();
-  make("p", details, row.told);
+  make("p", details, row.summary);
   if (row.command) command(make("div", details, "", {class: "command"}), row.command);
-  const beside = make("div", details, "", {class: "beside"});
+  const columns = make("div", details, "", {class: "columns"});
   if (row.classes) {
-    perClass(beside, row);
-    confusion(beside, row);
+    perClass(columns, row);
+    confusion(columns, row);
   }
   if (row.seeds.length) {
-    const body = table(beside, "Each seed", ["seed", data.score]);
-    row.seeds.forEach(([seed, score]) => {
+    const body = table(columns, "Each seed", ["seed", data.metric]);
+    row.seeds.forEach(([seed, value]) => {
       const line = make("tr", body);
       make("th", line, seed, {scope: "row"});
-      make("td", line, score, {class: "number"});
+      make("td", line, value, {class: "number"});
     });
   }
-  if (!row.classes && row.seeds.length) make("p", details, "The records hold no classes of this row.", {class: "muted"});
+  if (!row.classes && row.seeds.length) make("p", details, "This row has no results by class.", {class: "muted"});
   if (row.kernels.length) make("p", details, `Kernels that ran: ${row.kernels.join(", ")}`, {class: "small muted"});
 }
 
@@ -94,7 +94,7 @@ async function copy(button) {
     await navigator.clipboard.writeText(code.textContent);
     button.textContent = "Copied";
   } catch {
-    getSelection().selectAllChildren(code);  // no right to the clipboard: ready for Ctrl+C
+    getSelection().selectAllChildren(code);  // no permission to use the clipboard: selected for Ctrl+C
     button.textContent = "Selected";
   }
   setTimeout(() => { button.textContent = "Copy"; }, 2000);

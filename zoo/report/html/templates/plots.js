@@ -1,8 +1,8 @@
-// The plots: the mark under the pointer, or reached with the arrow keys, is named below.
+// The plots: below each, the name of the mark under the pointer or reached with the arrow keys.
 const NEAR = 24;  // pixels
 
 function spots(mark) {
-  // Where a mark is, in pixels: along a line, or in the middle of anything else.
+  // Positions of a mark in pixels: points along a line, the middle of anything else.
   const path = mark.querySelector("path"), use = mark.querySelector("use");
   if (!use && path && getComputedStyle(path).fill === "none") {
     const matrix = path.getScreenCTM(), length = path.getTotalLength();
@@ -19,8 +19,8 @@ function nearest(marks, event) {
   marks.forEach(mark => {
     if (mark.classList.contains("out")) return;
     spots(mark).forEach(spot => {
-      const far = (spot.x - event.clientX) ** 2 + (spot.y - event.clientY) ** 2;
-      if (far < least) [best, least] = [mark, far];
+      const distance = (spot.x - event.clientX) ** 2 + (spot.y - event.clientY) ** 2;
+      if (distance < least) [best, least] = [mark, distance];
     });
   });
   return best;

@@ -1,4 +1,4 @@
-// The table: sorted by pressing a head, filtered by component.
+// The table: clicking a head sorts it; the form above it filters by component.
 const rows = [...document.querySelectorAll("#results tbody tr")];
 const heads = [...document.querySelectorAll("#results thead button")];
 const filters = document.getElementById("filters");
@@ -13,7 +13,7 @@ function sortBy(button) {
   const key = row => row.cells[column].dataset.key;
   const compare = (a, b) => {
     const one = key(a), two = key(b);
-    if (one === "" || two === "") return (one === "") - (two === "");  // nothing comes last
+    if (one === "" || two === "") return (one === "") - (two === "");  // empty cells come last
     return sign * (number ? one - two : one < two ? -1 : one > two ? 1 : 0);
   };
   rows[0].parentElement.append(...[...rows].sort(compare));

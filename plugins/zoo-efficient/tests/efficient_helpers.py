@@ -1,4 +1,4 @@
-"""What the tests share: attentions in float64, batches with padding, and the comparison."""
+"""Shared by the tests: attentions in float64, batches with padding, and the comparison."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from zoo.registry.loading import load
 
 DIM, HEADS = 12, 2
 
-torch.set_num_threads(1)  # the tensors are tiny, and threads would only wait for each other
+torch.set_num_threads(1)  # the tensors are tiny, and several threads would be slower
 
-# One text, real rows alone: (x (n, D), positions (n)) -> (n, D).
+# One text, real tokens only: (x (n, D), positions (n)) -> (n, D).
 Naive = Callable[[Tensor, Tensor], Tensor]
 # One head of one text: (q, k, v (n, Dh), positions (n), head) -> (n, Dh).
 NaiveHead = Callable[[Tensor, Tensor, Tensor, Tensor, int], Tensor]
 
 
 def registry() -> Registry:
-    """What is installed; this distribution among it, as for anybody who uses it."""
+    """What is installed, this distribution included."""
     return load().registry
 
 
@@ -59,7 +59,7 @@ def batch(lengths: Sequence[int], *, before: int = 0, after: int = 2, seed: int 
 
 
 def by_heads(attention, position: PositionalEncoding, head: NaiveHead) -> Naive:
-    """A naive text from a naive head: projections written out, q and k as they are projected."""
+    """A naive text from a naive head: projections written out, q and k as projected."""
 
     def naive(x: Tensor, positions: Tensor) -> Tensor:
         weight, bias = attention.project.qkv.weight, attention.project.qkv.bias
@@ -78,8 +78,8 @@ def by_heads(attention, position: PositionalEncoding, head: NaiveHead) -> Naive:
     return naive
 
 
-def turn(position: PositionalEncoding, x: Tensor, positions: Tensor) -> Tensor:
-    """One head's queries or keys (n, Dh) turned by the encoding."""
+def rotate(position: PositionalEncoding, x: Tensor, positions: Tensor) -> Tensor:
+    """One head's queries or keys (n, Dh) rotated by the encoding."""
     return position.rotate(x[None, None], positions)[0, 0]
 
 

@@ -1,4 +1,4 @@
-"""What the tests share: peers in float64, batches with padding, and the encoder written out."""
+"""Shared by the tests: peers in float64, padded batches, and the encoder written out."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from zoo_peers.encoders import HfBert, Peer, TorchEncoder, XEncoder
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 
-torch.set_num_threads(1)  # the tensors are tiny, and threads would only wait for each other
+torch.set_num_threads(1)  # the tensors are tiny, and several threads would be slower
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 VOCAB_SIZE, CLASSES = 40, 3
 SIZES = Sizes(dim=12, layers=2, heads=2, hidden=20, max_length=16, vocab_size=VOCAB_SIZE)
 
-# What the tests' pretrained model knows: some of these words whole, some in pieces, some not.
+# The vocabulary of the tests' pretrained model: whole words, and pieces of others.
 PIECES = (
     "[PAD] [UNK] [CLS] [SEP] [MASK] the of and goal match bank st ##ock tr ##ad ##er t e a m ##m "
     "##a ##e ##t"
 ).split()
 
-# Every peer in every way that changes what it computes.
+# Every peer with every option that changes what it computes.
 WAYS: dict[str, tuple[type[Peer], dict[str, object]]] = {
     "torch": (TorchEncoder, {}),
     "torch-learned": (TorchEncoder, {"positions": "learned", "activation": "gelu"}),
@@ -40,7 +40,7 @@ WAYS: dict[str, tuple[type[Peer], dict[str, object]]] = {
 
 
 def build(way: str, *, sizes: Sizes = SIZES, dropout: float = 0.0, **options: object) -> Peer:
-    """The peer in float64 and evaluation, with no parameter left at a zero or a one."""
+    """The peer in float64 and evaluation mode, with no parameter at exactly zero or one."""
     kind, given = WAYS[way]
     torch.manual_seed(0)
     peer = kind(

@@ -1,4 +1,4 @@
-"""Real tokens among padding, wherever the padding stands."""
+"""Hiding padding, and counting real tokens."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from zoo.components.tokens import Tokens
 
 
 def hide(x: Tensor, tokens: Tokens) -> Tensor:
-    """Rows of x (B, H, L, Dh) that are padding set to zero.
+    """x (B, H, L, Dh) with zeros at the positions of padding.
 
-    Masked and not multiplied: whatever stands in padding, NaN too, must not leak.
+    Masked and not multiplied: NaN times zero is NaN, and padding must not change the result.
     """
     if tokens.attention_mask is None:
         return x
@@ -19,9 +19,10 @@ def hide(x: Tensor, tokens: Tokens) -> Tensor:
 
 
 def ranks(tokens: Tokens, length: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """How many real tokens stand before each, (B or 1, L), and how many there are, (B or 1, 1).
+    """The number of real tokens before each, (B or 1, L), and in each text, (B or 1, 1).
 
-    A text's ranks are the same wherever its padding stands; those of padding mean nothing.
+    Padding before or between them does not change the ranks of real tokens; ranks of padding are
+    undefined.
     """
     if tokens.attention_mask is None:
         whole = torch.arange(length, device=device)[None]

@@ -1,4 +1,4 @@
-"""The table of the page: what each cell of it shows, sorts by, and draws as an interval."""
+"""The table of the page: what each of its cells shows, sorts by, and draws as an interval."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from zoo.report.tables.columns import scores_in
-from zoo.report.tables.report_data import Facts
+from zoo.report.run_report import RunReport
 
 _SORTED_BY = {
     "rank": "rank",
@@ -27,7 +26,7 @@ _RATIOS = {"× train": "train_ratio", "× infer": "infer_ratio"}
 
 @dataclass(frozen=True)
 class Head:
-    """A column. first: the order that the first press sorts it in."""
+    """A column. first: the order in which the first click sorts it."""
 
     text: str
     number: bool
@@ -36,7 +35,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Cell:
-    """key: what it sorts by, "" for nothing. whisker: low, middle and high in percent."""
+    """key: what it sorts by, "" if empty. whisker: low, middle and high in percent."""
 
     text: str
     key: str
@@ -46,7 +45,7 @@ class Cell:
 
     @property
     def classes(self) -> str:
-        """How it is shown."""
+        """Its CSS classes."""
         long = not self.number and len(self.text) > 24
         marks = {"number": self.number, "tie": self.tie, "words": long}
         return " ".join(mark for mark, there in marks.items() if there)
@@ -54,7 +53,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """A row. facets: its choices on the axes that vary."""
+    """A row. facets: its choices on the axes that vary, which filters use."""
 
     number: int
     name: str
@@ -67,33 +66,33 @@ class Line:
 
     @property
     def classes(self) -> str:
-        """How it is shown."""
+        """Its CSS classes."""
         marks = {"best": self.best, "bad": not self.ok, "reference": self.reference}
         return " ".join(mark for mark, there in marks.items() if there)
 
 
-def heads_of(facts: Facts) -> list[Head]:
+def heads_of(run: RunReport) -> list[Head]:
     """The columns of the readable table."""
-    scores = {score.label: score for score in scores_in(facts.table)}
+    metrics = {metric.label: metric for metric in run.metrics}
     heads = []
-    for text in map(str, facts.shown.columns):
-        score = scores.get(text)
-        more = score.higher_is_better if score else text in _MORE_IS_BETTER
-        number = text in _SORTED_BY or score is not None
+    for text in map(str, run.shown.columns):
+        metric = metrics.get(text)
+        more = metric.higher_is_better if metric else text in _MORE_IS_BETTER
+        number = text in _SORTED_BY or metric is not None
         heads.append(Head(text, number, "descending" if number and more else "ascending"))
     return heads
 
 
-def lines_of(facts: Facts) -> list[Line]:
+def lines_of(run: RunReport) -> list[Line]:
     """The rows of the readable table, in its order."""
-    columns = {**_SORTED_BY, **{s.label: f"{s.name}_mean" for s in scores_in(facts.table)}}
-    whiskers = {head: _whiskers(facts, head) for head in (facts.score.label, *_RATIOS)}
-    several_best = sum(line["rank"] == 1 for line in facts.lines) > 1
+    columns = {**_SORTED_BY, **{m.label: f"{m.name}_mean" for m in run.metrics}}
+    whiskers = {head: _whiskers(run, head) for head in (run.metric.label, *_RATIOS)}
+    several_best = sum(line["rank"] == 1 for line in run.lines) > 1
     lines = []
-    for number, row in enumerate(facts.rows):
-        line = facts.lines[number]
+    for number, row in enumerate(run.rows):
+        line = run.lines[number]
         cells = []
-        for head, text in facts.shown.iloc[number].items():
+        for head, text in run.shown.iloc[number].items():
             head = str(head)
             value = line.get(columns[head]) if head in columns else None
             cells.append(
@@ -108,13 +107,13 @@ def lines_of(facts: Facts) -> list[Line]:
         lines.append(
             Line(
                 number,
-                facts.short(row),
+                run.short_name(row),
                 cells,
-                {axis: row.cell[axis] for axis in facts.axes if not row.baseline},
+                {axis: row.cell[axis] for axis in run.axes if not row.baseline},
                 bool(row.baseline),
                 line["status"] == "ok",
                 several_best and line["rank"] == 1,
-                row.name == facts.reference,
+                row.name == run.reference,
             )
         )
     return lines
@@ -124,22 +123,22 @@ def _key(value: Any) -> str:
     return "" if value is None else repr(float(value))
 
 
-def _whiskers(facts: Facts, head: str) -> list[tuple[float, float, float] | None]:
+def _whiskers(run: RunReport, head: str) -> list[tuple[float, float, float] | None]:
     """Intervals on one scale for the whole column, logarithmic for ratios; None without one."""
     name = _RATIOS.get(head)
     middle, low, high = (
         (name, f"{name}_low", f"{name}_high")
         if name
-        else (f"{facts.score.name}_{part}" for part in ("mean", "low", "high"))
+        else (f"{run.metric.name}_{part}" for part in ("mean", "low", "high"))
     )
-    found = [(line[low], line[middle], line[high]) for line in facts.lines]
+    found = [(line[low], line[middle], line[high]) for line in run.lines]
     scaled = [
         None if None in ends else tuple(map(math.log, ends)) if name else ends for ends in found
     ]
-    # A baseline may be far off: it is at the edge then, and the cells have the room.
+    # The scale is that of the cells: a baseline that is far off is drawn at the edge.
     cells = [
         ends
-        for ends, row in zip(scaled, facts.rows, strict=True)
+        for ends, row in zip(scaled, run.rows, strict=True)
         if ends is not None and not row.baseline
     ]
     if not cells:

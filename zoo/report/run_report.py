@@ -1,0 +1,107 @@
+"""One run: its records, and everything that tables, plots and page make of them, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from zoo.config.metric_description import MetricDescription
+from zoo.report.stats.effects import MainEffects, main_effects
+from zoo.report.stats.ratios import Speeds, find_reference
+from zoo.report.tables.notes import caption
+from zoo.report.tables.readable import axes_in, readable
+from zoo.report.tables.rows import Row, make_rows, varying_axes
+from zoo.report.tables.table import build_table
+from zoo.report.tables.text import plain
+from zoo.sweep.records import Record
+
+
+class RunReport:
+    """The records of one run, and what is computed from them when it is first asked for.
+
+    wanted: the reference cell to use, by name or by some of its choices; by default the one that
+    the latest cost measurement was made against.
+    """
+
+    def __init__(self, records: Sequence[Record], wanted: str = "") -> None:
+        self.records = records
+        self.recorded_rows: list[Row] = make_rows(records)  # in the order of the records
+        self.reference = find_reference(self.recorded_rows, wanted)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """What ``table.csv`` holds."""
+        speeds = Speeds(self.recorded_rows, self.reference)
+        return build_table(self.recorded_rows, self.reference, speeds)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The rows in the order of the table."""
+        by_name = {row.name: row for row in self.recorded_rows}
+        columns = self.table[["baseline", *axes_in(self.table)]].itertuples(index=False)
+        return [by_name[baseline or "+".join(cell)] for baseline, *cell in columns]
+
+    @cached_property
+    def lines(self) -> list[dict[str, Any]]:
+        """The table's rows as plain values: NaN and NA are None."""
+        filled = self.table.astype(object).where(self.table.notna(), None)
+        return [{str(k): v for k, v in line.items()} for line in filled.to_dict("records")]
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """The lines under the table."""
+        return caption(self.records, self.table).splitlines()
+
+    @cached_property
+    def shown(self) -> pd.DataFrame:
+        """The table as a person reads it."""
+        return readable(self.table)
+
+    @property
+    def metrics(self) -> tuple[MetricDescription, ...]:
+        """The metrics of the task; the first one ranks rows."""
+        return self.recorded_rows[0].metrics
+
+    @property
+    def metric(self) -> MetricDescription:
+        """The metric that ranks rows."""
+        return self.metrics[0]
+
+    @property
+    def metric_label(self) -> str:
+        """The metric with its unit, for an axis: ``accuracy, share of documents``."""
+        metric = self.metric
+        return f"{metric.label}, share of {metric.scored}" if metric.paired else metric.label
+
+    @cached_property
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """The axes that vary, each with its choices, the reference's first."""
+        return varying_axes(self.recorded_rows, self.reference)
+
+    @cached_property
+    def effects(self) -> MainEffects | None:
+        """The effect of each component; None where the records have too little for any."""
+        return main_effects(self.recorded_rows, self.reference)
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """Row name to its place in the table, from 0."""
+        return {row.name: number for number, row in enumerate(self.rows)}
+
+    def short_name(self, row: Row, most: int = 60) -> str:
+        """A row's choices on the axes that vary, cut to ``most`` characters."""
+        parts = [row.cell[axis] for axis in self.axes] if not row.baseline else [row.baseline]
+        return plain("+".join(parts or row.cell.values()), most)
+
+    def describe(self, number: int) -> str:
+        """A row of the table in one line: ``fused+rope: accuracy 0.943 ± 0.008; × train 1.10``."""
+        line = self.shown.iloc[number].to_dict()
+        others = (metric.label for metric in self.metrics[1:])
+        skip = {*axes_in(self.table), "params", "seeds", "rank", "front", "train s", *others}
+        if line.get("status") == "ok":
+            skip.add("status")
+        parts = [f"{head} {value}" for head, value in line.items() if value and head not in skip]
+        return f"{self.short_name(self.rows[number])}: {plain('; '.join(parts), 200)}"

@@ -1,0 +1,137 @@
+"""Effects of components in words, one line each, and as plain values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from zoo.report.stats.effects import Effect, Effects
+from zoo.report.stats.intervals import ENOUGH
+from zoo.report.stats.ratios import Ratio, memory_verdict
+from zoo.report.tables.markdown import code
+from zoo.report.tables.notes import lower_is_better
+from zoo.report.tables.text import counted, percent
+
+LARGEST = 3  # interactions that are printed
+
+
+def effects_text(effects: Effects) -> str:
+    """Main effects, the largest interactions, and what the numbers mean."""
+    lines = [sentence(effect) for effect in effects.main]
+    if chosen := _largest(effects.interactions):
+        count = len(effects.interactions)
+        lines += ["", f"Largest of {count} interactions:" if count > 1 else "Interaction:"]
+        lines += [sentence(effect) for effect in chosen]
+    return "\n".join([*lines, "", *_notes(effects)])
+
+
+def _largest(interactions: list[Effect]) -> list[Effect]:
+    """The three that change the metric most, then those of speed's three that are not among them.
+
+    By the size of the estimate, not by its certainty: the line states that.
+    """
+    by_metric = sorted(interactions, key=lambda e: -abs(e.difference.mean if e.difference else 0.0))
+    by_speed = sorted(interactions, key=lambda e: -_log(e.speed.get("train")))
+    chosen = [e for e in by_metric[:LARGEST] if e.difference is not None]
+    return chosen + [e for e in by_speed[:LARGEST] if e.speed.get("train") and e not in chosen]
+
+
+def _log(ratio: Ratio | None) -> float:
+    return abs(math.log(ratio.value)) if ratio else 0.0
+
+
+def sentence(effect: Effect) -> str:
+    """One effect: ``\\`rope\\` against \\`sin\\`: +0.4 ± 0.3 points, 0.93 × the speed``."""
+    names = f"{code(effect.component)} against {code(effect.against)}"
+    if effect.other:
+        names += f", with {code(effect.other)} rather than {code(effect.other_against)}"
+    parts = []
+    if found := effect.difference:
+        text = effect.metric.format_difference(found.mean, found.half)
+        if found.half is None:
+            text += f" ({counted(found.seeds, 'seed')}: too few seeds for an interval)"
+        parts.append(text if found.half is None or found.real else f"{text} (tie)")
+    for phase, what in (("train", "the speed"), ("infer", "in inference")):
+        if ratio := effect.speed.get(phase):
+            parts.append(_times(ratio, what))
+    if effect.memory is not None:
+        tie = "" if memory_verdict(effect.memory, 1.0) else " (tie)"
+        parts.append(f"{effect.memory:.2f} × the memory{tie}")
+    return f"{names}: {', '.join(parts)}"
+
+
+def _times(ratio: Ratio, what: str) -> str:
+    if ratio.low is None or ratio.high is None:
+        return f"{ratio.value:.2f} × {what}"
+    tie = ", tie" if ratio.verdict == 0 else ""
+    return f"{ratio.value:.2f} × {what} ({ratio.low:.2f} to {ratio.high:.2f}{tie})"
+
+
+def _notes(effects: Effects) -> list[str]:
+    grid, metric = effects.grid, effects.main[0].metric
+    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in grid.axes.items())
+    lines = [
+        f"Averaged over a full grid: {shape}, {counted(len(grid.seeds), 'seed')}. The effects are "
+        "those in these combinations, on this test set."
+    ]
+    if not metric.higher_is_better:
+        lines.append(lower_is_better(metric))
+    if len(grid.seeds) >= ENOUGH:
+        tests = counted(len(effects.main), "effect")
+        if effects.interactions:
+            tests += f" and for {counted(len(effects.interactions), 'interaction')}"
+        lines.append(
+            "± is the 95% t-interval over seeds of each effect by itself; tie: not significantly "
+            f"different from 0 at the 5% level, after Holm's correction for {tests}."
+        )
+    floors = [e.speed["train"].floor for e in effects.main if e.speed["train"]]
+    if known := [floor for floor in floors if floor is not None]:
+        lines.append(
+            "Speeds are geometric means, of training unless inference is named, with 95% intervals "
+            "over rounds; tie: the interval contains 1, or the ratio is within the noise floor "
+            f"({percent(max(known))})."
+        )
+    if effects.interactions:
+        lines.append(
+            "An interaction is how much larger the effect is with the first choice on the other "
+            "axis than with the second. Interactions of three axes are not computed."
+        )
+    return lines
+
+
+def effects_data(effects: Effects) -> dict[str, Any]:
+    """The same as plain values, for JSON, with all interactions."""
+    return {
+        "grid": {axis: list(choices) for axis, choices in effects.grid.axes.items()},
+        "seeds": list(effects.grid.seeds),
+        "effects": [_data(effect) for effect in effects.main],
+        "interactions": [_data(effect) for effect in effects.interactions],
+    }
+
+
+def _data(effect: Effect) -> dict[str, Any]:
+    names = ["axis", "component", "against"]
+    if effect.other:
+        names += ["other_axis", "other", "other_against"]
+    data: dict[str, Any] = {name: getattr(effect, name) for name in names}
+    if found := effect.difference:
+        data[effect.metric.name] = {
+            "mean": found.mean,
+            "low": found.interval.low,
+            "high": found.interval.high,
+            "p": found.p,
+            "p_adjusted": found.adjusted,
+            "tie": None if found.adjusted is None else not found.real,
+        }
+    for phase, ratio in effect.speed.items():
+        if ratio:
+            data[f"{phase}_ratio"] = {
+                "value": ratio.value,
+                "low": ratio.low,
+                "high": ratio.high,
+                "noise_floor": ratio.floor,
+                "tie": None if ratio.verdict is None else ratio.verdict == 0,
+            }
+    if effect.memory is not None:
+        data["memory_ratio"] = effect.memory
+    return data | {"text": sentence(effect)}

@@ -1,0 +1,174 @@
+"""The lines under a table: what its marks and intervals mean, and what it was made on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from zoo.config.metric_description import MetricDescription
+from zoo.report.stats.intervals import ENOUGH
+from zoo.report.stats.ratios import MEMORY_TIE
+from zoo.report.tables.readable import has_front, metrics_in
+from zoo.report.tables.text import counted, from_to, percent
+from zoo.sweep.records import Record
+
+
+def caption(records: Sequence[Record], table: pd.DataFrame | None = None) -> str:
+    """What the table says and what it was made on: one line each.
+
+    table: the one made of these records; it is made here if not given.
+    """
+    if not records:
+        return "No records."
+    if table is None:
+        from zoo.report.tables.table import make_table
+
+        table = make_table(records)
+    return "\n".join([*notes(table), made_on(records[-1], metrics_in(table)[0])])
+
+
+def made_on(record: Record, metric: MetricDescription) -> str:
+    """Data, model and machine of a record, in three sentences."""
+    config, data = record.config, record.config["data"]
+    sizes, training = config.get("sizes", {}), config.get("training", {})
+    options = config.get("task_options", {})
+    members, beam = options.get("members", 1), options.get("beam")
+    model = [
+        counted(sizes["layers"], "layer") if "layers" in sizes else "",
+        f"width {sizes['dim']}" if "dim" in sizes else "",
+        counted(sizes["heads"], "head") if "heads" in sizes else "",
+        f"{sizes['max_length']} tokens" if "max_length" in sizes else "",
+        f"ensembles of {members} members" if members > 1 else "",
+    ]
+    work = [
+        counted(training["epochs"], "epoch") if "epochs" in training else "",
+        counted(beam, "beam") if beam else "",
+    ]
+    described = "; ".join(filter(None, [", ".join(filter(None, part)) for part in (model, work)]))
+    return (
+        f"Data: {data['name']} ({data['fingerprint'][:12]})"
+        f"{', ' if (about := data_summary(config, metric)) else ''}{about}"
+        f"{held_out(training, metric)}. "
+        f"{f'Model: {described}. ' if described else ''}"
+        f"Machine: {machine_summary(record.environment)}."
+    )
+
+
+def data_summary(config: Mapping[str, Any], metric: MetricDescription) -> str:
+    """How much data there is: the record's own sentence about it, or the counts."""
+    data, options = config["data"], config.get("task_options", {})
+    if summary := data.get("summary"):
+        return str(summary).rstrip(".")
+    if "train" not in data or "test" not in data:
+        return ""
+    counts = f"{data['train']} training and {data['test']} test {metric.scored}"
+    if (duplicates := data.get("duplicates")) is None:
+        return counts
+    dropped = duplicates and not options.get("keep_duplicates", True)
+    return f"{counts}, {duplicates} in both{' (dropped from training)' if dropped else ''}"
+
+
+def held_out(training: Mapping[str, Any], metric: MetricDescription) -> str:
+    """What was scored, where it is not the test split."""
+    share = training.get("validation", 0.0)
+    return (
+        f"; scored on {share:.0%} of the training {metric.scored}, held out from it"
+        if share
+        else ""
+    )
+
+
+def machine_summary(environment: Mapping[str, Any]) -> str:
+    """``AMD EPYC, 2 threads, torch 2.13.0+cpu, fp32``; what is not known is left out."""
+    threads, torch = environment.get("threads"), environment.get("torch")
+    parts = [
+        str(environment.get("device_name") or environment.get("device") or "unknown"),
+        counted(threads, "thread") if threads else "",
+        f"torch {torch}" if torch else "",
+        str(environment.get("precision") or ""),
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def notes(table: pd.DataFrame) -> list[str]:
+    """What the marks and intervals of the table mean, and how much noise there is."""
+    lines = []
+    metric = metrics_in(table)[0]
+    if table[f"{metric.name}_mean"].notna().any():
+        lines += _metric_notes(table, metric)
+    if table["train_ratio"].notna().any():
+        lines += _speed_notes(table)
+    if has_front(table):
+        lines.append(
+            f"Front ({metric.label} against speed, {metric.label} against memory): no other row is "
+            "significantly better on one of the two and at least tied on the other. In brackets: "
+            "another row is better on one of the two, but tied on the other. Memory is measured "
+            f"once; differences within {MEMORY_TIE:.0%} are ties."
+        )
+    return lines
+
+
+def _metric_notes(table: pd.DataFrame, metric: MetricDescription) -> list[str]:
+    cells = table[(table["baseline"] == "") & (table["seeds"] > 0)]
+    counts = (cells if len(cells) else table[table["seeds"] > 0])["seeds"]
+    few, many = int(counts.min()), int(counts.max())
+    seeds = f"Seeds: {from_to(few, many)} per row"
+    if many < ENOUGH:
+        lines = [f"{seeds}: too few seeds for an interval (at least {ENOUGH}); nothing is ranked."]
+    else:
+        fewer = "" if few >= ENOUGH else f"; with fewer than {ENOUGH} seeds there is none"
+        lines = [
+            f"{seeds}, paired across rows. ± is the 95% t-interval of the mean over seeds{fewer}."
+        ]
+    if not metric.higher_is_better:
+        lines[-1] += f" {lower_is_better(metric)}"
+    shares = bool(table["test_examples"].notna().any())
+    ranked = int(table["rank"].notna().sum())
+    if ranked:
+        mcnemar = f" and McNemar's test over the {metric.scored} on which two rows disagree"
+        lines.append(
+            "Rank: 1= cannot be distinguished from the best; any other rank is 1 + the number of "
+            "rows that are significantly better (paired t-test over seeds"
+            f"{mcnemar if shares else ''}; 5% level, Holm's correction for "
+            f"{counted(ranked * (ranked - 1) // 2, 'pair')}): trained again with new seeds and "
+            "scored on this test set, they would be better again."
+        )
+    if shares:
+        error = metric.scale * table[f"{metric.name}_sampling_error"].max()
+        lines.append(
+            f"Test set: {table['test_examples'].max():.0f} {metric.scored}. On another test set of "
+            f"this size from the same source, a model's {metric.label} may differ by up to "
+            f"{error:.{metric.unit_digits}f} {metric.unit} (95%, Wilson); ± does not include this."
+        )
+    return lines
+
+
+def lower_is_better(metric: MetricDescription) -> str:
+    """The sentence that says so."""
+    return f"Lower {metric.label} is better."
+
+
+def _speed_notes(table: pd.DataFrame) -> list[str]:
+    rounds = table["rounds"].dropna()
+    few, many = int(rounds.min()), int(rounds.max())
+    too_few = f"; too few rounds for an interval (at least {ENOUGH})" if few < ENOUGH else ""
+    lines = [
+        f"×: speed divided by the reference's in the same rounds ({from_to(few, many)} of them), "
+        f"with the 95% t-interval of the mean log ratio{too_few}. "
+        "tie: the interval contains 1, or the ratio is within the noise floor.",
+        f"Reference: {table['reference'].iloc[0]}.",
+    ]
+    missing = int((table["train_tokens_per_s"].notna() & table["train_ratio"].isna()).sum())
+    if missing:
+        lines[-1] += f" No ratio for {counted(missing, 'row')} measured against another reference."
+    train, infer = table["noise_floor"].max(), table["infer_noise_floor"].max()
+    if pd.notna(train) and pd.notna(infer):
+        lines.append(
+            "Noise floor: the reference, measured twice, differed from itself by up to "
+            f"{percent(train)} (training) and {percent(infer)} (inference)."
+        )
+    else:
+        lines.append("Noise floor: unknown, because the reference has too few rounds.")
+    return lines

@@ -1,0 +1,130 @@
+"""The table as a person reads it: rounded numbers, units in the heads, ties shown as ties."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from zoo.config.metric_description import MetricDescription
+from zoo.report.stats.intervals import ENOUGH, t_half
+from zoo.report.tables.markdown import line
+from zoo.report.tables.text import plain
+
+_FRONTS = {"front": "{}", "tied": "({})"}
+
+
+def axes_in(table: pd.DataFrame) -> list[str]:
+    """The axes of a table's cells: its columns before ``status``."""
+    return list(table.columns[: table.columns.get_loc("status")])
+
+
+def metrics_in(table: pd.DataFrame) -> tuple[MetricDescription, ...]:
+    """The metrics of the task that a table is of; the first one ranks rows."""
+    return tuple(MetricDescription(**metric) for metric in table.attrs["metrics"])
+
+
+def as_text(table: pd.DataFrame, style: str = "simple") -> str:
+    """The readable table laid out by tabulate, each row on one line, in a style of tabulate's."""
+    from tabulate import tabulate
+
+    shown = readable(table)
+    one_line = line if style == "github" else plain
+    others = {metric.label for metric in metrics_in(table)[1:]}
+    numbers, units = {"rank", "seeds", "params"} | others, ("/s", " ms", " MiB", " s")
+    heads = [str(head) for head in shown.columns]
+    align = ["right" if h in numbers or h.endswith(units) else "left" for h in heads]
+    return str(
+        tabulate(
+            [[one_line(value) for value in row] for row in shown.values.tolist()],
+            headers=[one_line(head) for head in heads],
+            tablefmt=style,
+            colalign=align if len(shown) else None,
+            disable_numparse=True,
+        )
+    )
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """All values as text; only the axes that differ, and no column without a value."""
+    known, cells = axes_in(table), table[table["baseline"] == ""]
+    # The first axis is always there: its column has the names of baselines.
+    axes = [axis for axis in known if axis == known[0] or cells[axis].nunique() > 1]
+    if not any(cells[axis].nunique() > 1 for axis in axes):
+        axes = known[:2]
+    shown = table[axes].copy()
+    if (table["status"] != "ok").any():
+        shown["status"] = [
+            status if status == "ok" else f"{status}: {reason}"
+            for status, reason in zip(table["status"], table["reason"], strict=True)
+        ]
+    if table["rank"].notna().any():
+        shown["rank"] = _ranks(table["rank"])
+    metric, *others = metrics_in(table)
+    if table[f"{metric.name}_mean"].notna().any():
+        shown[metric.label] = [_value(row, metric) for _, row in table.iterrows()]
+        for other in others:
+            if (values := table[f"{other.name}_mean"]).notna().any():
+                shown[other.label] = ["" if pd.isna(v) else other.format(v) for v in values]
+        shown["seeds"] = [str(n) for n in table["seeds"]]
+    shown["params"] = [_number(v, "{:,.0f}") for v in table["params"]]
+    for phase in ("train", "infer"):
+        if table[f"{phase}_tokens_per_s"].notna().any():
+            speeds = table[f"{phase}_tokens_per_s"]
+            shown[f"{phase} tok/s"] = [_number(value, "{:,.0f}") for value in speeds]
+        if table[f"{phase}_ratio"].notna().any():
+            shown[f"× {phase}"] = [_ratio(row, phase, known) for _, row in table.iterrows()]
+    for head, column, form in (
+        ("latency ms", "latency_ms", "{:.2f}"),
+        ("memory MiB", "peak_memory_mib", "{:,.0f}"),
+    ):
+        if table[column].notna().any():
+            shown[head] = [_number(value, form) for value in table[column]]
+    # Training may have run next to other work: once speeds are measured, its seconds say nothing.
+    if table["train_tokens_per_s"].isna().all() and table["train_seconds"].notna().any():
+        shown["train s"] = [_number(value, "{:.1f}") for value in table["train_seconds"]]
+    if has_front(table):
+        shown["front"] = [_fronts(row) for _, row in table.iterrows()]
+    return shown
+
+
+def has_front(table: pd.DataFrame) -> bool:
+    """Whether any row has a place on a front."""
+    return bool((table[["pareto_speed", "pareto_memory"]] != "").any(axis=None))
+
+
+def _ranks(ranks: pd.Series) -> list[str]:
+    counts = ranks.value_counts()
+    return [
+        "" if pd.isna(rank) else f"{rank:.0f}{'=' if counts[rank] > 1 else ''}" for rank in ranks
+    ]
+
+
+def _value(row: pd.Series, metric: MetricDescription) -> str:
+    mean = row[f"{metric.name}_mean"]
+    if pd.isna(mean) or row["seeds"] < ENOUGH:
+        return "" if pd.isna(mean) else metric.format(mean)
+    half = t_half(row[f"{metric.name}_std"], row["seeds"])
+    return f"{metric.format(mean)} ± {metric.format(half)}"
+
+
+def _ratio(row: pd.Series, phase: str, axes: list[str]) -> str:
+    value, low, high = (row[f"{phase}_ratio{end}"] for end in ("", "_low", "_high"))
+    if pd.isna(value):
+        return ""
+    if pd.isna(low):
+        name = row["baseline"] or "+".join(row[axis] for axis in axes)
+        return "reference" if name == row["reference"] else f"{value:.2f}"
+    return f"{'tie' if row[f'{phase}_tie'] else f'{value:.2f}'} ({low:.2f} to {high:.2f})"
+
+
+def _fronts(row: pd.Series) -> str:
+    return " ".join(
+        _FRONTS[row[f"pareto_{cost}"]].format(cost)
+        for cost in ("speed", "memory")
+        if row[f"pareto_{cost}"] in _FRONTS
+    )
+
+
+def _number(value: Any, form: str) -> str:
+    return "" if value is None or pd.isna(value) else form.format(value)
