@@ -75,9 +75,9 @@ BROKEN = [
     failed("exits", "import sys; sys.exit(7)", "SystemExit: 7"),
     failed("prints-and-dies", "print('{]'); 1 / 0", "ZeroDivisionError: division by zero"),
     failed(
-        "speechless",
-        "class Speechless(Exception):\n    def __str__(self): raise self\nraise Speechless",
-        "Speechless",
+        "error-without-text",
+        "class Wordless(Exception):\n    def __str__(self): raise self\nraise Wordless",
+        "Wordless",
     ),
     failed(
         "misspelled-hook",
