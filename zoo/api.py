@@ -14,6 +14,9 @@ from zoo.sweep.run import run
 if TYPE_CHECKING:
     import pandas as pd
 
+    from zoo.sweep.plan import Plan
+    from zoo.sweep.records import Record
+
 
 def bench(
     attention: str | Sequence[str] = "fused",
@@ -24,31 +27,32 @@ def bench(
     on: str = "local",
     out: str | Path | None = None,
     fresh: bool = False,
-    plugins: str | Sequence[str] = (),
+    collect: bool = False,
+    plugins: str | Path | Sequence[str | Path] = (),
     progress: Progress | None = None,
     **options: Any,
 ) -> pd.DataFrame:
     """Train and measure every combination; the columns are those of ``table.csv``.
 
     attention, pe and the other axes (norm, ffn, block, pool): a name, a comma list or a list.
-    task: a registered task. on: a registered executor. plugins: single-file plug-ins. options:
-    everything that ``zoo bench`` takes, with underscores: ``dim=128, epochs=3, seeds=5``. Raises
-    ZooError for bad usage or data; cells that fail are rows with their status and reason.
+    task: a registered task. on: a registered executor. out: the directory of records and tables,
+    by default one under ``runs``. fresh: run again what is already there; collect: run nothing,
+    only read it. plugins: single-file plug-ins. progress: what is told how far the run is; nothing
+    by default. options: everything else that ``zoo bench`` takes, with underscores:
+    ``dim=128, epochs=3, seeds=5``. Raises ZooError for bad usage or data; cells that fail are rows
+    with their status and reason.
     """
+    from zoo.errors import ZooError
     from zoo.report.tables.table import make_table
 
-    files = [plugins] if isinstance(plugins, str) else list(plugins)
-    loaded = loading.load(files)
+    if fresh and collect:
+        raise ZooError("fresh runs everything again and collect runs nothing: use one of them")
+    files = [plugins] if isinstance(plugins, str | Path) else plugins
+    paths = [str(file) for file in files]
+    loaded = loading.load(paths)
+    axes = {"attention": attention, "pe": pe}
     request = make_request(
-        {
-            "task": task,
-            "data": data,
-            "attention": attention,
-            "pe": pe,
-            "plugins": files,
-            **options,
-        },
-        loaded.registry,
+        {"task": task, "data": data, "plugins": paths, **axes, **options}, loaded.registry
     )
     outcome = run(
         request,
@@ -57,12 +61,13 @@ def bench(
         on=on,
         out=Path(out) if out is not None else None,
         fresh=fresh,
+        collect=collect,
         finished=write_tables_of,
     )
     return make_table(outcome.records)
 
 
-def write_tables_of(plan: Any, records: Sequence[Any], directory: Path) -> None:
+def write_tables_of(plan: Plan, records: Sequence[Record], directory: Path) -> None:
     """Write the tables of what has been recorded; the records themselves are there already."""
     from zoo.report.run_report import RunReport
     from zoo.report.write import write_tables

@@ -22,15 +22,15 @@ COMMANDS = {
     "report": Entry("zoo.cli.report:report", "Tables and effects, from the records of a run."),
     "compare": Entry("zoo.cli.compare:compare", "Print what changed between two runs."),
     "scale": Entry("zoo.cli.scale:scale", "Measure how cost grows with length, width or depth."),
-    "train": Entry("zoo.cli.train:train", "Train one model and keep it."),
-    "predict": Entry("zoo.cli.predict:predict", "Classify texts with a kept model."),
-    "evaluate": Entry("zoo.cli.evaluate:evaluate", "Score a kept model on labelled texts."),
-    "attend": Entry("zoo.cli.attend:attend", "Show what a kept model's tokens look at."),
-    "generate": Entry("zoo.cli.generate:generate", "Let a kept model continue a text."),
+    "train": Entry("zoo.cli.train:train", "Train one model and save it."),
+    "predict": Entry("zoo.cli.predict:predict", "Print what a saved model predicts for texts."),
+    "evaluate": Entry("zoo.cli.evaluate:evaluate", "Score a saved model on labelled texts."),
+    "attend": Entry("zoo.cli.attend:attend", "Show the attention weights of a text."),
+    "generate": Entry("zoo.cli.generate:generate", "Generate text with a saved model."),
     "list": Entry("zoo.cli.listing:list_components", "List what can be combined."),
-    "info": Entry("zoo.cli.listing:info", "Tell everything about one component."),
-    "plugins": Entry("zoo.cli.listing:plugins", "List the plug-ins and what became of each."),
-    "check": Entry("zoo.cli.check:check", "Hold components against their contract."),
+    "info": Entry("zoo.cli.listing:info", "Describe one component."),
+    "plugins": Entry("zoo.cli.listing:plugins", "List the plug-ins and whether each was loaded."),
+    "check": Entry("zoo.cli.check:check", "Check components against their contract."),
     "new": Entry("zoo.cli.new:new", "Write a plug-in of your own, ready to install."),
 }
 
@@ -40,7 +40,7 @@ COMMANDS = {
     entries=COMMANDS,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="'zoo COMMAND --help' tells a command's options.",
+    epilog="'zoo COMMAND --help' lists the options of a command.",
 )
 @click.version_option(__version__, prog_name="zoo", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
@@ -54,6 +54,6 @@ def cli(context: click.Context, debug: bool) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line (default: the process's own) and return its exit status.
 
-    0: all well; 1: some of the work failed; 2: bad usage; 130: interrupted.
+    0: success; 1: some of the work failed; 2: bad usage; 130: interrupted.
     """
     return run(cli, sys.argv[1:] if arguments is None else list(arguments))

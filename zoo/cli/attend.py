@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zoo.cli.model import model_options, open_model, report_limits
-from zoo.cli.options import json_option, load_zoo
+from zoo.cli.model import SavedModel, model_options, report_limits
+from zoo.cli.options import json_option
 from zoo.cli.table import print_table
 from zoo.errors import ZooError
 
@@ -22,10 +22,10 @@ MOST = 3  # tokens named instead of a whole row
 
 
 @click.command()
+@click.option("--layer", metavar="N", help="A layer, from 1, or all.  [default: all]")
+@click.option("--head", metavar="N", help="A head, from 1, or all.  [default: their mean]")
 @model_options
 @click.argument("text")
-@click.option("--layer", metavar="N", help="This layer alone, from 1.")
-@click.option("--head", metavar="N", help="This head, from 1, or all (default: their mean).")
 @click.option(
     "--out",
     "files",
@@ -35,10 +35,7 @@ MOST = 3  # tokens named instead of a whole row
 )
 @json_option
 def attend(
-    directory: str,
-    device: str | None,
-    allow_changed: bool,
-    plugins: tuple[str, ...],
+    saved: SavedModel,
     text: str,
     layer: str | None,
     head: str | None,
@@ -60,8 +57,7 @@ def attend(
             raise ZooError(f"--out {file}: its name must end with .png, .svg or .html")
     if not text.strip():
         raise ZooError("the text is empty")
-    registry = load_zoo(plugins).registry
-    model = open_model(directory, device, allow_changed, registry, "attend")
+    model = saved.open("attend")
 
     from zoo.inference.attention_map import attention_map
     from zoo.inference.attention_views import views

@@ -1,14 +1,15 @@
-"""``zoo evaluate``: how well a saved classifier does, by class, and where it is wrong."""
+"""``zoo evaluate``: the scores of a saved classifier, by class, and its worst mistakes."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from zoo.cli.model import model_options, open_model, report_limits
-from zoo.cli.options import json_option, load_zoo
+from zoo.cli.model import SavedModel, model_options, report_limits
+from zoo.cli.options import json_option
 from zoo.cli.table import print_table
 
 if TYPE_CHECKING:
@@ -17,15 +18,26 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@model_options
 @click.option(
     "--data",
-    metavar="SPEC",
+    metavar="TEXT",
     required=True,
-    help="bbc-news, newswire, order, a path, or hub:owner/name.",
+    help="A built-in data set ('zoo list data'), a path, or hub:owner/name.",
 )
-@click.option("--text-column", metavar="NAME", default="text", show_default=True)
-@click.option("--label-column", metavar="NAME", default="label", show_default=True)
+@click.option(
+    "--text-column",
+    metavar="NAME",
+    default="text",
+    show_default=True,
+    help="Column of the texts, in files and Hub data.",
+)
+@click.option(
+    "--label-column",
+    metavar="NAME",
+    default="label",
+    show_default=True,
+    help="Column of the labels, in files and Hub data.",
+)
 @click.option(
     "--split",
     type=click.Choice(["test", "train", "all"]),
@@ -33,6 +45,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Which documents.",
 )
+@model_options
 @click.option(
     "--mistakes",
     type=click.IntRange(min=0),
@@ -43,10 +56,7 @@ if TYPE_CHECKING:
 )
 @json_option
 def evaluate(
-    directory: str,
-    device: str | None,
-    allow_changed: bool,
-    plugins: tuple[str, ...],
+    saved: SavedModel,
     data: str,
     text_column: str,
     label_column: str,
@@ -62,10 +72,9 @@ def evaluate(
     """
     from zoo.data.sources.load_corpus import load_corpus
 
-    registry = load_zoo(plugins).registry
-    model = open_model(directory, device, allow_changed, registry, "evaluate")
+    model = saved.open("evaluate")
     corpus, notices = load_corpus(
-        registry, data, text_column=text_column, label_column=label_column
+        saved.registry, data, text_column=text_column, label_column=label_column
     )
     for notice in notices:
         click.echo(notice, err=True)
@@ -76,7 +85,7 @@ def evaluate(
     where = f"{corpus.name}, {'all documents' if split == 'all' else f'{split} split'}"
     if as_json:
         content = {"data": corpus.name, "fingerprint": corpus.fingerprint, "split": split}
-        content |= found.as_dict()
+        content |= asdict(found)
         content["mistakes"] = content["mistakes"][:mistakes]
         click.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
         return

@@ -3,46 +3,52 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import click
 
-from zoo.cli.model import model_options, open_model
-from zoo.cli.options import json_option, load_zoo
-from zoo.cli.texts import given_texts
+from zoo.cli.model import SavedModel, model_options
+from zoo.cli.options import json_option
+from zoo.cli.texts import given_texts, refuse_no_texts, source_options
 from zoo.errors import ZooError
 
 
 @click.command()
-@model_options
-@click.option("--prompt", "prompts", metavar="TEXT", multiple=True, help="May be repeated.")
 @click.option(
-    "--input",
-    "source",
-    metavar="FILE",
-    help="A prompt per line, or a column of CSV, TSV or JSON lines; - for stdin.",
+    "--prompt", "prompts", metavar="TEXT", multiple=True, help="A prompt; may be repeated."
 )
-@click.option("--text-column", metavar="NAME", help="Column of the prompts (default: text).")
-@click.option("--max-new-tokens", type=int, metavar="N", help="Most tokens to generate.")
-@click.option("--temperature", type=float, metavar="T", help="Sample, from logits divided by T.")
+@source_options("prompt")
+@click.option(
+    "--max-new-tokens",
+    type=int,
+    metavar="N",
+    help="Most tokens to generate.  [default: 50; of an encoder-decoder, all that it has room for]",
+)
+@click.option(
+    "--temperature",
+    type=float,
+    metavar="T",
+    help="Sample, from logits divided by T.  [default: 1 with --top-k or --top-p]",
+)
 @click.option("--top-k", type=int, metavar="K", help="Sample from the K likeliest tokens.")
 @click.option(
     "--top-p",
     type=float,
     metavar="P",
-    help="Sample from the likeliest tokens of probability P.",
+    help="Sample from the likeliest tokens whose probabilities add up to P.",
 )
-@click.option("--seed", type=click.IntRange(min=0), metavar="S", help="Of sampling. Default: 0.")
-@click.option("--beam", type=int, metavar="N", help="Beam search with N beams, without sampling.")
+@click.option("--seed", type=click.IntRange(min=0), metavar="S", help="Of sampling.  [default: 0]")
+@click.option(
+    "--beam", type=int, metavar="N", help="Search with N beams, without sampling.  [default: 1]"
+)
 @click.option(
     "--no-repeat-ngram", type=int, metavar="N", help="Never repeat a run of N tokens within a text."
 )
 @click.option("--no-cache", is_flag=True, help="Recompute all tokens at each step; slower.")
+@model_options
 @json_option
 def generate(
-    directory: str,
-    device: str | None,
-    allow_changed: bool,
-    plugins: tuple[str, ...],
+    saved: SavedModel,
     prompts: tuple[str, ...],
     source: str | None,
     text_column: str | None,
@@ -68,21 +74,17 @@ def generate(
     """
     if max_new_tokens is not None and max_new_tokens < 1:
         raise ZooError(f"--max-new-tokens {max_new_tokens}: at least 1")
-    drawing = any(value is not None for value in (temperature, top_k, top_p))
-    if seed is not None and not drawing:
+    sample = any(value is not None for value in (temperature, top_k, top_p))
+    if seed is not None and not sample:
         raise ZooError("--seed is for sampling: give --temperature, --top-k or --top-p as well")
     given = given_texts(prompts, source, text_column, "prompt")
-    registry = load_zoo(plugins).registry
-    model = open_model(directory, device, allow_changed, registry, "generate")
+    model = saved.open("generate")
 
     from zoo.models.decoding.sampling import Sampling
 
     try:
-        sampling = (
-            Sampling(1.0 if temperature is None else temperature, top_k, top_p, seed or 0)
-            if drawing
-            else None
-        )
+        divisor = 1.0 if temperature is None else temperature
+        sampling = Sampling(divisor, top_k, top_p, seed or 0) if sample else None
     except ValueError as error:
         raise ZooError(str(error)) from error
     generated = model.generate(
@@ -93,19 +95,12 @@ def generate(
         no_repeat=no_repeat_ngram,
         cache=not no_cache,
     )
-    seen = 0
-    for one in generated:
-        seen += 1
+    count = 0
+    for text in generated:
+        count += 1
         if as_json:
-            row = {
-                "prompt": one.prompt,
-                "text": one.text,
-                "tokens": one.tokens,
-                "ended": one.ended,
-                "log_probability": round(one.log_probability, 6),
-            }
-            click.echo(json.dumps(row, ensure_ascii=False))
+            content = asdict(text) | {"log_probability": round(text.log_probability, 6)}
+            click.echo(json.dumps(content, ensure_ascii=False))
         else:
-            click.echo(one.prompt + one.text if model.continues_prompt else one.text)
-    if not seen:
-        raise ZooError(f"{'stdin' if source in (None, '-') else source} contains no prompt")
+            click.echo(text.prompt + text.text if model.continues_prompt else text.text)
+    refuse_no_texts(count, source, "prompt")

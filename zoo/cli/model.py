@@ -2,69 +2,94 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import click
 
-from zoo.cli.options import DEVICE, plugin_option
+from zoo.cli.options import load_zoo, plugin_option
 from zoo.errors import ZooError, nearest
+from zoo.registry import Registry
 
-if TYPE_CHECKING:
-    from zoo.registry import Registry
+DEVICES = ("auto", "cpu", "cuda", "mps")
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A model's directory and how to load it, as a command line gives them."""
+
+    directory: str
+    device: str
+    allow_changed: bool
+    registry: Registry
+
+    def open(self, command: str) -> Any:
+        """The loaded model.
+
+        command: the command that uses it. Raises ZooError where the model's task does not offer it.
+        """
+        from zoo.config.settings import Execution
+        from zoo.inference.directory import read
+
+        directory = Path(self.directory)
+        task = read(directory).find_task(self.registry)  # before torch, whose import takes seconds
+        if command not in task.commands:
+            offered = " and ".join(f"zoo {name}" for name in task.commands)
+            raise ZooError(
+                f"{directory} holds {task.model_name}, which zoo {command} does not take; "
+                f"it is for {offered}"
+            )
+        if self.device not in DEVICES:
+            raise ZooError(f"--device '{self.device}'{nearest(self.device, DEVICES)}")
+
+        from zoo.inference.load import load_from
+        from zoo.train.device import resolve
+
+        runtime = resolve(Execution.model_validate({"device": self.device}))
+        return load_from(
+            directory, self.registry, device=runtime.device, allow_changed=self.allow_changed
+        )
 
 
 def model_options(command: Callable[..., Any]) -> Any:
-    """Add DIR, ``--device``, ``--allow-changed`` and ``--plugin``; see ``open_model``."""
-    for option in (
+    """Add DIR, ``--device``, ``--allow-changed`` and ``--plugin``.
+
+    The command gets ``saved: SavedModel``.
+    """
+
+    @functools.wraps(command)
+    def with_model(
+        directory: str, device: str, allow_changed: bool, plugins: tuple[str, ...], **rest: Any
+    ) -> Any:
+        registry = load_zoo(plugins).registry
+        return command(saved=SavedModel(directory, device, allow_changed, registry), **rest)
+
+    decorated: Any = with_model
+    for decorate in (
         plugin_option,
         click.option(
             "--allow-changed",
             is_flag=True,
             help="Load the model although components have changed since it was trained.",
         ),
-        DEVICE,
+        click.option(
+            "--device",
+            metavar="|".join(DEVICES),
+            default="auto",
+            show_default=True,
+            help="Where to compute.",
+        ),
         click.argument("directory", metavar="DIR"),
     ):
-        command = option(command)
-    return command
-
-
-def open_model(
-    directory: str, device: str | None, allow_changed: bool, registry: Registry, command: str
-) -> Any:
-    """The saved model of a directory, on the device asked for (auto by default).
-
-    command: the command that uses it. Raises ZooError where the model's task does not offer it.
-    """
-    from pathlib import Path
-
-    from zoo.config.settings import Execution
-    from zoo.inference.directory import read
-
-    card = read(Path(directory))  # refused before torch is imported, which takes seconds
-    task = card.find_task(registry)
-    if command not in task.commands:
-        offered = " and ".join(f"zoo {name}" for name in task.commands)
-        raise ZooError(
-            f"{directory} holds {task.model_name}, which zoo {command} does not take; "
-            f"it is for {offered}"
-        )
-    devices = ("auto", "cpu", "cuda", "mps")
-    if device is not None and device not in devices:
-        raise ZooError(f"--device {device}{nearest(device, devices)}")
-
-    from zoo.inference.load import load_from
-    from zoo.train.device import resolve
-
-    execution = Execution.model_validate({"device": device or "auto"})
-    return load_from(
-        Path(directory), registry, device=resolve(execution).device, allow_changed=allow_changed
-    )
+        decorated = decorate(decorated)
+    return decorated
 
 
 def report_limits(cut: int, unknown: int, texts: int, max_length: int) -> None:
-    """Say on stderr which texts were cut or have unknown words."""
+    """Say on stderr how many texts were cut or have unknown words."""
     of = f"{{}} of {texts} texts" if texts > 1 else "the text"
     if cut:
         verb = "is" if texts == 1 or cut == 1 else "are"

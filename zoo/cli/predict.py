@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zoo.cli.model import model_options, open_model, report_limits
-from zoo.cli.options import load_zoo
-from zoo.cli.texts import given_texts
+from zoo.cli.model import SavedModel, model_options, report_limits
+from zoo.cli.texts import given_texts, refuse_no_texts, source_options
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
@@ -23,15 +22,17 @@ DIGITS = 6  # of a probability; float32 knows no more
 
 
 @click.command()
+@source_options("text")
+@click.option(
+    "--batch-size",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=64,
+    show_default=True,
+    help="Texts that are predicted at once.",
+)
 @model_options
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
-@click.option(
-    "--input",
-    "source",
-    metavar="FILE",
-    help="A text per line, or a column of CSV, TSV or JSON lines; - for stdin.",
-)
-@click.option("--text-column", metavar="NAME", help="Column of the texts (default: text).")
 @click.option(
     "--format",
     "form",
@@ -40,12 +41,8 @@ DIGITS = 6  # of a probability; float32 knows no more
     show_default=True,
     help="How to print: csv and jsonl hold the probability of every class.",
 )
-@click.option("--batch-size", type=click.IntRange(min=1), default=64, show_default=True)
 def predict(
-    directory: str,
-    device: str | None,
-    allow_changed: bool,
-    plugins: tuple[str, ...],
+    saved: SavedModel,
     texts: tuple[str, ...],
     source: str | None,
     text_column: str | None,
@@ -65,8 +62,7 @@ def predict(
     a file its row says so.
     """
     given = given_texts(texts, source, text_column)
-    registry = load_zoo(plugins).registry
-    model = open_model(directory, device, allow_changed, registry, "predict")
+    model = saved.open("predict")
     seen = cut = unknown = 0
 
     def counted() -> Iterator[Prediction]:
@@ -80,8 +76,7 @@ def predict(
             yield prediction
 
     _WRITERS[form](counted())
-    if not seen:
-        raise ZooError(f"{'stdin' if source in (None, '-') else source} contains no text")
+    refuse_no_texts(seen, source)
     report_limits(cut, unknown, seen, model.max_length)
 
 

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import ON, Place, RequestCommand, load_zoo, plugin_option, requested
+from zoo.cli.options import (
+    MEASURING,
+    ON,
+    OUTPUT,
+    Place,
+    RequestCommand,
+    build_request,
+    load_zoo,
+    option,
+    plugin_option,
+    print_tracebacks,
+)
+from zoo.errors import ZooError
 from zoo.registry import AXES
+
+if TYPE_CHECKING:
+    from zoo.sweep.records import Record
 
 # The values that are measured by default.
 DEFAULT_VALUES = {
@@ -25,17 +40,33 @@ WORK = ("dropout", "device", "precision", "compile", "rounds", "threads", "timeo
 
 
 @click.command(cls=RequestCommand, fields=("task", *AXES, *SIZES, *WORK), data=False)
-@click.option(
-    "--over", default="length", metavar="AXIS", help="length (default), dim, layers or batch."
-)
-@click.option("--lengths", metavar="LIST", help="Lengths, such as 128,256,…,8192.")
-@click.option("--values", metavar="LIST", help="The values of the axis that --over names.")
-@click.option("--batch-size", type=int, metavar="N", help="Texts per step. Default: 1.")
-@ON
-@click.option("--out", metavar="DIR", type=Place(), help="Where records, tables and plot go.")
-@click.option("--fresh", is_flag=True, help="Measure again what is already there.")
-@click.option("--collect", is_flag=True, help="Measure nothing; show what is already there.")
 @plugin_option
+@option(
+    MEASURING,
+    "--over",
+    default="length",
+    metavar="|".join(DEFAULT_VALUES),
+    show_default=True,
+    help="What grows.",
+)
+@option(
+    MEASURING,
+    "--values",
+    metavar="LIST",
+    help=f"Its values.  [default: {'; '.join(f'{n}: {v}' for n, v in DEFAULT_VALUES.items())}]",
+)
+@option(MEASURING, "--lengths", metavar="LIST", help="The same as --over length --values LIST.")
+@option(MEASURING, "--batch-size", type=int, metavar="N", help="Texts per step.  [default: 1]")
+@ON
+@option(
+    OUTPUT,
+    "--out",
+    metavar="DIR",
+    type=Place(),
+    help="Where records, tables and plot go.  [default: runs/scale-OVER]",
+)
+@option(OUTPUT, "--fresh", is_flag=True, help="Measure again what is already there.")
+@option(OUTPUT, "--collect", is_flag=True, help="Measure nothing; show what is already there.")
 def scale(
     over: str,
     lengths: str | None,
@@ -53,10 +84,9 @@ def scale(
     zoo scale --attention fused,naive --over dim --values 64,128,256
     zoo scale --collect --out runs/scale-length
     """
-    from zoo.errors import ZooError
     from zoo.measure.scaling import known_axis, parse_values
     from zoo.report.tables.scaling_table import as_text
-    from zoo.report.tables.scaling_write import write_scale
+    from zoo.report.write import write_scale
     from zoo.sweep.records import RecordFile
     from zoo.sweep.scale import FILE
 
@@ -79,29 +109,32 @@ def scale(
                 f"--{own.replace('_', '-')} is what --over {over} changes: name its values with "
                 f"{'--lengths' if over == 'length' else '--values'}"
             )
-        option = "--lengths" if lengths else "--values"
-        wanted = parse_values(lengths or values or DEFAULT_VALUES[over], option)
-        records = _measured(directory, over, wanted, on, fresh, options)
+        wanted = parse_values(
+            lengths or values or DEFAULT_VALUES[over], "--lengths" if lengths else "--values"
+        )
+        records = _measure(directory, over, wanted, on, fresh, options)
     write_scale(records, directory)
     click.echo(as_text(records))
+    print_tracebacks(records)
     click.echo(f"\nRecords, tables and plot: {directory}")
     return 1 if any(r.status == "crashed" for r in records) else 0
 
 
-def _measured(
+def _measure(
     directory: Path,
     over: str,
     values: tuple[int, ...],
     on: str,
     fresh: bool,
     options: dict[str, Any],
-) -> list[Any]:
-    from zoo.sweep.make_request import make_request
+) -> list[Record]:
     from zoo.sweep.progress import for_stream
     from zoo.sweep.scale import run_scale
 
     loaded = load_zoo()
-    request = make_request({"batch_size": 1, **requested(options)}, loaded.registry)
+    if options["batch_size"] is None:
+        options["batch_size"] = 1
+    request = build_request(options, loaded.registry)
     progress = for_stream(sys.stderr)
     try:
         return run_scale(

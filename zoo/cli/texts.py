@@ -3,9 +3,34 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import click
 
 from zoo.errors import ZooError
+
+
+def source_options(what: str) -> Callable[[Any], Any]:
+    """Add ``--input`` and ``--text-column``; the command gets ``source`` and ``text_column``.
+
+    what: the name of one text.
+    """
+
+    def decorate(command: Any) -> Any:
+        file = click.option(
+            "--input",
+            "source",
+            metavar="FILE",
+            help=f"A {what} per line, or a column of CSV, TSV or JSON lines; - for stdin.  "
+            "[default: stdin, if it is a pipe]",
+        )
+        column = click.option(
+            "--text-column", metavar="NAME", help=f"Column of each {what}.  [default: text]"
+        )
+        return file(column(command))
+
+    return decorate
 
 
 def given_texts(
@@ -31,3 +56,9 @@ def given_texts(
             raise ZooError(f"no {what}: give one, or --input FILE, or a pipe")
         source = PIPE
     return read_texts(source, column or "text")
+
+
+def refuse_no_texts(count: int, source: str | None, what: str = "text") -> None:
+    """ZooError where a source contained no text."""
+    if not count:
+        raise ZooError(f"{'stdin' if source in (None, '-') else source} contains no {what}")

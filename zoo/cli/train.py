@@ -8,18 +8,45 @@ from typing import Any
 
 import click
 
-from zoo.cli.options import ON, SUITE, RequestCommand, load_zoo, plugin_option, requested
+from zoo.cli.options import (
+    ON,
+    OUTPUT,
+    SUITE,
+    TRAINING,
+    Place,
+    RequestCommand,
+    build_request,
+    load_zoo,
+    option,
+    plugin_option,
+    print_traceback,
+)
 
 # Options of comparing several models; in a suite they are ignored here.
 COMPARING = ("baseline", "design", "seeds", "phases", "reference", "jobs", "rounds")
 
 
 @click.command(cls=RequestCommand, without=COMPARING)
-@click.option("--save", metavar="DIR", required=True, help="A new directory for the model.")
 @SUITE
-@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="S", help="Default: 0.")
-@ON
 @plugin_option
+@option(
+    TRAINING,
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="S",
+    show_default=True,
+    help="Of initial weights, dropout and the order of the batches.",
+)
+@ON
+@option(
+    OUTPUT,
+    "--save",
+    metavar="DIR",
+    required=True,
+    type=Place(),
+    help="A new directory for the model.",
+)
 def train(save: str, seed: int, on: str, **options: Any) -> int:
     """Train one model and save it: weights, tokenizer, and everything needed to load it.
 
@@ -34,18 +61,15 @@ def train(save: str, seed: int, on: str, **options: Any) -> int:
     """
     from zoo.inference.train import TrainingFailedError
     from zoo.inference.train import train as train_one
-    from zoo.sweep.make_request import make_request
     from zoo.sweep.progress import for_stream
 
-    asked = {name: value for name, value in requested(options).items() if name not in COMPARING}
     loaded = load_zoo()
-    request = make_request(asked, loaded.registry)
+    request = build_request(options, loaded.registry, ignored=COMPARING)
     progress = for_stream(sys.stderr)
     try:
         model = train_one(request, loaded, progress, Path(save), seed, on=on)
     except TrainingFailedError as error:
-        if click.get_current_context().find_root().params.get("debug"):
-            click.echo(error.traceback, err=True)
+        print_traceback("training", error.traceback)
         click.echo(f"zoo train: {error}", err=True)
         return 1
     finally:

@@ -15,14 +15,16 @@ def load_suite(file: str | Path) -> dict[str, Any]:
     """The options of a suite, by the names that ``zoo.bench`` takes.
 
     Paths of plug-in files are relative to the suite. Raises ZooError where the file cannot be
-    read or is not TOML.
+    read or is not TOML, or ``plugins`` is no list of files.
     """
     path = Path(file)
     options = read_suite(path)
     options.pop(PUBLISHED, None)
-    plugins = options.get("plugins")
-    if isinstance(plugins, str | list):
-        files = [plugins] if isinstance(plugins, str) else plugins
+    plugins = options.get("plugins", [])
+    files = [plugins] if isinstance(plugins, str) else plugins
+    if not isinstance(files, list) or not all(isinstance(plugin, str) for plugin in files):
+        raise ZooError(f"suite {path}: plugins = {plugins!r}: expected a list of files")
+    if files:
         options["plugins"] = [str(path.parent / plugin) for plugin in files]
     return options
 

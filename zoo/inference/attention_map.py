@@ -22,10 +22,11 @@ from zoo.models.text_classifier import TextClassifier
 
 @dataclass(frozen=True)
 class AttentionMap:
-    """tokens: L word pieces. weights: float32 (layers, H, L, L); row: query, column: key.
+    """The attention weights of one text.
 
-    Each row sums to one. cut: how many tokens of the text the model was too short for;
-    unknown: how many of those shown it does not know.
+    tokens: L word pieces. weights: float32 (layers, H, L, L); rows are queries, columns are keys,
+    and each row sums to one. cut: how many tokens were beyond the model's length; unknown: how
+    many of those read are not in its vocabulary.
     """
 
     text: str
@@ -36,7 +37,7 @@ class AttentionMap:
 
     @property
     def all_unknown(self) -> bool:
-        """Whether every token that was read, but for [CLS], is unknown."""
+        """Whether every token that was read, except [CLS], is unknown."""
         return self.unknown >= len(self.tokens) - 1
 
     @property
@@ -57,9 +58,9 @@ class AttentionMap:
 
 
 def attention_map(model: TextClassifier, text: str) -> AttentionMap:
-    """How much every token of a text attends to every other, in every layer and head.
+    """The attention weights of a text in every layer and head.
 
-    Raises ZooError where the attention has no map, or several models make an ensemble.
+    Raises ZooError where the attention does not give its weights, or the model is an ensemble.
     """
     if not isinstance(model.model, Classifier):
         raise ZooError("an ensemble has no attention map: each member has its own")
@@ -80,9 +81,9 @@ def attention_map(model: TextClassifier, text: str) -> AttentionMap:
 
 @torch.inference_mode()
 def attention_weights(encoder: Encoder, ids: Tensor, tokens: Tokens) -> npt.NDArray[np.float32]:
-    """The maps (layers, H, L, L) of one text (ids: 1, L), each from what its layer was given.
+    """The weights (layers, H, L, L) of one text (ids: 1, L), from the input of each attention.
 
-    All positions of the last layer are computed, also those that the pool does not read.
+    Queries of the last layer are all positions, also those that the pool does not read.
     """
     maps: list[Tensor] = []
 

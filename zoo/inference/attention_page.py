@@ -1,10 +1,12 @@
-"""Attention maps as one HTML page to hover over, which needs nothing else and no network."""
+"""Attention maps as one HTML page with details on hover; it needs no other file and no network."""
 
 from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 from jinja2 import Environment
 
 from zoo.errors import ZooError
@@ -14,7 +16,10 @@ DIGITS = 4
 
 
 def write_page(file: Path, attention_map: AttentionMap, title: str) -> None:
-    """Every layer and head, and the mean over heads; ZooError where it cannot be written."""
+    """Write the page of every layer and head, and of the mean over heads.
+
+    Raises ZooError where the file cannot be written.
+    """
     text = render_page(attention_map, title)
     try:
         file.write_text(text, encoding="utf-8")
@@ -23,7 +28,7 @@ def write_page(file: Path, attention_map: AttentionMap, title: str) -> None:
 
 
 def render_page(attention_map: AttentionMap, title: str) -> str:
-    """The page as text; whatever stands in the tokens is shown and never run."""
+    """The page as text; markup in the tokens is escaped."""
     template = files("zoo.inference").joinpath("templates", "attention.html").read_text("utf-8")
     data = {
         "tokens": attention_map.tokens,
@@ -38,8 +43,6 @@ def render_page(attention_map: AttentionMap, title: str) -> str:
     return page
 
 
-def _rounded(weights: object) -> object:
+def _rounded(weights: npt.NDArray[np.float32]) -> object:
     """Nested lists of numbers with few digits, so that a page stays small."""
-    import numpy as np
-
-    return np.asarray(weights, dtype=float).round(DIGITS).tolist()
+    return weights.astype(float).round(DIGITS).tolist()

@@ -14,12 +14,12 @@ from matplotlib.figure import Figure
 from zoo.errors import ZooError
 from zoo.inference.attention_views import View
 
-CELL, LEAST, MOST = 0.3, 2.5, 30.0  # inches: of a token, and of a whole map
+CELL, LEAST, MOST = 0.3, 2.5, 30.0  # inches: of a token, and of a whole map at least and at most
 COLUMNS = 4
 
 
 def write_picture(file: Path, tokens: Sequence[str], shown: Sequence[View], title: str) -> None:
-    """Draw the maps side by side, on one scale from 0; the name's ending says PNG or SVG.
+    """Draw the maps in a grid with one colour scale from 0, as PNG or SVG by the file's suffix.
 
     The same maps give the same file. Raises ZooError where it cannot be written.
     """
@@ -36,14 +36,14 @@ def write_picture(file: Path, tokens: Sequence[str], shown: Sequence[View], titl
     for axes in list(grid.flat)[len(shown) :]:
         axes.set_axis_off()
     assert image is not None
-    figure.colorbar(image, ax=grid, shrink=0.8, label="share of attention")
+    figure.colorbar(image, ax=grid, shrink=0.8, label="attention weight")
     figure.suptitle(title, fontsize=9).set_parse_math(False)
     metadata = {"Date": None} if file.suffix.lower() == ".svg" else {"Software": None}
     with (
         warnings.catch_warnings(),
         matplotlib.rc_context({"svg.hashsalt": "encoder-zoo", "svg.fonttype": "none"}),
     ):
-        # A script that the font lacks shows as boxes in a PNG; the tokens themselves are right.
+        # Letters that the font lacks are drawn as boxes in a PNG; an SVG has the text itself.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         try:
             figure.savefig(file, format=file.suffix.lower().removeprefix("."), metadata=metadata)
@@ -59,5 +59,5 @@ def _label(axes: Axes, tokens: Sequence[str], title: str) -> None:
     axes.set_yticks(places, tokens, fontsize=size)
     for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]:
         label.set_parse_math(False)  # a token may be a dollar sign
-    axes.set_xlabel("is looked at", fontsize=8)
-    axes.set_ylabel("looks", fontsize=8)
+    axes.set_xlabel("key", fontsize=8)
+    axes.set_ylabel("query", fontsize=8)

@@ -1,4 +1,4 @@
-"""Which maps of all layers and heads somebody wants to see."""
+"""The selection of attention maps by layer and head."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zoo.inference.attention_map import AttentionMap
 
 @dataclass(frozen=True)
 class View:
-    """One map to show: weights (L, L) of a layer, and of a head or, where that is None, of all.
+    """The weights (L, L) of one layer and one head; head None: the mean over heads.
 
     Layers and heads count from 1.
     """
@@ -24,14 +24,15 @@ class View:
 
     @property
     def title(self) -> str:
-        """Which it is, in words."""
+        """``layer 1, head 2``."""
         return f"layer {self.layer}, {f'head {self.head}' if self.head else 'mean over heads'}"
 
 
 def views(attention_map: AttentionMap, layer: str | None, head: str | None) -> list[View]:
-    """Those of the layer (None: every one) and of the head (None: their mean; or ``all``).
+    """The maps of a layer and a head, each a number or ``all``.
 
-    Raises ZooError where there is no such layer or head.
+    layer None: all layers. head None: the mean over heads. Raises ZooError where there is no such
+    layer or head.
     """
     layers = _numbers("layer", layer or "all", attention_map.layers)
     if head is None:
@@ -41,9 +42,10 @@ def views(attention_map: AttentionMap, layer: str | None, head: str | None) -> l
 
 
 def _numbers(what: str, asked: str, count: int) -> list[int]:
+    """The layers or heads that a text names, of ``count``."""
     if asked == "all":
         return list(range(1, count + 1))
     if asked.isascii() and asked.isdigit() and 1 <= int(asked) <= count:
         return [int(asked)]
     there = "1" if count == 1 else f"1 to {count}"
-    raise ZooError(f"--{what} {asked}: this model has {what} {there}; or say all")
+    raise ZooError(f"--{what} {asked}: this model has {what} {there}; or use all")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt
@@ -25,7 +24,7 @@ FORMAT: Final = "encoder-zoo model"
 class Part(BaseModel):
     """One component: its choice as ``distribution:name(param=value)``, its owner and version.
 
-    code: a hash of the source files that the component is likely made of.
+    code: a hash of the component's source files.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -54,7 +53,7 @@ class Part(BaseModel):
 
 
 class SampleOutputs(BaseModel):
-    """Token ids of made-up texts, and the scores (texts, n) that the trained model gave them."""
+    """Token ids of made-up texts, and the trained model's scores (texts, n) for them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -119,7 +118,7 @@ class Card(BaseModel):
         return Cell(**found)
 
     def differences(self, cell: Cell) -> str:
-        """Which components have changed, in a few words; empty where none has."""
+        """The axes whose components have changed, with versions; empty where none has."""
         changed = {
             f"{axis} ({part.owner} {part.version}, here {here.version})"
             for axis, part in self.parts.items()
@@ -159,11 +158,5 @@ def _refuse_changed(axis: str, part: Part, choice: Choice) -> None:
         what += f"{here.version}: install {part.version}"
     else:
         what = f"was trained with other code of {axis} '{name}' ({part.owner} {part.version})"
-        what += ": bring that back"
+        what += ": restore that code"
     raise ZooError(f"{what}, or load it anyway with --allow-changed (allow_changed=True)")
-
-
-def written_by_newer(value: Mapping[str, Any]) -> bool:
-    """Whether a newer version of the zoo wrote it."""
-    version = value.get("schema_version")
-    return isinstance(version, int) and version > SCHEMA_VERSION

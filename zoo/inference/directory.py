@@ -12,22 +12,23 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from zoo.data.encoding.atomic_directory import damaged_file, digest, draft_directory
-from zoo.errors import ZooError
-from zoo.inference.card import FORMAT, SCHEMA_VERSION, Card, written_by_newer
+from zoo.errors import WriteError, ZooError
+from zoo.inference.card import FORMAT, SCHEMA_VERSION, Card
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 
 
 def refuse_taken(directory: Path) -> None:
-    """ZooError where a model cannot be written here: something is there, or nobody may write."""
+    """ZooError where a model cannot be written: the directory exists, or cannot be made.
+
+    Nothing is written.
+    """
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise ZooError(f"{directory} exists already; nothing is written over")
-    try:
-        directory.absolute().parent.mkdir(parents=True, exist_ok=True)
-        writable = os.access(directory.absolute().parent, os.W_OK)
-    except OSError as error:
-        raise ZooError(f"cannot write to {directory}: {error.strerror}") from error
-    if not writable:
+        raise ZooError(f"{directory} exists already; choose another directory")
+    parent = next(path for path in directory.absolute().parents if path.exists())
+    if not parent.is_dir():
+        raise ZooError(f"cannot write to {directory}: {parent} is not a directory")
+    if not os.access(parent, os.W_OK | os.X_OK):
         raise ZooError(f"cannot write to {directory}: no permission")
 
 
@@ -35,15 +36,17 @@ def refuse_taken(directory: Path) -> None:
 def draft(final: Path) -> Iterator[Path]:
     """An empty directory that is renamed to the final one when the block ends without error.
 
-    If the block raises, nothing is left. Raises ZooError where the directory cannot be written.
+    If the block raises, nothing is left. Raises ZooError where the directory exists, WriteError
+    where it cannot be written.
     """
     refuse_taken(final)
     final = final.absolute()
     try:
+        final.parent.mkdir(parents=True, exist_ok=True)
         with draft_directory(final) as directory:
             yield directory
     except OSError as error:
-        raise ZooError(f"cannot write to {final}: {error.strerror or error}") from error
+        raise WriteError(f"cannot write to {final}: {error.strerror or error}") from error
 
 
 def write(directory: Path, card: Card, weights: Path, tokenizer: Path) -> None:
@@ -65,7 +68,7 @@ def read(directory: Path) -> Card:
     card = _card(directory / CONFIG)
     for name in (WEIGHTS, TOKENIZER):
         if not (directory / name).is_file():
-            raise ZooError(f"{directory} is not whole: {name} is missing")
+            raise ZooError(f"{directory} is incomplete: {name} is missing")
         if damaged_file(directory, {name: card.files.get(name, "")}):
             raise ZooError(
                 f"{directory / name} is damaged, or not the file that was saved with {CONFIG}"
@@ -79,15 +82,18 @@ def _card(file: Path) -> Card:
     except (OSError, ValueError, RecursionError) as error:
         raise ZooError(f"{file} cannot be read, it may be cut short: {error}") from error
     if not isinstance(value, dict) or value.get("format") != FORMAT:
-        raise ZooError(f"{file} is not the zoo's: it does not say 'format': '{FORMAT}'")
-    if written_by_newer(value):
+        raise ZooError(f"{file} does not describe a model: it has no 'format': '{FORMAT}'")
+    version = value.get("schema_version")
+    if isinstance(version, int) and version != SCHEMA_VERSION:
+        newer = version > SCHEMA_VERSION
         raise ZooError(
-            f"{file} was written by a newer zoo (schema {value['schema_version']}; this one reads "
-            f"{SCHEMA_VERSION}): upgrade encoder-zoo"
+            f"{file} was written by {'a newer' if newer else 'an older'} zoo (schema {version}; "
+            f"this one reads {SCHEMA_VERSION}): "
+            f"{'upgrade encoder-zoo' if newer else 'train the model again'}"
         )
     try:
         return Card.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "it"
-        raise ZooError(f"{file} describes no model: {field}: {first['msg']}") from None
+        raise ZooError(f"{file} does not describe a model: {field}: {first['msg']}") from None

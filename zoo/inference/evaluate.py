@@ -1,10 +1,9 @@
-"""How well a saved classifier does on labelled texts, and where it is wrong."""
+"""Scores of a saved classifier on labelled texts, and its mistakes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from zoo.errors import ZooError, nearest
 from zoo.models.text_classifier import TextClassifier
@@ -13,7 +12,7 @@ from zoo.models.text_model import Prediction
 
 @dataclass(frozen=True)
 class ClassScore:
-    """One class; support: how many documents truly are of it."""
+    """The scores of one class; support: how many documents have it as their label."""
 
     label: str
     precision: float
@@ -24,7 +23,7 @@ class ClassScore:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A document that went wrong; probability: what its true class was given."""
+    """A document with a wrong prediction; probability: of its true class."""
 
     text: str
     label: str
@@ -34,10 +33,11 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """macro_f1: over all classes of the model. confusion: rows truth, columns predicted.
+    """The scores of a model on some documents.
 
-    mistakes: all of them, the worst first: where the true class was given least.
-    cut, unknown: documents longer than the model, and documents with tokens it does not know.
+    macro_f1: over all classes of the model. confusion: rows are true classes, columns predicted
+    ones. mistakes: all, the lowest probability of the true class first. cut, unknown: how many
+    documents are longer than the model reads, and how many have tokens it does not know.
     """
 
     documents: int
@@ -49,13 +49,9 @@ class Evaluation:
     cut: int
     unknown: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """What JSON can hold."""
-        return asdict(self)
-
 
 def evaluate(model: TextClassifier, texts: Sequence[str], labels: Sequence[str]) -> Evaluation:
-    """Predict every text and compare with its label, a class' name.
+    """Predict every text and compare the prediction with its label, the name of a class.
 
     Raises ZooError for a label that the model does not know.
     """
@@ -73,19 +69,21 @@ def evaluate(model: TextClassifier, texts: Sequence[str], labels: Sequence[str])
                 f"{nearest(label, model.labels)}"
             )
     predictions = model.predict(texts)
-    given = [prediction.label for prediction in predictions]
-    per_class = precision_recall_fscore_support(labels, given, labels=model.labels, zero_division=0)
+    predicted = [prediction.label for prediction in predictions]
+    per_class = precision_recall_fscore_support(
+        labels, predicted, labels=model.labels, zero_division=0
+    )
     return Evaluation(
         documents=len(texts),
-        accuracy=float(accuracy_score(labels, given)),
+        accuracy=float(accuracy_score(labels, predicted)),
         macro_f1=float(
-            f1_score(labels, given, labels=model.labels, average="macro", zero_division=0)
+            f1_score(labels, predicted, labels=model.labels, average="macro", zero_division=0)
         ),
         classes=[
             ClassScore(label, float(precision), float(recall), float(f1), int(support))
             for label, precision, recall, f1, support in zip(model.labels, *per_class, strict=True)
         ],
-        confusion=confusion_matrix(labels, given, labels=model.labels).tolist(),
+        confusion=confusion_matrix(labels, predicted, labels=model.labels).tolist(),
         mistakes=_mistakes(predictions, labels),
         cut=sum(prediction.cut > 0 for prediction in predictions),
         unknown=sum(prediction.unknown > 0 for prediction in predictions),

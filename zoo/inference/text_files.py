@@ -10,20 +10,20 @@ from typing import BinaryIO
 from zoo.data.sources.tables import SEPARATORS, read_rows, text_lines
 from zoo.errors import ZooError, nearest
 
-STREAMED = (*SEPARATORS, ".jsonl", ".ndjson")
+TABLES = (*SEPARATORS, ".jsonl", ".ndjson")
 PIPE = "-"
 
 
 def read_texts(source: str, column: str = "text") -> Iterator[str]:
     """The texts of a file, or of stdin for ``-``, read as they are asked for.
 
-    A column of CSV, TSV or JSON lines by the name's ending; of any other file every line.
+    The file's suffix decides: of CSV, TSV or JSON lines a column, of any other file every line.
     Raises ZooError, naming the line or row, for an empty text and whatever cannot be read.
     """
     path = Path(source)
     if source == PIPE:
         yield from _lines("stdin", sys.stdin.buffer)
-    elif path.suffix.lower() in STREAMED:
+    elif path.suffix.lower() in TABLES:
         for place, row in read_rows(path):
             if path.suffix.lower() in SEPARATORS and column not in row:
                 raise ZooError(

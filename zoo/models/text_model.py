@@ -20,8 +20,8 @@ BATCH_SIZE = 64
 class TextModel(nn.Module):
     """A trained model and its tokenizer.
 
-    max_length: most tokens that the model reads at once. card, has_attention_map: how the model
-    was made, and whether its attention can show its weights; set by ``zoo.load``.
+    max_length: most tokens that the model reads at once. card: how the model was made.
+    has_attention_map: whether its attention gives its weights. ``zoo.load`` sets the last two.
     """
 
     card: Any = None
@@ -56,7 +56,7 @@ class Prediction:
 
     @property
     def all_unknown(self) -> bool:
-        """Whether every token that was read, but for [CLS], is unknown."""
+        """Whether every token that was read, except [CLS], is unknown."""
         return self.unknown >= self.tokens - 1
 
 
@@ -70,7 +70,7 @@ class Answer:
 
 
 class TextPredictor(TextModel, ABC):
-    """A model that answers each text by itself: a label, a number, a class."""
+    """A model that predicts something for each text: a class, a tag, a number."""
 
     unknown_id = 1  # of the tokenizer's unknown token
 
@@ -83,7 +83,7 @@ class TextPredictor(TextModel, ABC):
         return list(self.stream(texts, batch_size))
 
     def stream(self, texts: Iterable[str], batch_size: int = BATCH_SIZE) -> Iterator[Prediction]:
-        """The same for any number of texts: one batch at a time is in memory."""
+        """Predictions one by one; only one batch of texts is in memory."""
         if isinstance(texts, str):
             raise ZooError("predict takes a list of texts, not one text")
         numbered = enumerate(texts, start=1)
