@@ -26,8 +26,8 @@ def events(setup: Setup) -> None:
     from zoo.execution.base import Ended, InspectJob, JobSetup, Limits, Started
 
     request = Request()
-    options = {"execution": request.execution.model_copy(update={"device": "cpu"})}
-    job_setup = JobSetup("classify", {}, request.sizes, request.training, **options)
+    execution = request.execution.model_copy(update={"device": "cpu"})
+    job_setup = JobSetup(request.task, {}, request.sizes, request.training, execution)
     jobs = [InspectJob(job_setup, f"job {number}", f"job-{number}") for number in range(2)]
     executor = setup.make()
     try:
