@@ -52,7 +52,7 @@ def full_grid(rows: Sequence[Row], reference: str, only: Mapping[str, Sequence[s
         )
     known = {tuple(row.cell[axis] for axis in axes): row for row in cells}
     seeds = tuple(sorted({seed for row in cells for seed in row.values}))
-    measured = any(row.cost for row in cells)
+    measured = any(row.measured for row in cells)
     missing = {}
     for choices in itertools.product(*axes.values()):
         if lack := _lack(known.get(choices), seeds, measured):
@@ -84,7 +84,7 @@ def _lack(row: Row | None, seeds: Sequence[int], measured: bool) -> str:
         if len(absent) == len(seeds):
             return f"not trained{why}"
         return f"no seed {', '.join(map(str, absent))}{why}"
-    if measured and not row.cost:
+    if measured and not row.measured:
         why = f", {row.cost_record.status}" if row.cost_record else ""
         return f"no cost measurement{why}"
     return ""

@@ -94,7 +94,7 @@ class Speeds:
         batches = _batches(rows)
         self.measured: dict[str, _Measured] = {}
         for row in rows:
-            if not row.cost:
+            if row.measured is None:
                 continue
             record = next((r for r in reversed(row.cost_records) if _base_of(r) == self.base), None)
             if record is not None:
