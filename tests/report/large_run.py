@@ -54,13 +54,7 @@ def config(labels: list[str], examples: int) -> dict[str, Any]:
             "vocab_size": 4000,
             "notes": {},
         },
-        "sizes": {
-            "dim": 64,
-            "layers": 2,
-            "heads": 4,
-            "hidden": 256,
-            "max_length": 256,
-        },
+        "sizes": {"dim": 64, "layers": 2, "heads": 4, "hidden": 256, "max_length": 256},
         "training": {"epochs": 6, "batch_size": 32, "lr": 0.003},
         "execution": {"precision": "fp32", "compile": False},
     }

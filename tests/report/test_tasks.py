@@ -184,7 +184,7 @@ def test_exact_matches_are_paired_by_example_and_shown_with_the_other_metrics():
 
 
 def test_records_of_two_tasks_have_no_common_table():
-    with pytest.raises(ZooError, match="records of classify and lm: one table holds one task"):
+    with pytest.raises(ZooError, match="records of classify and lm: a table has one task"):
         make_rows([train_record(SIN, 0, 10), *lm(ROPE, 2.0)])
 
 

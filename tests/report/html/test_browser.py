@@ -217,11 +217,7 @@ def test_a_chosen_row_shows_its_classes_seeds_and_command(page):
     select = Select(page.find_element("id", "chosen"))
     select.select_by_visible_text("fused+rope+rms")
     tables = [e.text for e in page.find_elements("css selector", "#details h3")]
-    assert tables == [
-        "Per class, mean over seeds",
-        "Confusion matrix, sum over seeds",
-        "Each seed",
-    ]
+    assert tables == ["Per class, mean over seeds", "Confusion matrix, sum over seeds", "Each seed"]
     counts = [int(e.text) for e in page.find_elements("css selector", "#confusion td")]
     assert len(counts) == 25
     assert sum(counts) == 3 * 200

@@ -101,7 +101,7 @@ def make_rows(records: Sequence[Record]) -> list[Row]:
     """
     tasks = list(dict.fromkeys(record.task for record in records))
     if len(tasks) > 1:
-        raise ZooError(f"records of {' and '.join(tasks)}: one table holds one task")
+        raise ZooError(f"records of {' and '.join(tasks)}: a table has one task")
     described = (r.metric_descriptions for r in reversed(records) if r.metric_descriptions)
     metrics = next(described, (NO_METRIC,))
     latest: dict[tuple[str, int | None], Record] = {}
