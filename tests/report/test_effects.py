@@ -20,9 +20,9 @@ from factory import (
 from rates import at_least, at_most, at_rate
 
 from zoo.errors import ZooError
+from zoo.report.rows import make_rows
 from zoo.report.stats.effects import make_effects
 from zoo.report.tables.effects_text import effects_data, effects_text, sentence
-from zoo.report.tables.rows import make_rows
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin", "none"]}
 SQUARE = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}

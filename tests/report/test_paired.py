@@ -11,8 +11,8 @@ from rates import at_least, at_most
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
+from zoo.report.rows import make_rows
 from zoo.report.stats.paired import Comparisons, Term, difference
-from zoo.report.tables.rows import make_rows
 
 FUSED, NAIVE = cell(), cell(attention="naive")
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}

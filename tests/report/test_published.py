@@ -15,7 +15,7 @@ from bench.publish.published_figures import make_figures, published_differences
 from bench.publish.scaling import FILE as SCALE
 from bench.publish.suite_page import PublishedFigure, load_published
 from zoo.errors import ZooError
-from zoo.report.tables.rows import make_rows
+from zoo.report.rows import make_rows
 
 SUITE = """\
 attention = "fused"

@@ -24,11 +24,11 @@ from zoo.errors import ZooError
 from zoo.report.compare.change import why_not_comparable
 from zoo.report.html.run_summary import run_sentence
 from zoo.report.read import read_run
+from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import make_effects
 from zoo.report.stats.paired import Comparisons
 from zoo.report.tables.effects_text import effects_data, effects_text, sentence
-from zoo.report.tables.rows import make_rows
 from zoo.report.tables.table import as_text, caption, make_table
 
 NOISE = (0.001, -0.002, 0.0005, 0.0015, -0.001)

@@ -15,8 +15,8 @@ from dataclasses import replace
 
 from zoo.errors import ZooError
 from zoo.report.compare.change import Change, why_not_comparable
+from zoo.report.rows import Row, find_row
 from zoo.report.stats.ratios import Speeds, combined, memory_verdict
-from zoo.report.tables.rows import Row, find_row
 from zoo.sweep.machine import MACHINE_FIELDS, machine_of
 from zoo.sweep.records import Record
 

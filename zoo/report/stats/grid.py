@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from zoo.errors import ZooError, nearest
-from zoo.report.tables.rows import Row, axes_of, varying_axes
+from zoo.report.rows import Row, axes_of, varying_axes
 
 SHOWN = 8  # missing cells that an error names
 Levels = dict[str, tuple[str, ...]]

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import ZooError
+from zoo.report.rows import Row, find_row
 from zoo.report.stats.intervals import ENOUGH, t_quantile
 from zoo.report.stats.paired import ROUNDING
-from zoo.report.tables.rows import Row, find_row
 from zoo.sweep.records import Record
 
 PHASES = ("train", "infer")
