@@ -38,19 +38,22 @@ def test_the_table_is_printed_and_written_again(directory):
 
 
 def test_the_same_records_give_the_same_bytes(directory):
-    first = zoo_report(directory).stdout, (directory / "table.md").read_bytes()
-    assert (zoo_report(directory).stdout, (directory / "table.md").read_bytes()) == first
+    first = zoo_report(directory, "--tables").stdout, (directory / "table.md").read_bytes()
+    assert (
+        zoo_report(directory, "--tables").stdout,
+        (directory / "table.md").read_bytes(),
+    ) == first
 
 
 def test_effects_are_a_line_each(directory):
-    lines = zoo_report(directory, "--effects").stdout.splitlines()
+    lines = zoo_report(directory, "--effects", "--tables").stdout.splitlines()
     assert lines[0].startswith("`rope` against `sin`: ")
     assert lines[1].startswith("`rope` against `none`: +14")
     assert lines[1].count("× the speed") == 1
 
 
 def test_json_has_everything(directory):
-    (found,) = json.loads(zoo_report(directory, "--effects", "--json").stdout)
+    (found,) = json.loads(zoo_report(directory, "--effects", "--json", "--tables").stdout)
     assert found["directory"] == str(directory)
     assert [row["rank"] for row in found["rows"]] == [1, 1, 3, None]
     assert found["rows"][0]["tie"] is True
@@ -61,13 +64,13 @@ def test_json_has_everything(directory):
 
 def test_several_directories_are_reported_one_after_another(directory, tmp_path):
     other = write_records(tmp_path / "other", run(seeds=1))
-    out = zoo_report(directory, other).stdout
+    out = zoo_report(directory, other, "--tables").stdout
     assert out.index(str(directory)) < out.index(str(other)) < out.index("too few seeds")
-    assert len(json.loads(zoo_report(directory, other, "--json").stdout)) == 2
+    assert len(json.loads(zoo_report(directory, other, "--json", "--tables").stdout)) == 2
 
 
 def test_a_part_of_the_grid_may_be_asked_for(directory):
-    out = zoo_report(directory, "--effects", "--only", "pe=rope,none").stdout
+    out = zoo_report(directory, "--effects", "--only", "pe=rope,none", "--tables").stdout
     assert "`rope` against `none`" in out
     assert "`sin`" not in out
 
@@ -85,7 +88,7 @@ def test_a_part_of_the_grid_may_be_asked_for(directory):
     ],
 )
 def test_bad_usage_is_one_line(directory, capsys, arguments, message):
-    assert run_command(report, [a.format(directory) for a in arguments]) == 2
+    assert run_command(report, ["--tables", *(a.format(directory) for a in arguments)]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
@@ -95,7 +98,7 @@ def test_an_incomplete_grid_is_refused_in_one_line(tmp_path, capsys):
     broken = write_records(
         tmp_path / "broken", [*run(), skipped(cell(attention="naive"), "no reason")]
     )
-    assert run_command(report, [str(broken), "--effects"]) == 2
+    assert run_command(report, [str(broken), "--effects", "--tables"]) == 2
     error = capsys.readouterr().err
     assert "naive+rope (skipped: no reason)" in error
     assert "--only 'attention=fused'" in error
