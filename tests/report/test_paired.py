@@ -133,11 +133,11 @@ def test_one_cell_is_not_ranked():
     assert Comparisons(rows).ranks() == {}
 
 
-def test_a_cell_that_lost_a_seed_is_not_ranked_by_those_that_went_well():
+@pytest.mark.parametrize("status", ["diverged", "lost", "timeout"])
+def test_a_cell_that_lost_a_seed_is_not_ranked_by_those_that_went_well(status):
     records = [train_record(FUSED, seed, 50) for seed in range(5)]
-    records += [train_record(NAIVE, seed, 10 + seed) for seed in range(4)] + [
-        failed(NAIVE, 4, "diverged")
-    ]
+    records += [train_record(NAIVE, seed, 10 + seed) for seed in range(4)]
+    records.append(failed(NAIVE, 4, status))
     assert name(attention="naive") not in Comparisons(make_rows(records)).ranks()
 
 
