@@ -247,14 +247,15 @@ def _run_jobs(
     ended: Callable[[Job, Result], None],
 ) -> None:
     """Run jobs; each result is recorded before anything else happens."""
-    this.progress.phase(phase, len(jobs))
     if not jobs:
+        this.progress.phase(phase, 0)
         return
     directory = this.file.directory
     # Closed at once when the run is interrupted, which stops the jobs.
     with contextlib.closing(
         this.executor.run(jobs, limits=this.prepared.limits, directory=directory)
     ) as events:
+        this.progress.phase(phase, len(jobs))
         for event in events:
             if isinstance(event, Ended):
                 ended(event.job, event.result)
