@@ -35,7 +35,8 @@ class SavedModel:
         from zoo.inference.directory import read
 
         directory = Path(self.directory)
-        task = read(directory).find_task(self.registry)  # before torch, whose import takes seconds
+        card = read(directory)  # before torch is imported, which takes seconds
+        task = card.find_task(self.registry, allow_changed=self.allow_changed)
         if command not in task.commands:
             offered = " and ".join(f"zoo {name}" for name in task.commands)
             raise ZooError(
