@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Everything that wants a GPU, in under 8 minutes: tests, peers, a sweep, seeds together, scale curves.
+# Everything that needs a GPU, in under 8 minutes: tests, peers, a sweep, scaling curves.
 #
-#     bash bench/gpu.sh OUT [--data DIR]    # records land in OUT, to be published under results/
-#     bash bench/gpu.sh OUT --dry           # the same steps on a CPU at tiny sizes, to see that they run
+#     bash bench/gpu.sh OUT [--data DIR]    # records and comparisons are written to OUT
+#     bash bench/gpu.sh OUT --dry           # the same steps on a CPU at tiny sizes
 #
-# Every step has a limit of its own, and one that fails stops no other; exit status 1 if any did.
+# Every step has its own time limit. A step that fails does not stop the next ones; the exit status
+# is then 1.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,18 +23,18 @@ done
 
 export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"
 if [ "$dry" = 1 ]; then
-    device=(--device cpu --threads 1)
+    device=(--device cpu --threads 1); patience=10
     peers=(--quick --rounds 1); precision=fp32
-    tiny=(--dim 16 --heads 2 --hidden 32 --layers 1 --vocab-size 300 --rounds 1)
-    texts=("${tiny[@]}" --max-length 16 --epochs 1)
-    [ ${#data[@]} -gt 0 ] || texts+=(--data "newswire(train=60,test=30)")
-    together=(--quick --rounds 1); lengths=8,16,32; batches=1,2,4; patience=10
+    sizes=(--dim 16 --heads 2 --hidden 32 --layers 1 --vocab-size 300 --rounds 1)
+    sweep=("${sizes[@]}" --max-length 16 --epochs 1)
+    [ ${#data[@]} -gt 0 ] || sweep+=(--data "newswire(train=60,test=30)")
+    lengths=8,16,32; batches=1,2,4
 else
     python -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || {
         echo "bench/gpu.sh: torch finds no CUDA device here; --dry runs the steps on a CPU" >&2; exit 2; }
-    device=(--device cuda)
-    peers=(--rounds 3); precision=bf16; together=(--rounds 3)
-    tiny=(); texts=(); lengths=128,256,…,16384; batches=1,2,…,256; patience=1
+    device=(--device cuda); patience=1
+    peers=(--rounds 3); precision=bf16
+    sizes=(); sweep=(); lengths=128,256,…,16384; batches=1,2,…,256
 fi
 mkdir -p "$out" || exit 2
 failed=0
@@ -56,11 +57,9 @@ step 40 rate python -m bench.peers rate "${peers[@]}" "${device[@]}" --out "$out
 step 80 peers python -m bench.peers deep inference level "${peers[@]}" "${device[@]}" \
     --precision "$precision" --out "$out/lines.jsonl"
 step 70 sweep python -m zoo bench --attention fused,naive --pe rope,sin --precision "$precision" \
-    "${device[@]}" "${texts[@]}" "${data[@]}" --out "$out/bbc-news"
-step 60 seeds-together python -m bench.together "${together[@]}" "${device[@]}" \
-    --precision "$precision" --out "$out/lines.jsonl"
+    "${device[@]}" "${sweep[@]}" "${data[@]}" --out "$out/bbc-news"
 step 50 scale-length python -m zoo scale --attention fused,naive --lengths "$lengths" --timeout 20 \
-    --precision "$precision" "${device[@]}" "${tiny[@]}" --out "$out/scale-length"
+    --precision "$precision" "${device[@]}" "${sizes[@]}" --out "$out/scale-length"
 step 30 scale-batch python -m zoo scale --attention fused,naive --over batch --values "$batches" \
-    --timeout 20 --precision "$precision" "${device[@]}" "${tiny[@]}" --out "$out/scale-batch"
+    --timeout 20 --precision "$precision" "${device[@]}" "${sizes[@]}" --out "$out/scale-batch"
 exit "$failed"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor, nn
 
-# Press et al. 2022, section 3, and the footnote on other numbers of heads, worked out by hand.
+# Press et al. 2022, section 3, and its footnote on other numbers of heads, computed by hand.
 ALIBI_SLOPES = {
     1: [2**-8],
     2: [2**-4, 2**-8],
@@ -85,7 +85,7 @@ def attention(
 ) -> tuple[Tensor, Tensor]:
     """softmax(q k / sqrt(Dh) + bias) v, number by number: outputs (B, Lq, D), map (B, H, Lq, Lk).
 
-    allowed[b][i][j]: whether query i of text b may see key j.
+    allowed[b][i][j]: whether query i of text b may attend to key j.
     """
     width = x.shape[-1] // heads
     outputs, maps = [], []
@@ -119,7 +119,7 @@ def attention(
 
 
 def canonical(module: nn.Module) -> dict[str, Tensor]:
-    """An attention's eight weights, whatever layout it keeps them in."""
+    """An attention's eight weights in the canonical layout."""
     if isinstance(mha := getattr(module, "attention", None), nn.MultiheadAttention):
         matrices, biases = mha.in_proj_weight.chunk(3), mha.in_proj_bias.chunk(3)
         out = mha.out_proj

@@ -32,7 +32,12 @@ ROOMS = (
     "__main__",
 )
 # Of the rooms before it, report may read records and nothing else.
-REPORT_READS = {"zoo.errors", "zoo.sweep.records", "zoo.sweep.machine", "zoo.config.metric"}
+REPORT_READS = {
+    "zoo.errors",
+    "zoo.sweep.records",
+    "zoo.sweep.machine",
+    "zoo.config.metric_description",
+}
 
 
 def modules() -> dict[str, Path]:

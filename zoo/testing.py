@@ -45,7 +45,7 @@ class ComponentCheck:
         return f"{self.component}:{self.name}"
 
     def __call__(self) -> None:
-        """Run it under pytest: fail, skip, or fail as expected; an expected failure is strict."""
+        """Run it under pytest: it passes, fails, is skipped, or fails as expected."""
         import pytest
 
         from zoo.conformance.runner import run_check
@@ -104,10 +104,10 @@ def parametrize_with_checks(
     """A pytest decorator: one test per check and component, in an argument called ``check``.
 
     components: ``kind/name``, ``kind/name(param=value)``, ``kind/all`` or ``all``. plugin: a
-    single file, or several, to load; alone, all it registers is checked. distribution: all that
-    an installed distribution registers. expected_failures: ``"check-name"`` or
-    ``"kind/name:check-name"`` to the reason why it fails; a check that then passes or is skipped
-    fails the test. Raises ZooError where a component or a check is unknown or a reason is empty.
+    single file, or several, to load; without components, all that it registers is checked.
+    distribution: all components of an installed distribution. expected_failures: ``"check-name"``
+    or ``"kind/name:check-name"`` to the reason why it fails; the test fails if the check then
+    passes or is skipped. Raises ZooError for an unknown component or check, or an empty reason.
     """
     import pytest
 

@@ -1,4 +1,4 @@
-"""``python -m bench.peers``: see the package."""
+"""The command ``python -m bench.peers``."""
 
 from __future__ import annotations
 
@@ -10,44 +10,45 @@ from pathlib import Path
 import torch
 
 import bench.peers
-from bench.peers import deep, inference, ragged, start, sweep, tutorial
-from bench.peers.lines import Line, Out, machine
+from bench.peers import deep_inference, deep_training, ragged, startup, sweep_overhead, tutorial
+from bench.peers.comparison import Comparison, Output, skipped
+from bench.peers.model_pairs import UnequalError
 from bench.peers.options import Options
-from bench.peers.rivals import UnequalError
 from zoo.config.settings import Execution
 from zoo.errors import ZooError, nearest, one_line
 from zoo.train.device import resolve
 
-# In the order of the table; each can be named alone.
-WORKS: dict[str, Callable[[Options], Iterator[Line]]] = {
-    "tutorial": tutorial.against_loop,
-    "deep": deep.against_peers,
-    "level": deep.level,
-    "rate": deep.matrix_rates,
-    "ragged": ragged.against_peers,
-    "padding": ragged.padding_cost,
-    "sweep": sweep.against_steps,
-    "inference": inference.against_peers,
-    "start": start.against_imports,
+# In the order of the published table; each can be named alone.
+WORKS: dict[str, Callable[[Options], Iterator[Comparison]]] = {
+    "tutorial": tutorial.compare,
+    "deep": deep_training.compare_defaults,
+    "level": deep_training.compare_equal_work,
+    "rate": deep_training.compare_matrix_rates,
+    "ragged": ragged.compare,
+    "padding": ragged.compare_padding,
+    "sweep": sweep_overhead.compare,
+    "inference": deep_inference.compare,
+    "start": startup.compare,
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is asked for; 0 all measured or skipped, 2 bad usage, 1 what failed or is unequal.
+    """Run the named works, or all.
 
-    One work that fails is a line that says so, and the others go on.
+    Returns 0 if all were measured or skipped, 1 if one failed or its models were not equal. Bad
+    usage exits with 2. A work that fails does not stop the others.
     """
     parser = argparse.ArgumentParser(
         prog="python -m bench.peers",
         description=bench.peers.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("work", nargs="*", metavar="WORK", help=f"of {', '.join(WORKS)}")
-    parser.add_argument("--rounds", type=_positive, default=5, help="of every comparison")
+    parser.add_argument("work", nargs="*", metavar="WORK", help=f"any of {', '.join(WORKS)}")
+    parser.add_argument("--rounds", type=_positive, default=5, help="rounds of every comparison")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, one or two rounds")
-    parser.add_argument("--out", type=Path, help="append the lines to this file as well")
+    parser.add_argument("--out", type=Path, help="also append the lines to this file")
     parser.add_argument("--data", type=Path, help="a directory with BBC news")
-    parser.add_argument("--threads", type=_positive, help="of torch (default: its own choice)")
+    parser.add_argument("--threads", type=_positive, help="torch's threads (default: its choice)")
     parser.add_argument("--device", default="cpu", choices=("auto", "cpu", "cuda", "mps"))
     parser.add_argument(
         "--precision", default="fp32", choices=("fp32", "bf16"), help="where a work has both"
@@ -66,23 +67,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.threads:
         torch.set_num_threads(given.threads)
     try:
-        runtime = resolve(Execution(device=given.device, precision=given.precision))
+        runtime = resolve(Execution(device=given.device, precision=given.precision, compile=False))
     except (ZooError, ValueError) as error:
         parser.error(" ".join(str(error).split()))
     rounds = min(2, given.rounds) if given.quick else given.rounds
     options = Options(runtime, rounds, given.quick, given.data)
-    out = Out(given.out)
+    output = Output(given.out)
     status = 0
     for name in given.work or WORKS:
         try:
-            for line in WORKS[name](options):
-                out.add(line)
+            for comparison in WORKS[name](options):
+                output.add(comparison)
         except UnequalError as error:
             print(f"python -m bench.peers: {name}: not timed: {error}", file=sys.stderr)
             status = 1
         except (ZooError, RuntimeError, OSError) as error:  # out of memory is a RuntimeError
-            reason = f"failed: {one_line(error)}"
-            out.add(Line(work=name, against="all", skipped=reason, **machine(runtime)))
+            output.add(skipped(name, "all", f"failed: {one_line(error)}", runtime))
             status = 1
     return status
 

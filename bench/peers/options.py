@@ -1,4 +1,4 @@
-"""What every comparison is told, and the sizes they share."""
+"""The options that every comparison takes, and the sizes of the models."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ CLASSES = 5
 
 @dataclass(frozen=True)
 class Shape:
-    """A model and the batches it is given."""
+    """Sizes of a model and of its batches. length: tokens of each text."""
 
     sizes: Sizes
     batch: int
     length: int
 
     @property
-    def words(self) -> str:
-        """For a line's detail."""
+    def description(self) -> str:
+        """The sizes as text, for the detail of a comparison."""
         s = self.sizes
         return (
             f"{s.layers} layers, width {s.dim}, {s.heads} heads, hidden {s.hidden}, "
@@ -33,8 +33,8 @@ class Shape:
 
         Forward, per layer: 8 B L D^2 in the four projections, 4 B L^2 D in scores and mixing,
         4 B L D hidden in the feed-forward network; backward costs twice as much (Kaplan et al.
-        2020, section 2.1). What a kernel computes again in its backward pass is not counted, nor
-        embedding and head.
+        2020, section 2.1). Not counted: what a kernel computes a second time in its backward pass,
+        embeddings, and the head.
         """
         s, tokens = self.sizes, self.batch * self.length
         layer = tokens * (8 * s.dim**2 + 4 * self.length * s.dim + 4 * s.dim * s.hidden)
@@ -55,7 +55,7 @@ TINY = _shape(2, 16, 16, 2, 2, 32)
 
 @dataclass(frozen=True)
 class Options:
-    """rounds: of every race. quick: tiny sizes, to see that it runs. data: of BBC news."""
+    """rounds: of every comparison. quick: tiny sizes. data: the directory of BBC news."""
 
     runtime: Runtime
     rounds: int = 5
@@ -64,7 +64,7 @@ class Options:
 
     @property
     def deep(self) -> Shape:
-        """The deep encoder: BERT-base on a GPU."""
+        """The deep encoder: BERT-base on a GPU, a smaller one on a CPU."""
         if self.quick:
             return TINY
         return BERT_BASE if self.runtime.device.type == "cuda" else DEEP

@@ -1,4 +1,4 @@
-"""Published lines as the README's table."""
+"""Published comparisons as the README's table."""
 
 from __future__ import annotations
 
@@ -8,71 +8,68 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from bench.peers.lines import Line, read
+from bench.peers.comparison import Comparison, read
 
 
 def as_markdown(file: Path) -> str:
-    """The table, its machine and its noise; nothing where nothing is published."""
-    lines = list(read(file)) if file.exists() else []
-    measured = [line for line in lines if not line.skipped]
+    """The table with notes on machine and noise; empty where nothing is published."""
+    found = list(read(file)) if file.exists() else []
+    measured = [comparison for comparison in found if not comparison.skipped]
     if not measured:
         return ""
-    # A comparison that several runs made, whichever came first, is one row.
-    runs: dict[tuple[str, str], list[Line]] = {}
-    for line in measured:
-        runs.setdefault((line.work, line.against), []).append(line)
-    rows = [[*name, _ratio(own), _reach(own), _verdict(own)] for name, own in runs.items()]
-    heads = ["work", "against", "ratio (95%)", "reach", "reached"]
-    table = tabulate(rows, heads, "github", disable_numparse=True)
+    runs: dict[tuple[str, str], list[Comparison]] = {}
+    for comparison in measured:
+        runs.setdefault((comparison.work, comparison.against), []).append(comparison)
+    rows = [[*name, _ratio(own), _reach(own), _reached(own)] for name, own in runs.items()]
+    headers = ["work", "against", "ratio (95%)", "reach", "reached"]
+    table = tabulate(rows, headers, "github", disable_numparse=True)
     return f"{table}\n\n{_notes(measured, [len(own) for own in runs.values()])}\n"
 
 
-def _ratio(runs: Sequence[Line]) -> str:
-    """The median of the runs' ratios; from the lowest end of their intervals to the highest."""
-    ratios = [line.ratio for line in runs if line.ratio is not None]
-    low = min(line.low for line in runs if line.low is not None)
-    high = max(line.high for line in runs if line.high is not None)
-    middle = statistics.median(ratios)
-    return f"{middle:.3g}" if low == high else f"{middle:.3g} ({low:.3g} to {high:.3g})"
+def _ratio(runs: Sequence[Comparison]) -> str:
+    """The median of the runs' ratios, and the range of all their intervals."""
+    ratios = [run.ratio for run in runs if run.ratio is not None]
+    low = min(run.low for run in runs if run.low is not None)
+    high = max(run.high for run in runs if run.high is not None)
+    median = statistics.median(ratios)
+    return f"{median:.3g}" if low == high else f"{median:.3g} ({low:.3g} to {high:.3g})"
 
 
-def _reach(runs: Sequence[Line]) -> str:
-    """What was hoped for; a reach that is itself measured differs by run, and the median stands."""
-    reaches = [line.reach for line in runs if line.reach is not None]
-    if not reaches:
+def _reach(runs: Sequence[Comparison]) -> str:
+    """The target; the median of the runs' where the target itself is measured."""
+    targets = [run.reach for run in runs if run.reach is not None]
+    if not targets:
         return ""
-    return f"{'≥' if runs[0].bound == 'at least' else '≤'} {statistics.median(reaches):.3g}"
+    return f"{'≥' if runs[0].bound == 'at least' else '≤'} {statistics.median(targets):.3g}"
 
 
-def _verdict(runs: Sequence[Line]) -> str:
-    reached = [line.reached for line in runs if line.reached is not None]
-    if len(reached) < 2 or len(set(reached)) == 1:
-        return {None: "", True: "yes", False: "no"}[reached[0] if reached else None]
-    return f"in {sum(reached)} of {len(reached)}"
+def _reached(runs: Sequence[Comparison]) -> str:
+    reached = [run.reached for run in runs if run.reached is not None]
+    if len(set(reached)) > 1:
+        return f"in {sum(reached)} of {len(reached)}"
+    return {None: "", True: "yes", False: "no"}[reached[0] if reached else None]
 
 
-def _notes(lines: Sequence[Line], runs: Sequence[int]) -> str:
-    first = lines[0]
-    noise = [abs(line.noise - 1) for line in lines if line.noise is not None]
-    said = [
+def _notes(comparisons: Sequence[Comparison], runs: Sequence[int]) -> str:
+    """A list of sentences; runs: how many runs each row of the table is made from."""
+    first = comparisons[0]
+    noise = [abs(c.noise - 1) for c in comparisons if c.noise is not None]
+    notes = [
         f"Machine: {first.machine}, {first.threads} threads, torch {first.torch}.",
-        "Ratio: their time over ours, or a share; the median over rounds in which all take turns, "
-        "and its 95% bootstrap interval.",
+        "Ratio: their time divided by ours, or a share; the median over rounds in which all are "
+        "timed in turns, and its 95% bootstrap interval.",
     ]
     if max(runs) > 1:
-        often = f"{max(runs)} runs" if min(runs) == max(runs) else f"Up to {max(runs)} runs"
-        said.append(
-            f"{often} in a row: the median of their ratios, from the lowest end of an interval "
-            "to the highest. Reached is what every run reached, or in how many of them."
+        number = f"{max(runs)} runs" if min(runs) == max(runs) else f"Up to {max(runs)} runs"
+        notes.append(
+            f"{number} of each comparison: the median of their ratios, and in brackets the lowest "
+            "and the highest end of their intervals. Reached: by all runs, by none, or by how many."
         )
     if noise:
-        said.append(
-            f"Noise: a thing measured against its own twin in the same rounds came out up to "
-            f"{max(noise):.1%} away from 1."
+        notes.append(
+            f"Noise: a second copy of the same model, timed in the same rounds, differed by up to "
+            f"{max(noise):.1%}."
         )
-    missed = {(line.work, line.against): line for line in lines if line.reached is False}
-    said += [
-        f"Not reached: {line.work} against {line.against}: {line.detail}."
-        for line in missed.values()
-    ]
-    return "\n".join(f"- {sentence}" for sentence in said)
+    missed = {(c.work, c.against): c for c in comparisons if c.reached is False}
+    notes += [f"Not reached: {c.work} against {c.against}: {c.detail}." for c in missed.values()]
+    return "\n".join(f"- {note}" for note in notes)

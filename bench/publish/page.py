@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.publish.published_figures import Figure, PublishedDifference, published_differences
 from bench.publish.suite_page import Published
-from zoo.config.metric import MetricDescription
+from zoo.config.metric_description import MetricDescription
 from zoo.report.plots.draw_all import NAMES
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import Interval, mean_interval

@@ -1,4 +1,4 @@
-"""Every component that is registered is measured, without being listed anywhere."""
+"""Every registered component that computes tensors is measured, without a list of names."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from zoo.registry import KINDS as EVERY_KIND
 from zoo.registry import Owner, Register, Registry
 
 ROOT = Path(__file__).parents[2]
-# What there is to measure nothing of, and why.
+# Components without anything to measure, and why.
 NOTHING = {"ffn/none": "no network", "baseline/tfidf-logreg": "fitted", "baseline/ngram": "fitted"}
 
 
-def test_every_kind_but_data_is_measured_whole(registry: Registry):
+def test_every_component_is_measured_but_data_tasks_metrics_and_executors(registry: Registry):
     named = {f"{c.component.kind}/{c}" for c in choices(registry)}
-    assert set(EVERY_KIND) - set(KINDS) == {"data"}
+    assert set(EVERY_KIND) - set(KINDS) == {"data", "task", "metric", "executor"}
     assert named == {f"{kind}/{label}" for kind in KINDS for label in registry.labels(kind)}
 
 
-def test_each_has_a_forward_and_a_backward_pass(registry: Registry):
+def test_every_component_has_a_forward_and_a_backward_pass(registry: Registry):
     for choice in choices(registry):
         name = f"{choice.component.kind}/{choice}"
         if name in NOTHING:
@@ -38,7 +38,7 @@ def test_each_has_a_forward_and_a_backward_pass(registry: Registry):
         assert any(g is not None and g.abs().max() > 0 for g in gradients), name
 
 
-def test_a_new_component_needs_no_line_of_code(registry: Registry):
+def test_a_component_registered_later_is_measured(registry: Registry):
     class Halved(torch.nn.Module):
         def __init__(self, dim: int) -> None:
             super().__init__()
@@ -46,7 +46,7 @@ def test_a_new_component_needs_no_line_of_code(registry: Registry):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return x / 2
 
-    register = Register(Owner("somebody", "1"))
+    register = Register(Owner("example", "1"))
     register("norm", "halved", Halved, summary="x / 2")
     registry.admit(register)
     choice = next(c for c in choices(registry) if str(c) == "halved")
@@ -55,14 +55,14 @@ def test_a_new_component_needs_no_line_of_code(registry: Registry):
 
 
 @pytest.mark.slow
-def test_a_run_is_saved_and_compared(tmp_path: Path):
+def test_saved_runs_can_be_compared(tmp_path: Path):
     words = [sys.executable, "-m", "pytest", "bench", "--benchmark-only", "-q", "-k", "rms-small"]
     more = ["--benchmark-autosave", f"--benchmark-storage={tmp_path}", "--benchmark-max-time=0.01"]
-    # In a worker of xdist the plug-in would measure nothing, and so in what it starts.
-    alone = {name: value for name, value in os.environ.items() if "XDIST" not in name}
+    # pytest-benchmark measures nothing in a worker of xdist, nor in a process with its variables.
+    env = {name: value for name, value in os.environ.items() if "XDIST" not in name}
     for _ in range(2):
         done = subprocess.run(
-            [*words, *more], cwd=ROOT, env=alone, capture_output=True, text=True, check=False
+            [*words, *more], cwd=ROOT, env=env, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
         assert "norm, forward, small" in done.stdout

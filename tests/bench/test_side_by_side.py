@@ -1,4 +1,4 @@
-"""What is compared is one function, what is timed is what ran, and what is told is what was."""
+"""Both sides compute the same, their times are taken in turns, and results are printed as lines."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import pytest
 import torch
 
 from bench.peers import __main__ as peers
-from bench.peers import options, rivals, tutorial
-from bench.peers.lines import Line, Out, made, read
+from bench.peers import model_pairs, options, tutorial
+from bench.peers.comparison import Comparison, Output, measured, read, skipped
+from bench.peers.steps import random_batches
 from bench.peers.table import as_markdown
-from bench.peers.timing import interval, race, ratio
+from bench.peers.turns import interval, ratio, time_in_turns
 from bench.readme import PEERS
 from zoo.components.tokens import Tokens
 from zoo.measure.matrix_rate import measure_matrix_rate
@@ -24,24 +25,28 @@ from zoo.train.device import Runtime
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 
 
-def test_a_race_gives_everybody_every_turn_after_a_warm_up():
+def printed_comparisons(text: str) -> list[Comparison]:
+    return [Comparison.model_validate_json(line) for line in text.splitlines()]
+
+
+def test_the_order_of_turns_rotates_and_each_turn_has_a_warm_up():
     calls: list[tuple[str, int]] = []
-    contenders = {
-        name: (lambda piece, name=name: calls.append((name, piece))) for name in ("a", "b", "c")
+    steps = {
+        name: (lambda index, name=name: calls.append((name, index))) for name in ("a", "b", "c")
     }
-    times = race(contenders, rounds=3, pieces=2, warm=False)
-    turns = [name for name, piece in calls if piece == 0]
+    times = time_in_turns(steps, rounds=3, count=2, warm_up=False)
+    turns = [name for name, index in calls if index == 0]
     assert turns == ["a", "b", "c", "b", "c", "a", "c", "a", "b"]
     assert {name: found.shape for name, found in times.items()} == dict.fromkeys("abc", (3, 2))
     calls.clear()
-    race(contenders, rounds=1, pieces=1)
+    time_in_turns(steps, rounds=1, count=1)
     assert all(2 <= [c[0] for c in calls].count(name) <= 4 for name in "abc")
 
 
-def test_a_ratio_holds_each_piece_against_the_same_piece():
+def test_a_ratio_compares_each_step_with_the_same_step_of_the_other_side():
     below = np.array([[1.0, 10.0, 2.0], [2.0, 20.0, 4.0], [1.0, 10.0, 2.0]])
     above = below * np.array([[2.0], [3.0], [4.0]])
-    above[0, 1] *= 50  # a stumble over one piece
+    above[0, 1] *= 50  # one slow step
     found = ratio(above, below)
     assert found.ratio == pytest.approx(3)
     assert 2 <= found.low <= found.ratio <= found.high <= 4
@@ -49,11 +54,11 @@ def test_a_ratio_holds_each_piece_against_the_same_piece():
     assert ratio(above, below, summed=True).high > 10
 
 
-def test_the_interval_holds_the_median_of_like_rounds_nineteen_times_in_twenty():
+def test_the_interval_contains_the_true_median_in_most_of_200_samples():
     draw = np.random.default_rng(0)
     samples = draw.lognormal(mean=0.5, sigma=0.2, size=(200, 9))
-    held = [(i.low <= np.exp(0.5) <= i.high) for i in map(interval, samples)]
-    assert 0.88 <= np.mean(held) <= 1
+    contains = [(i.low <= np.exp(0.5) <= i.high) for i in map(interval, samples)]
+    assert 0.88 <= np.mean(contains) <= 1
 
 
 @pytest.mark.parametrize(
@@ -66,11 +71,11 @@ def test_the_interval_holds_the_median_of_like_rounds_nineteen_times_in_twenty()
         ("at least", None, None),
     ],
 )
-def test_a_line_says_whether_the_median_reaches(bound, reach, reached):
+def test_a_comparison_says_whether_its_median_meets_the_target(bound, reach, reached):
     found = interval(np.array([1.4, 1.50001, 1.6]))
-    line = made("w", "a", found, RUNTIME, rounds=3, bound=bound, reach=reach)
-    assert line.reached is reached
-    told = json.loads(line.model_dump_json())
+    comparison = measured("w", "a", found, RUNTIME, rounds=3, bound=bound, reach=reach)
+    assert comparison.reached is reached
+    values = json.loads(comparison.model_dump_json())
     assert {
         "work",
         "against",
@@ -84,18 +89,16 @@ def test_a_line_says_whether_the_median_reaches(bound, reach, reached):
         "machine",
         "threads",
         "rounds",
-    } <= set(told)
-    assert told["low"] <= told["ratio"] <= told["high"]
+    } <= set(values)
+    assert values["low"] <= values["ratio"] <= values["high"]
 
 
-def test_flops_are_those_that_torch_counts():
+def test_flops_equal_those_that_torch_counts():
     from torch.utils.flop_counter import FlopCounterMode
 
-    from bench.peers.rivals import PEERS, pair, random_batches
-
     shape = options.Shape(options.TINY.sizes.model_copy(update={"max_length": 32}), 2, 32)
-    ours, _ = pair(PEERS[-1], shape, pool="mean")
-    # The kernel that is counted as what it is: two products forward, and four backward.
+    ours, _ = model_pairs.model_pair(model_pairs.TORCH, shape, pool="mean")
+    # A fused kernel is counted with its recomputation; plain products are not.
     for block in ours.encoder.blocks:
         block.attention.attend = lambda q, k, v, mask, bias: (
             (q @ k.transpose(-2, -1)).softmax(-1) @ v
@@ -107,92 +110,93 @@ def test_flops_are_those_that_torch_counts():
     assert counter.get_total_flops() == pytest.approx(shape.training_flops(), rel=1e-6)
 
 
-def test_models_that_differ_are_not_timed():
-    peer = rivals.PEERS[-1]
-    ours, theirs = rivals.pair(peer, options.TINY)
-    vocabulary = options.TINY.sizes.vocab_size
-    rivals._must_be_equal(peer, ours, theirs, vocabulary, 16)
+def test_models_with_different_weights_are_unequal():
+    peer = model_pairs.TORCH
+    ours, theirs = model_pairs.model_pair(peer, options.TINY)
+    vocab_size = options.TINY.sizes.vocab_size
+    model_pairs.check_equal_models(peer, ours, theirs, vocab_size, 16)
     with torch.no_grad():
         theirs.head[1].bias[0] += 1e-3
-    with pytest.raises(rivals.UnequalError, match=r"logits of nn\.TransformerEncoder differ"):
-        rivals._must_be_equal(peer, ours, theirs, vocabulary, 16)
+    with pytest.raises(model_pairs.UnequalError, match=r"logits of nn\.TransformerEncoder differ"):
+        model_pairs.check_equal_models(peer, ours, theirs, vocab_size, 16)
 
 
-def test_a_value_that_is_no_number_is_a_difference():
-    with pytest.raises(rivals.UnequalError):
-        rivals.must_agree("x", torch.tensor([float("nan")]), torch.tensor([0.0]))
+def test_nan_is_unequal():
+    with pytest.raises(model_pairs.UnequalError):
+        model_pairs.check_equal("x", torch.tensor([float("nan")]), torch.tensor([0.0]))
 
 
-def test_the_tutorials_model_is_the_zoos_and_has_its_parameters():
+def test_the_tutorials_model_and_the_zoos_have_equal_parameters_and_logits():
     torch.manual_seed(0)
-    plain = tutorial.Plain(tutorial.SIZES.vocab_size)
-    ours = tutorial.ours_from(plain, tutorial.SIZES.vocab_size)
-    for model in (plain, ours):
+    theirs = tutorial.TutorialModel(tutorial.SIZES.vocab_size)
+    ours = tutorial.equal_classifier(theirs, tutorial.SIZES.vocab_size)
+    for model in (theirs, ours):
         assert sum(p.numel() for p in model.parameters()) == tutorial.PARAMETERS
     ids = torch.randint(1, 1000, (3, 9))
-    attention_mask = torch.arange(9) < torch.tensor([[9], [4], [7]])
-    tokens = rivals.Tokens(attention_mask, torch.arange(9))
-    torch.testing.assert_close(ours(ids, tokens), plain(ids, attention_mask), rtol=1e-5, atol=1e-5)
-    unmasked = ours(ids, rivals.Tokens(None, torch.arange(9)))
-    assert (unmasked - plain(ids, attention_mask)).abs().max() > 1e-3
+    mask = torch.arange(9) < torch.tensor([[9], [4], [7]])
+    expected = theirs(ids, mask)
+    torch.testing.assert_close(
+        ours(ids, Tokens(mask, torch.arange(9))), expected, rtol=1e-5, atol=1e-5
+    )
+    unmasked = ours(ids, Tokens(None, torch.arange(9)))
+    assert (unmasked - expected).abs().max() > 1e-3
 
 
-def test_a_missing_library_is_a_line_and_no_failure(monkeypatch, capsys, tmp_path: Path):
-    found = importlib.util.find_spec
+def test_a_missing_library_is_a_skipped_comparison(monkeypatch, capsys, tmp_path: Path):
+    find_spec = importlib.util.find_spec
 
-    def blind(name: str, *rest: object):
-        return None if name in ("transformers", "x_transformers") else found(name, *rest)
+    def without_libraries(name: str, *rest: object):
+        return None if name in ("transformers", "x_transformers") else find_spec(name, *rest)
 
-    monkeypatch.setattr(importlib.util, "find_spec", blind)
+    monkeypatch.setattr(importlib.util, "find_spec", without_libraries)
     file = tmp_path / "lines.jsonl"
     assert peers.main(["deep", "--quick", "--out", str(file)]) == 0
-    lines = {line.against: line for line in read(file)}
-    assert "pip install" in lines["HF BERT (sdpa)"].skipped
-    assert lines["x-transformers (flash)"].ratio is None
-    assert lines["nn.TransformerEncoder"].ratio > 0
-    assert [Line.model_validate_json(text) for text in capsys.readouterr().out.splitlines()] == [
-        *lines.values()
-    ]
+    found = {comparison.against: comparison for comparison in read(file)}
+    assert "pip install" in found["HF BERT (sdpa)"].skipped
+    assert found["x-transformers (flash)"].ratio is None
+    assert found["nn.TransformerEncoder"].ratio > 0
+    assert printed_comparisons(capsys.readouterr().out) == [*found.values()]
 
 
-def test_missing_data_is_a_line_and_no_failure(capsys, tmp_path: Path):
+def test_missing_data_are_a_skipped_comparison(capsys, tmp_path: Path):
     assert peers.main(["tutorial", "padding", "--data", str(tmp_path)]) == 0  # it is empty
-    for text in capsys.readouterr().out.splitlines():
-        line = Line.model_validate_json(text)
-        assert "--data DIR" in line.skipped
-        assert line.ratio is None
+    found = printed_comparisons(capsys.readouterr().out)
+    assert len(found) == 2
+    for comparison in found:
+        assert "--data DIR" in comparison.skipped
+        assert comparison.ratio is None
 
 
-def test_a_side_that_differs_on_what_is_timed_alone_is_not_timed(monkeypatch, capsys):
+def test_models_that_differ_only_on_a_timed_batch_are_not_timed(monkeypatch, capsys):
     from zoo_peers.encoders import TorchEncoder
 
-    honest = TorchEncoder.forward
+    whole = TorchEncoder.forward
 
-    def lazy(self, ids, tokens):  # as where a kernel of its own takes long or full batches
+    def shortened(self, ids, tokens):  # right only for the 3 texts that the first check uses
         if len(ids) == 3:
-            return honest(self, ids, tokens)
-        return honest(self, ids[:, :4], Tokens(None, tokens.positions[:4]))
+            return whole(self, ids, tokens)
+        return whole(self, ids[:, :4], Tokens(None, tokens.positions[:4]))
 
-    monkeypatch.setattr(TorchEncoder, "forward", lazy)
+    monkeypatch.setattr(TorchEncoder, "forward", shortened)
     assert peers.main(["level", "--quick", "--rounds", "1"]) == 1
     printed = capsys.readouterr()
     assert (
-        "level: not timed: logits of nn.TransformerEncoder on what is timed differ" in printed.err
+        "level: not timed: logits of nn.TransformerEncoder on a timed batch differ" in printed.err
     )
     assert not any('"ratio"' in line for line in printed.out.splitlines())
 
 
-def test_a_work_that_fails_is_told_and_the_others_go_on(monkeypatch, capsys):
+def test_a_work_that_fails_is_reported_and_the_next_one_runs(monkeypatch, capsys):
     def broken(options):
-        raise RuntimeError("the machine is on fire")
+        raise RuntimeError("out of memory")
         yield
 
     monkeypatch.setitem(peers.WORKS, "rate", broken)
     assert peers.main(["rate", "padding", "--quick", "--rounds", "1"]) == 1
-    lines = [Line.model_validate_json(text) for text in capsys.readouterr().out.splitlines()]
-    assert [line.work for line in lines] == ["rate", "ragged text"]
-    assert lines[0].skipped == "failed: RuntimeError: the machine is on fire"
-    assert lines[1].ratio is not None
+    found = printed_comparisons(capsys.readouterr().out)
+    assert [comparison.work for comparison in found] == ["rate", "ragged text"]
+    assert found[0].skipped == "failed: RuntimeError: out of memory"
+    assert found[1].ratio is not None
 
 
 @pytest.mark.parametrize(
@@ -213,11 +217,11 @@ def test_bad_usage_is_one_line(words, capsys):
     assert capsys.readouterr().err.strip().splitlines()[-1].startswith("python -m bench.peers:")
 
 
-def test_a_rate_is_that_of_large_products():
+def test_the_matrix_rate_is_above_100_mflops():
     assert measure_matrix_rate(RUNTIME, rounds=1) > 1e8
 
 
-def test_the_readmes_table_is_that_of_the_published_lines(tmp_path: Path):
+def test_the_readmes_table_is_made_from_the_published_lines(tmp_path: Path):
     root = Path(__file__).parents[2]
     shown = PEERS.search((root / "README.md").read_text())
     assert shown is not None
@@ -226,40 +230,41 @@ def test_the_readmes_table_is_that_of_the_published_lines(tmp_path: Path):
     assert as_markdown(tmp_path / "none.jsonl") == ""
 
 
-def test_a_table_says_what_was_reached_on_which_machine_with_what_noise(tmp_path: Path):
+def test_the_table_shows_ratio_target_and_noise(tmp_path: Path):
     found = interval(np.array([1.1, 1.2, 1.3]))
-    how = {"rounds": 3, "reach": 1.15, "noise": 0.97}
+    common = {"rounds": 3, "reach": 1.15, "noise": interval(np.array([0.97]))}
     file = tmp_path / "lines.jsonl"
-    out = Out(file)
-    out.add(made("deep", "x", found, RUNTIME, **how))
-    out.add(made("start", "y", found, RUNTIME, bound="at most", **how))
-    out.add(Line(work="deep", against="z", skipped="needs z"))
+    output = Output(file)
+    output.add(measured("deep", "x", found, RUNTIME, **common))
+    output.add(measured("start", "y", found, RUNTIME, bound="at most", **common))
+    output.add(skipped("deep", "z", "needs z", RUNTIME))
     rows = as_markdown(file).splitlines()
     assert re.search(r"\| deep +\| x +\| 1.2 \(1.1 to 1.3\) +\| ≥ 1.15 +\| yes", rows[2])
     assert re.search(r"\| start +\| y +\| .* \| ≤ 1.15 +\| no", rows[3])
-    assert "3.0% away" in rows[-2]
+    assert "differed by up to 3.0%" in rows[-2]
     assert rows[-1] == "- Not reached: start against y: ."
     assert not any("z" in row.split("|")[2] for row in rows[2:4])
 
 
-def test_runs_in_a_row_are_one_row_that_says_how_often_it_reached(tmp_path: Path):
+def test_several_runs_of_a_comparison_are_one_row(tmp_path: Path):
     file = tmp_path / "lines.jsonl"
-    out = Out(file)
+    output = Output(file)
     for run in (1.1, 1.3, 1.2):
         for work, reach in (("deep", 1.15), ("level", 1.0)):
             found = interval(np.array([run - 0.05, run, run + 0.05]))
-            out.add(made(work, "x", found, RUNTIME, rounds=3, reach=reach))
+            output.add(measured(work, "x", found, RUNTIME, rounds=3, reach=reach))
     rows = as_markdown(file).splitlines()
     assert re.search(r"\| deep +\| x +\| 1.2 \(1.05 to 1.35\) +\| ≥ 1.15 +\| in 2 of 3", rows[2])
     assert re.search(r"\| level +\| x +\| 1.2 \(1.05 to 1.35\) +\| ≥ 1 +\| yes", rows[3])
     assert rows[4] == ""
-    assert any("3 runs in a row" in row for row in rows)
+    assert any("3 runs of each comparison" in row for row in rows)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("work", peers.WORKS)
 def test_every_work_runs_alone(work, capsys):
     assert peers.main([work, "--quick", "--rounds", "1"]) == 0
-    lines = [Line.model_validate_json(text) for text in capsys.readouterr().out.splitlines()]
-    assert lines
-    assert all(line.ratio is not None and line.ratio >= 0 for line in lines if not line.skipped)
+    found = printed_comparisons(capsys.readouterr().out)
+    assert found
+    for comparison in found:
+        assert comparison.skipped or (comparison.ratio is not None and comparison.ratio >= 0)

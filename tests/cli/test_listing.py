@@ -5,22 +5,35 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import Any
+from collections.abc import Callable
 
 import pytest
-from console import ENV, run_zoo
+from console import ENV
 
 from zoo import __version__
+from zoo.cli import main
 from zoo.registry import CAPABILITIES, KINDS, Registry
 from zoo.registry.loading import DEFAULT_PLUGINS
 
 COMMANDS = [["list"], ["list", "pe"], ["info", "attention/fused"], ["plugins"], ["--help"]]
 
 
-def json_of(*arguments: str) -> Any:
-    done = run_zoo(*arguments, "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    return json.loads(done.stdout)
+@pytest.fixture(autouse=True)
+def built_ins_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZOO_PLUGINS", "")
+
+
+@pytest.fixture
+def output(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """What a command that succeeds prints."""
+
+    def run(*arguments: str) -> str:
+        assert main(arguments) == 0
+        printed = capsys.readouterr()
+        assert printed.err == ""
+        return printed.out
+
+    return run
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
@@ -35,23 +48,25 @@ def test_none_of_them_imports_torch(arguments: list[str]) -> None:
     assert done.stdout.splitlines()[-1] == "0 False False False"
 
 
-def test_every_component_is_listed(registry: Registry) -> None:
-    listed = [(c["kind"], c["name"]) for c in json_of("list")]
+def test_every_component_is_listed(registry: Registry, output: Callable[..., str]) -> None:
+    listed = [(c["kind"], c["name"]) for c in json.loads(output("list", "--json"))]
 
     assert listed == [(kind, name) for kind in KINDS for name in registry.labels(kind)]
 
 
-def test_the_plain_list_has_a_line_for_each(registry: Registry) -> None:
-    lines = run_zoo("list", "norm").stdout.splitlines()
+def test_the_plain_list_has_a_line_for_each(registry: Registry, output: Callable[..., str]) -> None:
+    lines = output("list", "norm").splitlines()
 
     assert lines[0].split() == ["NAME", "SUMMARY", "OWNER"]
     assert [line.split()[0] for line in lines[1:]] == [f"norm/{n}" for n in registry.labels("norm")]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_info_tells_everything_of_each_component(registry: Registry, kind: str) -> None:
+def test_info_shows_everything_about_each_component(
+    registry: Registry, output: Callable[..., str], kind: str
+) -> None:
     for component in registry.components(kind):
-        about = json_of("info", f"{kind}/{component.name}")
+        about = json.loads(output("info", f"{kind}/{component.name}", "--json"))
 
         assert about["summary"] == component.summary
         assert about["owner"] == {"distribution": "encoder-zoo", "version": __version__}
@@ -62,8 +77,8 @@ def test_info_tells_everything_of_each_component(registry: Registry, kind: str) 
         assert about["file"].endswith(".py")
 
 
-def test_info_reads_well() -> None:
-    text = run_zoo("info", "ffn/swiglu").stdout
+def test_info_as_text(output: Callable[..., str]) -> None:
+    text = output("info", "ffn/swiglu")
 
     assert text.startswith("ffn/swiglu\n")
     assert "source:      Shazeer 2020" in text
@@ -73,13 +88,16 @@ def test_info_reads_well() -> None:
     assert "ffn/swiglu.py\n" in text.replace("components/", "")
 
 
-def test_info_takes_a_bare_name_that_is_one_component_and_a_name_with_parameters() -> None:
-    assert run_zoo("info", "rope").stdout == run_zoo("info", "pe/rope").stdout
-    assert run_zoo("info", "pe/rope(base=500.0)").stdout == run_zoo("info", "pe/rope").stdout
+def test_info_takes_a_unique_bare_name_and_a_name_with_parameters(
+    output: Callable[..., str],
+) -> None:
+    assert output("info", "rope") == output("info", "pe/rope")
+    assert output("info", "pe/rope(base=500.0)") == output("info", "pe/rope")
 
 
-def test_plugins_lists_the_builtins_like_any_other() -> None:
-    rows = [row for row in json_of("plugins") if row["distribution"] == "encoder-zoo"]
+def test_plugins_lists_the_builtins_like_any_other(output: Callable[..., str]) -> None:
+    found = json.loads(output("plugins", "--json"))
+    rows = [row for row in found if row["distribution"] == "encoder-zoo"]
 
     assert rows == [
         {

@@ -1,4 +1,4 @@
-"""What the tests of all components share."""
+"""Fixtures of the tests of components."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ TEXTS = ["a goal in the match", "the match ended", "shares fell again", "the ban
 LABELS = [1, 1, 0, 0]
 
 
-def test_learns_which_words_tell_the_classes_apart(registry: Registry) -> None:
+def test_learns_which_words_distinguish_the_classes(registry: Registry) -> None:
     baseline = registry.choose("baseline", "tfidf-logreg").build()
     baseline.fit(TEXTS, LABELS)
     assert baseline.predict(["another goal in a match", "bank shares"]) == [1, 0]

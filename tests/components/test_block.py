@@ -1,4 +1,4 @@
-"""Blocks arrange their sub-layers as torch's own layers do, and as their one line says."""
+"""Blocks arrange their sub-layers like torch's layers, and by their one line."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from zoo.components.tokens import Tokens
 from zoo.registry import Registry
 
 DIM, HEADS, HIDDEN, LENGTH, MEMORY = 8, 2, 12, 4, 5
-NOWHERE = PositionalEncoding(dim=DIM, heads=HEADS, head_dim=DIM // HEADS, max_length=16)
-PADDING = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0]], dtype=torch.bool)
-MEMORY_PADDING = torch.tensor([[1, 1, 0, 0, 0], [1, 1, 1, 1, 0]], dtype=torch.bool)
+NO_POSITIONS = PositionalEncoding(dim=DIM, heads=HEADS, head_dim=DIM // HEADS, max_length=16)
+MASK = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0]], dtype=torch.bool)
+MEMORY_MASK = torch.tensor([[1, 1, 0, 0, 0], [1, 1, 1, 1, 0]], dtype=torch.bool)
 BLOCKS = ("pre", "post", "res-post", "bare")
+READ = (slice(0, 1), slice(1, 3), slice(-1, None))
 
 
 def build(
@@ -73,9 +74,9 @@ def test_agrees_with_torchs_encoder_layer_of_the_same_weights(
         DIM, HEADS, HIDDEN, 0.0, activation, batch_first=True, norm_first=name == "pre"
     ).double()
     x = randoms(2, LENGTH, DIM)
-    expected = copied(block, layer)(x, src_key_padding_mask=~PADDING)
+    expected = copied(block, layer)(x, src_key_padding_mask=~MASK)
     assert_same(
-        block(x, LayerContext(Tokens(PADDING, torch.arange(LENGTH)), NOWHERE)), expected, [x]
+        block(x, LayerContext(Tokens(MASK, torch.arange(LENGTH)), NO_POSITIONS)), expected, [x]
     )
 
 
@@ -92,16 +93,16 @@ def test_with_cross_attention_agrees_with_torchs_decoder_layer(
         x,
         memory,
         tgt_mask=torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(1),
-        memory_key_padding_mask=~MEMORY_PADDING,
+        memory_key_padding_mask=~MEMORY_MASK,
     )
-    scene = LayerContext(
+    context = LayerContext(
         Tokens.whole(LENGTH),
-        NOWHERE,
+        NO_POSITIONS,
         causal=True,
         memory=memory,
-        memory_tokens=Tokens(MEMORY_PADDING, torch.arange(MEMORY)),
+        memory_tokens=Tokens(MEMORY_MASK, torch.arange(MEMORY)),
     )
-    assert_same(block(x, scene), expected, [x, memory])
+    assert_same(block(x, context), expected, [x, memory])
 
 
 LINES: dict[str, Callable[[Tensor, Callable[[Tensor], Tensor], nn.Module], Tensor]] = {
@@ -114,13 +115,13 @@ LINES: dict[str, Callable[[Tensor, Callable[[Tensor], Tensor], nn.Module], Tenso
 
 @pytest.mark.parametrize("ffn", ["swiglu", "none"])
 @pytest.mark.parametrize("name", BLOCKS)
-def test_each_sublayer_stands_in_the_blocks_one_line(
+def test_each_sublayer_is_arranged_by_the_blocks_one_line(
     registry: Registry, name: str, ffn: str
 ) -> None:
     block, line, x = build(registry, name, ffn=ffn), LINES[name], randoms(2, LENGTH, DIM)
-    tokens = Tokens(PADDING, torch.arange(LENGTH))
+    tokens = Tokens(MASK, torch.arange(LENGTH))
     expected = line(
-        x, lambda h: block.attention(h, tokens=tokens, position=NOWHERE), block.attention_norm
+        x, lambda h: block.attention(h, tokens=tokens, position=NO_POSITIONS), block.attention_norm
     )
     if ffn == "none":
         assert block.ffn is None
@@ -128,39 +129,45 @@ def test_each_sublayer_stands_in_the_blocks_one_line(
     else:
         expected = line(expected, block.ffn, block.ffn_norm)
     leaves = [x, *block.parameters()]
-    assert_same(block(x, LayerContext(tokens, NOWHERE)), expected, leaves)
+    assert_same(block(x, LayerContext(tokens, NO_POSITIONS)), expected, leaves)
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_who_normalises_no_sum_asks_for_a_final_norm(registry: Registry, name: str) -> None:
+def test_blocks_that_do_not_normalise_sums_need_a_final_norm(registry: Registry, name: str) -> None:
     assert build(registry, name).final_norm == (name in ("pre", "res-post"))
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_adds_its_input_exactly_where_it_says_so(registry: Registry, name: str) -> None:
+def test_adds_its_input_if_and_only_if_it_declares_residual(registry: Registry, name: str) -> None:
     block = build(registry, name)
     with torch.no_grad():
         for layer in (block.attention.out, block.ffn.outer):
             layer.weight.zero_()
             layer.bias.zero_()
     x = randoms(2, LENGTH, DIM)
-    out = block(x, LayerContext(Tokens.whole(LENGTH), NOWHERE))
+    out = block(x, LayerContext(Tokens.whole(LENGTH), NO_POSITIONS))
     assert bool(out.abs().max() > 0.1) == registry.get("block", name).can("residual")
 
 
-@pytest.mark.parametrize("read", [slice(0, 1), slice(1, 3), slice(-1, None)], ids=str)
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("encoding", ["none", "rope", "alibi"])
+@pytest.mark.parametrize(
+    ("encoding", "causal", "read"),
+    [
+        *(("rope", causal, read) for causal in (False, True) for read in READ),
+        ("none", True, READ[0]),
+        ("alibi", False, READ[1]),
+        ("alibi", True, READ[2]),
+    ],
+)
 @pytest.mark.parametrize("name", BLOCKS)
-def test_reading_some_rows_equals_computing_all(
+def test_computing_only_the_read_positions_equals_computing_all(
     registry: Registry, name: str, encoding: str, causal: bool, read: slice
 ) -> None:
     block, x = build(registry, name, cross=True), randoms(2, LENGTH, DIM)
     position = registry.choose("pe", encoding).build(
         dim=DIM, heads=HEADS, head_dim=DIM // HEADS, max_length=16
     )
-    memory, memory_tokens = randoms(2, MEMORY, DIM), Tokens(MEMORY_PADDING, torch.arange(MEMORY))
-    tokens = Tokens(PADDING, torch.tensor([[0, 1, 2, 3], [4, 5, 6, 7]]))
+    memory, memory_tokens = randoms(2, MEMORY, DIM), Tokens(MEMORY_MASK, torch.arange(MEMORY))
+    tokens = Tokens(MASK, torch.tensor([[0, 1, 2, 3], [4, 5, 6, 7]]))
     everything = LayerContext(
         tokens, position.double(), causal, memory=memory, memory_tokens=memory_tokens
     )
@@ -175,7 +182,7 @@ def test_reading_some_rows_equals_computing_all(
 def test_cross_attention_without_a_memory_is_refused(registry: Registry, name: str) -> None:
     block = build(registry, name, cross=True)
     with pytest.raises(ValueError, match="needs a memory"):
-        block(randoms(2, LENGTH, DIM), LayerContext(Tokens.whole(LENGTH), NOWHERE))
+        block(randoms(2, LENGTH, DIM), LayerContext(Tokens.whole(LENGTH), NO_POSITIONS))
 
 
 @pytest.mark.parametrize("encoding", ["rope", "alibi"])
@@ -189,26 +196,26 @@ def test_the_memory_has_no_positions_in_common_with_the_text(
     outs = []
     for memory_at in (torch.arange(MEMORY), torch.arange(MEMORY) + 9):
         memory_tokens = Tokens(None, memory_at)
-        scene = LayerContext(
+        context = LayerContext(
             Tokens.whole(LENGTH),
             position.double(),
             memory=randoms(2, MEMORY, DIM),
             memory_tokens=memory_tokens,
         )
-        outs.append(block(x, scene))
+        outs.append(block(x, context))
     assert_same(outs[0], outs[1])
 
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_dropout_acts_on_both_sublayers_in_training_only(registry: Registry, name: str) -> None:
     dropping, still = build(registry, name, dropout=0.9), build(registry, name)
-    x, scene = randoms(2, LENGTH, DIM), LayerContext(Tokens.whole(LENGTH), NOWHERE)
-    assert torch.equal(dropping.eval()(x, scene), still.eval()(x, scene))
-    assert torch.equal(still.train()(x, scene), still.eval()(x, scene))
+    x, context = randoms(2, LENGTH, DIM), LayerContext(Tokens.whole(LENGTH), NO_POSITIONS)
+    assert torch.equal(dropping.eval()(x, context), still.eval()(x, context))
+    assert torch.equal(still.train()(x, context), still.eval()(x, context))
     torch.manual_seed(1)
-    assert (dropping.train()(x, scene) - still(x, scene)).abs().max() > 0.1
+    assert (dropping.train()(x, context) - still(x, context)).abs().max() > 0.1
     dropping.dropout = 1.0  # nothing of a sub-layer is left
-    out = dropping(x, scene)
+    out = dropping(x, context)
     if name in ("pre", "res-post"):
         assert torch.equal(out, x)
     elif name == "bare":

@@ -1,4 +1,4 @@
-"""The zoo's dropout is torch's in distribution, and exact in what it leaves."""
+"""The zoo's dropout has the distribution of torch's and scales what remains exactly."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ quick = settings(max_examples=60, deadline=None, derandomize=True, database=None
 @given(
     st.floats(0.001, 0.999), st.lists(st.integers(0, 7), min_size=0, max_size=4), st.integers(0, 9)
 )
-def test_every_element_is_gone_or_grown_and_so_is_its_gradient(p, shape, seed):
+def test_every_element_is_zero_or_scaled_and_so_is_its_gradient(p, shape, seed):
     torch.manual_seed(seed)
     x = (torch.rand(shape, dtype=torch.float64) + 1).requires_grad_()
     y = dropout(x, p)
-    grown = 1 / (1 - p)
+    scaled = 1 / (1 - p)
     factor = (y / x).detach()
-    # p is rounded to 1/65536, and so is what is left.
-    near = torch.isclose(factor, torch.full_like(factor, grown), rtol=2**-16 * grown)
+    # p is rounded to 1/65536, and so is the factor.
+    near = torch.isclose(factor, torch.full_like(factor, scaled), rtol=2**-16 * scaled)
     assert ((factor == 0) | near).all()
     y.sum().backward()
     torch.testing.assert_close(x.grad, factor)
@@ -43,12 +43,12 @@ def test_the_share_and_the_mean_are_those_of_torchs(p):
         assert y.mean().item() == pytest.approx(1, abs=4 * (p / (1 - p) / 4e5) ** 0.5)
 
 
-def test_draws_that_share_a_number_of_the_generator_know_nothing_of_each_other():
+def test_draws_from_one_random_number_are_independent():
     torch.manual_seed(1)
-    gone = (dropout(torch.ones(100_000, 4), 0.5) == 0).double()  # four draws of each number
-    correlation = torch.corrcoef(gone.T) - torch.eye(4)
+    zero = (dropout(torch.ones(100_000, 4), 0.5) == 0).double()  # four draws of each number
+    correlation = torch.corrcoef(zero.T) - torch.eye(4)
     assert correlation.abs().max() < 4 / 100_000**0.5
-    lag = torch.corrcoef(torch.stack([gone.flatten()[:-1], gone.flatten()[1:]]))[0, 1]
+    lag = torch.corrcoef(torch.stack([zero.flatten()[:-1], zero.flatten()[1:]]))[0, 1]
     assert abs(lag) < 4 / 400_000**0.5
 
 

@@ -1,4 +1,4 @@
-"""Each encoding says what its paper says, at whatever positions it is asked for."""
+"""Each encoding is its paper's formula at any positions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_sin_adds_the_papers_waves(
 
 @NEAR
 @pytest.mark.parametrize("base", [10000.0, 50.0])
-def test_rope_turns_pairs_as_complex_numbers(
+def test_rope_rotates_pairs_as_complex_numbers(
     registry: Registry, base: float, positions: torch.Tensor, tolerance: float
 ) -> None:
     x = randoms(len(positions), HEADS, LENGTH, HEAD_DIM)
@@ -86,7 +86,7 @@ def test_alibi_lowers_scores_by_slope_times_distance(registry: Registry, heads: 
                 assert math.isclose(float(bias[h, i, j]), expected, rel_tol=1e-6, abs_tol=1e-12)
 
 
-def test_alibi_sees_left_and_right_alike(registry: Registry) -> None:
+def test_alibi_is_symmetric(registry: Registry) -> None:
     bias = build(registry, "alibi").bias(torch.arange(6), torch.arange(6))
     assert bias is not None
     assert torch.equal(bias, bias.transpose(-2, -1))
@@ -114,7 +114,7 @@ def test_learned_starts_with_the_deviation_asked_for(
     assert math.isclose(table.std().item(), std, rel_tol=0.05)
 
 
-def test_learned_knows_no_position_beyond_its_greatest_length(registry: Registry) -> None:
+def test_learned_has_no_position_beyond_its_greatest_length(registry: Registry) -> None:
     learned = build(registry, "learned", max_length=4)
     assert learned.embed(torch.zeros(1, 4, DIM), torch.arange(4)).shape == (1, 4, DIM)
     with pytest.raises(IndexError):

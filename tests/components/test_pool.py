@@ -1,4 +1,4 @@
-"""Pools read real tokens alone."""
+"""Pools read real tokens only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 from zoo.components.pool.base import Pool
 from zoo.registry import Registry
 
-PADDING = torch.tensor([[1, 1, 0, 0], [1, 0, 1, 1], [1, 0, 0, 0]], dtype=torch.bool)
+MASK = torch.tensor([[1, 1, 0, 0], [1, 0, 1, 1], [1, 0, 0, 0]], dtype=torch.bool)
 
 
 def build(registry: Registry, name: str) -> Pool:
@@ -27,13 +27,13 @@ def mean_by_loops(x: Tensor, attention_mask: Tensor | None) -> Tensor:
     return torch.stack(rows)
 
 
-@pytest.mark.parametrize("attention_mask", [None, PADDING], ids=["whole", "padded"])
+@pytest.mark.parametrize("attention_mask", [None, MASK], ids=["whole", "padded"])
 def test_mean_is_over_real_tokens_only(registry: Registry, attention_mask: Tensor | None) -> None:
     x = randoms(3, 4, 3)
     assert_same(build(registry, "mean")(x, attention_mask), mean_by_loops(x, attention_mask), [x])
 
 
-@pytest.mark.parametrize("attention_mask", [None, PADDING], ids=["whole", "padded"])
+@pytest.mark.parametrize("attention_mask", [None, MASK], ids=["whole", "padded"])
 def test_cls_is_the_first_token(registry: Registry, attention_mask: Tensor | None) -> None:
     pool, x = build(registry, "cls"), randoms(3, 4, 3)
     expected = torch.stack([x[b][0] for b in range(3)])
@@ -45,16 +45,16 @@ def test_cls_is_the_first_token(registry: Registry, attention_mask: Tensor | Non
 
 @pytest.mark.parametrize("name", ["mean", "cls"])
 @pytest.mark.parametrize("garbage", [float("nan"), float("inf"), 1e30])
-def test_nothing_that_stands_in_padding_leaks(
+def test_the_content_of_padding_does_not_matter(
     registry: Registry, name: str, garbage: float
 ) -> None:
     pool, x = build(registry, name), randoms(3, 4, 3)
-    dirty = x.detach().masked_fill(~PADDING[..., None], garbage).requires_grad_()
-    out = pool(dirty, PADDING)
-    assert_same(out, pool(x, PADDING))
+    dirty = x.detach().masked_fill(~MASK[..., None], garbage).requires_grad_()
+    out = pool(dirty, MASK)
+    assert_same(out, pool(x, MASK))
     (gradient,) = torch.autograd.grad(out.square().sum(), [dirty])
     assert gradient.isfinite().all()
-    assert gradient[~PADDING].eq(0).all()
+    assert gradient[~MASK].eq(0).all()
 
 
 def test_the_mean_of_an_empty_text_is_zero_and_has_a_gradient_of_zero(registry: Registry) -> None:
@@ -67,6 +67,6 @@ def test_the_mean_of_an_empty_text_is_zero_and_has_a_gradient_of_zero(registry: 
     assert gradient[1].eq(0.25).all()
 
 
-def test_mean_reads_every_row(registry: Registry) -> None:
+def test_mean_reads_every_position(registry: Registry) -> None:
     assert build(registry, "mean").reads is None
     assert not registry.get("pool", "mean").can("first")

@@ -1,4 +1,4 @@
-"""Which token may see which."""
+"""Which token may attend to which."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch
 
 from zoo.components.tokens import Tokens, may_attend
 
-PADDING = torch.tensor([[1, 1, 1, 0], [1, 0, 1, 1]], dtype=torch.bool)
+MASK = torch.tensor([[1, 1, 1, 0], [1, 0, 1, 1]], dtype=torch.bool)
 
 
 def test_whole_texts_have_no_padding_and_count_from_zero() -> None:
@@ -16,8 +16,8 @@ def test_whole_texts_have_no_padding_and_count_from_zero() -> None:
     assert tokens.positions.tolist() == [0, 1, 2, 3]
 
 
-def test_some_rows_keep_their_padding_and_their_positions() -> None:
-    shared = Tokens(PADDING, torch.arange(4))[1:3]
+def test_a_slice_keeps_mask_and_positions() -> None:
+    shared = Tokens(MASK, torch.arange(4))[1:3]
     assert shared.attention_mask is not None
     assert shared.attention_mask.tolist() == [[True, True], [False, True]]
     assert shared.positions.tolist() == [1, 2]
@@ -33,27 +33,27 @@ def test_without_padding_and_causality_nothing_is_masked() -> None:
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("per_text", [False, True])
-def test_a_query_sees_real_keys_and_causally_none_after_it(
+def test_a_query_may_attend_to_real_keys_and_if_causal_to_none_after_it(
     causal: bool, padded: bool, per_text: bool
 ) -> None:
     q_at = torch.tensor([[1, 3], [2, 0]]) if per_text else torch.tensor([1, 3]).expand(2, 2)
     k_at = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 3]])
     mask = may_attend(
         Tokens(None, q_at if per_text else q_at[0]),
-        Tokens(PADDING if padded else None, k_at if per_text else k_at[0]),
+        Tokens(MASK if padded else None, k_at if per_text else k_at[0]),
         causal,
     )
     seen = torch.ones(2, 1, 2, 4, dtype=torch.bool) if mask is None else mask.expand(2, 1, 2, 4)
     for b in range(2):
         for i in range(2):
             for j in range(4):
-                right = (not padded or bool(PADDING[b, j])) and (
+                right = (not padded or bool(MASK[b, j])) and (
                     not causal or int(k_at[b, j]) <= int(q_at[b, i])
                 )
                 assert bool(seen[b, 0, i, j]) == right, (b, i, j)
 
 
-def test_a_query_with_nothing_to_see_sees_everything_and_nobody_else_does() -> None:
+def test_a_query_without_keys_may_attend_to_all_of_them() -> None:
     attention_mask = torch.tensor([[False, False, False], [False, True, True]])
     mask = may_attend(Tokens.whole(3), Tokens(attention_mask, torch.arange(3)), causal=True)
     assert mask is not None

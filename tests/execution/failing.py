@@ -1,4 +1,4 @@
-"""Attentions that go wrong, each in its own way; registered by ``--plugin``."""
+"""Attentions that fail, each in its own way; registered by ``--plugin``."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class Raises(Fused):
 
 class Exits(Fused):
     def attend(self, q, k, v, mask, bias):
+        print("last words", flush=True)
         os._exit(7)
 
 
@@ -33,7 +34,7 @@ class Hangs(Fused):
 
 
 class Hungry(Fused):
-    """Really allocates, until the worker's limit stops it."""
+    """Allocates until the worker's limit stops it."""
 
     def attend(self, q, k, v, mask, bias):
         self.hoard = torch.ones(2**33)

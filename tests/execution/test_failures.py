@@ -1,76 +1,93 @@
-"""Whatever goes wrong in a cell is that cell's row, and nobody else's."""
+"""Whatever fails in a job of real processes is the result of that job, and of no other."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-import pandas as pd
 import pytest
-from sweeps import TINY
+from small_runs import CLASSIFY, bench
 
-from zoo.cli import main
-from zoo.sweep.records import RecordFile
+from zoo.sweep.records import Record
 
 FAILING = Path(__file__).with_name("failing.py")
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory, corpus_directory: Path) -> Path:
-    out = tmp_path_factory.mktemp("failures")
-    names = "raises,exits,segfaults,hangs,hungry,diverges,fused"
-    status = main(
-        f"bench --plugin {FAILING} --attention {names} --pe sin --data {corpus_directory} "
-        f"--timeout 15 --memory-limit 6000 --phases trials --baseline none --out {out} "
-        f"{' '.join(TINY)}".split()
-    )
-    assert status == 1
-    return out
+def run_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("failures")
+
+
+@pytest.fixture(scope="module")
+def trainings(run_directory: Path, corpus: Path) -> dict[str, Record]:
+    """One training of each failing attention and of a sound one, by attention; two at once."""
+    options = {
+        **CLASSIFY,
+        "data": str(corpus),
+        "attention": "hangs,raises,exits,segfaults,hungry,diverges,fused",
+        "pe": "sin",
+        "baseline": "none",
+        "phases": "train",
+        "jobs": 2,
+        "timeout": 12,
+        "memory_limit": 6000,
+    }
+    outcome = bench(run_directory, options, on="local", plugins=(FAILING,))
+    assert len(outcome.failed) == 6
+    return {record.cell["attention"]: record for record in outcome.records}
 
 
 @pytest.mark.parametrize(
-    ("attention", "status", "reason"),
+    ("attention", "status", "reason", "trace"),
     [
-        ("raises", "crashed", "RuntimeError: no such luck (failing.py:"),
-        ("exits", "crashed", "the worker exited with status 7"),
-        ("segfaults", "crashed", "the worker was killed by SIGSEGV"),
-        ("hangs", "timeout", "took longer than 15 s"),
-        ("hungry", "oom", "out of memory"),
-        ("diverges", "diverged", "the loss became nan in epoch 1"),
-        ("fused", "ok", ""),
+        ("raises", "crashed", "RuntimeError: no such luck (failing.py:", "in attend\n    raise"),
+        ("exits", "crashed", "the process exited with status 7", "last words"),
+        ("segfaults", "crashed", "the process was killed by SIGSEGV", "Fatal Python error: Segm"),
+        ("hangs", "timeout", "took longer than 12 s", ""),
+        ("hungry", "oom", "out of memory", "torch.ones"),
+        ("diverges", "diverged", "the loss became nan in epoch 1", "DivergedError"),
+        ("fused", "ok", "", ""),
     ],
 )
-def test_each_failure_is_a_row_with_its_reason(
-    finished: Path, attention: str, status: str, reason: str
-):
-    table = pd.read_csv(finished / "table.csv", keep_default_na=False)
-    row = table[table.attention == attention].iloc[0]
-    assert row.status == status
-    assert reason in row.reason
+def test_each_failure_is_recorded_with_its_reason_and_traceback(
+    trainings: dict[str, Record], attention: str, status: str, reason: str, trace: str
+) -> None:
+    record = trainings[attention]
+    assert record.status == status
+    assert reason in record.reason
+    assert trace in record.traceback
 
 
-def test_the_records_name_the_file_a_component_came_from(finished: Path):
-    records = RecordFile(finished).read()
-    assert all("failing.py" in r.plugins for r in records if r.cell["attention"] != "fused")
-    assert all(r.plugins == {} for r in records if r.cell["attention"] == "fused")
+def test_faulthandler_names_the_line_of_a_crash_in_native_code(
+    trainings: dict[str, Record],
+) -> None:
+    assert 'failing.py", line' in trainings["segfaults"].traceback
 
 
-def test_a_probe_that_fails_is_a_row_too(tmp_path: Path, tiny: list[str]):
-    arguments = ["bench", "--plugin", str(FAILING), "--attention", "fused,exits", "--pe", "sin"]
-    status = main(
-        [*arguments, *tiny, "--phases", "probes", "--baseline", "none", "--out", str(tmp_path)]
-    )
-    assert status == 1
-    table = pd.read_csv(tmp_path / "table.csv", keep_default_na=False).set_index("attention")
-    assert table.status["fused"] == "ok"
-    assert table.status["exits"] == "crashed"
-    assert table.reason["exits"].startswith("probe: the worker exited")
-    assert float(table.train_tokens_per_s["fused"]) > 0
+def test_records_name_the_file_that_a_component_came_from(trainings: dict[str, Record]) -> None:
+    for attention, record in trainings.items():
+        assert set(record.plugins) == (set() if attention == "fused" else {"failing.py"})
 
 
-def test_a_reference_that_fails_leaves_the_others_measured(tmp_path: Path, tiny: list[str]):
-    arguments = ["bench", "--plugin", str(FAILING), "--attention", "exits,fused", "--pe", "sin"]
-    assert main([*arguments, *tiny, "--phases", "probes", "--out", str(tmp_path)]) == 1
-    table = pd.read_csv(tmp_path / "table.csv", keep_default_na=False).set_index("attention")
-    assert table.status.to_dict() == {"fused": "ok", "exits": "crashed", "tfidf-logreg": "ok"}
-    assert float(table.train_tokens_per_s["fused"]) > 0
-    assert table.train_ratio["fused"] == ""
+def test_nothing_of_finished_jobs_is_left(trainings: dict[str, Record], run_directory: Path):
+    assert sorted(path.name for path in run_directory.iterdir()) == [".lock", "records.jsonl"]
+
+
+@pytest.mark.parametrize("attention", ["exits,fused", "fused,exits"])
+def test_a_cost_measurement_that_fails_leaves_the_others_measured(
+    attention: str, tmp_path: Path, small: dict[str, Any]
+) -> None:
+    """The failing one is the reference of the others in the first case."""
+    options = {**small, "attention": attention, "pe": "sin", "phases": "cost", "rounds": 1}
+    outcome = bench(tmp_path, options, plugins=(FAILING,))
+    assert {r.name.partition("+")[0]: r.status for r in outcome.records} == {
+        "exits": "crashed",
+        "fused": "ok",
+        "tfidf-logreg": "ok",
+    }
+    for record in outcome.records:
+        if record.status == "ok":
+            assert record.metrics["train_tokens_per_s"] > 0
+        else:
+            assert record.reason == "the process exited with status 7"
+            assert "last words" in record.traceback

@@ -80,8 +80,9 @@ def test_known_order_gives_the_output_and_gradients_of_the_masked_form(
         Tokens(None, torch.tensor([0, 2, 1, 3])),
         Tokens(None, torch.tensor([[0, 1, 2, 3], [3, 2, 1, 0]])),
         Tokens(torch.tensor([[True] * 4, [False, True, True, True]]), torch.arange(4), True),
+        Tokens.whole(4),
     ],
-    ids=["other order", "other order per text", "padding"],
+    ids=["other order", "other order per text", "padding", "part of a text"],
 )
 def test_every_other_causal_call_still_follows_positions_and_mask(
     registry: Registry, tokens: Tokens

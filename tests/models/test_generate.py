@@ -93,8 +93,7 @@ def test_greedy_with_cache_and_without_is_the_slow_loop(
         )
 
 
-@SIDES
-@pytest.mark.parametrize("beams", [1, 3])
+@pytest.mark.parametrize(("beams", "side"), [(1, "left"), (3, "right")])
 @pytest.mark.parametrize("pe", ENCODINGS)
 def test_drawing_and_beams_give_the_same_with_cache_and_without(
     registry: Registry, pe: str, beams: int, side: str

@@ -1,6 +1,6 @@
 """The parts of the authors' page that are written from the program.
 
-``python tests/plugins/page.py`` writes them anew.
+``python tests/registry/page.py`` writes them anew.
 """
 
 from __future__ import annotations

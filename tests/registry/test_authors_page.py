@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from page import PAGE, generated, hooks, rewritten, signature
-from sandbox import Sandbox, make_sandbox
+from sandbox import make_sandbox
 
 from zoo.registry import CAPABILITIES, KINDS
 
@@ -29,7 +31,7 @@ def test_every_hook_stands_on_the_page_with_its_exact_signature() -> None:
 @pytest.mark.parametrize("kind", CAPABILITIES)
 def test_every_capability_stands_on_the_page(kind: str) -> None:
     for name, meaning in CAPABILITIES[kind].items():
-        assert f"| {kind} | `{name}` | {meaning} |" in TEXT, "run: python tests/plugins/page.py"
+        assert f"| {kind} | `{name}` | {meaning} |" in TEXT, "run: python tests/registry/page.py"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -40,13 +42,7 @@ def test_every_contract_stands_on_the_page(kind: str) -> None:
 def test_what_is_generated_is_up_to_date() -> None:
     for name in generated():
         assert f"<!-- generated: {name} -->" in TEXT
-    assert rewritten(TEXT) == TEXT, "run: python tests/plugins/page.py"
-
-
-def sandbox_with_the_pages_file(folder: Path) -> Sandbox:
-    """An environment, and beside it the file that the page has its reader write."""
-    (folder / "my_cosine.py").write_text(blocks("python")[0], "utf-8")
-    return make_sandbox(folder / "env")
+    assert rewritten(TEXT) == TEXT, "run: python tests/registry/page.py"
 
 
 # What makes a command cheap enough for every day; the slow test runs them as they are.
@@ -55,43 +51,56 @@ LESS = {
     ("zoo", "bench"): ["--plan"],
     ("pytest",): ["-k", "contract"],
 }
+RUN_ALL = """
+import ast, sys
+from zoo.cli import main
+
+for arguments in ast.literal_eval(sys.argv[1]):
+    if main(arguments) != 0:
+        sys.exit(f"failed: zoo {' '.join(arguments)}")
+"""
 SMALL = ["--dim", "16", "--layers", "1", "--heads", "2", "--max-length", "16", "--seeds", "1"]
 
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_pages_commands_work_as_typed(tmp_path: Path, whole: bool) -> None:
-    sandbox = sandbox_with_the_pages_file(tmp_path)
-    commands = [line for block in blocks("console") for line in block.splitlines()]
-    assert len(commands) >= 8
-    for command in commands:
-        program, *arguments = shlex.split(command)
+    (tmp_path / "my_cosine.py").write_text(blocks("python")[0], "utf-8")
+    sandbox = make_sandbox(tmp_path / "env")
+    lines = [line for block in blocks("console") for line in block.splitlines()]
+    assert len(lines) >= 8
+    # The zoo's commands between two others run in one process: importing torch takes seconds.
+    for program, commands in itertools.groupby(map(shlex.split, lines), lambda words: words[0]):
+        arguments = [command[1:] for command in commands]
         if program == "pip":
-            assert arguments[:2] == ["install", "-e"]
-            sandbox.install(tmp_path / arguments[2], editable=True)
+            ((install, editable, folder),) = arguments
+            assert (install, editable) == ("install", "-e")
+            sandbox.install(tmp_path / folder, editable=True)
             continue
-        if not whole:
-            for start, less in LESS.items():
-                if (program, *arguments)[: len(start)] == start:
-                    arguments += less
-        elif arguments[0] == "bench":
-            arguments += [*SMALL, "--phases", "trials"]
-        done = sandbox.run("-m", program, *arguments, cwd=tmp_path)
-        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        for words in arguments:
+            if not whole:
+                words += LESS.get((program, words[0])) or LESS.get((program,), [])
+            elif words[0] == "bench":
+                words += [*SMALL, "--phases", "train"]
+        command = ["-c", RUN_ALL, repr(arguments)] if program == "zoo" else ["-m", program]
+        done = sandbox.run(*command, *(arguments[0] if program != "zoo" else []), cwd=tmp_path)
+        assert done.returncode == 0, f"{program}\n{done.stdout}\n{done.stderr}"
 
 
-def test_the_pages_test_is_one_that_passes(tmp_path: Path) -> None:
-    sandbox = sandbox_with_the_pages_file(tmp_path)
+def test_the_pages_test_is_one_that_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_cosine.py").write_text(blocks("python")[0], "utf-8")
+    monkeypatch.chdir(tmp_path)
     test = blocks("python")[-1].replace(
         '"attention/my-window", "attention/my-window(sharpness=2.0)"',
         '"attention/my-cosine", plugin="my_cosine.py"',
     )
     assert "plugin=" in test
-    (tmp_path / "test_page.py").write_text(test, "utf-8")
-    only = ["-k", "shape-and-dtype or padding-invariance", "-p", "no:cacheprovider"]
-    done = sandbox.run("-m", "pytest", "-q", *only, "test_page.py", cwd=tmp_path)
-
-    assert done.returncode == 0, done.stdout
-    assert "2 passed" in done.stdout
+    page: dict[str, Any] = {}
+    exec(test, page)
+    (mark,) = page["test_conforms"].pytestmark
+    assert mark.args[0] == "check"
+    checks = {check.name: check for check in mark.args[1]}
+    for name in ("shape-and-dtype", "padding-invariance"):
+        page["test_conforms"](checks[name])
 
 
 def test_the_statuses_are_those_of_zoo_plugins() -> None:

@@ -8,18 +8,20 @@ from typing import Any
 
 import pytest
 from broken import BROKEN, BUILD, EVERYTHING, GOOD, SAME_ENTRY, SAME_NAME, TAKEN_NAME, Broken
-from sandbox import Sandbox, make_sandbox
+from sandbox import SitePackages
 
 
 @pytest.fixture(scope="session")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
-    """An environment in which every broken plug-in is installed."""
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> SitePackages:
+    """A place in which every broken plug-in is installed."""
     folder = tmp_path_factory.mktemp("broken")
-    return make_sandbox(folder / "env", [plugin.wheel(folder) for plugin in EVERYTHING])
+    site = SitePackages(folder / "site-packages")
+    site.install(*(plugin.wheel(folder) for plugin in EVERYTHING))
+    return site
 
 
 @pytest.fixture(scope="session")
-def all_rows(sandbox: Sandbox) -> list[dict[str, str]]:
+def all_rows(sandbox: SitePackages) -> list[dict[str, str]]:
     """``zoo plugins --json`` with every plug-in allowed."""
     return rows(sandbox, None)
 
@@ -28,14 +30,14 @@ def only(*plugins: Broken) -> str:
     return ",".join(plugin.distribution for plugin in plugins)
 
 
-def listed(sandbox: Sandbox, plugins: str) -> tuple[set[str], list[str]]:
+def listed(sandbox: SitePackages, plugins: str) -> tuple[set[str], list[str]]:
     """What ``zoo list`` lists, and its lines on stderr; it must succeed."""
     done = sandbox.zoo("list", "--json", plugins=plugins)
     assert done.returncode == 0, done.stderr
     return {f"{c['kind']}/{c['name']}" for c in json.loads(done.stdout)}, done.stderr.splitlines()
 
 
-def rows(sandbox: Sandbox, plugins: str | None) -> list[dict[str, str]]:
+def rows(sandbox: SitePackages, plugins: str | None) -> list[dict[str, str]]:
     done = sandbox.zoo("plugins", "--json", plugins=plugins)
     assert done.returncode == 0, done.stderr
     found: list[dict[str, str]] = json.loads(done.stdout)
@@ -56,7 +58,7 @@ BUILT_IN = {"attention/fused", "pe/rope", "norm/rms", "data/newswire", "baseline
 
 @pytest.mark.parametrize("plugin", BROKEN, ids=lambda plugin: plugin.case)
 def test_a_broken_plugin_costs_one_line_and_the_others_go_on(
-    sandbox: Sandbox, plugin: Broken
+    sandbox: SitePackages, plugin: Broken
 ) -> None:
     components, stderr = listed(sandbox, only(plugin, GOOD))
 
@@ -77,7 +79,7 @@ def test_zoo_plugins_names_owner_and_error(all_rows: list[dict[str, str]], plugi
     assert "\n" not in row["error"]
 
 
-def test_zoo_plugins_prints_a_line_for_each(sandbox: Sandbox) -> None:
+def test_zoo_plugins_prints_a_line_for_each(sandbox: SitePackages) -> None:
     done = sandbox.zoo("plugins")
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -88,7 +90,7 @@ def test_zoo_plugins_prints_a_line_for_each(sandbox: Sandbox) -> None:
         ), plugin.case
 
 
-def test_everything_broken_at_once(sandbox: Sandbox, all_rows: list[dict[str, str]]) -> None:
+def test_everything_broken_at_once(sandbox: SitePackages, all_rows: list[dict[str, str]]) -> None:
     assert {p.distribution: row_of(all_rows, p)["status"] for p in EVERYTHING} == {
         p.distribution: p.status for p in EVERYTHING
     }
@@ -100,7 +102,7 @@ def test_everything_broken_at_once(sandbox: Sandbox, all_rows: list[dict[str, st
     assert len(mine) == len(BROKEN) + clashes
 
 
-def test_an_empty_zoo_plugins_leaves_the_builtins_alone(sandbox: Sandbox) -> None:
+def test_an_empty_zoo_plugins_leaves_the_builtins_alone(sandbox: SitePackages) -> None:
     components, stderr = listed(sandbox, "")
 
     assert stderr == []
@@ -109,7 +111,7 @@ def test_an_empty_zoo_plugins_leaves_the_builtins_alone(sandbox: Sandbox) -> Non
     assert {row["status"] for row in rows(sandbox, "") if row["version"] == "1.0"} == {"blocked"}
 
 
-def test_blocking_each_broken_plugin_by_name_silences_them_all(sandbox: Sandbox) -> None:
+def test_blocking_each_broken_plugin_by_name_silences_them_all(sandbox: SitePackages) -> None:
     blocked = [*BROKEN, *SAME_NAME, TAKEN_NAME]
     names = [plugin.case for plugin in blocked] + ["a-first", "same-entry"]
 
@@ -120,7 +122,9 @@ def test_blocking_each_broken_plugin_by_name_silences_them_all(sandbox: Sandbox)
 
 
 @pytest.mark.parametrize("word", ["-import-fails", "-zoo-import-fails", "-Zoo_Import.Fails"])
-def test_one_plugin_is_blocked_by_its_name_or_its_distribution(sandbox: Sandbox, word: str) -> None:
+def test_one_plugin_is_blocked_by_its_name_or_its_distribution(
+    sandbox: SitePackages, word: str
+) -> None:
     found = rows(sandbox, word)
 
     (row,) = [row for row in found if row["status"] == "blocked"]
@@ -130,7 +134,8 @@ def test_one_plugin_is_blocked_by_its_name_or_its_distribution(sandbox: Sandbox,
 def test_a_torn_entry_point_file_does_not_hide_the_other_plugins(
     tmp_path: Path,
 ) -> None:
-    sandbox = make_sandbox(tmp_path / "env", [GOOD.wheel(tmp_path)])
+    sandbox = SitePackages(tmp_path / "site-packages")
+    sandbox.install(GOOD.wheel(tmp_path))
     (good,) = sandbox.folder.rglob("zoo_good-1.0.dist-info")
     torn = good.with_name("zoo_torn-2.0.dist-info")
     torn.mkdir()
@@ -143,13 +148,13 @@ def test_a_torn_entry_point_file_does_not_hide_the_other_plugins(
     assert "(zoo-torn 2.0) is left out: its metadata cannot be read" in warning
 
 
-def test_a_word_that_blocks_nothing_is_a_warning(sandbox: Sandbox) -> None:
+def test_a_word_that_blocks_nothing_is_a_warning(sandbox: SitePackages) -> None:
     done = sandbox.zoo("list", plugins="-zoo-godo")
     assert "warning: ZOO_PLUGINS names 'zoo-godo', which is not installed" in done.stderr
     assert "did you mean 'zoo-good'?" in done.stderr
 
 
-def test_two_distributions_with_one_entry_point_name_are_both_used(sandbox: Sandbox) -> None:
+def test_two_distributions_with_one_entry_point_name_are_both_used(sandbox: SitePackages) -> None:
     components, stderr = listed(sandbox, only(*SAME_ENTRY, GOOD))
 
     assert {"norm/entry-a", "norm/entry-b"} <= components
@@ -163,7 +168,7 @@ def test_two_distributions_with_one_entry_point_name_are_both_used(sandbox: Sand
     assert "norm/entry-b" in one
 
 
-def test_a_name_of_two_owners_needs_the_distribution(sandbox: Sandbox) -> None:
+def test_a_name_of_two_owners_needs_the_distribution(sandbox: SitePackages) -> None:
     components, stderr = listed(sandbox, only(*SAME_NAME, GOOD))
 
     assert {"norm/zoo-same-name-a:shared", "norm/zoo-same-name-b:shared"} <= components
@@ -181,7 +186,7 @@ def test_a_name_of_two_owners_needs_the_distribution(sandbox: Sandbox) -> None:
     assert "zoo-same-name-b 1.0" in found.stdout
 
 
-def test_a_builtin_keeps_its_name(sandbox: Sandbox) -> None:
+def test_a_builtin_keeps_its_name(sandbox: SitePackages) -> None:
     components, stderr = listed(sandbox, only(TAKEN_NAME, GOOD))
 
     assert {"norm/rms", "norm/zoo-taken-name:rms"} <= components
@@ -192,7 +197,7 @@ def test_a_builtin_keeps_its_name(sandbox: Sandbox) -> None:
     assert json.loads(built_in.stdout)["owner"]["distribution"] == "encoder-zoo"
 
 
-def test_zoo_bench_plans_the_others_with_one_warning_each(sandbox: Sandbox) -> None:
+def test_zoo_bench_plans_the_others_with_one_warning_each(sandbox: SitePackages) -> None:
     request = ["--norm", "all", "--data", "newswire", "--baseline", "none", "--plan"]
     done = sandbox.zoo("bench", *request)
 
@@ -205,7 +210,7 @@ def test_zoo_bench_plans_the_others_with_one_warning_each(sandbox: Sandbox) -> N
     assert any("zoo-same-name-a:shared" in words for words in planned)
 
 
-def test_zoo_bench_prints_one_warning_for_one_broken_plugin(sandbox: Sandbox) -> None:
+def test_zoo_bench_prints_one_warning_for_one_broken_plugin(sandbox: SitePackages) -> None:
     request = ["--norm", "good,rms", "--data", "newswire", "--baseline", "none", "--plan"]
     done = sandbox.zoo("bench", *request, plugins=only(BROKEN[0], GOOD))
 
@@ -216,13 +221,16 @@ def test_zoo_bench_prints_one_warning_for_one_broken_plugin(sandbox: Sandbox) ->
 
 
 @pytest.mark.slow
-def test_zoo_bench_marks_the_row_of_what_fails_when_built(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_zoo_bench_marks_the_row_of_what_fails_when_built(
+    sandbox: SitePackages, tmp_path: Path
+) -> None:
     request = "bench --norm odd,good --data newswire --baseline none --epochs 1 --dim 8 --heads 2"
-    sizes = "--layers 1 --hidden 8 --max-length 8 --seeds 1 --phases trials"
+    sizes = "--layers 1 --hidden 8 --max-length 8 --seeds 1 --phases train"
     out = tmp_path / "out"
-    done = sandbox.zoo(
-        *request.split(), *sizes.split(), "--out", str(out), plugins=only(BUILD, GOOD)
-    )
+    arguments = [*request.split(), *sizes.split(), "--out", str(out)]
+    # A process of its own, so that workers find the plug-in too.
+    program = f"import sys; from zoo.cli import main; sys.exit(main({arguments!r}))"
+    done = sandbox.run(program, plugins=only(BUILD, GOOD))
 
     assert done.returncode == 1
     table = (out / "table.csv").read_text().splitlines()
@@ -233,16 +241,18 @@ def test_zoo_bench_marks_the_row_of_what_fails_when_built(sandbox: Sandbox, tmp_
     assert "zoo-fails-when-built 1.0" in odd
 
 
-def test_listing_what_fails_only_when_built_imports_no_torch(sandbox: Sandbox) -> None:
+def test_listing_what_fails_only_when_built_imports_no_torch(sandbox: SitePackages) -> None:
     program = (
         "import sys; from zoo.cli import main; main(['list', '--json']); "
         "print('torch' in sys.modules, 'zoo_late' in sys.modules)"
     )
-    done = sandbox.run("-c", program, plugins=only(*EVERYTHING))
+    done = sandbox.run(program, plugins=only(*EVERYTHING))
     assert done.stdout.splitlines()[-1] == "False False"
 
 
-def test_what_fails_when_built_names_its_owner_and_the_others_are_built(sandbox: Sandbox) -> None:
+def test_what_fails_when_built_names_its_owner_and_the_others_are_built(
+    sandbox: SitePackages,
+) -> None:
     program = """
 import json
 from zoo.errors import ZooError
@@ -265,7 +275,7 @@ for axis, name in changes:
         outcomes[name] = str(error)
 print(json.dumps(outcomes))
 """
-    done = sandbox.run("-c", program, plugins=only(BUILD, GOOD))
+    done = sandbox.run(program, plugins=only(BUILD, GOOD))
     assert done.returncode == 0, done.stderr
     outcomes: dict[str, Any] = json.loads(done.stdout)
     assert outcomes.pop("good") == "built"

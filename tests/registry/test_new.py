@@ -9,14 +9,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from sandbox import Sandbox, make_sandbox
+from sandbox import Sandbox, make_sandbox, run_zoo
 
 from zoo.registry import AXES
 
 
 def zoo_new(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "zoo", "new", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+    return run_zoo("new", *arguments, plugins="", cwd=cwd)
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +119,7 @@ def test_the_line_from_the_readme_trains_it(sandbox: Sandbox, written: Path) -> 
     lines = (written / "zoo-my-attention" / "README.md").read_text().splitlines()
     (bench,) = [line.split()[1:] for line in lines if line.startswith("    zoo bench")]
     small = ["--dim", "16", "--layers", "1", "--seeds", "1", "--max-length", "32"]
-    small += ["--phases", "trials"]  # a probe waits for a quiet machine
+    small += ["--phases", "train"]  # cost jobs wait for a quiet machine
 
     done = sandbox.zoo(*bench, *small, "--out", str(written / "run"))
     assert done.returncode == 0, done.stderr

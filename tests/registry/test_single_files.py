@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from sandbox import ROOT, run_zoo
 
-import zoo
 from zoo.errors import ZooError
 from zoo.registry.loading import load
 
@@ -44,16 +44,8 @@ def zoo_register(register):
 """
 
 
-def zoo_command(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-    root = str(Path(zoo.__file__).parents[1])
-    clean = {**os.environ, "ZOO_PLUGINS": "", "PYTHONPATH": root, **env}
-    return subprocess.run(
-        [sys.executable, "-m", "zoo", *arguments],
-        capture_output=True,
-        text=True,
-        env=clean,
-        check=False,
-    )
+def zoo_command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return run_zoo(*arguments, plugins="")
 
 
 @pytest.fixture
@@ -106,7 +98,9 @@ def test_every_command_takes_it(corpus_file: Path) -> None:
 
 
 def test_a_terminal_that_lacks_a_letter_shows_the_rest(corpus_file: Path) -> None:
-    done = zoo_command("list", "data", "--plugin", str(corpus_file), PYTHONIOENCODING="latin-1")
+    command = [sys.executable, "-m", "zoo", "list", "data", "--plugin", str(corpus_file)]
+    env = {**os.environ, "ZOO_PLUGINS": "", "PYTHONPATH": ROOT, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert "K?, two topics" in done.stdout
@@ -154,7 +148,7 @@ def test_a_missing_file_a_folder_and_what_is_no_python_are_refused(tmp_path: Pat
             load([path])
 
 
-def test_two_files_of_one_name_with_one_component_cannot_be_told_apart(tmp_path: Path) -> None:
+def test_two_files_of_one_name_cannot_register_the_same_component(tmp_path: Path) -> None:
     paths = [tmp_path / folder / "mine.py" for folder in "ab"]
     for path in paths:
         path.parent.mkdir()

@@ -1,46 +1,34 @@
+"""Data of small runs."""
+
 from __future__ import annotations
 
-import csv
-import os
-import random
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sweeps import TINY
-
-WORDS = {
-    "sport": "goal match team coach league striker cup season".split(),
-    "market": "shares profit bank stock trader bond market growth".split(),
-    "music": "album singer band concert song guitar stage chart".split(),
-}
-COMMON = "the a of and to in said on it was for with as at by from".split()
+from small_runs import CLASSIFY, isolated, write_book, write_corpus
 
 
-@pytest.fixture(scope="session")
-def corpus_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """72 training and 30 test documents of three classes that share most of their words."""
-    directory = tmp_path_factory.mktemp("corpus")
-    draw = random.Random(0)
-    for split, size in (("train", 24), ("test", 10)):
-        with (directory / f"{split}.csv").open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["text", "label"])
-            for label, own in WORDS.items():
-                for _ in range(size):
-                    length = draw.randint(6, 40)
-                    words = [
-                        draw.choice(own if draw.random() < 0.3 else COMMON) for _ in range(length)
-                    ]
-                    writer.writerow([" ".join(words), label])
-    return directory
+@pytest.fixture(scope="package", autouse=True)
+def _isolated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with isolated(tmp_path_factory.mktemp("cache")):
+        yield
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    os.environ["ZOO_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+@pytest.fixture(scope="package")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of train.csv and test.csv, which nobody changes."""
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="package")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A text file, which nobody changes."""
+    return write_book(tmp_path_factory.mktemp("book") / "book.txt")
 
 
 @pytest.fixture
-def tiny(corpus_directory: Path) -> list[str]:
-    """The options of a run that takes seconds."""
-    return [*TINY, "--data", str(corpus_directory)]
+def small(corpus: Path) -> dict[str, Any]:
+    """The options of a small classification."""
+    return {**CLASSIFY, "data": str(corpus)}

@@ -1,56 +1,53 @@
-"""A book, and a language model and an encoder-decoder that were trained once."""
+"""Data of small runs."""
 
 from __future__ import annotations
 
-import os
-import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-import torch
-from small import LM, SEQ2SEQ
+from small_runs import CLASSIFY, LM, SEQ2SEQ, flags, isolated, write_book, write_corpus
 
 from zoo.cli import main
 
 
 @pytest.fixture(scope="package", autouse=True)
-def _own_surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A cache of these tests' own, no plug-ins but theirs, and one thread."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(os.environ, "ZOO_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.setitem(os.environ, "ZOO_PLUGINS", "")
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
+def _isolated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with isolated(tmp_path_factory.mktemp("cache")):
         yield
-        torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="package")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of train.csv and test.csv, which nobody changes."""
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
 
 
 @pytest.fixture(scope="package")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Some 400 lines in which few words follow one another, and letters beyond ASCII."""
-    draw = random.Random(0)
-    words = "the owl saw a naïve fox run over hills and — so it goes — sleep till dawn".split()
-    lines = []
-    for _ in range(400):
-        place = draw.randrange(len(words))
-        lines.append(" ".join(words[(place + i) % len(words)] for i in range(8)) + ".\n")
-    path = tmp_path_factory.mktemp("book") / "book.txt"
-    path.write_text("".join(lines), encoding="utf-8")
-    return path
+    """A text file, which nobody changes."""
+    return write_book(tmp_path_factory.mktemp("book") / "book.txt")
+
+
+@pytest.fixture
+def small(corpus: Path) -> dict[str, Any]:
+    """The options of a small classification."""
+    return {**CLASSIFY, "data": str(corpus)}
 
 
 @pytest.fixture(scope="package")
-def writer(book: Path, tmp_path_factory: pytest.TempPathFactory, _own_surroundings: None) -> Path:
-    """The directory of a language model, which nobody changes."""
-    directory = tmp_path_factory.mktemp("writer") / "model"
-    assert main(["train", *LM, "--data", str(book), "--save", str(directory)]) == 0
+def language_model(book: Path, tmp_path_factory: pytest.TempPathFactory, _isolated: None) -> Path:
+    """The directory of a saved language model, which nobody changes."""
+    directory = tmp_path_factory.mktemp("language") / "model"
+    words = flags({**LM, "data": book, "save": directory})
+    assert main(["train", "--on", "inline", *words]) == 0
     return directory
 
 
 @pytest.fixture(scope="package")
-def translator(tmp_path_factory: pytest.TempPathFactory, _own_surroundings: None) -> Path:
-    """The directory of an encoder-decoder, which nobody changes."""
+def translator(tmp_path_factory: pytest.TempPathFactory, _isolated: None) -> Path:
+    """The directory of a saved encoder-decoder, which nobody changes."""
     directory = tmp_path_factory.mktemp("translator") / "model"
-    assert main(["train", *SEQ2SEQ, "--save", str(directory)]) == 0
+    assert main(["train", "--on", "inline", *flags({**SEQ2SEQ, "save": directory})]) == 0
     return directory

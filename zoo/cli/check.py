@@ -1,17 +1,22 @@
-"""``zoo check``: hold components against their contract."""
+"""``zoo check``: check components against the contract of their kind."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import click
 
 from zoo.cli.options import json_option, load_zoo, plugin_option
-
-if TYPE_CHECKING:
-    from zoo.conformance.runner import CheckResult
+from zoo.conformance import (
+    CheckResult,
+    CheckSettings,
+    checks_of,
+    counts,
+    run_checks,
+    select_choices,
+)
+from zoo.registry import KINDS
 
 FAILED = 1
 _STYLES = {"passed": {"fg": "green"}, "failed": {"fg": "red"}, "skipped": {"fg": "yellow"}}
@@ -28,9 +33,9 @@ _STYLES = {"passed": {"fg": "green"}, "failed": {"fg": "red"}, "skipped": {"fg":
     type=click.Choice(["eager", "aot_eager", "inductor"]),
     default="aot_eager",
     show_default=True,
-    help="What torch.compile is tried with; 'inductor' is thorough and slow.",
+    help="Back end of torch.compile; 'inductor' is thorough and slow.",
 )
-@click.option("--list", "listing", is_flag=True, help="List the checks and what they claim.")
+@click.option("--list", "listing", is_flag=True, help="List the checks and their claims.")
 @json_option
 def check(
     components: tuple[str, ...],
@@ -41,22 +46,18 @@ def check(
     listing: bool,
     as_json: bool,
 ) -> int:
-    """Hold components against the contract of their kind.
+    """Check components against the contract of their kind.
 
     \b
     zoo check attention/fused
     zoo check "attention/window(size=8)" pe/rope
     zoo check attention/all
-    zoo check --plugin my_window.py      all that the file registers
+    zoo check --plugin my_window.py      everything that the file registers
     zoo check all
     zoo check --list
 
-    Exit status 1 where a check failed, and where none was left to run: skipped is not passed.
+    Exit status 1 if a check failed, or if all were skipped: skipped is not passed.
     """
-    from zoo.conformance.check import CheckSettings
-    from zoo.conformance.runner import run_checks
-    from zoo.conformance.selection import select_choices
-
     if listing:
         return _list(as_json)
     zoo = load_zoo(plugins)
@@ -67,9 +68,7 @@ def check(
 
 
 def _print(results: Iterable[CheckResult]) -> int:
-    """Each result as it comes, and the counts."""
-    from zoo.conformance.runner import counts
-
+    """Print each result as it comes, and the counts."""
     done: list[CheckResult] = []
     for result in results:
         if not done or done[-1].component != result.component:
@@ -94,8 +93,6 @@ def _print(results: Iterable[CheckResult]) -> int:
 
 
 def _print_json(results: list[CheckResult]) -> int:
-    from zoo.conformance.runner import counts
-
     found = counts(results)
     click.echo(
         json.dumps(
@@ -112,9 +109,6 @@ def _status(found: dict[str, int]) -> int:
 
 
 def _list(as_json: bool) -> int:
-    from zoo.conformance.all_checks import checks_of
-    from zoo.registry import KINDS
-
     checks = {kind: {c.name: c.claim for c in checks_of(kind).values()} for kind in KINDS}
     if as_json:
         click.echo(json.dumps(checks, indent=2, ensure_ascii=False))
@@ -127,5 +121,5 @@ def _list(as_json: bool) -> int:
 
 
 def _one_line(text: str) -> str:
-    """A plug-in's words must not move the cursor."""
+    """The text without line breaks and terminal control characters of a plug-in."""
     return "".join(letter if letter.isprintable() else " " for letter in text)

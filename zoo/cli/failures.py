@@ -1,4 +1,4 @@
-"""What the user sees when a command does not end well: one line, and an exit status."""
+"""Turns what a command raises into one line on stderr and an exit status."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ FAILED, USAGE, INTERNAL, INTERRUPTED, CLOSED_PIPE = 1, 2, 70, 130, 141
 
 
 def run(command: click.Command, arguments: list[str]) -> int:
-    """Run a command and return its exit status; what it raises becomes a line on stderr.
+    """Run a command and return its exit status; an error becomes one line on stderr.
 
-    A command that fails in an expected way returns an int, or calls ``context.exit(status)``.
+    A command may return an exit status, or call ``context.exit(status)``.
     """
-    # The group has no option with a value, so its own options are all that stands in front.
+    # The group has no option with a value: all words before the command are its flags.
     debug = "--debug" in itertools.takewhile(lambda word: word.startswith("-"), arguments)
     name = " ".join(["zoo", *itertools.islice((w for w in arguments if w[:1] != "-"), 1)])
     _never_fail_to_encode()
     try:
         status = _invoke(command, arguments)
         if sys.stdout is not None:
-            sys.stdout.flush()  # now, so that a closed pipe is met here and not at shutdown
+            sys.stdout.flush()  # so that a closed pipe raises here and not at shutdown
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
@@ -39,7 +39,7 @@ def run(command: click.Command, arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo(f"{name}: interrupted", err=True)
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - whatever is not expected is a bug of ours
+    except Exception as error:  # noqa: BLE001 - an unexpected error is a bug
         if isinstance(error, BrokenPipeError) and _stdout_is_closed():
             return CLOSED_PIPE
         if isinstance(error, OSError) and error.filename:
@@ -51,7 +51,7 @@ def run(command: click.Command, arguments: list[str]) -> int:
 
 
 def _invoke(command: click.Command, arguments: list[str]) -> object:
-    """What the command returns; or the completion that a shell asks for."""
+    """Run the command, or the shell completion that the environment asks for."""
     if instruction := os.environ.get("_ZOO_COMPLETE"):
         from click.shell_completion import shell_complete
 
@@ -69,13 +69,13 @@ def _fail(name: str, message: str, debug: bool, status: int = USAGE) -> int:
 
 
 def _origin(error: click.ClickException, name: str) -> str:
-    """The command that refused its arguments."""
+    """The command that rejected its arguments."""
     context = getattr(error, "ctx", None)
     return context.command_path if isinstance(context, click.Context) else name
 
 
 def _worded(error: click.ClickException) -> str:
-    """A click error in the zoo's words, with the nearest choices where click has none."""
+    """A click error's message, with the nearest options where click has none."""
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         options = [
             option
@@ -84,15 +84,15 @@ def _worded(error: click.ClickException) -> str:
             if option.startswith("--")
         ]
         close = difflib.get_close_matches(error.option_name, options, cutoff=0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else "--help tells them all"
+        hint = f"did you mean {' or '.join(close)}?" if close else "--help lists them"
         return f"no option '{error.option_name}'; {hint}"
     return error.format_message()
 
 
 def _stdout_is_closed() -> bool:
-    """Whether nobody reads stdout any more; if so, let nothing be written to it at shutdown.
+    """Whether stdout's reader has closed it; if so, redirect it, so that shutdown can flush it.
 
-    A pipe to a worker can break as well, and that is no reason to be quiet.
+    The broken pipe may also be one to a worker, which is a real error.
     """
     poll = select.poll()
     poll.register(sys.stdout.fileno(), 0)
@@ -103,7 +103,7 @@ def _stdout_is_closed() -> bool:
 
 
 def _never_fail_to_encode() -> None:
-    """A terminal that lacks a letter shows '?', and the command goes on."""
+    """Print '?' for characters that the terminal's encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None and (stream.encoding or "").lower().replace("-", "") != "utf8":

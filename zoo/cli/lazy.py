@@ -1,4 +1,4 @@
-"""A group of commands that imports the one that is asked for and no other."""
+"""A group of commands that imports only the command that is run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """Where a command stands (``"module:attribute"``), and what it does in one line."""
+    """Where a command is (``"module:attribute"``), and what it does in one line."""
 
     target: str
     summary: str
 
 
 class LazyGroup(click.Group):
-    """A click group over a table of entries; its help is written from the table alone."""
+    """A click group over a table of entries; its help needs no command's module."""
 
     def __init__(self, *args: Any, entries: Mapping[str, Entry], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -43,14 +43,14 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click's, with the nearest command and all of them where there is none such."""
+        """As click's; for an unknown command the error names the nearest one and all of them."""
         name = args[0]
         if name not in self.entries and not name.startswith("-"):
             raise click.UsageError(f"no command '{name}'{nearest(name, self.entries)}", ctx)
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete from the table alone as well."""
+        """Complete command names from the table."""
         from click.shell_completion import CompletionItem
 
         names = [name for name in self.entries if name.startswith(incomplete)]
@@ -58,6 +58,6 @@ class LazyGroup(click.Group):
         return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the table, without importing any command."""
+        """Write the table without importing any command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])

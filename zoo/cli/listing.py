@@ -52,7 +52,7 @@ def list_components(kind: str | None, plugins: tuple[str, ...], as_json: bool) -
 @plugin_option
 @json_option
 def info(component: str, plugins: tuple[str, ...], as_json: bool) -> None:
-    """Tell everything about one component.
+    """Show everything about one component.
 
     \b
     zoo info pe/rope
@@ -84,19 +84,19 @@ def info(component: str, plugins: tuple[str, ...], as_json: bool) -> None:
 @plugin_option
 @json_option
 def plugins(plugins: tuple[str, ...], as_json: bool) -> None:
-    """List the plug-ins: their distribution, version, and what became of each.
+    """List the plug-ins: their distribution, version and status.
 
     \b
-    ok       all it registers can be used
-    clash    so it can, some of it under its full name alone
-    partial  some of it is left out
-    failed   all of it is left out
-    blocked  ZOO_PLUGINS keeps it out
+    ok       all its components can be used
+    clash    they can, but some only as distribution:name
+    partial  some of its components cannot be used
+    failed   none of its components can be used
+    blocked  ZOO_PLUGINS excludes it
 
     \b
-    ZOO_PLUGINS=       keeps all out but the zoo's own
-    ZOO_PLUGINS=-NAME  keeps out one plug-in or distribution
-    ZOO_PLUGINS=NAME   keeps out all others
+    ZOO_PLUGINS=       excludes all but the built-ins
+    ZOO_PLUGINS=-NAME  excludes one plug-in or distribution
+    ZOO_PLUGINS=NAME   excludes all others
     """
     import zoo.registry.loading
 
@@ -125,7 +125,7 @@ def _find(registry: Registry, text: str) -> Component:
         return registry.get(homes[0], text)
     if homes:
         raise ZooError(f"'{text}' is several: {', '.join(f'{kind}/{text}' for kind in homes)}")
-    raise ZooError(f"'{text}' is no KIND/NAME, such as pe/rope; 'zoo list' tells them all")
+    raise ZooError(f"'{text}' is no KIND/NAME, such as pe/rope; 'zoo list' shows them all")
 
 
 def _described(registry: Registry, component: Component) -> dict[str, Any]:

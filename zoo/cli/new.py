@@ -1,4 +1,4 @@
-"""``zoo new``: a plug-in of one's own, ready to install."""
+"""``zoo new``: write a plug-in, ready to install."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from zoo.errors import ZooError
 def new(kind: str, name: str, into: Path) -> None:
     """Write a plug-in with one component of KIND, called NAME.
 
-    KIND is attention, pe, norm, ffn, block or pool. The plug-in is the folder zoo-NAME: a
-    component that works as it stands, the checks as its tests, and all that pip needs.
+    KIND is attention, pe, norm, ffn, block or pool. The plug-in is the folder zoo-NAME: a working
+    component, the checks as its tests, and a pyproject.toml.
 
     \b
     zoo new attention my-window
@@ -38,7 +38,7 @@ def new(kind: str, name: str, into: Path) -> None:
         if component.name == name and component.owner.distribution != plugin.distribution:
             raise ZooError(f"{kind} '{name}' is taken by {component.owner}; choose another name")
     folder = write_plugin(plugin, into)
-    # With a "./", so that pip cannot take it for a name on PyPI.
+    # With "./", so that pip does not read it as a name on PyPI.
     path = str(folder) if folder.is_absolute() else f"./{folder}"
     click.echo(f"{path} is written; now")
     click.echo(f"  pip install -e {shlex.quote(path)}")

@@ -97,7 +97,7 @@ def report(
 def _runs(directories: tuple[Path, ...], out: Path | None) -> list[tuple[Path, list[Record]]]:
     """Where to write, and the records that the report is made from."""
     from zoo.report.read import read_run
-    from zoo.report.tables.settings import refuse_differing
+    from zoo.report.tables.same_settings import refuse_differing
 
     runs = [(directory, read_run(directory)) for directory in directories]
     if out is None:

@@ -29,11 +29,10 @@ def assembles(setup: ModuleSetup) -> None:
     reasons = []
     for slot in SLOTS if kind == "attention" else SLOTS[:1]:
         cell = Cell(**{**plain_parts(slot), kind: setup.choice})
-        reason = cell.obstacle(DIM, HEADS)
+        reason = cell.obstacle(DIM, HEADS, {"attention": {"padding"}})
         if kind == "attention":
             able = slot == "embed" or setup.can(slot)
-            refused = bool(reason) or not setup.can("padding")
-            must(able or refused, f"planning allows an encoding that needs {slot!r}")
+            must(able or bool(reason), f"planning allows an encoding that needs {slot!r}")
         if reason:
             reasons.append(reason)
             continue

@@ -12,7 +12,7 @@ from zoo.conformance.setups.setup import Setup
 @check("metric")
 def contract(setup: Setup) -> None:
     """The factory builds a zoo.tasks.base.Metric: a description, and a function of outputs."""
-    from zoo.config.metric import MetricDescription
+    from zoo.config.metric_description import MetricDescription
 
     metric = _metric(setup)
     must(

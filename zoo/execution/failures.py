@@ -56,7 +56,9 @@ def from_exit(exit_code: int | None, oom_kills_before: int, log: Path) -> JobErr
     """The failure of a process that ended without an answer. log: what it printed."""
     output = ""
     with contextlib.suppress(OSError):
-        output = log.read_text(encoding="utf-8", errors="replace")[-LOG_TAIL:]
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+        # faulthandler's list of modules is longer than the traceback above it.
+        output = "".join(x for x in lines if not x.startswith("Extension modules: "))[-LOG_TAIL:]
     if exit_code is not None and exit_code < 0:
         name = signal.Signals(-exit_code).name
         if -exit_code == signal.SIGKILL and oom_kills() > oom_kills_before:

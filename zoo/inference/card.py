@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt
 
 from zoo import __version__
-from zoo.config.metric import MetricDescription
+from zoo.config.metric_description import MetricDescription
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError

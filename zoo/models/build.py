@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from torch import nn
 
@@ -13,7 +13,7 @@ from zoo.models.deep_ensemble import DeepEnsemble
 from zoo.models.encoder import Encoder
 from zoo.models.encoder_decoder import EncoderDecoder
 from zoo.models.language_model import LanguageModel
-from zoo.models.parts import build_pool, build_stack
+from zoo.models.parts import StackOptions, build_pool, build_stack
 from zoo.models.seeding import derive, seeded
 from zoo.registry.cell import Cell
 
@@ -26,16 +26,14 @@ def build_classifier(
     classes: int,
     seed: int,
     head_hidden: int = 0,
-    dropout: float = 0.0,
-    attention_dropout: float = 0.0,
-    embedding_std: float = 1.0,
     all_positions: bool = False,
+    **options: Unpack[StackOptions],
 ) -> Classifier:
     """Assemble the cell as an encoder, a pool and a head; every part is seeded on its own.
 
     head_hidden: width of the head's hidden layer, 0 for none. all_positions: compute every
-    position of the last layer, also where the pool reads one. Raises ComponentError where a
-    component is not what its kind promises, ValueError where one refuses its arguments.
+    position of the last layer, also where the pool reads one. options: dropout (also of the head),
+    attention_dropout and embedding_std. Raises as ``build_stack`` does.
     """
     encoder = build_stack(
         Encoder,
@@ -43,16 +41,14 @@ def build_classifier(
         sizes,
         vocab_size=vocab_size,
         seed=seed,
-        dropout=dropout,
-        attention_dropout=attention_dropout,
-        embedding_std=embedding_std,
         # Fewer queries than keys need an attention that takes a context.
         all_positions=all_positions or not cell.attention.can("cross"),
+        **options,
     )
     with seeded(seed, "pool"):
         pool = build_pool(cell.pool, sizes.dim)
     with seeded(seed, "head"):
-        head = classification_head(sizes.dim, head_hidden, classes, dropout)
+        head = classification_head(sizes.dim, head_hidden, classes, options.get("dropout", 0.0))
     return Classifier(encoder, pool, head)
 
 
@@ -75,26 +71,15 @@ def build_language_model(
     *,
     vocab_size: int,
     seed: int,
-    dropout: float = 0.0,
-    attention_dropout: float = 0.0,
-    embedding_std: float = 1.0,
     tied: bool = True,
+    **options: Unpack[StackOptions],
 ) -> LanguageModel:
     """Assemble the cell as a decoder without cross-attention; its pool is not used.
 
-    tied: score tokens by the embeddings themselves and not by a separate matrix.
-    Raises as ``build_classifier`` does.
+    tied: score tokens by the embeddings themselves and not by a separate matrix. options, errors:
+    as of ``build_classifier``.
     """
-    decoder = build_stack(
-        Decoder,
-        cell,
-        sizes,
-        vocab_size=vocab_size,
-        seed=seed,
-        dropout=dropout,
-        attention_dropout=attention_dropout,
-        embedding_std=embedding_std,
-    )
+    decoder = build_stack(Decoder, cell, sizes, vocab_size=vocab_size, seed=seed, **options)
     return LanguageModel(decoder, None if tied else _token_head(sizes.dim, vocab_size, seed))
 
 
@@ -105,26 +90,20 @@ def build_encoder_decoder(
     vocab_size: int,
     target_vocab_size: int | None = None,
     seed: int,
-    dropout: float = 0.0,
-    attention_dropout: float = 0.0,
-    embedding_std: float = 1.0,
     tied: bool = True,
+    **options: Unpack[StackOptions],
 ) -> EncoderDecoder:
     """Assemble the cell as an encoder and a decoder of ``sizes.layers`` blocks each.
 
     vocab_size, target_vocab_size: of source and target; None for as many. Each has embeddings
-    and an encoding of its own. tied and errors: as in ``build_language_model``.
+    and an encoding of its own. tied, options, errors: as of ``build_language_model``.
     """
     target = vocab_size if target_vocab_size is None else target_vocab_size
-    shared: dict[str, Any] = {
-        "seed": seed,
-        "dropout": dropout,
-        "attention_dropout": attention_dropout,
-        "embedding_std": embedding_std,
-    }
-    encoder = build_stack(Encoder, cell, sizes, vocab_size=vocab_size, prefix="encoder.", **shared)
+    encoder = build_stack(
+        Encoder, cell, sizes, vocab_size=vocab_size, seed=seed, prefix="encoder.", **options
+    )
     decoder = build_stack(
-        Decoder, cell, sizes, vocab_size=target, prefix="decoder.", cross=True, **shared
+        Decoder, cell, sizes, vocab_size=target, seed=seed, prefix="decoder.", cross=True, **options
     )
     return EncoderDecoder(encoder, decoder, None if tied else _token_head(sizes.dim, target, seed))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from torch import nn
 
@@ -19,6 +19,15 @@ from zoo.models.stack import Stack
 from zoo.registry import Choice
 from zoo.registry.cell import Cell
 
+
+class StackOptions(TypedDict, total=False):
+    """The options of ``build_stack`` that every builder of a model takes."""
+
+    dropout: float
+    attention_dropout: float
+    embedding_std: float
+
+
 T = TypeVar("T")
 S = TypeVar("S", bound=Stack)
 
@@ -32,16 +41,17 @@ def build_stack(
     seed: int,
     prefix: str = "",
     cross: bool = False,
+    all_positions: bool = False,
     dropout: float = 0.0,
     attention_dropout: float = 0.0,
     embedding_std: float = 1.0,
-    all_positions: bool = False,
 ) -> S:
     """An encoder or a decoder: embedding, encoding, ``sizes.layers`` blocks and the final norm.
 
     prefix: of the name of every part that is seeded, where a model has two stacks. cross: give
-    every block a cross-attention. all_positions: see ``Stack``. Raises ComponentError where a
-    component is not what its kind promises, ValueError where one refuses its arguments.
+    every block a cross-attention. all_positions: see ``Stack``. embedding_std: of the initial
+    embeddings, relative to ``torch.nn.Embedding``'s. Raises ComponentError where a component is not
+    what its kind promises, ValueError where one refuses its arguments.
     """
 
     def part(name: str) -> AbstractContextManager[None]:

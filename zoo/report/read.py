@@ -17,7 +17,7 @@ from pydantic import (
     create_model,
 )
 
-from zoo.config.metric import MetricDescription
+from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
 from zoo.sweep.records import FILE, Record, RecordFile
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from zoo.config.metric import MetricDescription
+from zoo.config.metric_description import MetricDescription
 from zoo.report.stats.effects import MainEffects, main_effects
 from zoo.report.stats.ratios import Speeds, find_reference
 from zoo.report.tables.notes import caption

@@ -113,5 +113,5 @@ def _code_of(file: Path) -> bytes:
         return source
     for node in ast.walk(tree):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            node.body[0] = ast.Pass()
+            del node.body[0]
     return ast.dump(tree).encode()

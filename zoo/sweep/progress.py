@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Protocol, TextIO
 
-from zoo.config.metric import MetricDescription
+from zoo.config.metric_description import MetricDescription
 from zoo.execution.base import Ended, Event, Result, Started
 from zoo.execution.base import Progress as JobProgress
 

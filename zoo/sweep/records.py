@@ -12,7 +12,7 @@ from typing import Any, Literal
 import filelock
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from zoo.config.metric import MetricDescription
+from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
 
 SCHEMA_VERSION = 2

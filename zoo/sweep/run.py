@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zoo.config.metric import MetricDescription
+from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
 from zoo.errors import ZooError
 from zoo.execution.artifacts import Artifacts

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from zoo.config.metric import MetricDescription
+from zoo.config.metric_description import MetricDescription
 from zoo.tasks.base import Metric
 
 Outputs = Mapping[str, Any]

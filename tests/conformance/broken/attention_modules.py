@@ -229,12 +229,12 @@ class AnotherHiddenDefault(Split):
 
 @broken.caught_by("left-padding", "text 1: padded on the left")
 class PaddingByCount(Split):
-    def pairs(self, q, queries, keys, position, causal):
+    def mask_and_bias(self, q, queries, keys, position, causal):
         if keys.attention_mask is not None:
             rows = torch.arange(keys.attention_mask.shape[1])
             real = rows < keys.attention_mask.sum(dim=1, keepdim=True)
             keys = Tokens(real, keys.positions)
-        return super().pairs(q, queries, keys, position, causal)
+        return super().mask_and_bias(q, queries, keys, position, causal)
 
 
 @broken.caught_by("positions", "three times apart", only=("rotate", "bias", "padding"))
@@ -248,10 +248,10 @@ class PositionsByRow(Split):
 
 @broken.caught_by("positions", "text 1 at positions of its own")
 class PositionsOfTheFirstText(Split):
-    def scene(self, x, context, tokens, context_tokens, position, cache=None):
+    def queries_keys_values(self, x, context, tokens, context_tokens, position, cache=None):
         if tokens.positions.dim() == 2:
             tokens = Tokens(tokens.attention_mask, tokens.positions[0])
-        return super().scene(x, context, tokens, context_tokens, position, cache)
+        return super().queries_keys_values(x, context, tokens, context_tokens, position, cache)
 
 
 @broken.caught_by("assembles", "shape|size")

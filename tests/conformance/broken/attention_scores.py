@@ -107,7 +107,7 @@ class NothingToSee(Split):
     """Hides from a query that may see nothing even that."""
 
     def mix(self, q, k, v, queries, keys, position, causal):
-        mask, bias = self.pairs(q, queries, keys, position, causal)
+        mask, bias = self.mask_and_bias(q, queries, keys, position, causal)
         if keys.attention_mask is not None:
             mask = mask & keys.attention_mask[:, None, None, :]
         return self.attend(q, k, v, mask, bias)
@@ -116,7 +116,7 @@ class NothingToSee(Split):
 @broken.caught_by("causality", "after changing the future")
 class LeaksOneStep(Split):
     def mix(self, q, k, v, queries, keys, position, causal):
-        mask, bias = self.pairs(q, queries, keys, position, False)
+        mask, bias = self.mask_and_bias(q, queries, keys, position, False)
         if causal:
             near = keys.positions[..., None, :] <= queries.positions[..., :, None] + 1
             mask = near if mask is None else mask & near
@@ -134,7 +134,7 @@ class CausalByRow(Split):
     """Counts rows, not positions: wrong as soon as queries are not the first rows."""
 
     def mix(self, q, k, v, queries, keys, position, causal):
-        mask, bias = self.pairs(q, queries, keys, position, False)
+        mask, bias = self.mask_and_bias(q, queries, keys, position, False)
         if causal:
             past = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril()
             mask = past if mask is None else mask & past

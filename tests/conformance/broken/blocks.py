@@ -46,33 +46,33 @@ class ResidualOfTheFirstRows(Pre):
 
 @broken.caught_by("few-rows", "instead of")
 class RowsIgnored(Pre):
-    def forward(self, x, scene):
-        return super().forward(x, replace(scene, read=None))
+    def forward(self, x, context):
+        return super().forward(x, replace(context, read=None))
 
 
 @broken.caught_by("layer-context", "values in padding")
 class PaddingForgotten(Pre):
-    def forward(self, x, scene):
-        return super().forward(x, replace(scene, tokens=Tokens(None, scene.tokens.positions)))
+    def forward(self, x, context):
+        return super().forward(x, replace(context, tokens=Tokens(None, context.tokens.positions)))
 
 
 @broken.caught_by("layer-context", "with and without an encoding")
 class EncodingForgotten(Pre):
-    def forward(self, x, scene):
-        position = type(scene.position)()
-        return super().forward(x, replace(scene, position=position))
+    def forward(self, x, context):
+        position = type(context.position)()
+        return super().forward(x, replace(context, position=position))
 
 
 @broken.caught_by("layer-context", "causal: rows 0 to 2")
 class CausalForgotten(Post):
-    def forward(self, x, scene):
-        return super().forward(x, replace(scene, causal=False))
+    def forward(self, x, context):
+        return super().forward(x, replace(context, causal=False))
 
 
 @broken.caught_by("cache", "never used")
 class CacheForgotten(Pre):
-    def forward(self, x, scene):
-        return super().forward(x, replace(scene, cache=None))
+    def forward(self, x, context):
+        return super().forward(x, replace(context, cache=None))
 
 
 @broken.caught_by("norms-apart", "1 norm for two sub-layers")
@@ -84,8 +84,8 @@ class OneNormForBoth(Pre):
 
 @broken.caught_by("no-ffn", "TypeError")
 class NeedsAnFfn(Pre):
-    def forward(self, x, scene):
-        return self.ffn(super().forward(x, scene))
+    def forward(self, x, context):
+        return self.ffn(super().forward(x, context))
 
 
 @broken.caught_by("memory", "changing the memory")
@@ -102,17 +102,17 @@ class CrossAttentionDropped(Pre):
 
 @broken.caught_by("memory", "without a memory")
 class NeedsNoMemory(Pre):
-    def _look(self, h, scene):
-        return h if scene.memory is None else super()._look(h, scene)
+    def _cross_attend(self, h, context):
+        return h if context.memory is None else super()._cross_attend(h, context)
 
 
 @broken.caught_by("memory", "values in the memory's padding")
 class MemoryPaddingForgotten(Pre):
-    def _look(self, h, scene):
-        if scene.memory is not None:
-            whole = Tokens.whole(scene.memory.shape[1])
-            scene = replace(scene, memory_tokens=whole)
-        return super()._look(h, scene)
+    def _cross_attend(self, h, context):
+        if context.memory is not None:
+            whole = Tokens.whole(context.memory.shape[1])
+            context = replace(context, memory_tokens=whole)
+        return super()._cross_attend(h, context)
 
 
 @broken.caught_by("dropout", "same output twice")
@@ -123,9 +123,9 @@ class DropoutForgotten(Pre):
 
 @broken.caught_by("gradients", "no gradient reaches .*ffn")
 class FfnForgotten(Pre):
-    def forward(self, x, scene):
-        rows = slice(None) if scene.read is None else scene.read
-        return self.arrange(x, lambda h: self._attend(h, scene), self.attention_norm, rows)
+    def forward(self, x, context):
+        rows = slice(None) if context.read is None else context.read
+        return self.arrange(x, lambda h: self._attend(h, context), self.attention_norm, rows)
 
 
 @broken.caught_by("inputs-untouched", "input 0")
@@ -139,8 +139,8 @@ class ResidualInPlace(Pre):
 
 @broken.caught_by("memory", "cache is never used", also=("cross",))
 class MemoryCacheForgotten(Pre):
-    def forward(self, x, scene):
-        return super().forward(x, replace(scene, memory_cache=None))
+    def forward(self, x, context):
+        return super().forward(x, replace(context, memory_cache=None))
 
 
 @broken.caught_by("dropout-scale", "training gives 0.[45]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from specimens import Specimens
 
 from zoo import hookimpl
-from zoo.config.metric import MetricDescription
+from zoo.config.metric_description import MetricDescription
 from zoo.registry import Register
 
 broken = Specimens("metric")

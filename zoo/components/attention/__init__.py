@@ -21,30 +21,19 @@ def zoo_register(register: Register) -> None:
         source=_VASWANI,
         capabilities=(*_EXACT, "one-head"),
     )
-    register(
-        "attention",
-        "naive",
-        f"{here}.naive:Naive",
-        summary="a linear layer per head and projection, looped, explicit softmax",
-        source=_VASWANI,
-        capabilities=_EXACT,
-    )
-    register(
-        "attention",
-        "split",
-        f"{here}.split:Split",
-        summary="three linear layers, heads by a view, explicit softmax",
-        source=_VASWANI,
-        capabilities=_EXACT,
-    )
-    register(
-        "attention",
-        "packed",
-        f"{here}.packed:Packed",
-        summary="one QKV linear layer, explicit softmax",
-        source=_VASWANI,
-        capabilities=_EXACT,
-    )
+    for name, factory, summary in (
+        ("naive", "Naive", "a linear layer per head and projection, looped, explicit softmax"),
+        ("split", "Split", "three linear layers, heads by a view, explicit softmax"),
+        ("packed", "Packed", "one QKV linear layer, explicit softmax"),
+    ):
+        register(
+            "attention",
+            name,
+            f"{here}.{name}:{factory}",
+            summary=summary,
+            source=_VASWANI,
+            capabilities=_EXACT,
+        )
     register(
         "attention",
         "fused",

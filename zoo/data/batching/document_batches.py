@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
@@ -13,6 +15,7 @@ from torch import Tensor
 from zoo.components.tokens import Tokens
 from zoo.data.encoding.encoded_documents import Documents
 
+B = TypeVar("B")
 PAD = 0
 NOISE = 0.02  # of the log of a length; more shuffles more and pads more: 8% padding at 0.1
 
@@ -38,7 +41,28 @@ class Batch:
         return len(self.rows)
 
 
-class Split:
+class ByLength(ABC, Generic[B]):
+    """Goes through a split in batches of similar length."""
+
+    lengths: np.ndarray  # (N), tokens of each item
+
+    @abstractmethod
+    def batch(self, rows: np.ndarray) -> B:
+        """The items at these indices."""
+
+    def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[B]:
+        """All items once, batched by similar length, in an order drawn from (seed, epoch)."""
+        for rows in shuffled_by_length(self.lengths, batch_size, seed, epoch):
+            yield self.batch(rows)
+
+    def ordered(self, batch_size: int) -> Iterator[B]:
+        """All items once, longest first, for evaluation."""
+        order = np.argsort(-self.lengths, kind="stable")
+        for start in range(0, len(order), batch_size):
+            yield self.batch(order[start : start + batch_size])
+
+
+class Split(ByLength[Batch]):
     """One split, held on the device, so that no step copies texts from the host."""
 
     def __init__(self, documents: Documents, device: torch.device) -> None:
@@ -81,17 +105,6 @@ class Split:
             int(lengths.sum()),
             longest * len(rows),
         )
-
-    def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[Batch]:
-        """All documents once, batched by similar length, in an order drawn from (seed, epoch)."""
-        for rows in shuffled_by_length(self.lengths, batch_size, seed, epoch):
-            yield self.batch(rows)
-
-    def ordered(self, batch_size: int) -> Iterator[Batch]:
-        """All documents once, longest first, for evaluation."""
-        order = np.argsort(-self.lengths, kind="stable")
-        for start in range(0, len(order), batch_size):
-            yield self.batch(order[start : start + batch_size])
 
 
 def padded(documents: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tokens]:

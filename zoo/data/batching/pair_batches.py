@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +10,7 @@ import torch
 from torch import Tensor
 
 from zoo.components.tokens import Tokens
-from zoo.data.batching.document_batches import Split, shuffled_by_length
+from zoo.data.batching.document_batches import ByLength, Split
 from zoo.data.encoding.encoded_pairs import EncodedPairs
 
 
@@ -34,26 +33,23 @@ class PairBatch:
     padded_tokens: int
 
 
-class PairSplit:
-    """One split, held on the device."""
+class PairSplit(ByLength[PairBatch]):
+    """One split, held on the device, batched by the length of the source."""
 
     def __init__(self, encoded: EncodedPairs, split: str, device: torch.device) -> None:
         self.source = Split(encoded.side(split, "source"), device)
         self.target = Split(encoded.side(split, "target"), device)
         self.texts = encoded.targets(split)
+        self.lengths = self.source.lengths
 
     def __len__(self) -> int:
         return len(self.source)
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Tokens of each source (pairs)."""
-        return self.source.lengths
 
     def subset(self, rows: np.ndarray) -> PairSplit:
         """Only these pairs, in this order."""
         part = copy.copy(self)
         part.source, part.target = self.source.subset(rows), self.target.subset(rows)
+        part.lengths = part.source.lengths
         part.texts = [self.texts[row] for row in rows]
         return part
 
@@ -75,14 +71,3 @@ class PairSplit:
             source.real_tokens + items,
             source.padded_tokens + target.padded_tokens - len(rows),
         )
-
-    def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[PairBatch]:
-        """All pairs once, batched by similar length, in an order drawn from (seed, epoch)."""
-        for rows in shuffled_by_length(self.lengths, batch_size, seed, epoch):
-            yield self.batch(rows)
-
-    def ordered(self, batch_size: int) -> Iterator[PairBatch]:
-        """All pairs once, the longest source first, for evaluation."""
-        order = np.argsort(-self.lengths, kind="stable")
-        for start in range(0, len(order), batch_size):
-            yield self.batch(order[start : start + batch_size])

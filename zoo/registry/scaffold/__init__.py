@@ -1,4 +1,4 @@
-"""A plug-in of one's own, written from templates: what ``zoo new`` makes."""
+"""Writes a new plug-in from templates: the work of ``zoo new``."""
 
 from __future__ import annotations
 

@@ -11,16 +11,16 @@ from string import Template
 from zoo import __version__
 from zoo.errors import ZooError, nearest
 from zoo.registry import AXES
-from zoo.registry.scaffold.kinds import STARTERS
+from zoo.registry.scaffold.starters import STARTERS
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
 class NewPlugin:
-    """A plug-in to be written: ``my-window`` becomes the distribution ``zoo-my-window``.
+    """A plug-in to write: ``my-window`` becomes the distribution ``zoo-my-window``.
 
-    Raises ZooError for a kind that is no axis and a name that no distribution could have.
+    Raises ZooError for a kind that is no axis, or an illegal name.
     """
 
     kind: str
@@ -37,22 +37,22 @@ class NewPlugin:
 
     @property
     def distribution(self) -> str:
-        """What is installed, and the folder it is written to."""
+        """The distribution's name, and its folder's."""
         return f"zoo-{self.name}"
 
     @property
     def package(self) -> str:
-        """What is imported."""
+        """The name of the package to import."""
         return self.distribution.replace("-", "_")
 
     @property
     def class_name(self) -> str:
-        """The component's class: ``MyWindowAttention``."""
+        """The name of the component's class: ``MyWindowAttention``."""
         words = "".join(word.capitalize() for word in self.name.split("-"))
         return words + STARTERS[self.kind].suffix
 
     def files(self) -> dict[str, str]:
-        """Every file, as path inside the folder to text."""
+        """Path inside the folder to text, for every file."""
         source = f"src/{self.package}"
         return {
             "pyproject.toml": self._render("pyproject.toml"),
@@ -77,15 +77,15 @@ class NewPlugin:
             Summary=starter.summary[:1].upper() + starter.summary[1:],
             capabilities=starter.capabilities,
             parameters=starter.parameters,
-            rival=starter.rival,
+            compare_with=starter.compare_with,
             zoo_version=".".join(__version__.split(".")[:2]),
         )
 
 
 def write_plugin(plugin: NewPlugin, into: Path) -> Path:
-    """Write the plug-in's folder into a folder, and return it.
+    """Write the plug-in's folder into ``into``, and return its path.
 
-    Raises ZooError where it is there already or cannot be written.
+    Raises ZooError where it exists already or cannot be written.
     """
     contents = plugin.files()
     folder = into / plugin.distribution

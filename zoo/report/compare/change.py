@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from zoo.report.tables.settings import settings_of
+from zoo.report.tables.same_settings import settings_of
 from zoo.sweep.records import Record
 
 Verdict = Literal["better", "worse", "tie"]

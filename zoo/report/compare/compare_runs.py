@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from zoo.config.metric import MetricDescription
+from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
 from zoo.report.compare.change import Change, why_not_comparable
 from zoo.report.compare.compare_cost import REFERENCE, CostChanges

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from zoo.config.metric import MetricDescription
+from zoo.config.metric_description import MetricDescription
 from zoo.report.compare.change import Change
 from zoo.report.compare.compare_cost import REFERENCE
 from zoo.report.compare.compare_runs import ComparedRow, Comparison

@@ -10,7 +10,7 @@ from zoo.report.html.render import inline_svg, render
 from zoo.report.html.run_summary import outcome_sentence, run_sentence
 from zoo.report.plots.plot import Plot
 from zoo.report.run_report import RunReport
-from zoo.report.tables.settings import differing_settings
+from zoo.report.tables.same_settings import differing_settings
 
 
 def report_page(run: RunReport, plots: Sequence[Plot]) -> str:

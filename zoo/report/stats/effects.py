@@ -20,7 +20,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from zoo.config.metric import MetricDescription
+from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
 from zoo.report.stats.grid import Grid, full_grid
 from zoo.report.stats.paired import Difference, Term, corrected, difference

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from zoo.config.metric import MetricDescription
+from zoo.config.metric_description import MetricDescription
 from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.ratios import MEMORY_TIE
 from zoo.report.tables.readable import has_front, metrics_in

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from zoo.config.metric import MetricDescription
+from zoo.config.metric_description import MetricDescription
 from zoo.report.stats.intervals import ENOUGH, t_half
 from zoo.report.tables.markdown import line
 from zoo.report.tables.text import plain

@@ -1,4 +1,4 @@
-"""What the templates of each kind say beside their code."""
+"""The texts that the templates insert for each kind."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 class Starter:
     """The component a new plug-in starts from.
 
-    suffix: ends the name of its class. rival: a built-in to compare it with. summary: what it
-    computes as written. capabilities and parameters: as in ``register``, in Python.
+    suffix: of its class name. compare_with: a built-in of the same kind. summary: what it computes
+    as written. capabilities, parameters: the arguments of ``register``, as Python source.
     """
 
     suffix: str
-    rival: str
+    compare_with: str
     summary: str
     capabilities: str = ""
     parameters: str = ""
@@ -42,12 +42,12 @@ STARTERS = {
         '"scale-invariant",',
         '"eps": 1e-6',
     ),
-    "ffn": Starter("FFN", "gelu", "two linear layers with Mish between"),
+    "ffn": Starter("FFN", "gelu", "two linear layers with Mish in between"),
     "block": Starter(
         "Block",
         "pre",
-        "norm after each sub-layer, residual around both",
+        "x + norm(sub-layer(x))",
         '"residual", "cross"',
     ),
-    "pool": Starter("Pool", "mean", "the greatest value over real tokens"),
+    "pool": Starter("Pool", "mean", "maximum of each feature over real tokens"),
 }

@@ -1,0 +1,153 @@
+"""Another library's model and the zoo's cell that computes the same, checked to be equal."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from bench.peers.options import CLASSES, Shape
+from bench.peers.steps import Batch, logits
+from zoo.components.tokens import Tokens
+from zoo.errors import ZooError, one_line
+from zoo.train.device import Runtime
+
+PLUGIN = Path(__file__).parents[2] / "plugins" / "zoo-peers"
+TOLERANCE = 1e-4
+LOGITS_TOLERANCE = {"fp32": TOLERANCE, "bf16": 5e-2}  # logits are about 1, after all layers
+
+
+@dataclass(frozen=True, eq=False)  # compared and hashed by identity
+class PeerModel:
+    """A library's encoder.
+
+    module: the library. encoder: its class in ``zoo_peers.encoders``, built with ``arguments``.
+    dropout: the library's default rate, for activations and for attention weights.
+    """
+
+    name: str
+    module: str
+    encoder: str
+    arguments: Mapping[str, Any]
+    dropout: float
+
+
+TORCH = PeerModel(
+    "nn.TransformerEncoder",
+    "torch",
+    "TorchEncoder",
+    {"positions": "learned", "activation": "gelu", "norm_first": True},
+    0.1,
+)
+PEERS = (
+    PeerModel(
+        "x-transformers (flash)", "x_transformers", "XEncoder", {"positions": "absolute"}, 0.0
+    ),
+    PeerModel("HF BERT (sdpa)", "transformers", "HfBert", {"attn_implementation": "sdpa"}, 0.1),
+    TORCH,
+)
+
+
+class MissingError(Exception):
+    """A library or data set is missing; the message says how to get it."""
+
+
+class UnequalError(Exception):
+    """Two models that should compute the same do not; they must not be timed."""
+
+
+def model_pair(
+    peer: PeerModel,
+    shape: Shape,
+    *,
+    pool: str = "cls",
+    dropout: bool = False,
+    attention: str = "fused",
+) -> tuple[nn.Module, nn.Module]:
+    """The zoo's model and the library's, with equal weights, on the CPU in float32.
+
+    dropout: use the library's default rate in training. The library's model then also drops
+    attention weights; the zoo's does not, which is the zoo's default.
+    The library's model comes from plugins/zoo-peers, from this checkout if it is not installed.
+    Raises MissingError without the library, UnequalError where the two differ.
+    """
+    if importlib.util.find_spec(peer.module) is None:
+        raise MissingError(f"needs {peer.module}: pip install -c constraints.txt -e '.[peers]'")
+    if importlib.util.find_spec("zoo_peers") is None:
+        sys.path.append(str(PLUGIN))
+    from zoo_peers import encoders
+    from zoo_peers.twin import twin
+
+    torch.manual_seed(0)
+    sizes = shape.sizes
+    rate = peer.dropout if dropout else 0.0
+    common: dict[str, Any] = {"vocab_size": sizes.vocab_size, "classes": CLASSES, "sizes": sizes}
+    try:
+        theirs = getattr(encoders, peer.encoder)(
+            **common, **peer.arguments, dropout=rate, attention_dropout=rate, pool=pool
+        )
+    except ZooError as error:  # the library is installed and cannot be used
+        raise MissingError(one_line(error)) from error
+    ours = twin(theirs, **common, dropout=rate, attention=attention)
+    for model in (ours, theirs):
+        model.eval()  # no dropout while they are compared
+    check_equal_models(peer, ours, theirs, sizes.vocab_size, min(shape.length, 128))
+    return ours, theirs
+
+
+def check_equal_models(
+    peer: PeerModel, ours: nn.Module, theirs: nn.Module, vocab_size: int, length: int
+) -> None:
+    """Raise UnequalError unless logits and gradients are equal, with and without padding."""
+    from zoo_peers.twin import ties
+
+    draw = torch.Generator().manual_seed(1)
+    ids = torch.randint(1, vocab_size, (3, length), generator=draw)
+    positions = torch.arange(length)
+    attention_mask = positions < torch.tensor([[length], [length // 2], [max(1, length // 3)]])
+    targets = torch.tensor([0, 1, 2])
+    for tokens in (Tokens(None, positions), Tokens(attention_mask, positions)):
+        for model in (ours, theirs):
+            model.zero_grad()
+        our_logits, their_logits = ours(ids, tokens), theirs(ids, tokens)
+        check_equal(f"logits of {peer.name}", our_logits, their_logits)
+        for scores in (our_logits, their_logits):
+            F.cross_entropy(scores, targets).backward()
+        for tie in ties(theirs, ours):  # type: ignore[arg-type]
+            assert tie.ours.grad is not None
+            assert tie.theirs.grad is not None
+            check_equal(
+                f"gradients of {peer.name}", tie.ours.grad[tie.rows] * tie.factor, tie.theirs.grad
+            )
+    for model in (ours, theirs):
+        model.zero_grad()
+
+
+def check_equal(what: str, ours: Tensor, theirs: Tensor, tolerance: float = TOLERANCE) -> None:
+    """Raise UnequalError unless all values are within the tolerance of each other."""
+    difference = float((ours - theirs).detach().abs().max())
+    if not difference <= tolerance:  # also true for NaN
+        raise UnequalError(f"{what} differ by {difference:.2g}, more than {tolerance:g}")
+
+
+def check_equal_logits(
+    peer: PeerModel, ours: nn.Module, theirs: nn.Module, batch: Batch, runtime: Runtime
+) -> None:
+    """Raise UnequalError unless both give the same logits for a batch that will be timed.
+
+    On the device and at the precision of the timing, where other kernels and fast paths may run
+    than in ``model_pair`` on the CPU.
+    """
+    check_equal(
+        f"logits of {peer.name} on a timed batch",
+        logits(ours, batch, runtime),
+        logits(theirs, batch, runtime),
+        LOGITS_TOLERANCE[runtime.precision],
+    )

@@ -1,0 +1,84 @@
+"""Batches, and the training and inference steps that are timed on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from bench.peers.options import CLASSES, Shape
+from bench.peers.turns import Step
+from zoo.components.tokens import Tokens
+from zoo.measure.allocator import keep_blocks, usual_blocks
+from zoo.train.device import Runtime
+
+Batch = tuple[Tensor, Tokens, Tensor]  # ids (B, L), their tokens, labels (B)
+COPY = "the copy"  # names a second copy of one of the zoo's models, which measures the noise
+
+
+def our_name(peer: str) -> str:
+    """The name of the zoo's model that equals a peer."""
+    return f"ours as {peer}"
+
+
+def allocate_as_usual(name: str) -> None:
+    """Set malloc for the turn of that name: the zoo's setting for its models, else glibc's own."""
+    if name == COPY or name.startswith(our_name("")):
+        keep_blocks()
+    else:
+        usual_blocks()
+
+
+def random_batches(shape: Shape, device: torch.device, number: int = 2) -> list[Batch]:
+    """Batches of random ids, without padding."""
+    draw = torch.Generator().manual_seed(2)
+    size = (shape.batch, shape.length)
+    return [
+        (
+            torch.randint(1, shape.sizes.vocab_size, size, generator=draw).to(device),
+            Tokens.whole(shape.length, device),
+            torch.randint(CLASSES, (shape.batch,), generator=draw).to(device),
+        )
+        for _ in range(number)
+    ]
+
+
+@torch.inference_mode()
+def logits(model: nn.Module, batch: Batch, runtime: Runtime) -> Tensor:
+    """Logits (B, classes) in evaluation mode, in float32; moves the model to the device."""
+    ids, tokens, _ = batch
+    with runtime.autocast():
+        scores: Tensor = model.to(runtime.device).eval()(ids, tokens)
+    return scores.float()
+
+
+def training(model: nn.Module, batches: Sequence[Batch], runtime: Runtime) -> Step:
+    """A step of forward, backward and AdamW on the batch of that number; the same for everybody."""
+    model.to(runtime.device).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+
+    def step(index: int) -> None:
+        ids, tokens, labels = batches[index % len(batches)]
+        with runtime.autocast():
+            scores = model(ids, tokens)
+        loss = F.cross_entropy(scores.float(), labels)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
+def inference(model: nn.Module, batches: Sequence[Batch], runtime: Runtime) -> Step:
+    """The logits of the batch of that number, in evaluation mode."""
+    model.to(runtime.device).eval()
+
+    @torch.inference_mode()
+    def step(index: int) -> None:
+        ids, tokens, _ = batches[index % len(batches)]
+        with runtime.autocast():
+            model(ids, tokens)
+
+    return step

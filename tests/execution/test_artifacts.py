@@ -1,0 +1,79 @@
+"""The directory of unfinished jobs, which several jobs use at once."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import torch
+from small_runs import SIZES, bench, cell
+
+from zoo.config.settings import Execution, Training
+from zoo.config.sizes import Sizes
+from zoo.execution.artifacts import Artifacts
+from zoo.execution.base import WEIGHTS, JobSetup, Result, TrainJob
+from zoo.train.checkpoint import write_tensors
+
+SETUP = JobSetup("classify", {}, Sizes(), Training(), Execution())
+
+
+def job(key: str) -> TrainJob:
+    return TrainJob(SETUP, "a cell", key, model=cell())
+
+
+def test_jobs_that_end_never_disturb_one_that_is_about_to_write(tmp_path: Path) -> None:
+    """The end of one job once removed the folder that another had just made."""
+    failures: list[Exception] = []
+    written: list[int] = []
+
+    def write_and_end(key: str) -> None:
+        artifacts = Artifacts(tmp_path)
+        for number in range(400):
+            try:
+                write_tensors(artifacts.of(job(key)) / "checkpoint.safetensors", TENSORS)
+                written.append(number)
+            except Exception as error:  # noqa: BLE001 - reported below
+                failures.append(error)
+            artifacts.remove(job(key))
+
+    writers = [threading.Thread(target=write_and_end, args=(key,)) for key in ("a", "b", "c")]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert failures == []
+    assert len(written) == 1200
+
+
+TENSORS = {"weight": torch.zeros(2)}
+
+
+def test_short_trainings_two_at_once_are_never_recorded_as_crashed(tmp_path: Path) -> None:
+    options = {**SIZES, "task": "seq2seq", "data": "copy(train=24,test=8,shortest=2,longest=3)"}
+    options |= {"dim": 8, "hidden": 8, "max_length": 8, "epochs": 3, "beam": 1, "seeds": 12}
+    outcome = bench(tmp_path, {**options, "phases": "train", "jobs": 2}, on="local")
+    assert [(record.status, record.reason) for record in outcome.records] == [("ok", "")] * 12
+    assert not (tmp_path / "unfinished").exists()
+
+
+def test_what_unfinished_jobs_left_stays_until_they_end(tmp_path: Path) -> None:
+    with Artifacts(tmp_path) as artifacts:
+        (artifacts.of(job("a")) / "checkpoint.safetensors").write_bytes(b"unfinished")
+        artifacts.of(job("b"))
+        artifacts.remove(job("b"))
+    assert [path.name for path in (tmp_path / "unfinished").iterdir()] == ["a"]
+    with Artifacts(tmp_path) as artifacts:
+        artifacts.remove(job("a"))
+    assert not (tmp_path / "unfinished").exists()
+    with Artifacts(tmp_path) as artifacts:
+        artifacts.of(job("a"))
+        artifacts.clear()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_result_names_the_weights_that_its_job_left(tmp_path: Path) -> None:
+    artifacts = Artifacts(tmp_path)
+    assert artifacts.with_files(job("a"), Result()).artifacts == {}
+    file = artifacts.of(job("a")) / WEIGHTS
+    write_tensors(file, TENSORS)
+    assert artifacts.with_files(job("a"), Result()).artifacts == {WEIGHTS: file}

@@ -1,0 +1,135 @@
+"""How an exception or a dead process becomes the status of a job."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from zoo.config.settings import Execution, Training
+from zoo.config.sizes import Sizes
+from zoo.errors import DivergedError, ZooError
+from zoo.execution import failures, run_job
+from zoo.execution.base import InspectJob, JobSetup, Limits
+from zoo.execution.failures import JobError, from_exception, from_exit, oom_kills
+
+ALLOCATOR = (
+    "[enforce fail at alloc_cpu.cpp:119] err == 0. DefaultCPUAllocator: can't allocate memory: "
+    "you tried to allocate 34359738368 bytes. Error code 12 (Cannot allocate memory)"
+)
+
+
+class OwnError(Exception):
+    pass
+
+
+def raised(error: BaseException) -> BaseException:
+    """The error with the traceback of this line."""
+    try:
+        raise error
+    except BaseException as caught:  # noqa: BLE001
+        return caught
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason", "rejected"),
+    [
+        (ZooError("--dim 0: at least 1"), "crashed", "--dim 0: at least 1", True),
+        (DivergedError("the loss became nan"), "diverged", "the loss became nan", False),
+        (MemoryError("too much"), "oom", "out of memory: MemoryError: too much", False),
+        (torch.OutOfMemoryError("CUDA"), "oom", "out of memory: OutOfMemoryError: CUDA", False),
+        (RuntimeError(ALLOCATOR), "oom", "out of memory: RuntimeError: [enforce fail", False),
+        (RuntimeError("bad"), "crashed", "RuntimeError: bad (test_classification.py:", False),
+        (KeyError("x"), "crashed", "KeyError: 'x' (test_classification.py:", False),
+        (OwnError(), "crashed", "OwnError", False),
+        (ValueError("a\nb\nc"), "crashed", "ValueError: a b c", False),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_an_exception_becomes_a_status(
+    error: Exception, status: str, reason: str, rejected: bool
+) -> None:
+    failure = from_exception(raised(error))
+    assert (failure.status, failure.rejected) == (status, rejected)
+    assert failure.reason.startswith(reason)
+    assert "\n" not in failure.reason
+    assert len(failure.reason) < 400
+    assert "in raised\n" in failure.traceback
+    assert type(error).__name__ in failure.traceback
+
+
+def test_a_reason_of_great_length_is_cut_and_the_traceback_is_not() -> None:
+    failure = from_exception(raised(RuntimeError("x" * 5000)))
+    assert len(failure.reason) < 400
+    assert "x" * 5000 in failure.traceback
+
+
+def test_a_failure_that_is_classified_already_stays_as_it_is_also_through_a_pipe() -> None:
+    failure = JobError("timeout", "took longer than 3 s", "trace", rejected=True)
+    assert from_exception(failure) is failure
+    copy = pickle.loads(pickle.dumps(failure))
+    assert vars(copy) == vars(failure)
+    assert copy.result(2.5).status == "timeout"
+    assert (copy.result(2.5).traceback, copy.result(2.5).seconds) == ("trace", 2.5)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (7, "the process exited with status 7"),
+        (0, "the process exited with status 0"),
+        (None, "the process exited with status None"),
+        (-signal.SIGSEGV, "the process was killed by SIGSEGV"),
+        (-signal.SIGKILL, "the process was killed by SIGKILL"),
+    ],
+)
+def test_a_dead_process_is_a_crash_with_the_end_of_its_output(
+    code: int | None, reason: str, tmp_path: Path
+) -> None:
+    log = tmp_path / "output.log"
+    log.write_bytes(b"early\n" * 10_000 + b"\xff last line\n")
+    failure = from_exit(code, oom_kills(), log)
+    assert (failure.status, failure.reason) == ("crashed", reason)
+    assert failure.traceback.endswith(" last line\n")
+    assert len(failure.traceback) <= failures.LOG_TAIL
+    assert from_exit(code, oom_kills(), tmp_path / "none").traceback == ""
+
+
+def test_a_process_that_the_kernel_killed_for_lack_of_memory_is_out_of_memory(
+    tmp_path: Path,
+) -> None:
+    """The kernel counts such kills; one more than when the process started means this one."""
+    failure = from_exit(-signal.SIGKILL, oom_kills() - 1, tmp_path / "none")
+    assert failure.status == "oom"
+    assert "out of memory" in failure.reason
+    assert from_exit(-signal.SIGSEGV, oom_kills() - 1, tmp_path / "none").status == "crashed"
+
+
+def job() -> InspectJob:
+    setup = JobSetup("classify", {}, Sizes(), Training(), Execution(device="cpu"))
+    return InspectJob(setup, "this machine", "inspect")
+
+
+def failing_runner(error: BaseException) -> Callable[..., object]:
+    def runner(*_: object) -> object:
+        raise error
+
+    return runner
+
+
+def test_a_job_that_fails_ends_with_a_result_and_an_interruption_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from zoo.execution import train_job
+
+    monkeypatch.setattr(train_job, "inspect", failing_runner(ZooError("no such data")))
+    (result,) = run_job.run_job(job(), tmp_path, Limits())
+    assert (result.status, result.reason, result.rejected) == ("crashed", "no such data", True)
+    assert result.seconds > 0
+    monkeypatch.setattr(train_job, "inspect", failing_runner(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        list(run_job.run_job(job(), tmp_path, Limits()))

@@ -1,0 +1,160 @@
+"""The built-in executors: the same results from both, and what only one of them can do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file
+from small_runs import CLASSIFY, LM, SEQ2SEQ, Stop, StopAfter, bench, cell, prepared, result_of
+
+from zoo.errors import ZooError
+from zoo.execution.base import Ended, Event, Limits, Progress, Started, TrainJob
+from zoo.execution.inline import InlineExecutor
+from zoo.execution.local import LocalExecutor
+from zoo.execution.process import Worker
+from zoo.sweep.records import Record, RecordFile
+
+OTHER = {"inline": "local", "local": "inline"}
+
+
+@pytest.fixture(params=["classify", "lm", "seq2seq"])
+def options(request: pytest.FixtureRequest, corpus: Path, book: Path) -> dict[str, Any]:
+    """A short training of a cell of each task, and of the task's baseline."""
+    return {
+        "classify": {**CLASSIFY, "data": str(corpus), "seeds": 2, "token_dropout": 0.2},
+        "lm": {**LM, "data": str(book)},
+        "seq2seq": SEQ2SEQ,
+    }[request.param] | {"phases": "train"}
+
+
+def by_key(records: list[Record]) -> dict[str, object]:
+    assert [record.status for record in records] == ["ok"] * len(records)
+    return {record.key: result_of(record) for record in records}
+
+
+def test_both_give_the_same_scores_document_for_document_and_the_same_keys(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    """Metrics with the list of errors, and curves with every loss, bit for bit."""
+    inline = bench(tmp_path / "inline", options, on="inline")
+    local = bench(tmp_path / "local", options, on="local")
+    assert by_key(inline.records) == by_key(local.records)
+    assert len(by_key(inline.records)) == len(inline.records) >= (options["task"] != "seq2seq") + 1
+    if options["task"] != "lm":
+        assert any(record.metrics["errors"] for record in inline.records)
+    for one, other in zip(inline.records, local.records, strict=True):
+        assert one.environment == other.environment
+        assert one.config == other.config
+    # One finds what the other has done, and trains nothing.
+    again = bench(tmp_path / "inline", options, on="local")
+    assert (again.trained, len(again.records)) == (0, len(inline.records))
+
+
+@pytest.mark.parametrize("first", ["inline", "local"])
+def test_a_training_that_one_began_is_resumed_by_the_other(
+    options: dict[str, Any], first: str, tmp_path: Path
+) -> None:
+    options = {**options, "baseline": "none", "seeds": 1}
+    whole = bench(tmp_path / "whole", options)
+    out = tmp_path / "out"
+    with pytest.raises(Stop):
+        bench(out, options, on=first, progress=StopAfter(Progress))
+    assert RecordFile(out).read() == []
+    (checkpoint,) = out.glob("unfinished/*/checkpoint.safetensors")
+    interrupted = seconds_of_first_epoch(checkpoint)
+    resumed = bench(out, options, on=OTHER[first])
+    (record,) = resumed.records
+    # The first epoch was not trained again: it has the time that it took in the first run.
+    assert record.curve[0]["seconds"] == interrupted
+    assert by_key(resumed.records) == by_key(whole.records)
+    assert not (out / "unfinished").exists()
+
+
+def seconds_of_first_epoch(checkpoint: Path) -> float:
+    with safe_open(checkpoint, framework="pt") as file:
+        seconds: float = json.loads(file.metadata()["zoo"])["curve"][0]["seconds"]
+    return seconds
+
+
+def test_fresh_does_not_resume(small: dict[str, Any], tmp_path: Path) -> None:
+    options = {**small, "baseline": "none", "phases": "train"}
+    with pytest.raises(Stop):
+        bench(tmp_path, options, progress=StopAfter(Progress))
+    (checkpoint,) = tmp_path.glob("unfinished/*/checkpoint.safetensors")
+    interrupted = seconds_of_first_epoch(checkpoint)
+    (record,) = bench(tmp_path, options, fresh=True).records
+    assert record.curve[0]["seconds"] != interrupted
+
+
+@pytest.mark.parametrize("limit", [{"jobs": 2}, {"timeout": 60.0}, {"memory_limit": 4000}])
+def test_inline_refuses_limits_that_take_other_processes(
+    limit: dict[str, Any], small: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(ZooError, match="--on inline") as caught:
+        bench(tmp_path, {**small, **limit})
+    assert f"--{next(iter(limit)).replace('_', '-')}" in str(caught.value)
+    assert "--on local" in str(caught.value)
+    assert RecordFile(tmp_path).read() == []
+
+
+@pytest.mark.parametrize("executor", [InlineExecutor, LocalExecutor])
+def test_every_job_starts_comes_further_and_ends_once(
+    executor: type[InlineExecutor | LocalExecutor], small: dict[str, Any], tmp_path: Path
+) -> None:
+    setup = prepared(small).setup
+    jobs = [TrainJob(setup, f"seed {n}", f"key{n}", model=cell(), seed=n) for n in range(2)]
+    torch.set_num_threads(2)
+    try:
+        events = list(executor().run(jobs, limits=Limits(threads=1), directory=tmp_path))
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
+    for job in jobs:
+        own = [event for event in events if event.job == job]
+        assert [type(event) for event in own] == [Started, Progress, Progress, Ended]
+        assert [event.step.done for event in own if isinstance(event, Progress)] == [1, 2]
+        (result,) = (event.result for event in own if isinstance(event, Ended))
+        assert (result.status, result.environment["threads"]) == ("ok", 1)
+
+
+def test_weights_are_an_artifact_until_the_next_event(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    setup = prepared(small).setup
+    job = TrainJob(setup, "a cell", "key", model=cell(), save_weights=True)
+    found: list[dict[str, list[list[float]]]] = []
+    for executor in (InlineExecutor(), LocalExecutor()):
+        for event in executor.run([job], limits=Limits(), directory=tmp_path):
+            if isinstance(event, Ended):
+                (weights,) = event.result.artifacts.values()
+                found.append({name: t.tolist() for name, t in load_file(weights).items()})
+        assert list(tmp_path.iterdir()) == []
+    assert found[0] == found[1]
+
+
+def test_jobs_of_an_executor_that_is_closed_early_stop(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    setup = prepared({**small, "epochs": 100_000}).setup
+    jobs = [TrainJob(setup, f"seed {n}", f"key{n}", model=cell(), seed=n) for n in range(2)]
+    Worker(Limits(), tmp_path / "log").stop()  # starts multiprocessing's own servers
+    before = busy()
+    events = LocalExecutor().run(jobs, limits=Limits(jobs=2), directory=tmp_path)
+    seen: list[Event] = [next(events) for _ in range(4)]
+    assert {event.job.key for event in seen} >= {"key0"}
+    workers = busy() - before
+    assert len(workers) == 2
+    events.close()
+    assert not any(psutil.pid_exists(pid) for pid in workers)
+
+
+def busy() -> set[int]:
+    """The processes that descend from this one."""
+    found = psutil.Process().children(recursive=True)
+    return {p.pid for p in found if p.status() != psutil.STATUS_ZOMBIE}

@@ -1,0 +1,171 @@
+"""A plug-in with a task, a metric and an executor of its own, as a third party would write it.
+
+The task: how often does a word occur in a text? A number is predicted, not a class.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from pydantic import Field
+
+from zoo import hookimpl
+from zoo.config.metric_description import MetricDescription
+from zoo.tasks.base import Evaluation, Loaded, Metric, Task, TaskOptions
+
+FILLER = "the a of and to in said on it was".split()
+
+
+@hookimpl
+def zoo_register(register):
+    register("task", "count", "zoo_counting:Count", summary="how often a word occurs in a text")
+    register(
+        "metric", "mean_absolute_error", mean_absolute_error, summary="mean distance from the truth"
+    )
+    register("executor", "logged", "zoo_counting:LoggedExecutor", summary="inline, with a log")
+
+
+def mean_absolute_error():
+    return Metric(
+        MetricDescription(
+            name="mean_absolute_error",
+            label="error",
+            higher_is_better=False,
+            digits=2,
+            unit="words",
+            scale=1.0,
+            unit_digits=2,
+            highest=None,
+            scored="texts",
+        ),
+        lambda outputs: float(abs(outputs["predicted"] - outputs["truth"]).mean()),
+    )
+
+
+class CountOptions(TaskOptions):
+    word: str = Field(default="goal", description="The word that is counted.")
+
+
+class Count(Task):
+    options = CountOptions
+    needs = {"attention": frozenset({"padding"})}  # noqa: RUF012
+    metrics = ("mean_absolute_error",)
+    defaults = {"baseline": "none", "max_length": 24, "vocab_size": 120}  # noqa: RUF012
+    model_name = "a counter"
+
+    def load(self, spec, options, sizes, registry):
+        from zoo.data import Corpus
+        from zoo.data.encoding.encoded_documents import encode
+
+        draw = random.Random(0)
+
+        def split(size):
+            counts = [number % 4 for number in range(size)]
+            texts = [
+                " ".join(draw.sample([*[options.word] * c, *draw.choices(FILLER, k=9)], c + 9))
+                for c in counts
+            ]
+            return texts, counts
+
+        train, train_counts = split(120)
+        test, test_counts = split(40)
+        labels = ["0", "1", "2", "3"]
+        corpus = Corpus("counting", train, train_counts, test, test_counts, labels)
+        encoded = encode(corpus, sizes.vocab_size, sizes.max_length)
+        description = {
+            "name": corpus.name,
+            "fingerprint": corpus.fingerprint,
+            "train": len(train),
+            "test": len(test),
+            "duplicates": 0,
+            "notes": {},
+        }
+        return Loaded(encoded, description)
+
+    def open(self, directory):
+        from zoo.data.encoding.encoded_documents import EncodedDocuments
+
+        return EncodedDocuments.open(directory)
+
+    def build(self, setup, cell, seed):
+        from zoo.models.build import build_classifier
+
+        return build_classifier(
+            cell, setup.sizes, vocab_size=setup.vocab_size, classes=1, seed=seed
+        )
+
+    def training_split(self, setup, device):
+        from zoo.data.batching.document_batches import Split
+
+        return Split(setup.data.split("train"), device)
+
+    def splits(self, setup, device):
+        from zoo.data.batching.document_batches import Split
+
+        return self.training_split(setup, device), Split(setup.data.split("test"), device)
+
+    def loss(self, setup, model, batch):
+        predicted = self.forward(model, batch)
+        loss = (predicted - batch.labels).square().mean()
+        return loss, (predicted.detach().round() == batch.labels).sum()
+
+    def forward(self, model, batch):
+        return model(batch.ids, batch.tokens)[:, 0].float()
+
+    def evaluate(self, setup, model, split, runtime):
+        import numpy as np
+        import torch
+
+        model.eval()
+        rows, predicted = [], []
+        with torch.inference_mode():
+            for batch in split.ordered(64):
+                predicted.append(self.forward(model, batch).cpu().numpy())
+                rows.append(batch.rows)
+        order = np.argsort(np.concatenate(rows))
+        outputs = {
+            "predicted": np.concatenate(predicted)[order],
+            "truth": split.labels.cpu().numpy(),
+        }
+        return Evaluation(outputs, {"examples": len(split)})
+
+    def sample_scores(self, model, ids):
+        from zoo.data.batching.document_batches import padded
+
+        return model(*padded(ids, next(model.parameters()).device))
+
+    def text_model(self, setup, model, tokenizer):
+        from zoo.data.batching.document_batches import padded
+        from zoo.models.text_model import Answer, TextPredictor
+
+        class Counter(TextPredictor):
+            def answers(self, ids):
+                counts = self.model(*padded(ids, self.device))[:, 0].tolist()
+                return [Answer(f"{count:.1f}") for count in counts]
+
+        return Counter(model, tokenizer, setup.sizes.max_length)
+
+
+class LoggedExecutor:
+    """Runs jobs in this process and writes down which."""
+
+    def run(self, jobs, *, limits, directory):
+        from zoo.execution.artifacts import Artifacts
+        from zoo.execution.base import Ended, Progress, Result, Started
+        from zoo.execution.run_job import run_job
+
+        with Artifacts(directory) as artifacts:
+            for job in jobs:
+                with (Path(directory) / "executor.log").open("a") as log:
+                    log.write(f"{job.kind} {job.name}\n")
+                yield Started(job)
+                for item in run_job(job, artifacts.of(job), limits):
+                    if isinstance(item, Result):
+                        yield Ended(job, artifacts.with_files(job, item))
+                    else:
+                        yield Progress(job, item)
+                artifacts.remove(job)
+
+    def close(self):
+        pass

@@ -1,0 +1,176 @@
+"""Runs of every task that take a second or two, and the data that they use."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.execution.base import Event, ModelSpec
+from zoo.registry import AXES
+from zoo.registry.loading import load
+from zoo.sweep.make_request import make_request
+from zoo.sweep.plan import make_plan
+from zoo.sweep.prepare import Prepared, open_executor, prepare
+from zoo.sweep.progress import Progress, Silent
+from zoo.sweep.records import Record
+from zoo.sweep.run import Outcome, run
+
+SIZES = {"dim": 16, "heads": 2, "hidden": 32, "layers": 1, "threads": 1, "device": "cpu"}
+CLASSIFY = {
+    "task": "classify",
+    "max_length": 24,
+    "vocab_size": 120,
+    "epochs": 2,
+    "batch_size": 8,
+    "rounds": 2,
+    **SIZES,
+}
+LM = {
+    "task": "lm",
+    "max_length": 24,
+    "vocab_size": 300,
+    "epochs": 2,
+    "lr": 0.01,
+    "batch_size": 8,
+    **SIZES,
+}
+SEQ2SEQ = {
+    "task": "seq2seq",
+    "max_length": 12,
+    "epochs": 4,
+    "lr": 0.01,
+    "beam": 3,
+    **SIZES,
+    "data": "copy(train=200,test=20,shortest=2,longest=4)",
+}
+WORDS = {
+    "sport": "goal match team coach league striker cup season".split(),
+    "market": "shares profit bank stock trader bond market growth".split(),
+    "music": "album singer band concert song guitar stage chart".split(),
+}
+COMMON = "the a of and to in said on it was for with as at by from".split()
+DEFAULT_CELL = dict(zip(AXES, ("fused", "rope", "layer", "gelu", "pre", "mean"), strict=True))
+TIMES = {"seconds", "train_seconds", "evaluate_seconds"}
+
+
+def flags(options: Mapping[str, Any]) -> list[str]:
+    """Options of Python as those of the command line."""
+    words: list[str] = []
+    for name, value in options.items():
+        flag = f"--{name.replace('_', '-')}"
+        words += [flag] if value is True else [flag, str(value)]
+    return words
+
+
+def bench(
+    out: Path,
+    options: Mapping[str, Any],
+    *,
+    on: str = "inline",
+    plugins: tuple[Path, ...] = (),
+    progress: Progress | None = None,
+    **more: Any,
+) -> Outcome:
+    """``zoo bench`` in this process, without tables."""
+    loaded = load(plugins)
+    request = make_request({**options, "plugins": tuple(map(str, plugins))}, loaded.registry)
+    return run(request, loaded, progress or Silent(), on=on, out=out, **more)
+
+
+def zoo(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run ``zoo`` as a user does."""
+    return subprocess.run(
+        [sys.executable, "-m", "zoo", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+        **options,
+    )
+
+
+def prepared(options: Mapping[str, Any], plugins: tuple[Path, ...] = ()) -> Prepared:
+    """What the jobs of a request share; the data are encoded."""
+    loaded = load(plugins)
+    request = make_request(options, loaded.registry)
+    plan = make_plan(request, loaded.registry)
+    with open_executor(loaded, "inline") as executor:
+        return prepare(request, plan.task, loaded, executor, Silent(), [])
+
+
+def cell(**choices: str) -> ModelSpec:
+    """The default cell, with other choices for some axes."""
+    return ModelSpec({axis: choices.get(axis, DEFAULT_CELL[axis]) for axis in AXES})
+
+
+def result_of(record: Record) -> object:
+    """Everything that a record says of its model, except for times."""
+    curve = [{n: v for n, v in entry.items() if n != "seconds"} for entry in record.curve]
+    return {n: v for n, v in record.metrics.items() if n not in TIMES}, curve
+
+
+class Stop(Exception):  # noqa: N818 - an interruption, not an error
+    """Raised by ``StopAfter``."""
+
+
+class StopAfter(Silent):
+    """Interrupts a run, like Ctrl-C, at the first event of a kind."""
+
+    def __init__(self, kind: type[Event]) -> None:
+        self.kind = kind
+
+    def event(self, event: Event, metrics: object = ()) -> None:
+        if isinstance(event, self.kind) and event.job.kind != "inspect":
+            raise Stop
+
+
+def write_corpus(directory: Path) -> Path:
+    """72 training and 30 test documents of three classes that share most of their words."""
+    draw = random.Random(0)
+    for split, size in (("train", 24), ("test", 10)):
+        with (directory / f"{split}.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["text", "label"])
+            for label, own in WORDS.items():
+                for _ in range(size):
+                    length = draw.randint(6, 40)
+                    words = [
+                        draw.choice(own if draw.random() < 0.3 else COMMON) for _ in range(length)
+                    ]
+                    writer.writerow([" ".join(words), label])
+    return directory
+
+
+def write_book(path: Path) -> Path:
+    """Some 400 lines in which few words follow one another, and letters beyond ASCII."""
+    draw = random.Random(0)
+    words = "the owl saw a naïve fox run over hills and — so it goes — sleep till dawn".split()
+    lines = []
+    for _ in range(400):
+        place = draw.randrange(len(words))
+        lines.append(" ".join(words[(place + i) % len(words)] for i in range(8)) + ".\n")
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+@contextlib.contextmanager
+def isolated(cache: Path) -> Iterator[None]:
+    """A cache of these tests' own, no plug-ins but theirs, and one thread."""
+    import torch
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(os.environ, "ZOO_CACHE", str(cache))
+        patch.setitem(os.environ, "ZOO_PLUGINS", "")
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        yield
+        torch.set_num_threads(threads)
