@@ -179,10 +179,10 @@ BAD: list[tuple[list[str], str]] = [
 ]
 # The commands that have an option; all of them have the others.
 COMMANDS = {
-    **dict.fromkeys(["--design", "--phases", "--seeds", "--pe"], ["bench"]),
-    **dict.fromkeys(["--suite", "--seed", "--lr", "--schedule"], ["bench", "train"]),
-    "--out": ["bench", "scale"],
-    "--save": ["train"],
+    **dict.fromkeys(["--design", "--phases", "--seeds", "--pe"], ("bench",)),
+    **dict.fromkeys(["--suite", "--seed", "--lr", "--schedule"], ("bench", "train")),
+    "--out": ("bench", "scale"),
+    "--save": ("train",),
 }
 
 
@@ -195,7 +195,7 @@ def cases() -> Iterator[object]:
                 yield pytest.param(command, arguments, message, id=name)
 
 
-@pytest.mark.parametrize(("command", "arguments", "message"), cases())
+@pytest.mark.parametrize(("command", "arguments", "message"), list(cases()))
 def test_bad_input_is_one_line_and_nothing_is_written(
     command: str,
     arguments: list[str],
