@@ -69,7 +69,7 @@ def test_version() -> None:
         (["bnch"], "zoo: error: no command 'bnch'; did you mean 'bench'? There is: bench, "),
         (["--vresion"], "zoo: error: no option '--vresion'; did you mean --version?"),
         (["list", "--jsn"], "zoo list: error: no option '--jsn'; did you mean --json?"),
-        (["list", "--qqq"], "zoo list: error: no option '--qqq'; --help tells them all"),
+        (["list", "--qqq"], "zoo list: error: no option '--qqq'; --help lists them"),
         (["list", "pee"], "zoo list: error: no kind 'pee'; did you mean 'pe'? There is: attention"),
         (["info"], "zoo info: error: Missing argument 'KIND/NAME'."),
         (["info", "pe/roep"], "zoo info: error: no pe 'roep'; did you mean 'rope'? There is: none"),

@@ -14,7 +14,7 @@ from console import ENV
 from small_runs import FAILING, SIZES, TASK, WORDS
 
 from zoo.cli import main
-from zoo.cli.options import SECTIONS, RequestCommand
+from zoo.cli.request_options import SECTIONS, RequestCommand
 from zoo.config.request import flat_fields
 from zoo.registry import Registry
 from zoo.tasks.base import find_task

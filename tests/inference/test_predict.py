@@ -213,7 +213,7 @@ def write(path: Path, content: str | bytes) -> str:
         (["--input", "lines.jsonl", "--text-column", "body"], "line 1: 'body'"),
         (["text", "--format", "xml"], "--format"),
         (["text", "--batch-size", "0"], "--batch-size"),
-        (["text", "--device", "tpu"], "--device 'tpu'"),
+        (["text", "--device", "tpu"], "'--device': 'tpu' is not one of"),
     ],
     ids=lambda value: (
         " ".join(value).encode("unicode_escape").decode() if isinstance(value, list) else ""

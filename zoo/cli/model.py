@@ -11,10 +11,8 @@ from typing import Any
 import click
 
 from zoo.cli.options import load_zoo, plugin_option
-from zoo.errors import ZooError, nearest
+from zoo.errors import ZooError
 from zoo.registry import Registry
-
-DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,6 @@ class SavedModel:
                 f"{directory} holds {task.model_name}, which zoo {command} does not take; "
                 f"it is for {offered}"
             )
-        if self.device not in DEVICES:
-            raise ZooError(f"--device '{self.device}'{nearest(self.device, DEVICES)}")
 
         from zoo.inference.load import load_from
         from zoo.train.device import resolve
@@ -78,7 +74,7 @@ def model_options(command: Callable[..., Any]) -> Any:
         ),
         click.option(
             "--device",
-            metavar="|".join(DEVICES),
+            type=click.Choice(["auto", "cpu", "cuda", "mps"]),
             default="auto",
             show_default=True,
             help="Where to compute.",
