@@ -1,4 +1,4 @@
-"""A table without a test split is divided so that both parts have the classes in the same proportions."""
+"""Dividing a table without a test split: both parts have the classes in the same shares."""
 
 from __future__ import annotations
 

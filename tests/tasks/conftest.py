@@ -37,9 +37,7 @@ def small(corpus: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="package")
-def language_model(
-    book: Path, tmp_path_factory: pytest.TempPathFactory, _isolated: None
-) -> Path:
+def language_model(book: Path, tmp_path_factory: pytest.TempPathFactory, _isolated: None) -> Path:
     """The directory of a saved language model, which nobody changes."""
     directory = tmp_path_factory.mktemp("language") / "model"
     words = flags({**LM, "data": book, "save": directory})
