@@ -23,7 +23,6 @@ from factory import (
 from rates import at_least, at_most
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
-from zoo.report.compare.fail_on import shut
 
 from zoo.cli import main
 from zoo.errors import ZooError
