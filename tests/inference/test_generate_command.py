@@ -1,4 +1,4 @@
-"""``zoo generate``, and a saved model of one task given to a command of another."""
+"""``zoo generate``, and saved models of a task that a command is not for."""
 
 from __future__ import annotations
 
@@ -17,30 +17,25 @@ from zoo.models.text_generator import TextGenerator
 PROMPT = ["--prompt", "the owl saw"]
 
 
-def printed(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
     assert main([str(argument) for argument in arguments]) == 0
     return capsys.readouterr().out
 
 
-def test_the_cache_changes_no_token(language_model: Path, translator: Path, capsys):
+def test_the_cache_changes_no_token(language_model: Path, encoder_decoder: Path, capsys):
     for options in ([], ["--temperature", "1.5", "--seed", "3"], ["--beam", "3"]):
-        texts = [
-            printed(
-                capsys, "generate", language_model, *PROMPT, "--max-new-tokens", "12", "--json",
-                *options, *more,
-            )
-            for more in ([], ["--no-cache"])
-        ]  # fmt: skip
+        command = ["generate", language_model, *PROMPT, "--max-new-tokens", "12", "--json"]
+        texts = [shown(capsys, *command, *options, *more) for more in ([], ["--no-cache"])]
         cached, recomputed = map(json.loads, texts)
         assert cached["text"] == recomputed["text"]
         assert cached["tokens"] == recomputed["tokens"] > 0
         assert cached["log_probability"] == pytest.approx(recomputed["log_probability"], abs=1e-3)
     for more in ([], ["--beam", "3"]):
-        arguments = ("generate", translator, "--prompt", "a b c", *more)
-        assert printed(capsys, *arguments) == printed(capsys, *arguments, "--no-cache")
+        arguments = ("generate", encoder_decoder, "--prompt", "a b c", *more)
+        assert shown(capsys, *arguments) == shown(capsys, *arguments, "--no-cache")
 
 
-def test_without_sampling_the_likeliest_token_is_taken_each_time(language_model: Path, capsys):
+def test_greedy_takes_the_likeliest_token_each_time(language_model: Path, capsys):
     model = zoo.load(language_model)
     assert isinstance(model, TextGenerator)
     ids = [0, *model.tokenizer.encode("the owl saw").ids]
@@ -52,43 +47,43 @@ def test_without_sampling_the_likeliest_token_is_taken_each_time(language_model:
             scores = model.model(torch.tensor([ids]), Tokens.whole(len(ids)))
             ids.append(int(scores[0, -1].argmax()))
     expected = "the owl saw" + model.tokenizer.decode(ids[prompt:])
-    found = printed(capsys, "generate", language_model, *PROMPT, "--max-new-tokens", "8")
+    found = shown(capsys, "generate", language_model, *PROMPT, "--max-new-tokens", "8")
     assert found == expected + "\n"
-    # Sampling from the likeliest token alone is greedy too.
-    one = printed(
+    # Sampling from the one likeliest token is greedy too.
+    one = shown(
         capsys, "generate", language_model, *PROMPT, "--max-new-tokens", "8", "--top-k", "1"
     )
     assert one == found
 
 
-def test_a_seed_gives_the_same_sample_again(language_model: Path, capsys):
-    draw = ("generate", language_model, *PROMPT, "--max-new-tokens", "12", "--temperature", "2")
-    first, again, other = (printed(capsys, *draw, "--seed", seed) for seed in ("1", "1", "2"))
+def test_a_seed_repeats_its_sample(language_model: Path, capsys):
+    sample = ("generate", language_model, *PROMPT, "--max-new-tokens", "12", "--temperature", "2")
+    first, again, other = (shown(capsys, *sample, "--seed", seed) for seed in ("1", "1", "2"))
     assert first == again != other
 
 
-def test_no_run_of_tokens_is_repeated_where_that_is_asked(language_model: Path):
+def test_no_ngram_is_repeated_if_that_is_forbidden(language_model: Path):
     model = zoo.load(language_model)
     assert isinstance(model, TextGenerator)
     (free,) = model.generate(["the owl"], max_new=16)
-    (limited,) = model.generate(["the owl"], max_new=16, no_repeat=1)
-    ids = [model.tokenizer.encode("the owl" + one.text).ids for one in (free, limited)]
+    (forbidden,) = model.generate(["the owl"], max_new=16, no_repeat=1)
+    ids = [model.tokenizer.encode("the owl" + one.text).ids for one in (free, forbidden)]
     assert len(set(ids[0])) < len(ids[0])
-    assert limited.text != free.text
+    assert forbidden.text != free.text
 
 
-def test_each_line_of_a_file_or_a_pipe_is_a_prompt(
-    language_model: Path, translator: Path, tmp_path: Path, capsys, monkeypatch
+def test_prompts_come_from_a_file_or_a_pipe_a_line_each(
+    language_model: Path, encoder_decoder: Path, tmp_path: Path, capsys, monkeypatch
 ):
     path = tmp_path / "sources.txt"
     path.write_text("a b\nc d a\n")
-    lines = printed(capsys, "generate", translator, "--input", path, "--json").splitlines()
+    lines = shown(capsys, "generate", encoder_decoder, "--input", path, "--json").splitlines()
     assert [json.loads(line)["prompt"] for line in lines] == ["a b", "c d a"]
-    alone = printed(capsys, "generate", translator, "--prompt", "c d a")
+    alone = shown(capsys, "generate", encoder_decoder, "--prompt", "c d a")
     assert json.loads(lines[1])["text"] == alone.removesuffix("\n")
     with path.open("rb") as stream:
         monkeypatch.setattr("sys.stdin", type("Pipe", (), {"buffer": stream})())
-        piped = printed(capsys, "generate", translator, "--input", "-", "--json").splitlines()
+        piped = shown(capsys, "generate", encoder_decoder, "--input", "-", "--json").splitlines()
     assert piped == lines
 
 
@@ -114,14 +109,17 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("options", "says"), BAD, ids=lambda v: str(v)[:40])
-def test_one_line_says_what_is_wrong(language_model: Path, options: list[str], says: str, capsys):
+@pytest.mark.parametrize(("options", "message"), BAD, ids=lambda v: str(v)[:40])
+def test_one_line_says_what_is_wrong(
+    language_model: Path, options: list[str], message: str, capsys
+):
     assert main(["generate", str(language_model), *options]) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert says in line
+    printed = capsys.readouterr()
+    (line,) = printed.err.strip().splitlines()
+    assert message in line
 
 
-def test_a_directory_without_a_model_and_one_of_a_newer_zoo_are_refused(
+def test_no_model_and_a_newer_or_other_model_are_refused(
     language_model: Path, tmp_path: Path, capsys
 ):
     assert main(["generate", str(tmp_path), *PROMPT]) == 2
@@ -130,18 +128,13 @@ def test_a_directory_without_a_model_and_one_of_a_newer_zoo_are_refused(
     assert "no directory" in capsys.readouterr().err
     newer = Path(shutil.copytree(language_model, tmp_path / "newer"))
     config = json.loads((newer / "config.json").read_text())
-    (newer / "config.json").write_text(json.dumps({**config, "schema_version": 99}))
+    (newer / "config.json").write_text(json.dumps({**config, "schema_version": 3}))
     assert main(["generate", str(newer), *PROMPT]) == 2
     assert "written by a newer zoo" in capsys.readouterr().err
-    other = {
-        **config["task_part"],
-        "choice": config["task_part"]["choice"].replace("lm", "classify"),
-    }
-    changed = {**config, "task": "classify", "task_part": other, "task_options": {}}
-    (newer / "config.json").write_text(json.dumps(changed))
+    task_part = {**config["task_part"], "choice": "encoder-zoo:classify"}
+    (newer / "config.json").write_text(json.dumps({**config, "task_part": task_part}))
     assert main(["predict", str(newer), "a text"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "does not match config.json" in line
+    assert "does not match config.json" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -150,19 +143,21 @@ def test_a_directory_without_a_model_and_one_of_a_newer_zoo_are_refused(
      ["evaluate", "MODEL", "--data", "newswire"]],
     ids=lambda v: v[0],
 )  # fmt: skip
-def test_commands_for_classifiers_name_the_command_that_takes_the_model(
-    language_model: Path, translator: Path, arguments: list[str], capsys
+def test_commands_for_classifiers_say_which_command_takes_the_model(
+    language_model: Path, encoder_decoder: Path, arguments: list[str], capsys
 ):
     for directory, what in (
         (language_model, "a language model"),
-        (translator, "an encoder-decoder"),
+        (encoder_decoder, "an encoder-decoder"),
     ):
         assert main([str(directory) if a == "MODEL" else a for a in arguments]) == 2
         (line,) = capsys.readouterr().err.strip().splitlines()
-        assert f"holds {what}, which zoo {arguments[0]} does not take; it is for zoo gen" in line
+        assert (
+            f"holds {what}, which zoo {arguments[0]} does not take; it is for zoo generate" in line
+        )
 
 
-def test_weights_that_are_not_the_trained_ones_are_refused(language_model: Path, tmp_path: Path):
+def test_other_weights_are_found_by_the_models_outputs(language_model: Path, tmp_path: Path):
     from safetensors.torch import load_file, save_file
 
     from zoo.inference.directory import WEIGHTS, digest
@@ -178,8 +173,8 @@ def test_weights_that_are_not_the_trained_ones_are_refused(language_model: Path,
         zoo.load(other)
 
 
-def test_from_python_a_list_of_prompts_gives_texts_with_their_probability(translator: Path):
-    model = zoo.load(translator)
+def test_generating_from_python_takes_a_list_of_prompts(encoder_decoder: Path):
+    model = zoo.load(encoder_decoder)
     assert isinstance(model, TextGenerator)
     first, second = model.generate(["a b", "c d"], sampling=Sampling(0.5, seed=1), max_new=6)
     assert (first.prompt, second.prompt) == ("a b", "c d")
