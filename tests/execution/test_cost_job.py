@@ -1,0 +1,144 @@
+"""A cost job: a group of models measured in turns, in processes of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from small_runs import CLASSIFY, bench, cell, prepared
+
+from zoo.execution.base import (
+    CostJob,
+    CostMember,
+    Ended,
+    Event,
+    Job,
+    Limits,
+    ModelSpec,
+    Progress,
+    Result,
+    Started,
+)
+from zoo.execution.inline import InlineExecutor
+
+FAILING = Path(__file__).with_name("failing.py")
+MEMBERS = (
+    CostMember(cell()),
+    CostMember(cell(), twin=True),
+    CostMember(cell(attention="raises")),
+    CostMember(cell(attention="naive")),
+    CostMember(ModelSpec(baseline="tfidf-logreg")),
+)
+REFERENCE, TWIN, RAISES, NAIVE, BASELINE = range(len(MEMBERS))
+
+
+@pytest.fixture(scope="module")
+def events(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Sequence[Event]:
+    setup = prepared({**CLASSIFY, "data": str(corpus)}, (FAILING,)).setup
+    job = CostJob(setup, "group", "key", members=MEMBERS, rounds=3)
+    directory = tmp_path_factory.mktemp("cost")
+    return list(InlineExecutor().run([job], limits=Limits(), directory=directory))
+
+
+@pytest.fixture(scope="module")
+def members(events: Sequence[Event]) -> tuple[Result, ...]:
+    ended = events[-1]
+    assert isinstance(ended, Ended)
+    assert ended.result.status == "ok"
+    return ended.result.members
+
+
+def test_each_round_of_all_members_is_a_step(events: Sequence[Event]) -> None:
+    assert [type(event) for event in events] == [Started, Progress, Progress, Progress, Ended]
+    steps = [event.step for event in events if isinstance(event, Progress)]
+    assert [(step.done, step.total) for step in steps] == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_members_come_in_their_order_and_one_that_fails_stops_no_other(
+    members: tuple[Result, ...],
+) -> None:
+    assert [member.status for member in members] == ["ok", "ok", "crashed", "ok", "ok"]
+    failed = members[RAISES]
+    assert failed.reason.startswith("RuntimeError: no such luck (failing.py:")
+    assert "in attend" in failed.traceback
+    assert (failed.metrics, failed.samples) == ({}, {})
+    assert failed.environment == members[REFERENCE].environment
+    kernels = [members[place].metrics["kernels"] for place in (REFERENCE, NAIVE, BASELINE)]
+    assert any("scaled_dot_product" in name for name in kernels[0])
+    assert kernels[1:] == [["_softmax"], []]
+
+
+def test_every_member_has_memory_of_both_phases_and_as_many_rounds_as_asked_for(
+    members: tuple[Result, ...],
+) -> None:
+    for place in (REFERENCE, NAIVE, BASELINE):
+        samples, metrics = members[place].samples, members[place].metrics
+        assert len(samples["rounds"]) == 3
+        assert set(samples["memory"]) == {"training", "inference"}
+        assert all(one["peak_mib"] >= 0 for one in samples["memory"].values())
+        for one in samples["rounds"]:
+            assert all(seconds > 0 for phase in one.values() for seconds in phase)
+        assert metrics["train_tokens_per_s"] > 0
+        assert metrics["latency_ms"] > 0
+        assert samples["matrix_rate"] > 0
+
+
+def test_all_are_of_one_session_with_the_rounds_of_reference_and_twin(
+    members: tuple[Result, ...],
+) -> None:
+    measured = [members[place].samples for place in (REFERENCE, NAIVE, BASELINE)]
+    assert len({samples["session"] for samples in measured}) == 1
+    for samples in measured:
+        assert samples["reference"]["name"] == cell().name
+        assert samples["reference"]["rounds"] == members[REFERENCE].samples["rounds"]
+        assert len(samples["twin"]["rounds"]) == 3
+        assert samples["twin"]["rounds"] != samples["reference"]["rounds"]
+
+
+def test_the_twin_measures_noise_and_has_no_result_of_its_own(
+    members: tuple[Result, ...],
+) -> None:
+    assert (members[TWIN].metrics, members[TWIN].samples) == ({}, {})
+
+
+class Noting(InlineExecutor):
+    """Notes the cost jobs that it is given; their results are made up."""
+
+    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path):
+        if not isinstance(jobs[0], CostJob):
+            return super().run(jobs, limits=limits, directory=directory)
+        NOTED.extend(job for job in jobs if isinstance(job, CostJob))
+        failed = Result("lost", "its machine went away", "a traceback")
+        return (Ended(job, failed) for job in jobs)
+
+
+NOTED: list[CostJob] = []
+
+
+def test_groups_are_of_six_models_with_the_reference_and_its_twin_in_each(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """A group that fails as a whole is the result of each of its rows."""
+    NOTED.clear()
+    plugin = tmp_path / "noting.py"
+    plugin.write_text(
+        "from zoo import hookimpl\n"
+        "@hookimpl\n"
+        "def zoo_register(register):\n"
+        f"    register('executor', 'noting', '{__name__}:Noting', summary='notes')\n"
+    )
+    options = {**CLASSIFY, "data": str(corpus), "attention": "fused,naive", "phases": "cost"}
+    options |= {"pe": "rope,sin,none,learned"}
+    outcome = bench(tmp_path / "out", options, on="noting", plugins=(plugin,))
+    assert [len(job.members) for job in NOTED] == [2 + 6, 2 + 2]
+    for job in NOTED:
+        reference, twin, *others = job.members
+        assert (reference.twin, twin.twin) == (False, True)
+        assert reference.model == twin.model == cell()
+        assert not any(member.twin or member.model == cell() for member in others)
+    assert len(outcome.records) == 9  # the twin is not recorded, the reference once
+    assert {(r.status, r.reason, r.traceback) for r in outcome.records} == {
+        ("lost", "its machine went away", "a traceback")
+    }
+    assert len({record.name for record in outcome.records}) == 9
