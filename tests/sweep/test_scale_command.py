@@ -60,7 +60,7 @@ def test_values_are_reused_extended_and_shown_again(tmp_path: Path, capsys) -> N
     assert scale(*words, "--lengths", "8,16") == 0
     before = (out / "scale.jsonl").read_text()
     with (out / "scale.jsonl").open("a") as file:
-        file.write('{"torn')  # a kill in the middle of a line
+        file.write('{"unfinished')  # a kill in the middle of a line
     capsys.readouterr()
     assert scale(*words, "--lengths", "8,16,32") == 0
     printed = capsys.readouterr()

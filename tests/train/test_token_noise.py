@@ -57,8 +57,8 @@ def test_every_token_but_the_first_is_equally_likely_to_be_deleted():
     ids, attention_mask = batch([11, 21] * 1000)
     torch.manual_seed(0)
     remaining, _ = delete_tokens(ids, attention_mask, 0.4)
-    kept = torch.isin(ids, remaining) & attention_mask
-    shares = kept.float()[1::2].mean(dim=0)
+    remains = torch.isin(ids, remaining) & attention_mask
+    shares = remains.float()[1::2].mean(dim=0)
     assert shares[0] == 1
     # Of 1,000 texts: four standard errors of a share of 0.6 are 0.06.
     assert shares[1:].tolist() == pytest.approx([0.6] * 20, abs=0.06)
