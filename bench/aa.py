@@ -1,9 +1,9 @@
-"""One cell under two names, swept again and again: do the tables call it a tie?
+"""One cell under two names, benchmarked repeatedly: how often do the tables call it a tie?
 
     python -m bench.aa --repeats 20
 
-Each repeat is a whole ``zoo bench`` of two names for one attention, with five seeds of its own and
-probes. Prints a JSON line: how many repeats called the two a tie in accuracy and in speed.
+Each repeat is a ``zoo bench`` of two names for one attention, with its own five seeds and cost
+measurement. Prints JSON lines: how many repeats called the two a tie in accuracy and in speed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from zoo.components.attention.fused import Fused
 
 @hookimpl
 def zoo_register(register):
-    able = ("rotate", "bias", "padding", "causal", "cross", "cache", "exact", "map")
-    register("attention", "fused-again", Fused, summary="fused, again", capabilities=able)
+    capabilities = ("rotate", "bias", "padding", "causal", "cross", "cache", "exact", "map")
+    register("attention", "fused-again", Fused, summary="fused, again", capabilities=capabilities)
 """
 REACH = 0.95
 

@@ -1,4 +1,4 @@
-"""What is published comes from the records beside it, and from suites that say how."""
+"""Published results are made from records and suites alone."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from pathlib import Path
 
 import pytest
 
+from bench.publish.__main__ import main as publish
+from bench.publish.suite_page import load_published
 from zoo.cli import main
-from zoo.config.suite import load_published
 
 ROOT = Path(__file__).parents[1]
 RESULTS, SUITES = ROOT / "results", ROOT / "bench" / "suites"
 MEASURED = {"records.jsonl", "scale.jsonl", "lines.jsonl"}  # all else is made from them
 RUNS = sorted(path.parent for path in RESULTS.rglob("records.jsonl"))
-# Their bytes are those of the libraries that draw (SVG) and compress (PNG), and the page holds
-# plots: they are held against the versions pinned. All other bytes depend on the records alone.
+# Their bytes depend on the libraries that draw (SVG) and compress (PNG), and the page contains
+# plots: they are compared with the pinned versions. All other bytes depend on the records alone.
 DRAWN = {".png", ".svg", ".html"}
 
 
 @pytest.fixture(scope="module")
 def rebuilt(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("results")
-    assert main(["results", str(RESULTS), "--out", str(out)]) == 0
+    assert publish([str(RESULTS), "--out", str(out)]) == 0
     return out
 
 
@@ -58,7 +59,7 @@ def test_drawing_again_changes_no_byte(rebuilt: Path):
 
 
 @pytest.mark.parametrize("suite", sorted(SUITES.glob("*.toml")), ids=lambda path: path.name)
-def test_a_suites_header_tells_command_run_time_and_result(
+def test_a_suites_header_has_command_run_time_and_result(
     suite: Path, monkeypatch: pytest.MonkeyPatch
 ):
     header = re.match(r"(?:#.*\n)+", suite.read_text())
@@ -67,7 +68,7 @@ def test_a_suites_header_tells_command_run_time_and_result(
     assert re.search(r"^# Run time: \S", header[0], re.MULTILINE)
     assert re.search(r"^# Expected: \S", header[0], re.MULTILINE)
     arguments = ["bench", "--suite", str(suite), "--plan"]
-    # A plug-in that is not installed here, or not let in, comes from its folder.
+    # A plug-in that is not installed here, or is disabled, comes from its folder.
     for name in re.findall(r"pip install .*\./plugins/(\S+)", header[0]):
         if main(arguments) != 0:
             folder = ROOT / "plugins" / name
@@ -84,6 +85,6 @@ def test_a_suites_command_writes_where_it_is_published(suite: Path):
 
 
 def test_every_published_run_has_its_suite():
-    told = [load_published(suite) for suite in SUITES.glob("*.toml")]
-    places = {place for one in told if one for place in one.directory}
+    published = [load_published(suite) for suite in SUITES.glob("*.toml")]
+    places = {place for one in published if one for place in one.directory}
     assert {run.relative_to(RESULTS).as_posix() for run in RUNS} <= places

@@ -37,8 +37,8 @@ def bench(
     attention, pe and the other axes (norm, ffn, block, pool): a name, a comma list or a list.
     task: a registered task. on: a registered executor. out: the directory of records and tables,
     by default one under ``runs``. fresh: run again what is already there; collect: run nothing,
-    only read it. plugins: single-file plug-ins. progress: what is told how far the run is; nothing
-    by default. options: everything else that ``zoo bench`` takes, with underscores:
+    only read it. plugins: single-file plug-ins. progress: where the run reports its progress; by
+    default nowhere. options: everything else that ``zoo bench`` takes, with underscores:
     ``dim=128, epochs=3, seeds=5``. Raises ZooError for bad usage or data; cells that fail are rows
     with their status and reason.
     """

@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--suites",
         type=Path,
-        help="directory of the suites that made the results (default: bench/suites beside it)",
+        help="the suites that made the results (default: bench/suites in the same folder)",
     )
     parser.add_argument("--out", type=Path, help="write there instead of into the directory")
     options = parser.parse_args(arguments)

@@ -59,6 +59,8 @@ def page(run: Run) -> str:
         bullets([line(note) for note in report.notes]),
         *_figures(run),
     ]
+    if published and published.notes and not run.figures:
+        parts += ["## Notes", bullets([line(note) for note in published.notes])]
     if found := report.effects:
         effects = bullets([sentence(effect) for effect in found.effects])
         parts += ["## Effect of each choice", line(found.about), effects]
@@ -204,7 +206,7 @@ def _classes(report: RunReport) -> list[str]:
     return [
         "## By class",
         f"{code(report.short_name(best))}, mean over {counted(len(best.trained), 'seed')} with its "
-        f"95% t-interval; support: {report.metric.scored} of the class in the test set.",
+        f"95% t-interval; support: {report.metric.scored} of the class that are scored.",
         grid(
             [
                 {"class": line(label)}

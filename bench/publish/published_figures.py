@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from bench.publish.suite_page import PublishedFigure
 from zoo.errors import ZooError
+from zoo.report.rows import Row
 from zoo.report.stats.intervals import Interval, mean_interval
 from zoo.report.stats.paired import Difference, Term, corrected, difference
-from zoo.report.tables.rows import Row
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,9 @@ def load_published(file: str | Path) -> Published | None:
     if table is None:
         return None
     try:
-        return Published.model_validate({"reference": suite.get("reference", ""), **table})
+        if isinstance(table, dict):
+            table = {"reference": suite.get("reference", ""), **table}
+        return Published.model_validate(table)
     except ValidationError as error:
         first = error.errors()[0]
     place, key = [str(part) for part in first["loc"]], str(first["loc"][-1] if first["loc"] else "")

@@ -110,7 +110,7 @@ class LowRank(MultiHead):
 
     def forward(self, x, context=None, *, causal=False, cache=None, **how):
         if context is not None or causal or cache is not None:
-            raise ValueError("it has no causal form, and knows neither context nor cache")
+            raise ValueError("it takes no causal call, no context and no cache")
         if x.shape[1] > self.mixing.shape[1]:
             raise ValueError(f"built for {self.mixing.shape[1]} tokens, not {x.shape[1]}")
         return super().forward(x, **how)
@@ -136,14 +136,14 @@ class Directed(PositionalEncoding):
     def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor:
         for positions in (q_positions, k_positions):
             if int(positions.max()) >= self.max_length:
-                raise ValueError(f"knows positions below {self.max_length}")
+                raise ValueError(f"it takes positions below {self.max_length}")
         offset = k_positions[..., None, :] - q_positions[..., :, None] + self.max_length - 1
         found = self.table[:, offset]
         return found.movedim(0, -3)
 
 
 class Place(PositionalEncoding):
-    """Early keys are preferred, wherever the query stands; without a head axis of its own."""
+    """A higher score for early keys, whatever the query's position; the same for all heads."""
 
     def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor:
         early = -0.1 * k_positions[..., None, :].double()
@@ -219,7 +219,7 @@ class Attentive(Pool):
 
 
 class Last(Pool):
-    """The last real token, wherever it stands: every row is the last of some text."""
+    """The last real token: every row is the last of some text."""
 
     def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
         if attention_mask is None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from pydantic import BaseModel
 
 from zoo import hookimpl
 from zoo.config.metric_description import MetricDescription
+from zoo.execution.base import Ended, Event, Job, Limits, Progress, Result, Started
+from zoo.execution.run_job import run_job
 from zoo.registry import Register
 from zoo.tasks.base import Task
 
@@ -37,11 +40,14 @@ def mean_rank() -> object:
     return Metric(description, lambda outputs: float(outputs["rank"]))
 
 
-class NoExecutor:
-    """Runs nothing."""
+class OneByOne:
+    """Runs jobs in this process."""
 
-    def run(self, jobs: object, *, limits: object) -> Iterator[object]:
-        return iter(())
+    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Iterator[Event]:
+        for job in jobs:
+            yield Started(job)
+            for item in run_job(job, directory, limits):
+                yield Ended(job, item) if isinstance(item, Result) else Progress(job, item)
 
     def close(self) -> None:
         pass
@@ -51,4 +57,4 @@ class NoExecutor:
 def zoo_register(register: Register) -> None:
     register("task", "rank", Rank, summary="sound")
     register("metric", "mean-rank", mean_rank, summary="sound")
-    register("executor", "none", NoExecutor, summary="sound")
+    register("executor", "one-by-one", OneByOne, summary="sound")

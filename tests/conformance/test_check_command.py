@@ -25,7 +25,7 @@ def test_a_sound_component_ends_with_its_counts_and_status_0(
     assert printed.endswith(" passed, 0 failed, 1 skipped\n")
 
 
-def test_a_broken_one_is_told_with_claim_owner_and_command_and_status_1(
+def test_a_broken_one_is_printed_with_claim_owner_and_command_and_status_1(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["check", "pool/divides-by-nothing", "--plugin", POOLS, "--compile", "eager"]) == 1

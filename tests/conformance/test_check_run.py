@@ -1,4 +1,4 @@
-"""What a run of checks tells: the numbers, the owner, how to repeat it, and what was not run."""
+"""The results of a run: numbers, owner, the command that repeats it, and what was skipped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def one(name: str, *files: str):
     return select_choices(load(files=files), [name])[0]
 
 
-def test_a_failure_tells_the_numbers_the_owner_and_how_to_repeat_it(
+def test_a_failure_has_the_numbers_the_owner_and_the_command_that_repeats_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     choice = one("pool/mean-over-padding", POOLS)
@@ -96,7 +96,7 @@ def test_no_exception_of_a_component_ends_the_run_or_passes_for_a_skip(
     assert "Leave" in result.message
 
 
-def test_results_do_not_hang_on_what_ran_before_and_leave_the_generator_alone() -> None:
+def test_results_do_not_depend_on_earlier_checks_or_change_the_global_generator() -> None:
     choice = one("pool/mean-over-padding", POOLS)
     torch.manual_seed(1)
     first = run_check(choice, "padding-invariance").message

@@ -36,7 +36,7 @@ def test_a_built_in_component_conforms(check: Callable[[], None]) -> None:
 
 
 @parametrize_with_checks(plugin=SOUND)
-def test_no_check_mistakes_a_sound_component_for_a_broken_one(check: Callable[[], None]) -> None:
+def test_no_check_fails_on_a_correct_component(check: Callable[[], None]) -> None:
     check()
 
 

@@ -1,15 +1,16 @@
-"""Models trained once, and copied by those who damage them."""
+"""Models that are trained once; a test that damages one gets a copy."""
 
 from __future__ import annotations
 
 import os
+import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
-from kept import PLUGIN, TINY, write_corpus
+from saved_models import GENERATOR, PLUGIN, TINY, write_corpus
 
 from zoo.cli import main
 from zoo.inference.load import load
@@ -17,8 +18,8 @@ from zoo.models.text_classifier import TextClassifier
 
 
 @pytest.fixture(scope="package", autouse=True)
-def _own_surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A cache of these tests' own, no plug-ins but theirs, and one thread."""
+def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """An empty cache, no installed plug-ins, and one thread."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "ZOO_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.setitem(os.environ, "ZOO_PLUGINS", "")
@@ -29,37 +30,74 @@ def _own_surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 
 
 @pytest.fixture(scope="package")
-def corpus(tmp_path_factory: pytest.TempPathFactory, _own_surroundings: None) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("keep") / "corpus")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("data") / "corpus")
 
 
-@pytest.fixture(scope="package")
-def trained(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory of a model, which nobody changes."""
-    directory = tmp_path_factory.mktemp("trained") / "model"
-    arguments = ["train", *TINY, "--data", str(corpus), "--seed", "1", "--save", str(directory)]
-    assert main(arguments) == 0
+def train(directory: Path, *arguments: str) -> Path:
+    assert main(["train", *arguments, "--save", str(directory)]) == 0
     return directory
 
 
+@pytest.fixture(scope="package")
+def trained(corpus: Path, tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
+    """The directory of a classifier that no test changes. A worker process trained it."""
+    directory = tmp_path_factory.mktemp("trained") / "model"
+    return train(directory, *TINY, "--on", "local", "--data", str(corpus), "--seed", "1")
+
+
 @pytest.fixture
-def kept(trained: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be changed."""
-    return Path(shutil.copytree(trained, tmp_path / "kept"))
+def copied(trained: Path, tmp_path: Path) -> Path:
+    """A copy of it that may be changed."""
+    return Path(shutil.copytree(trained, tmp_path / "copied"))
 
 
 @pytest.fixture(scope="package")
 def model(trained: Path) -> TextClassifier:
-    return load(trained)
+    loaded = load(trained)
+    assert isinstance(loaded, TextClassifier)
+    return loaded
 
 
 @pytest.fixture(scope="package")
-def mapless(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A model with an attention of a plug-in file, and that file."""
+def ensemble(corpus: Path, tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
+    """The directory of a deep ensemble of two."""
+    directory = tmp_path_factory.mktemp("ensemble") / "model"
+    return train(directory, *TINY, "--data", str(corpus), "--members", "2")
+
+
+@pytest.fixture(scope="package")
+def mapless(
+    corpus: Path, tmp_path_factory: pytest.TempPathFactory, _environment: None
+) -> tuple[Path, Path]:
+    """A model whose attention is from a plug-in file and has no map; and that file."""
     home = tmp_path_factory.mktemp("mapless")
     plugin = home / "mapless.py"
     plugin.write_text(PLUGIN.format(scale=1.0))
     arguments = ["--attention", "mapless", "--pe", "sin", "--plugin", str(plugin)]
-    arguments += ["--data", str(corpus), "--epochs", "1", "--save", str(home / "model")]
-    assert main(["train", *TINY, *arguments]) == 0
-    return home / "model", plugin
+    arguments += ["--data", str(corpus), "--epochs", "1"]
+    return train(home / "model", *TINY, *arguments), plugin
+
+
+@pytest.fixture(scope="package")
+def language_model(tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
+    """A language model of 400 lines in which few words follow one another, some not ASCII."""
+    draw = random.Random(0)
+    words = "the owl saw a naïve fox run over hills and — so it goes — sleep till dawn".split()
+    lines = []
+    for _ in range(400):
+        place = draw.randrange(len(words))
+        lines.append(" ".join(words[(place + i) % len(words)] for i in range(8)) + ".\n")
+    home = tmp_path_factory.mktemp("language_model")
+    (home / "book.txt").write_text("".join(lines), encoding="utf-8")
+    options = "--task lm --max-length 24 --vocab-size 300 --epochs 2 --lr 0.01 --batch-size 8"
+    return train(home / "model", *options.split(), *GENERATOR, "--data", str(home / "book.txt"))
+
+
+@pytest.fixture(scope="package")
+def encoder_decoder(tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
+    """An encoder-decoder that copies short texts."""
+    directory = tmp_path_factory.mktemp("encoder_decoder") / "model"
+    options = "--task seq2seq --max-length 12 --epochs 4 --lr 0.01 --beam 3".split()
+    data = "copy(train=200,test=20,shortest=2,longest=4)"
+    return train(directory, *options, *GENERATOR, "--data", data)

@@ -1,4 +1,4 @@
-"""``zoo attend``: the map is the softmax, and it can be seen."""
+"""``zoo attend``: the weights are the softmax, as numbers, a picture or a page."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from kept import alike
 from PIL import Image
+from saved_models import similar
 
 from zoo.cli import main
 from zoo.errors import ZooError
+from zoo.inference.attention_map import View, attention_map
 from zoo.inference.attention_page import render_page
 from zoo.inference.attention_picture import write_picture
-from zoo.inference.attention_views import View
 from zoo.models.text_classifier import TextClassifier
 from zoo.registry import Registry
 
 TEXT = "can you can that"
 
 
-def written_out(model: TextClassifier, text: str) -> np.ndarray:
+def softmax_by_loops(model: TextClassifier, text: str) -> np.ndarray:
     """softmax(Q Kᵀ / √Dh - slope |i - j|) of a bare single layer, head by head in float64."""
-    (block,) = model.classifier.encoder.blocks[:1]
+    (block,) = model.model.encoder.blocks[:1]
     attention = block.attention
     ids = torch.tensor(model.tokenizer.encode(text).ids)
-    x = (model.classifier.encoder.embedding.weight[ids] * math.sqrt(16)).double()
+    x = (model.model.encoder.embedding.weight[ids] * math.sqrt(16)).double()
     packed, dim = attention.project, 16
     weight = next(p for p in packed.parameters() if p.shape == (3 * dim, dim)).double()
     bias = next(p for p in packed.parameters() if p.shape == (3 * dim,)).double()
@@ -46,31 +46,33 @@ def written_out(model: TextClassifier, text: str) -> np.ndarray:
     return torch.stack(maps).detach().numpy()
 
 
-def test_the_map_is_the_softmax_written_out(trained: Path, registry: Registry) -> None:
-    bare = alike(trained, registry, pe="alibi", block="bare", norm="none", ffn="none")
-    shown = bare.attention_map(TEXT)
+def test_the_weights_are_the_softmax_computed_by_loops(trained: Path, registry: Registry) -> None:
+    bare = similar(trained, registry, pe="alibi", block="bare", norm="none", ffn="none")
+    shown = attention_map(bare, TEXT)
     assert shown.tokens == bare.tokenizer.encode(TEXT).tokens
-    np.testing.assert_allclose(shown.weights[0], written_out(bare, TEXT), atol=1e-5)
+    np.testing.assert_allclose(shown.weights[0], softmax_by_loops(bare, TEXT), atol=1e-5)
 
 
 @pytest.mark.parametrize("pool", ["mean", "cls"])
 @pytest.mark.parametrize("attention", ["naive", "split", "packed", "torch", "single"])
-def test_every_exact_attention_shows_the_same_map_of_every_position(
+def test_every_exact_attention_has_the_same_weights_at_every_position(
     attention: str, pool: str, trained: Path, registry: Registry
 ) -> None:
-    shown = alike(trained, registry, attention=attention, pe="sin", pool=pool).attention_map(TEXT)
+    shown = attention_map(
+        similar(trained, registry, attention=attention, pe="sin", pool=pool), TEXT
+    )
     length = len(shown.tokens)
     heads = 1 if attention == "single" else 2
     assert shown.weights.shape == (2, heads, length, length)
     np.testing.assert_allclose(shown.weights.sum(axis=-1), 1, atol=1e-5)
     if heads == 2:
-        fused = alike(trained, registry, attention="fused", pe="sin", pool=pool)
+        fused = similar(trained, registry, attention="fused", pe="sin", pool=pool)
         np.testing.assert_allclose(
-            shown.weights, fused.attention_map(TEXT).weights, atol=1e-5, rtol=1e-4
+            shown.weights, attention_map(fused, TEXT).weights, atol=1e-5, rtol=1e-4
         )
 
 
-def maps(capsys, *arguments: str) -> dict:
+def maps(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
     assert main(["attend", *arguments, "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
@@ -78,7 +80,7 @@ def maps(capsys, *arguments: str) -> dict:
 def test_heads_are_averaged_unless_one_is_asked_for(
     trained: Path, model: TextClassifier, capsys
 ) -> None:
-    weights = model.attention_map(TEXT).weights
+    weights = attention_map(model, TEXT).weights
     averaged = maps(capsys, str(trained), TEXT)["maps"]
     assert [(m["layer"], m["head"]) for m in averaged] == [(1, None), (2, None)]
     np.testing.assert_allclose(averaged[1]["weights"], (weights[1, 0] + weights[1, 1]) / 2, 1e-5)
@@ -94,28 +96,28 @@ def test_without_a_file_the_numbers_are_printed(trained: Path, capsys) -> None:
     assert "layer 2, mean over heads" in printed
     assert main(["attend", str(trained), "goal match " * 10]) == 0
     printed = capsys.readouterr()
-    assert "looks most at" in printed.out
+    assert "attends most to" in printed.out
     assert main(["attend", str(trained), "goal match " * 30]) == 0
     assert "longer than the model's 24 tokens" in capsys.readouterr().err
 
 
-def test_a_heat_map_is_drawn_as_png_and_svg(trained: Path, tmp_path: Path, capsys) -> None:
+def test_a_heat_map_is_written_as_png_and_svg(trained: Path, tmp_path: Path, capsys) -> None:
     text = "goal of the match"
     files = [str(tmp_path / name) for name in ("a.png", "b.png", "a.svg", "b.svg")]
     outs = [word for file in files for word in ("--out", file)]
     assert main(["attend", str(trained), text, *outs]) == 0
-    first, second, drawn, again = (Path(file).read_bytes() for file in files)
+    first, second, third, fourth = (Path(file).read_bytes() for file in files)
     assert first == second
-    assert drawn == again
+    assert third == fourth
     with Image.open(files[0]) as image:
         assert image.format == "PNG"
         assert len(image.convert("RGB").getcolors(2**20)) > 20
-    svg = drawn.decode()
+    svg = third.decode()
     assert svg.count(">goal<") == 4  # rows and columns, of two layers
     assert "layer 2, mean over heads" in svg
 
 
-def test_a_token_that_looks_like_a_formula_is_drawn_as_it_stands(tmp_path: Path) -> None:
+def test_a_token_that_looks_like_a_formula_is_drawn_as_text(tmp_path: Path) -> None:
     view = View(layer=1, head=None, weights=np.full((2, 2), 0.5, dtype=np.float32))
     write_picture(tmp_path / "map.svg", ["$\\frac$", "goal"], [view], "a title of $1 and $2")
     svg = (tmp_path / "map.svg").read_text()
@@ -123,7 +125,7 @@ def test_a_token_that_looks_like_a_formula_is_drawn_as_it_stands(tmp_path: Path)
     assert "a title of $1 and $2" in svg
 
 
-def test_the_page_needs_nothing_but_itself(
+def test_the_page_needs_no_other_file_and_no_network(
     trained: Path, model: TextClassifier, tmp_path: Path, capsys
 ) -> None:
     page = tmp_path / "map.html"
@@ -132,33 +134,35 @@ def test_the_page_needs_nothing_but_itself(
     assert not re.search(r"https?://|src=|<link|@import|url\(|fetch|XMLHttp", text)
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert found is not None
-    data, shown = json.loads(found[1]), model.attention_map(TEXT)
+    data, shown = json.loads(found[1]), attention_map(model, TEXT)
     assert data["tokens"] == shown.tokens
     np.testing.assert_allclose(data["heads"], shown.weights, atol=1e-4)
     np.testing.assert_allclose(data["mean"], shown.averaged, atol=1e-4)
 
 
-def test_a_text_cannot_break_out_of_the_page(model: TextClassifier) -> None:
+def test_markup_in_a_text_is_escaped_in_the_page(model: TextClassifier) -> None:
     text = 'goal </script><script>alert(1)</script> & "match"'
-    page = render_page(model.attention_map(text), "<b>cell</b>")
+    page = render_page(attention_map(model, text), "<b>cell</b>")
     assert page.count("</script>") == 2
     assert "<script>alert" not in page
     assert "<b>" not in page
 
 
-def test_an_attention_without_a_map_says_so(mapless: tuple[Path, Path], capsys) -> None:
+def test_an_attention_without_a_map_is_refused(mapless: tuple[Path, Path], capsys) -> None:
     directory, plugin = mapless
     assert main(["attend", str(directory), TEXT, "--plugin", str(plugin)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line == "zoo attend: error: attention 'mapless' has no attention map to show"
+    assert line == (
+        "zoo attend: error: the attention of mapless+sin+layer+gelu+pre+mean has no attention map"
+    )
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ([""], "the text is empty"),
         (["\u200b"], "text 1 is empty"),
-        (["日本 ☃"], "the text is unknown to the model, every token of it"),
+        (["日本 ☃"], "every token of the text is unknown to the model"),
         ([TEXT, "--layer", "3"], "--layer 3: this model has layer 1 to 2"),
         ([TEXT, "--head", "0"], "--head 0: this model has head 1 to 2"),
         ([TEXT, "--head", "first"], "--head first"),
@@ -170,20 +174,20 @@ def test_an_attention_without_a_map_says_so(mapless: tuple[Path, Path], capsys) 
         " ".join(value[-2:]).encode("unicode_escape").decode() if isinstance(value, list) else ""
     ),
 )
-def test_a_wrong_word_is_one_line(
-    arguments: list[str], told: str, trained: Path, tmp_path: Path, monkeypatch, capsys
+def test_bad_usage_is_one_line(
+    arguments: list[str], message: str, trained: Path, tmp_path: Path, monkeypatch, capsys
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["attend", str(trained), *arguments]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert told in line
+    assert message in line
 
 
-def test_words_the_model_does_not_know_are_noted(trained: Path, capsys) -> None:
+def test_a_note_says_that_words_are_unknown_to_the_model(trained: Path, capsys) -> None:
     assert main(["attend", str(trained), f"{TEXT} ☃"]) == 0
     assert capsys.readouterr().err == "note: the text has words the model does not know\n"
 
 
-def test_from_python_it_is_refused_likewise(trained: Path, registry: Registry) -> None:
+def test_an_empty_text_is_refused_from_python(model: TextClassifier) -> None:
     with pytest.raises(ZooError, match="text 1 is empty"):
-        alike(trained, registry).attention_map("  ")
+        attention_map(model, "  ")

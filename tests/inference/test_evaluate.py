@@ -1,4 +1,4 @@
-"""``zoo evaluate``: what scikit-learn would say of the same predictions."""
+"""``zoo evaluate``: the scores that scikit-learn computes from the same predictions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from kept import test_documents, write_csv
+from saved_models import test_documents, write_csv
 from sklearn.metrics import (
     classification_report,
     confusion_matrix,
@@ -16,21 +16,20 @@ from sklearn.metrics import (
 from zoo.cli import main
 from zoo.inference.evaluate import evaluate
 from zoo.models.text_classifier import TextClassifier
-from zoo.registry import Registry
 
 
-def told(capsys, *arguments: str) -> dict:
+def evaluated(capsys, *arguments: str) -> dict:
     assert main(["evaluate", *arguments, "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
-def test_it_equals_scikit_learn_on_its_own(
+def test_scores_equal_those_of_scikit_learn(
     trained: Path, model: TextClassifier, corpus: Path, capsys
 ) -> None:
     texts, labels = test_documents(corpus)
-    given = [p.label for p in model.predict(texts)]
-    report = classification_report(labels, given, output_dict=True, zero_division=0)
-    found = told(capsys, str(trained), "--data", str(corpus))
+    predicted = [p.label for p in model.predict(texts)]
+    report = classification_report(labels, predicted, output_dict=True, zero_division=0)
+    found = evaluated(capsys, str(trained), "--data", str(corpus))
     assert found["documents"] == len(texts)
     assert found["accuracy"] == pytest.approx(report["accuracy"])
     assert found["macro_f1"] == pytest.approx(report["macro avg"]["f1-score"])
@@ -38,17 +37,17 @@ def test_it_equals_scikit_learn_on_its_own(
         for name in ("precision", "recall", "support"):
             assert row[name] == pytest.approx(report[row["label"]][name])
         assert row["f1"] == pytest.approx(report[row["label"]]["f1-score"])
-    assert found["confusion"] == confusion_matrix(labels, given, labels=model.labels).tolist()
+    assert found["confusion"] == confusion_matrix(labels, predicted, labels=model.labels).tolist()
 
 
-def test_it_is_the_score_that_training_ended_with(
+def test_scores_equal_those_at_the_end_of_training(
     trained: Path, model: TextClassifier, corpus: Path, capsys
 ) -> None:
-    found = told(capsys, str(trained), "--data", str(corpus))
+    found = evaluated(capsys, str(trained), "--data", str(corpus))
     assert found["fingerprint"] == model.card.data["fingerprint"]
-    assert found["accuracy"] == model.card.scores["accuracy"]
-    assert found["macro_f1"] == pytest.approx(model.card.scores["f1"])
-    assert found["confusion"] == model.card.scores["confusion"]
+    assert found["accuracy"] == model.card.metrics["accuracy"]
+    assert found["macro_f1"] == pytest.approx(model.card.metrics["macro_f1"])
+    assert found["confusion"] == model.card.metrics["confusion"]
 
 
 def test_the_worst_mistakes_come_first_with_their_texts(
@@ -61,11 +60,11 @@ def test_the_worst_mistakes_come_first_with_their_texts(
         if p.label != label
     ]
     assert len(wrong) > 2
-    found = told(capsys, str(trained), "--data", str(corpus), "--mistakes", "2")
+    found = evaluated(capsys, str(trained), "--data", str(corpus), "--mistakes", "2")
     assert [m["text"] for m in found["mistakes"]] == [text for _, text in sorted(wrong)[:2]]
 
 
-def test_a_person_sees_classes_confusion_and_mistakes(trained: Path, corpus: Path, capsys) -> None:
+def test_classes_confusion_and_mistakes_are_printed(trained: Path, corpus: Path, capsys) -> None:
     assert main(["evaluate", str(trained), "--data", str(corpus), "--mistakes", "1"]) == 0
     printed = capsys.readouterr().out
     for words in (
@@ -78,27 +77,25 @@ def test_a_person_sees_classes_confusion_and_mistakes(trained: Path, corpus: Pat
         assert words in printed
 
 
-def test_every_class_weighs_the_same_however_many_documents_it_has(
-    model: TextClassifier, corpus: Path
-) -> None:
+def test_macro_f1_gives_every_class_the_same_weight(model: TextClassifier, corpus: Path) -> None:
     """Twenty documents of one class, two of another and none of the third."""
     texts, labels = test_documents(corpus)
     sport = [text for text, label in zip(texts, labels, strict=True) if label == "sport"]
     music = [text for text, label in zip(texts, labels, strict=True) if label == "music"]
     texts, labels = [*sport, *sport, *music[:2]], ["sport"] * 20 + ["music"] * 2
     found = evaluate(model, texts, labels)
-    given = [p.label for p in model.predict(texts)]
+    predicted = [p.label for p in model.predict(texts)]
     averages = precision_recall_fscore_support(
-        labels, given, labels=model.labels, average="macro", zero_division=0
+        labels, predicted, labels=model.labels, average="macro", zero_division=0
     )
     assert [row.support for row in found.classes] == [0, 2, 20]
     assert found.macro_f1 == pytest.approx(averages[2])
     assert found.macro_f1 == pytest.approx(sum(row.f1 for row in found.classes) / 3)
 
 
-def test_train_and_all_are_other_documents_than_test(trained: Path, corpus: Path, capsys) -> None:
+def test_the_split_decides_which_documents_are_scored(trained: Path, corpus: Path, capsys) -> None:
     counts = {
-        split: told(capsys, str(trained), "--data", str(corpus), "--split", split)["documents"]
+        split: evaluated(capsys, str(trained), "--data", str(corpus), "--split", split)["documents"]
         for split in ("test", "train", "all")
     }
     assert counts == {"test": 30, "train": 72, "all": 102}
@@ -111,17 +108,11 @@ def test_labels_of_other_data_are_matched_by_name(trained: Path, tmp_path: Path,
     data.mkdir()
     write_csv(data / "train.csv", [*rows, ["a song", "zither"], ["a song", "zither"]])
     write_csv(data / "test.csv", rows)
-    found = told(capsys, str(trained), "--data", str(data))
+    found = evaluated(capsys, str(trained), "--data", str(data))
     assert found["classes"][2]["support"] == 9
 
 
-def test_the_help_names_every_built_in_data_set(registry: Registry, capsys) -> None:
-    assert main(["evaluate", "--help"]) == 0
-    said = capsys.readouterr().out
-    assert [name for name in registry.labels("data") if name not in said] == []
-
-
-def test_a_class_that_the_model_does_not_know_is_one_line(
+def test_a_class_that_the_model_was_not_trained_for_is_refused_in_one_line(
     trained: Path, tmp_path: Path, capsys
 ) -> None:
     rows = [[f"goal {n}", "sports" if n % 2 else "music"] for n in range(20)]

@@ -1,4 +1,4 @@
-"""``zoo predict`` and ``.predict``: the model's own scores, for any number of texts."""
+"""``zoo predict`` and ``.predict``: the softmax of the model's logits, for any number of texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from kept import alike, test_documents
+from saved_models import similar, test_documents
 from tokenizers import Tokenizer
 
 from zoo.cli import main
@@ -33,56 +33,56 @@ def test_probabilities_are_the_softmax_of_the_models_own_logits(
     for text, prediction in zip(TEXTS, model.predict(TEXTS), strict=True):
         ids = torch.tensor([tokenizer.encode(text).ids])
         with torch.no_grad():
-            shares = model.classifier(ids, Tokens.whole(ids.shape[1])).softmax(-1)[0]
+            shares = model.model(ids, Tokens.whole(ids.shape[1])).softmax(-1)[0]
         given = torch.tensor(list(prediction.probabilities.values()))
         torch.testing.assert_close(given, shares, rtol=1e-5, atol=1e-6)
         assert prediction.label == model.labels[int(shares.argmax())]
         assert prediction.probability == max(prediction.probabilities.values())
 
 
-def test_a_text_of_which_nothing_is_known_is_refused_and_in_a_file_its_row_says_so(
+def test_a_text_without_a_known_token_is_refused_or_marked_in_a_file(
     trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     unknown = "\u591a \u96fb"
     assert main(["predict", str(trained), TEXTS[0], unknown]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err == "zoo predict: error: text 2 is unknown to the model, every token of it\n"
+    assert printed.err == "zoo predict: error: every token of text 2 is unknown to the model\n"
     assert main(["predict", str(trained), f"{TEXTS[0]} {unknown}"]) == 0
     capsys.readouterr()
     file = tmp_path / "texts.txt"
     file.write_text(f"{TEXTS[0]}\n{unknown}\n", encoding="utf-8")
     assert main(["predict", str(trained), "--input", str(file)]) == 0
     rows = capsys.readouterr().out.splitlines()
-    assert ["(all unknown to the model)" in row for row in rows] == [False, False, True]
+    assert ["(every token is unknown to the model)" in row for row in rows] == [False, False, True]
     assert main(["predict", str(trained), "--input", str(file), "--format", "jsonl"]) == 0
     known, other = map(json.loads, capsys.readouterr().out.splitlines())
     assert (known["unknown"], other["unknown"]) == (0, other["tokens"] - 1)
 
 
-def test_who_stands_beside_a_text_does_not_matter(model: TextClassifier) -> None:
-    together = model.logits([*TEXTS, "word " * 20])
-    for text, row in zip(TEXTS, together, strict=False):
+def test_the_other_texts_of_a_batch_do_not_matter(model: TextClassifier) -> None:
+    batch = model.logits([*TEXTS, "word " * 20])
+    for text, row in zip(TEXTS, batch, strict=False):
         torch.testing.assert_close(model.logits([text])[0], row, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("pe", ["none", "sin", "learned", "rope", "alibi"])
-def test_the_order_of_words_counts_with_an_encoding_and_not_without(
+def test_the_order_of_words_matters_with_an_encoding_and_not_without(
     pe: str, trained: Path, registry: Registry
 ) -> None:
     """The tutorial's 'how are you' and 'you how are'."""
-    told = alike(trained, registry, pe=pe).logits(["goal match team", "team goal match"])
-    difference = (told[0] - told[1]).abs().max().item()
+    logits = similar(trained, registry, pe=pe).logits(["goal match team", "team goal match"])
+    difference = (logits[0] - logits[1]).abs().max().item()
     assert difference < 1e-5 if pe == "none" else difference > 1e-4
 
 
-def test_a_model_in_training_predicts_without_dropout_and_goes_on_training(
+def test_a_model_in_training_mode_predicts_without_dropout_and_stays_in_it(
     model: TextClassifier,
 ) -> None:
-    calm = model.logits(TEXTS)
+    expected = model.logits(TEXTS)
     model.train()
     try:
-        assert torch.equal(model.logits(TEXTS), calm)
+        assert torch.equal(model.logits(TEXTS), expected)
         assert all(module.training for module in model.modules())
     finally:
         model.eval()
@@ -95,7 +95,9 @@ def lines(*arguments: str) -> list[str]:
     return output.getvalue().removesuffix("\n").split("\n")
 
 
-def test_table_csv_and_json_lines_tell_the_same(trained: Path, model: TextClassifier) -> None:
+def test_table_csv_and_json_lines_have_the_same_predictions(
+    trained: Path, model: TextClassifier
+) -> None:
     expected = model.predict(TEXTS)
     table = lines(str(trained), *TEXTS)
     assert table[0].split() == ["label", "probability", "text"]
@@ -107,9 +109,9 @@ def test_table_csv_and_json_lines_tell_the_same(trained: Path, model: TextClassi
         assert float(row["probability"]) == pytest.approx(p.probability, abs=1e-6)
         shares = [float(row[f"p({label})"]) for label in model.labels]
         assert sum(shares) == pytest.approx(1, abs=1e-5)
-    told = [json.loads(line) for line in lines(str(trained), *TEXTS, "--format", "jsonl")]
-    assert [row["text"] for row in told] == TEXTS
-    assert told[0]["probabilities"].keys() == set(model.labels)
+    found = [json.loads(line) for line in lines(str(trained), *TEXTS, "--format", "jsonl")]
+    assert [row["text"] for row in found] == TEXTS
+    assert found[0]["probabilities"].keys() == set(model.labels)
 
 
 def test_texts_come_from_a_file_of_lines_csv_or_json_lines(trained: Path, tmp_path: Path) -> None:
@@ -131,8 +133,8 @@ def test_texts_come_from_a_file_of_lines_csv_or_json_lines(trained: Path, tmp_pa
 def test_texts_come_from_a_pipe(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = io.TextIOWrapper(io.BytesIO("\n".join(TEXTS).encode()))
     monkeypatch.setattr("sys.stdin", pipe)
-    told = [json.loads(line) for line in lines(str(trained), "--format", "jsonl")]
-    assert [row["text"] for row in told] == TEXTS
+    found = [json.loads(line) for line in lines(str(trained), "--format", "jsonl")]
+    assert [row["text"] for row in found] == TEXTS
 
 
 def test_no_more_texts_are_read_than_one_batch(model: TextClassifier) -> None:
@@ -161,11 +163,11 @@ def test_memory_does_not_grow_with_the_number_of_texts(trained: Path, tmp_path: 
         return most
 
     peak(200)  # whatever is imported or cached once
-    few, many = peak(200), peak(20_000)
+    few, many = peak(200), peak(8_000)
     assert many < few + 500_000  # the texts alone are more than that
 
 
-def test_what_the_model_cannot_read_is_said(trained: Path, capsys) -> None:
+def test_notes_say_which_texts_the_model_cannot_read_in_full(trained: Path, capsys) -> None:
     texts = ["goal " * 40, "goal ☃ 日本", "goal"]
     assert main(["predict", str(trained), *texts, "--format", "jsonl"]) == 0
     printed = capsys.readouterr()
@@ -174,12 +176,12 @@ def test_what_the_model_cannot_read_is_said(trained: Path, capsys) -> None:
     assert (odd["unknown"] > 0, odd["cut"]) == (True, 0)
     assert (plain["unknown"], plain["cut"]) == (0, 0)
     assert printed.err.splitlines() == [
-        "note: 1 of 3 texts is longer than the model's 24 tokens; what is beyond was not read",
+        "note: 1 of 3 texts is longer than the model's 24 tokens; the rest was not read",
         "note: 1 of 3 texts has words the model does not know",
     ]
 
 
-def test_only_what_the_model_reads_counts(model: TextClassifier) -> None:
+def test_tokens_beyond_the_models_length_change_nothing(model: TextClassifier) -> None:
     words = ["goal"] * 23  # and [CLS]
     read, longer = model.predict([" ".join(words), " ".join([*words, "album", "song"])])
     assert longer.cut > 0
@@ -192,17 +194,17 @@ def write(path: Path, content: str | bytes) -> str:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ([""], "text 1 is empty"),
         (["good", " \t"], "text 2 is empty"),
         (["\u200b"], "text 1 is empty"),
-        (["\udc80"], "text 1 holds half a character"),
+        (["\udc80"], "text 1 contains half a character"),
         (["text", "--input", "lines.txt"], "use one of the two"),
         (["text", "--text-column", "x"], "--text-column is for --input FILE"),
         (["--input", "nowhere.txt"], "nowhere.txt cannot be read: No such file"),
         (["--input", "."], "cannot be read"),
-        (["--input", "nothing.txt"], "nothing.txt holds no text"),
+        (["--input", "nothing.txt"], "nothing.txt contains no text"),
         (["--input", "gap.txt"], "gap.txt, line 2 is empty"),
         (["--input", "latin.txt"], "latin.txt is not UTF-8: byte 0xe9 in line 2"),
         (["--input", "rows.csv"], "no column 'text' (--text-column)"),
@@ -211,14 +213,14 @@ def write(path: Path, content: str | bytes) -> str:
         (["--input", "lines.jsonl", "--text-column", "body"], "line 1: 'body'"),
         (["text", "--format", "xml"], "--format"),
         (["text", "--batch-size", "0"], "--batch-size"),
-        (["text", "--device", "tpu"], "--device 'tpu'"),
+        (["text", "--device", "tpu"], "'--device': 'tpu' is not one of"),
     ],
     ids=lambda value: (
         " ".join(value).encode("unicode_escape").decode() if isinstance(value, list) else ""
     ),
 )
-def test_a_wrong_word_is_one_line(
-    arguments: list[str], told: str, trained: Path, tmp_path: Path, monkeypatch, capsys
+def test_bad_usage_is_one_line(
+    arguments: list[str], message: str, trained: Path, tmp_path: Path, monkeypatch, capsys
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "lines.txt", "one\n")
@@ -230,7 +232,7 @@ def test_a_wrong_word_is_one_line(
     write(tmp_path / "lines.jsonl", '{"text": "one"}\n')
     assert main(["predict", str(trained), *arguments]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert told in line
+    assert message in line
 
 
 def test_one_text_in_place_of_a_list_is_refused(model: TextClassifier) -> None:

@@ -1,4 +1,4 @@
-"""What malloc is told is seen in what the process keeps."""
+"""The settings of malloc decide what a process holds after a tensor is freed."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ print((own.memory_info().rss - before) / 2**20)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="mallopt is glibc's")
 @pytest.mark.parametrize(
-    ("told", "low", "high"), [("keep_blocks", 60, 70), ("give_back_blocks", -5, 5)]
+    ("setting", "low", "high"), [("keep_blocks", 60, 70), ("give_back_blocks", -5, 5)]
 )
-def test_what_is_freed_is_kept_or_given_back(told: str, low: float, high: float):
+def test_freed_memory_is_held_or_given_back(setting: str, low: float, high: float):
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, told], capture_output=True, text=True, check=True
+        [sys.executable, "-c", SCRIPT, setting], capture_output=True, text=True, check=True
     )
     assert low <= float(done.stdout) <= high

@@ -75,9 +75,9 @@ BROKEN = [
     failed("exits", "import sys; sys.exit(7)", "SystemExit: 7"),
     failed("prints-and-dies", "print('{]'); 1 / 0", "ZeroDivisionError: division by zero"),
     failed(
-        "speechless",
-        "class Speechless(Exception):\n    def __str__(self): raise self\nraise Speechless",
-        "Speechless",
+        "error-without-text",
+        "class Wordless(Exception):\n    def __str__(self): raise self\nraise Wordless",
+        "Wordless",
     ),
     failed(
         "misspelled-hook",
@@ -212,7 +212,7 @@ TAKEN_NAME = Broken(
     "taken-name",
     registering("'norm', 'rms', 'zoo_good_norm:Norm'"),
     "clash",
-    "encoder-zoo 0.1.0 and zoo-taken-name 1.0 register the same names: "
+    "encoder-zoo 0.2.0 and zoo-taken-name 1.0 register the same names: "
     "norm 'rms' (ask for zoo-taken-name:rms)",
     works=("norm/rms", "norm/zoo-taken-name:rms"),
 )

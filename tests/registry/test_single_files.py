@@ -148,7 +148,7 @@ def test_a_missing_file_a_folder_and_what_is_no_python_are_refused(tmp_path: Pat
             load([path])
 
 
-def test_two_files_of_one_name_with_one_component_cannot_be_told_apart(tmp_path: Path) -> None:
+def test_two_files_of_one_name_cannot_register_the_same_component(tmp_path: Path) -> None:
     paths = [tmp_path / folder / "mine.py" for folder in "ab"]
     for path in paths:
         path.parent.mkdir()

@@ -1,8 +1,8 @@
-"""A run whose every number is known: what the table and the command are tried on."""
+"""A run of which every number is known, for tests of the table and the command."""
 
 from __future__ import annotations
 
-from factory import cell, name, probe, trial
+from factory import cell, cost_record, name, train_record
 
 REFERENCE = name()
 WRONG = {
@@ -19,15 +19,16 @@ TWIN = [1.01, 0.99, 1.0, 1.01, 0.98]
 
 
 def run(*, seeds=5, baseline=True):
-    """Two that tie, one far behind and fast, and a bag of words ahead of all."""
+    """Two cells that tie, one much worse and faster, and a baseline better than all."""
     records = [
-        trial(cell(pe=pe), seed, wrong[seed])
+        train_record(cell(pe=pe), seed, wrong[seed])
         for pe, wrong in WRONG.items()
         for seed in range(seeds)
     ]
     if baseline:
-        records += [trial("words", seed, 20) for seed in range(seeds)]
+        records += [train_record("words", seed, 20) for seed in range(seeds)]
     records += [
-        probe(cell(pe=pe), speed, REFERENCE, SPEED["rope"], TWIN) for pe, speed in SPEED.items()
+        cost_record(cell(pe=pe), speed, REFERENCE, SPEED["rope"], TWIN)
+        for pe, speed in SPEED.items()
     ]
     return records

@@ -1,15 +1,16 @@
-"""Records made by hand, as the harness writes them, with every number chosen."""
+"""Records made by hand, as a sweep writes them, with every number chosen."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from zoo.registry import AXES
-from zoo.sweep.records import Record, Status, digest
+from zoo.config.metric_description import MetricDescription
+from zoo.sweep.records import Record, RecordFile, Status, digest
 
 PLAIN = {
     "attention": "fused",
@@ -20,24 +21,38 @@ PLAIN = {
     "pool": "mean",
 }
 CONFIG = {
+    "task": "classify",
+    "task_options": {"members": 1, "keep_duplicates": False, "all_positions": False},
     "data": {
         "name": "newswire",
         "fingerprint": "baf54e51824876d4",
         "train": 1000,
         "test": 1000,
         "duplicates": 0,
-        "duplicates_kept": False,
     },
-    "sizes": {"layers": 2, "dim": 64, "heads": 4, "max_length": 64, "members": 1},
+    "sizes": {"layers": 2, "dim": 64, "heads": 4, "max_length": 64},
     "training": {"epochs": 2},
 }
+ACCURACY = MetricDescription(name="accuracy", label="accuracy", paired=True)
+CLASSIFY = (ACCURACY, MetricDescription(name="macro_f1", label="macro F1"))
+BITS_PER_BYTE = MetricDescription(
+    name="bits_per_byte",
+    label="bits/byte",
+    higher_is_better=False,
+    unit="bits per byte",
+    scale=1,
+    unit_digits=3,
+    highest=None,
+    scored="tokens",
+)
+LM = (BITS_PER_BYTE, BITS_PER_BYTE.model_copy(update={"name": "nats", "label": "nats/token"}))
 MACHINE = {"device_name": "a machine", "threads": 2, "torch": "2.13.0", "precision": "fp32"}
-DOCUMENTS = 1000
+EXAMPLES = 1000
 BATCHES = [[900, 1000], [1800, 2000]]
 
 
 def cell(**choices: str) -> dict[str, str]:
-    return {axis: choices.get(axis, PLAIN[axis]) for axis in AXES}
+    return PLAIN | choices
 
 
 def name(**choices: str) -> str:
@@ -45,35 +60,42 @@ def name(**choices: str) -> str:
 
 
 def record(kind: Any, status: Status = "ok", **fields: Any) -> Record:
-    fields = {"cell": {}, "config": CONFIG, "environment": MACHINE, **fields}
-    return Record(kind=kind, status=status, key=digest(str(fields)), **fields)
+    fields = {
+        "cell": {},
+        "config": CONFIG,
+        "environment": MACHINE,
+        "metric_descriptions": CLASSIFY,
+        **fields,
+    }
+    return Record(kind=kind, status=status, key=digest(repr(fields)), **fields)
 
 
-def trial(
-    subject: Mapping[str, str] | str,
+def train_record(
+    row: Mapping[str, str] | str,
     seed: int,
     wrong: Sequence[int] | int,
     *,
-    documents: int = DOCUMENTS,
-    told: bool = True,
+    examples: int = EXAMPLES,
+    listed: bool = True,
 ) -> Record:
-    """One that got these documents wrong, or the first so many. told: whether it says which."""
-    rows = list(range(wrong)) if isinstance(wrong, int) else [int(row) for row in wrong]
-    right = documents - len(rows)
+    """One that got these examples wrong, or the first so many. listed: whether it has a list."""
+    indices = list(range(wrong)) if isinstance(wrong, int) else [int(index) for index in wrong]
+    right = examples - len(indices)
     metrics: dict[str, Any] = {
-        "accuracy": right / documents,
-        "f1": right / documents,
-        "confusion": [[right, len(rows)], [0, 0]],
+        "accuracy": right / examples,
+        "macro_f1": right / examples,
+        "confusion": [[right, len(indices)], [0, 0]],
+        "examples": examples,
         "params": 1234,
         "train_seconds": 10.0,
     }
-    if told:
-        metrics["errors"] = [[row, 0, 1] for row in rows]
-    return record("trial", seed=seed, metrics=metrics, **_who(subject))
+    if listed:
+        metrics["errors"] = [[index, 0, 1] for index in indices]
+    return record("train", seed=seed, metrics=metrics, **_row(row))
 
 
-def probe(
-    subject: Mapping[str, str] | str,
+def cost_record(
+    row: Mapping[str, str] | str,
     speed: Sequence[float],
     reference: str,
     base: Sequence[float] = (1.0,) * 5,
@@ -83,13 +105,12 @@ def probe(
     session: str = "one",
     **fields: Any,
 ) -> Record:
-    """One that ran at these many thousand tokens/s, round by round, beside base and twin.
+    """A cost measurement: these many thousand tokens/s, round by round, and the reference's twice.
 
     Inference is three times as fast in all of them.
     """
-    rounds = [timed(s) for s in speed]
     return record(
-        "probe",
+        "cost",
         metrics={
             "params": 1234,
             "train_tokens_per_s": float(np.median(speed)) * 1000,
@@ -101,12 +122,12 @@ def probe(
         },
         samples={
             "session": session,
-            "facts": {"params": 1234, "batches": BATCHES},
-            "rounds": rounds,
+            "properties": {"params": 1234, "batches": BATCHES},
+            "rounds": [timed(s) for s in speed],
             "reference": {"name": reference, "rounds": [timed(s) for s in base]},
             "twin": {"rounds": [timed(s) for s in twin]},
         },
-        **_who(subject),
+        **_row(row),
         **fields,
     )
 
@@ -117,16 +138,26 @@ def timed(speed: float) -> dict[str, list[float]]:
     return {"train": seconds, "infer": [s / 3 for s in seconds], "latency": [0.001] * 3}
 
 
-def skipped(subject: Mapping[str, str], reason: str = "cannot be combined") -> Record:
-    return record("trial", "skipped", reason=reason, **_who(subject))
+def skipped(row: Mapping[str, str], reason: str = "cannot be combined") -> Record:
+    return record("train", "skipped", reason=reason, **_row(row))
 
 
-def failed(subject: Mapping[str, str], seed: int, status: Status = "crashed") -> Record:
-    return record("trial", status, reason="it did not end well", seed=seed, **_who(subject))
+def failed(row: Mapping[str, str], seed: int, status: Status = "crashed") -> Record:
+    return record("train", status, reason="it did not end well", seed=seed, **_row(row))
 
 
-def _who(subject: Mapping[str, str] | str) -> dict[str, Any]:
-    return {"baseline": subject} if isinstance(subject, str) else {"cell": dict(subject)}
+def _row(row: Mapping[str, str] | str) -> dict[str, Any]:
+    return {"baseline": row} if isinstance(row, str) else {"cell": dict(row)}
+
+
+def write_records(directory: Path, records: Iterable[Record], *file_name: str) -> Path:
+    """A run's directory with these records; it is returned."""
+    file = RecordFile(directory, *file_name)
+    with file.lock():
+        for one in records:
+            file.append(one)
+    (directory / ".lock").unlink()
+    return directory
 
 
 def simulated(
@@ -135,20 +166,20 @@ def simulated(
     right: Callable[[dict[str, str]], float],
     *,
     seeds: int = 5,
-    documents: int = DOCUMENTS,
+    examples: int = EXAMPLES,
     spread: float = 0.1,
     shared: float = 0.1,
     hardness: np.ndarray | None = None,
 ) -> list[Record]:
     """A grid whose cells have a known accuracy on this test set, trained anew with each seed.
 
-    right: the log odds with which a cell gets a document of middling hardness right. Documents
-    are of different hardness, the same for all cells. spread: of the log odds of one training;
-    shared: of what a seed does to all cells alike.
+    right: the log odds with which a cell gets an example of average hardness right. Examples are
+    of different hardness, the same for all cells. spread: standard deviation of the log odds of
+    one training; shared: of what a seed does to all cells alike.
     """
     if hardness is None:
-        hardness = generator.normal(0, 1.5, documents)
-    documents = len(hardness)
+        hardness = generator.normal(0, 1.5, examples)
+    examples = len(hardness)
     seed_effects = generator.normal(0, shared, seeds)
     records = []
     for choices in itertools.product(*axes.values()):
@@ -156,13 +187,13 @@ def simulated(
         for seed in range(seeds):
             own = right(parts) + seed_effects[seed] + generator.normal(0, spread)
             chance = 1 / (1 + np.exp(-(own - hardness)))
-            wrong = np.flatnonzero(generator.random(documents) >= chance)
-            records.append(trial(parts, seed, wrong, documents=documents))
+            wrong = np.flatnonzero(generator.random(examples) >= chance)
+            records.append(train_record(parts, seed, wrong, examples=examples))
     return records
 
 
 def expected(odds: float, hardness: np.ndarray, spread: float = 0.1, shared: float = 0.1) -> float:
-    """The accuracy of ``simulated`` over all seeds there could be, on these documents."""
+    """The mean accuracy of ``simulated`` over all possible seeds, on these examples."""
     points, weights = np.polynomial.hermite_e.hermegauss(20)
     own = odds + np.hypot(spread, shared) * points
     chance = (1 / (1 + np.exp(-(own[:, None] - hardness)))).mean(axis=1)

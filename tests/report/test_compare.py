@@ -1,4 +1,4 @@
-"""``zoo compare``: equal runs come out equal, what changed is found, and nothing else is said."""
+"""``zoo compare``: equal runs are equal, changes are found, and nothing else is reported."""
 
 from __future__ import annotations
 
@@ -6,18 +6,29 @@ import json
 
 import numpy as np
 import pytest
-from factory import CONFIG, MACHINE, cell, failed, name, probe, record, simulated, skipped, trial
+from factory import (
+    CONFIG,
+    LM,
+    MACHINE,
+    cell,
+    cost_record,
+    failed,
+    name,
+    record,
+    simulated,
+    skipped,
+    train_record,
+    write_records,
+)
 from rates import at_least, at_most
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
-from zoo.report.compare.fail_on import shut
 
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.report.compare.compare_runs import compare
+from zoo.report.compare.compare_runs import compare, failure_reason
 from zoo.report.compare.compare_text import comparison_text
 from zoo.report.stats.ratios import MEMORY_TIE
-from zoo.sweep.records import RecordFile
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}
 SIN, NAIVE = cell(pe="sin"), cell(attention="naive")
@@ -35,27 +46,27 @@ def change(comparison, metric, **choices):
 
 
 def seeds(subject, wrong, **options):
-    return [trial(subject, seed, count, **options) for seed, count in enumerate(wrong)]
+    return [train_record(subject, seed, count, **options) for seed, count in enumerate(wrong)]
 
 
 def measured(generator, factor=1.0, *, drift=1.0, session="a", machine=MACHINE, **memory):
-    """Probes of a reference and of one cell this many times as fast, on a noisy machine."""
+    """Cost records of a reference and of a cell so many times as fast, on a noisy machine."""
     base, twin, own = drift * np.exp(generator.normal(0, 0.01, (3, 5)))
     common = {"session": session, "environment": machine}
     return [
-        probe(cell(), base, name(), base, twin, **common, **memory),
-        probe(SIN, factor * own, name(), base, twin, **common, **memory),
+        cost_record(cell(), base, name(), base, twin, **common, **memory),
+        cost_record(SIN, factor * own, name(), base, twin, **common, **memory),
     ]
 
 
-def with_config(records, room, **values):
+def with_config(records, part, **values):
     """The same records with other settings."""
-    config = {**CONFIG, room: {**CONFIG[room], **values}}
+    config = {**CONFIG, part: {**CONFIG[part], **values}}
     return [r.model_copy(update={"config": config}) for r in records]
 
 
-def test_equal_runs_are_told_apart_no_oftener_than_stated(generator):
-    """Four cells trained twice over, and one of them measured twice: the whole comparison."""
+def test_equal_runs_are_called_different_no_more_often_than_stated(generator):
+    """Four cells trained twice, and one of them measured twice: the whole comparison."""
     repeats, wrongly, changed = 300, 0, 0
     for _ in range(repeats):
         hardness = generator.normal(0, 1.5, 400)
@@ -65,14 +76,14 @@ def test_equal_runs_are_told_apart_no_oftener_than_stated(generator):
             for session in "ab"
         ]
         comparison = compare(*runs)
-        wrongly += bool(shut(comparison, "worse"))
-        changed += bool(shut(comparison, "change"))
+        wrongly += bool(failure_reason(comparison, "worse"))
+        changed += bool(failure_reason(comparison, "change"))
     assert at_most(changed, repeats, 0.05)
     assert wrongly <= changed
 
 
-def test_a_real_drop_is_found_and_stands_in_its_own_row_alone(generator):
-    """Some eight points of accuracy of the cells with ``sin``."""
+def test_a_real_drop_is_found_in_its_own_row_only(generator):
+    """About eight points of accuracy of the cells with ``sin``."""
     repeats, right = 30, 0
     for _ in range(repeats):
         hardness = generator.normal(0, 1.5, 1000)
@@ -100,7 +111,7 @@ def test_the_difference_is_scipys_paired_t_test_over_the_seeds_of_both():
 
 
 def test_many_rows_are_corrected_for():
-    """A p-value of about 0.02 is one in fifty: of thirty rows none is set apart by it."""
+    """A p-value of about 0.02 is one in fifty: among thirty rows it is not significant."""
     wrong = [50, 50, 50, 50, 50], [62, 58, 73, 54, 70]
     before, after = seeds(SIN, wrong[0]), seeds(SIN, wrong[1])
     alone = change(compare(before, after), "accuracy", pe="sin")
@@ -111,36 +122,36 @@ def test_many_rows_are_corrected_for():
     assert (among.p, among.verdict) == (alone.p, "tie")
 
 
-def test_one_seed_speaks_of_these_models_alone():
-    """McNemar's test, and the verdict says what it is worth."""
-    before, after = [trial(SIN, 0, range(30))], [trial(SIN, 0, range(20, 90))]
+def test_one_seed_compares_only_these_models():
+    """By McNemar's test, and the verdict says so."""
+    before, after = [train_record(SIN, 0, range(30))], [train_record(SIN, 0, range(20, 90))]
     comparison = compare(before, after)
     found, row = change(comparison, "accuracy", pe="sin"), only_row(comparison, pe="sin")
     expected = mcnemar([[0, 60], [20, 0]], exact=False, correction=True).pvalue
     assert found.p == pytest.approx(expected)
     assert found.models_only
     assert (found.low, found.verdict, row.verdict) == (None, "worse", "models differ")
-    assert row.why == "accuracy worse, of these models only: 1 seed in common, it takes 3"
-    assert not shut(comparison, "worse"), "another seed may do as much"
-    assert shut(comparison, "change") == "models differ: 1"
+    assert row.why == "accuracy worse, for these models only: 1 seed in common, 3 are needed"
+    assert not failure_reason(comparison, "worse"), "another seed may differ as much"
+    assert failure_reason(comparison, "change") == "models differ: 1"
 
 
-def test_two_seeds_count_a_document_once():
+def test_two_seeds_count_an_example_once():
     """Twice the same disagreement is no more than once."""
-    one = [[trial(SIN, s, wrong) for s in (0,)] for wrong in (range(10), range(2, 20))]
-    two = [[trial(SIN, s, wrong) for s in (0, 1)] for wrong in (range(10), range(2, 20))]
+    one = [[train_record(SIN, s, wrong) for s in (0,)] for wrong in (range(10), range(2, 20))]
+    two = [[train_record(SIN, s, wrong) for s in (0, 1)] for wrong in (range(10), range(2, 20))]
     p_values = [change(compare(*runs), "accuracy", pe="sin").p for runs in (one, two)]
     assert p_values[0] == pytest.approx(p_values[1])
 
 
-def test_one_seed_without_its_errors_says_nothing():
-    comparison = compare(seeds(SIN, [10], told=False), seeds(SIN, [300], told=False))
+def test_one_seed_without_its_errors_is_not_compared():
+    comparison = compare(seeds(SIN, [10], listed=False), seeds(SIN, [300], listed=False))
     row = only_row(comparison, pe="sin")
-    assert (row.verdict, row.why) == ("not comparable", "1 seed in common, it takes 3")
+    assert (row.verdict, row.why) == ("not comparable", "1 seed in common, 3 are needed")
 
 
 @pytest.mark.parametrize(
-    ("room", "values", "told"),
+    ("part", "values", "reason"),
     [
         ("data", {"fingerprint": "0123456789abcdef"}, "other data: newswire (baf54e518248)"),
         ("data", {"test": 307}, "other test split: 1000 test documents against 307"),
@@ -148,14 +159,15 @@ def test_one_seed_without_its_errors_says_nothing():
         ("training", {"validation": 0.25}, "against 25% of the training documents"),
         ("training", {"epochs": 20}, "other settings: epochs 2 against 20"),
         ("sizes", {"dim": 128}, "other settings: dim 64 against 128"),
+        ("task_options", {"members": 5}, "other settings: members 1 against 5"),
     ],
 )
-def test_what_cannot_be_compared_says_why(room, values, told):
+def test_what_cannot_be_compared_says_why(part, values, reason):
     before = [*seeds(SIN, [50] * 5), *measured(np.random.default_rng(0))]
-    comparison = compare(before, with_config(before, room, **values))
+    comparison = compare(before, with_config(before, part, **values))
     assert {row.verdict for row in comparison.rows} == {"not comparable"}
-    assert told in only_row(comparison, pe="sin").why
-    assert shut(comparison, "worse")  # a gate that could look at nothing stays shut
+    assert reason in only_row(comparison, pe="sin").why
+    assert failure_reason(comparison, "worse") == "nothing could be compared"
 
 
 def test_a_machine_of_half_the_speed_changes_nothing(generator):
@@ -166,7 +178,7 @@ def test_a_machine_of_half_the_speed_changes_nothing(generator):
     assert found.after < 0.6 * found.before
 
 
-def test_a_cell_that_became_slower_beside_its_reference_is_worse(generator):
+def test_a_cell_that_became_slower_than_its_reference_is_worse(generator):
     comparison = compare(measured(generator, 1.0), measured(generator, 0.7, session="b"))
     row = only_row(comparison, pe="sin")
     assert (row.verdict, row.why) == ("worse", "train speed, inference speed")
@@ -192,12 +204,14 @@ def test_the_interval_of_two_runs_is_welchs(generator):
 
 
 def test_a_change_within_the_noise_floor_is_a_tie():
-    """Rounds so steady that the interval alone would set 3% apart; the twin wavers by 4%."""
+    """Rounds so steady that 3% is significant, but the reference differs from itself by 4%."""
     base, twin = [1.0] * 5, [1.0, 1.04, 1.05, 1.03, 1.06]
     runs = [
         [
-            probe(cell(), base, name(), base, twin),
-            probe(SIN, [speed, speed * 1.001, speed, speed, speed * 0.999], name(), base, twin),
+            cost_record(cell(), base, name(), base, twin),
+            cost_record(
+                SIN, [speed, speed * 1.001, speed, speed, speed * 0.999], name(), base, twin
+            ),
         ]
         for speed in (1.0, 1.03)
     ]
@@ -213,8 +227,8 @@ def test_another_machine_is_compared_by_ratios_and_says_so(generator, other):
     before = measured(generator, memory=100.0)
     after = measured(generator, 0.7, session="b", machine={**MACHINE, **other}, memory=300.0)
     comparison = compare(before, after)
-    assert "Another machine" in comparison.timing
-    assert "compared only as each row's ratio to" in comparison.timing
+    assert "Another machine" in comparison.costs
+    assert "compared only as each row's ratio to" in comparison.costs
     found = change(comparison, "train speed", pe="sin")
     assert (found.verdict, found.before, found.after) == ("worse", None, None)
     memory = change(comparison, "memory", pe="sin")
@@ -225,17 +239,17 @@ def test_without_a_common_reference_speeds_are_not_compared(generator):
     other = [r for r in measured(generator) if r.name == name(pe="sin")]
     comparison = compare(measured(generator), other)
     assert change(comparison, "train speed", pe="sin").verdict is None
-    assert "Speeds are not compared" in comparison.timing
+    assert "Speeds are not compared" in comparison.costs
 
 
-def test_memory_goes_by_its_fixed_tie_and_says_so(generator):
+def test_memory_has_a_fixed_tolerance_and_the_text_says_so(generator):
     for memory, verdict in ((101.0, "tie"), (104.0, "tie"), (110.0, "worse"), (90.0, "better")):
         after = measured(generator, session="b", memory=memory)
         found = change(compare(measured(generator), after), "memory", pe="sin")
         assert (found.verdict, found.before, found.after) == (verdict, 100.0, memory)
     text = comparison_text(compare(measured(generator), after), "a", "b")
-    assert "one of twenty comparisons of equal runs, memory aside." in text
-    assert f"outside the tests: within {MEMORY_TIE:.0%}," in text
+    assert "one in twenty comparisons of equal runs reports any change, memory apart." in text
+    assert f"not tested: a change within {MEMORY_TIE:.0%}," in text
 
 
 def test_a_row_that_got_better_and_worse_is_mixed(generator):
@@ -244,18 +258,21 @@ def test_a_row_that_got_better_and_worse_is_mixed(generator):
     row = only_row(compare(before, after), pe="sin")
     assert row.verdict == "mixed"
     assert row.why == "worse train speed, inference speed; better accuracy"
-    assert shut(compare(before, after), "worse")
+    assert failure_reason(compare(before, after), "worse")
 
 
-def test_a_cell_that_fails_now_is_worse_and_one_that_is_mended_better():
+def test_a_cell_that_fails_now_is_worse_and_one_that_recovers_better():
     well, ill = seeds(SIN, [50] * 5), [*seeds(SIN, [50] * 4), failed(SIN, 4, "oom")]
     now = only_row(compare(well, ill), pe="sin")
     assert (now.verdict, now.why) == ("worse", "oom (seed 4): it did not end well")
-    mended = only_row(compare(ill, well), pe="sin")
-    assert (mended.verdict, mended.why) == ("better", "before: oom (seed 4): it did not end well")
+    recovered = only_row(compare(ill, well), pe="sin")
+    assert (recovered.verdict, recovered.why) == (
+        "better",
+        "before: oom (seed 4): it did not end well",
+    )
     both = only_row(compare(ill, ill), pe="sin")
     assert both.verdict == "not comparable"
-    assert "a seed was lost" in both.why
+    assert "a seed failed" in both.why
 
 
 def test_cells_of_one_run_alone_are_added_and_gone():
@@ -265,27 +282,27 @@ def test_cells_of_one_run_alone_are_added_and_gone():
     comparison = compare(before, after)
     assert comparison.gone == {name(attention="naive"): ""}
     assert comparison.added == {name(pe="none"): "", name(pe="alibi"): "before skipped: no bias"}
-    assert shut(comparison, "change") == "added: 2, gone: 1"
-    assert shut(comparison, "worse") == "", "what was not asked for is none the worse"
+    assert failure_reason(comparison, "change") == "added: 2, gone: 1"
+    assert failure_reason(comparison, "worse") == "", "rows that were not asked for do not count"
 
 
-def test_a_cell_that_ran_before_and_is_skipped_now_shuts_the_gate():
+def test_a_cell_that_ran_before_and_is_skipped_now_fails():
     shared = seeds(SIN, [50] * 5)
     comparison = compare([*shared, *seeds(NAIVE, [50] * 5)], [*shared, skipped(NAIVE, "no bias")])
     assert comparison.gone == {name(attention="naive"): "skipped: no bias"}
-    assert shut(comparison, "worse") == "skipped now: 1"
+    assert failure_reason(comparison, "worse") == "skipped now: 1"
 
 
-def test_the_noise_of_two_seeds_shuts_no_gate(generator):
-    """Equal programs whose seeds go their own ways: the very models do differ, and no more."""
+def test_the_noise_of_two_seeds_does_not_fail(generator):
+    """Equal programs with other random numbers: only the models differ."""
     draws = [[np.flatnonzero(generator.random(1000) < p) for p in (0.05, 0.12)] for _ in (0, 1)]
-    before = [trial(SIN, 0, draws[0][0]), trial(SIN, 1, draws[0][0])]
-    after = [trial(SIN, 0, draws[1][1]), trial(SIN, 1, draws[1][1])]
+    before = [train_record(SIN, 0, draws[0][0]), train_record(SIN, 1, draws[0][0])]
+    after = [train_record(SIN, 0, draws[1][1]), train_record(SIN, 1, draws[1][1])]
     comparison = compare(before, after)
     row = only_row(comparison, pe="sin")
     assert row.verdict == "models differ"
-    assert row.why == "accuracy worse, of these models only: 2 seeds in common, it takes 3"
-    assert shut(comparison, "worse") == ""
+    assert row.why == "accuracy worse, for these models only: 2 seeds in common, 3 are needed"
+    assert failure_reason(comparison, "worse") == ""
     assert "no row is worse or better by it" in comparison_text(comparison, "a", "b")
 
 
@@ -295,20 +312,21 @@ def test_runs_with_nothing_in_common_are_refused():
 
 
 def bits(subject, values):
-    """Trials of a language model, of which fewer bits per byte are better."""
+    """Training records of a language model, of which fewer bits per byte are better."""
     return [
         record(
-            "trial",
+            "train",
             seed=s,
             cell=subject,
             config={**CONFIG, "task": "lm"},
+            metric_descriptions=LM,
             metrics={"bits_per_byte": value},
         )
         for s, value in enumerate(values)
     ]
 
 
-def test_a_score_of_which_less_is_better_goes_by_its_own_direction():
+def test_a_metric_of_which_less_is_better_has_its_own_direction():
     before, after = bits(SIN, [2.10, 2.12, 2.11, 2.13]), bits(SIN, [2.30, 2.33, 2.31, 2.33])
     row = only_row(compare(before, after), pe="sin")
     assert (row.verdict, row.why) == ("worse", "bits/byte")
@@ -317,8 +335,8 @@ def test_a_score_of_which_less_is_better_goes_by_its_own_direction():
     assert "+0.203 ± 0.008 bits per byte" in text
 
 
-def test_what_no_digit_shows_is_a_tie():
-    """One function at two costs: rounding, to the same side with every seed."""
+def test_a_difference_too_small_to_print_is_a_tie():
+    """One function computed in two ways: rounding, in the same direction with every seed."""
     before = bits(SIN, [2.10, 2.12, 2.11, 2.13])
     after = bits(SIN, [2.100001, 2.1200012, 2.110001, 2.1300009])
     assert stats.ttest_1samp([1e-6, 1.2e-6, 1e-6, 0.9e-6], 0).pvalue < 0.001
@@ -330,10 +348,10 @@ def test_runs_of_two_tasks_are_refused():
         compare(seeds(SIN, [50]), bits(SIN, [2.0]))
 
 
-def test_versions_that_differ_are_told():
+def test_versions_that_differ_are_listed():
     after = [
         record(
-            "trial",
+            "train",
             seed=0,
             cell=SIN,
             environment={**MACHINE, "zoo": "9.9"},
@@ -348,14 +366,11 @@ def runs(tmp_path, generator):
     before = [*seeds(SIN, [50, 52, 51, 49, 50]), *measured(generator)]
     after = [*seeds(SIN, [90, 95, 91, 99, 92]), *measured(generator, session="b")]
     for side, records in (("a", before), ("b", after)):
-        file = RecordFile(tmp_path / side)
-        with file.held():
-            for one in records:
-                file.append(one)
+        write_records(tmp_path / side, records)
     return str(tmp_path / "a"), str(tmp_path / "b")
 
 
-def test_the_command_prints_and_exits_by_what_it_found(runs, capsys):
+def test_the_command_prints_the_table_and_exits_accordingly(runs, capsys):
     a, b = runs
     assert main(["compare", a, b]) == 0
     printed = capsys.readouterr().out
@@ -371,18 +386,18 @@ def test_the_command_prints_and_exits_by_what_it_found(runs, capsys):
 
 def test_json_and_markdown_say_the_same(runs, capsys):
     assert main(["compare", *runs, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    verdicts = {row["name"]: row["verdict"] for row in told["rows"]}
+    found = json.loads(capsys.readouterr().out)
+    verdicts = {row["name"]: row["verdict"] for row in found["rows"]}
     assert verdicts == {name(): "tie", name(pe="sin"): "worse"}
     assert main(["compare", *runs, "--markdown"]) == 0
     printed = capsys.readouterr().out
     assert "| worse: accuracy" in printed
-    assert all(f"- {note}" in printed for note in told["notes"])
+    assert all(f"- {note}" in printed for note in found["notes"])
 
 
 def test_bad_input_is_a_line_and_exit_2(runs, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
-    for arguments, told in (
+    for arguments, message in (
         ([runs[0], str(tmp_path / "gone")], "gone: no such directory"),
         ([str(tmp_path / "empty"), runs[0]], "empty: no records.jsonl with records there"),
         ([*runs, "--reference", "nix"], "--reference nix: no such cell was measured in both runs"),
@@ -391,4 +406,4 @@ def test_bad_input_is_a_line_and_exit_2(runs, tmp_path, capsys):
     ):
         assert main(["compare", *arguments]) == 2
         (line,) = capsys.readouterr().err.strip().splitlines()
-        assert told in line
+        assert message in line

@@ -1,4 +1,4 @@
-"""What each component bought: known effects are found, and no more is claimed than is known."""
+"""Effects of components: known effects are found, and absent ones are ties."""
 
 from __future__ import annotations
 
@@ -6,13 +6,23 @@ import itertools
 
 import numpy as np
 import pytest
-from factory import cell, expected, failed, name, probe, record, simulated, skipped, trial
+from factory import (
+    cell,
+    cost_record,
+    expected,
+    failed,
+    name,
+    record,
+    simulated,
+    skipped,
+    train_record,
+)
 from rates import at_least, at_most, at_rate
-from zoo.report.tables.sentences import effects_data, effects_text, sentence
 
 from zoo.errors import ZooError
+from zoo.report.rows import make_rows
 from zoo.report.stats.effects import make_effects
-from zoo.report.tables.rows import make_rows
+from zoo.report.tables.effects_text import effects_data, effects_text, sentence
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin", "none"]}
 SQUARE = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}
@@ -28,13 +38,13 @@ def main(found):
 
 
 def grid(axes, wrong, *, seeds=3):
-    """Trials of a whole grid, whose cells get so many documents wrong."""
+    """Training records of a whole grid, whose cells get so many examples wrong."""
     cells = [cell(**dict(zip(axes, c, strict=True))) for c in itertools.product(*axes.values())]
-    return [trial(one, seed, wrong(one, seed)) for seed in range(seeds) for one in cells]
+    return [train_record(one, seed, wrong(one, seed)) for seed in range(seeds) for one in cells]
 
 
-def probes(axes, speed, *, memory=lambda one: 100.0, rounds=5, generator=None):
-    """Probes of a whole grid in two sessions, the reference's speed 1 in each."""
+def costs(axes, speed, *, memory=lambda one: 100.0, rounds=5, generator=None):
+    """Cost records of a whole grid in two sessions, the reference's speed 1 in each."""
     records = []
     for number, choices in enumerate(itertools.product(*axes.values())):
         one = cell(**dict(zip(axes, choices, strict=True)))
@@ -43,21 +53,23 @@ def probes(axes, speed, *, memory=lambda one: 100.0, rounds=5, generator=None):
             noise = np.exp(generator.normal(0, 0.03, (3, rounds)))
         own = noise[1] if one == cell() else speed(one) * noise[0]
         records.append(
-            probe(one, own, name(), noise[1], noise[2], memory=memory(one), session=f"{number % 2}")
+            cost_record(
+                one, own, name(), noise[1], noise[2], memory=memory(one), session=f"{number % 2}"
+            )
         )
     return records
 
 
-def test_each_choice_is_held_against_the_references_averaged_over_the_rest():
+def test_each_choice_is_compared_with_the_references_averaged_over_the_rest():
     wrong = {"fused": 10, "naive": 14, "rope": 20, "sin": 25, "none": 60}
     found = effects(grid(AXES, lambda c, seed: wrong[c["attention"]] + wrong[c["pe"]] + seed))
-    gained = {key: effect.accuracy.mean for key, effect in main(found).items()}
+    gained = {key: effect.difference.mean for key, effect in main(found).items()}
     assert gained == {
         ("attention", "fused", "naive"): pytest.approx(0.004),
         ("pe", "rope", "sin"): pytest.approx(0.005),
         ("pe", "rope", "none"): pytest.approx(0.04),
     }
-    assert [e.accuracy.mean for e in found.interactions] == pytest.approx([0, 0], abs=1e-12)
+    assert [e.difference.mean for e in found.interactions] == pytest.approx([0, 0], abs=1e-12)
 
 
 def test_known_effects_are_covered_at_the_stated_rate(generator):
@@ -67,54 +79,57 @@ def test_known_effects_are_covered_at_the_stated_rate(generator):
         records = simulated(generator, AXES, lambda c: WORTH[c["pe"]], hardness=hardness)
         truth = {pe: expected(odds, hardness) for pe, odds in WORTH.items()}
         for (axis, one, other), effect in main(effects(records)).items():
-            if (axis, other) != ("pe", "none"):  # the two of an axis share rope's luck
+            if (axis, other) != ("pe", "none"):  # both effects of pe depend on the same rope cells
                 true = truth[one] - truth[other] if axis == "pe" else 0.0
-                covered += effect.accuracy.interval.low <= true <= effect.accuracy.interval.high
+                covered += effect.difference.interval.low <= true <= effect.difference.interval.high
                 total += 1
     assert at_rate(covered, total, 0.95)
 
 
-def test_real_effects_are_told_and_absent_ones_are_ties(generator):
+def test_real_effects_are_found_and_absent_ones_are_ties(generator):
     repeats, real, wrong = 200, 0, 0
     for _ in range(repeats):
         found = effects(simulated(generator, AXES, lambda c: WORTH[c["pe"]]))
-        real += main(found)["pe", "rope", "none"].accuracy.real
-        wrong += main(found)["attention", "fused", "naive"].accuracy.real
-        wrong += any(effect.accuracy.real for effect in found.interactions)
+        real += main(found)["pe", "rope", "none"].difference.real
+        wrong += main(found)["attention", "fused", "naive"].difference.real
+        wrong += any(effect.difference.real for effect in found.interactions)
     assert at_least(real, repeats, 0.95)
     assert at_most(wrong, 2 * repeats, 0.05)
 
 
-def test_nothing_bought_is_claimed_no_oftener_than_stated(generator):
+def test_absent_effects_are_found_no_more_often_than_stated(generator):
     repeats, wrong = 400, 0
     for _ in range(repeats):
-        found = effects(simulated(generator, AXES, lambda c: 3.0, documents=400))
-        wrong += any(effect.accuracy.real for effect in found.main)
+        found = effects(simulated(generator, AXES, lambda c: 3.0, examples=400))
+        wrong += any(effect.difference.real for effect in found.main)
     assert at_most(wrong, repeats, 0.05)
 
 
 def test_an_interaction_is_found_and_named(generator):
-    """naive loses with sin alone."""
+    """naive is worse only with sin."""
     odds = lambda c: 3.0 - 1.0 * ((c["attention"], c["pe"]) == ("naive", "sin"))  # noqa: E731
     repeats, right = 50, 0
     for _ in range(repeats):
         (interaction,) = effects(simulated(generator, SQUARE, odds)).interactions
-        right += interaction.accuracy.real and interaction.accuracy.mean < 0
+        right += interaction.difference.real and interaction.difference.mean < 0
     assert at_least(right, repeats, 0.8)
     assert sentence(interaction).startswith(
         "`fused` against `naive`, with `rope` rather than `sin`: -"
     )
 
 
-def test_exact_variants_that_agree_are_a_tie_and_do_not_count_a_document_twice():
-    """Each seed sin gets one document wrong that rope gets right, whichever attention it is."""
+def test_exact_variants_that_agree_are_a_tie_and_count_an_example_once():
+    """With each seed sin gets one example wrong that rope gets right, with either attention."""
     records = grid(SQUARE, lambda c, seed: range(10 + (c["pe"] == "sin")))
     found = main(effects(records))
-    assert found["attention", "fused", "naive"].accuracy.mean == 0
-    assert not found["attention", "fused", "naive"].accuracy.real
-    assert found["pe", "rope", "sin"].accuracy.mean == pytest.approx(0.001)
-    assert found["pe", "rope", "sin"].accuracy.p == pytest.approx(0.248, abs=0.001)  # McNemar: 3, 0
-    assert not found["pe", "rope", "sin"].accuracy.real
+    assert found["attention", "fused", "naive"].difference.mean == 0
+    assert not found["attention", "fused", "naive"].difference.real
+    rope = found["pe", "rope", "sin"].difference
+    assert rope.mean == pytest.approx(0.001)
+    assert found["pe", "rope", "sin"].difference.p == pytest.approx(
+        0.248, abs=0.001
+    )  # McNemar: 3, 0
+    assert not rope.real
 
 
 def test_speeds_are_geometric_means_and_memory_too():
@@ -122,7 +137,7 @@ def test_speeds_are_geometric_means_and_memory_too():
     speed["naive", "sin"] = 0.5
     memory = {"fused": 100.0, "naive": 150.0}
     found = effects(
-        probes(
+        costs(
             SQUARE,
             lambda c: speed[c["attention"], c["pe"]],
             memory=lambda c: memory[c["attention"]],
@@ -140,18 +155,18 @@ def test_speed_effects_cover_at_the_stated_rate_over_two_sessions(generator):
     repeats, covered = 400, 0
     for _ in range(repeats):
         found = effects(
-            probes(SQUARE, lambda c: 0.8 if c["pe"] == "sin" else 1.0, generator=generator)
+            costs(SQUARE, lambda c: 0.8 if c["pe"] == "sin" else 1.0, generator=generator)
         )
         ratio = main(found)["pe", "rope", "sin"].speed["train"]
         covered += ratio.low <= 1 / 0.8 <= ratio.high
     assert at_rate(covered, repeats, 0.95)
 
 
-def test_one_line_says_what_rope_bought():
+def test_one_line_states_the_effect_of_rope():
     wrong = {"rope": [20, 21, 19, 22, 20], "sin": [60, 61, 65, 58, 63]}
     speed = lambda c: 0.93 if c["pe"] == "rope" else 1.0  # noqa: E731
     records = grid(SQUARE, lambda c, seed: wrong[c["pe"]][seed], seeds=5)
-    records += probes(SQUARE, lambda c: speed(c) / 0.93)
+    records += costs(SQUARE, lambda c: speed(c) / 0.93)
     lines = effects_text(effects(records)).splitlines()
     assert lines[0].startswith("`fused` against `naive`: +0.0 ± 0.0 points (tie), 1.00 × the speed")
     assert lines[1] == (
@@ -162,20 +177,20 @@ def test_one_line_says_what_rope_bought():
     assert any("2 attention × 2 pe, 5 seeds" in line for line in lines)
 
 
-@pytest.mark.parametrize(("seeds", "said"), [(1, "1 seed"), (2, "2 seeds")])
-def test_too_few_seeds_have_no_interval(seeds, said):
+@pytest.mark.parametrize(("seeds", "count"), [(1, "1 seed"), (2, "2 seeds")])
+def test_too_few_seeds_have_no_interval(seeds, count):
     found = effects(grid(SQUARE, lambda c, seed: 10 + 30 * (c["pe"] == "sin"), seeds=seeds))
     effect = main(found)["pe", "rope", "sin"]
     assert sentence(effect) == (
-        f"`rope` against `sin`: +3.0 points ({said}: too few seeds for an interval)"
+        f"`rope` against `sin`: +3.0 points ({count}: too few seeds for an interval)"
     )
     assert effects_data(found)["effects"][1]["accuracy"]["tie"] is None
 
 
-def test_probes_alone_and_trials_alone_are_enough():
-    only_speed = effects(probes(SQUARE, lambda c: 1.0))
+def test_cost_alone_and_training_alone_are_enough():
+    only_speed = effects(costs(SQUARE, lambda c: 1.0))
     only_accuracy = effects(grid(SQUARE, lambda c, seed: 10))
-    assert {e.accuracy for e in only_speed.main} == {None}
+    assert {e.difference for e in only_speed.main} == {None}
     assert {e.speed["train"] for e in only_accuracy.main} == {None}
     for found in (only_speed, only_accuracy):
         assert effects_text(found)
@@ -183,14 +198,14 @@ def test_probes_alone_and_trials_alone_are_enough():
 
 
 def test_baselines_are_no_part_of_the_grid():
-    records = [*grid(SQUARE, lambda c, seed: 10), *(trial("words", s, 5) for s in range(3))]
+    records = [*grid(SQUARE, lambda c, seed: 10), *(train_record("words", s, 5) for s in range(3))]
     assert len(effects(records).grid.cells) == 4
 
 
-def test_the_reference_decides_what_is_held_against_what():
+def test_the_reference_decides_what_is_compared_with_what():
     records = grid(SQUARE, lambda c, seed: 10 + 30 * (c["pe"] == "sin"))
     found = main(effects(records, reference="naive+sin"))
-    assert found["pe", "sin", "rope"].accuracy.mean == pytest.approx(-0.03)
+    assert found["pe", "sin", "rope"].difference.mean == pytest.approx(-0.03)
     with pytest.raises(ZooError, match="no such cell here"):
         effects(records, reference="nobody")
 
@@ -223,15 +238,15 @@ def test_a_missing_seed_is_named(last, said):
         effects(records)
 
 
-def test_a_missing_probe_or_cell_is_named():
-    whole = [*grid(SQUARE, lambda c, seed: 10), *probes(SQUARE, lambda c: 1.0)]
+def test_a_missing_cost_record_or_cell_is_named():
+    whole = [*grid(SQUARE, lambda c, seed: 10), *costs(SQUARE, lambda c: 1.0)]
     one = cell(attention="naive", pe="sin")
-    no_probe = [r for r in whole if (r.cell, r.kind) != (one, "probe")]
-    with pytest.raises(ZooError, match=r"naive\+sin \(no probe\)"):
-        effects(no_probe)
-    crashed = record("probe", "crashed", cell=one, reason="gone")
-    with pytest.raises(ZooError, match=r"naive\+sin \(no probe, crashed\)"):
-        effects([*no_probe, crashed])
+    no_cost = [r for r in whole if (r.cell, r.kind) != (one, "cost")]
+    with pytest.raises(ZooError, match=r"naive\+sin \(no cost measurement\)"):
+        effects(no_cost)
+    crashed = record("cost", "crashed", cell=one, reason="gone")
+    with pytest.raises(ZooError, match=r"naive\+sin \(no cost measurement, crashed\)"):
+        effects([*no_cost, crashed])
     with pytest.raises(ZooError, match=r"naive\+sin \(not run\)"):
         effects([r for r in whole if r.cell != one])
 
@@ -246,7 +261,7 @@ def test_many_missing_cells_are_counted():
 
 def test_a_single_cell_is_no_grid():
     with pytest.raises(ZooError, match="some axis has two choices"):
-        effects([trial(cell(), seed, 10) for seed in range(3)])
+        effects([train_record(cell(), seed, 10) for seed in range(3)])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The table for a paper: what it must hold to be set by LaTeX, and set by it where there is one."""
+"""The table for a paper: valid LaTeX, and typeset by it where LaTeX is installed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import subprocess
 
 import pytest
 from example import run
-from factory import cell, skipped, trial
-from zoo.report.tables.layout import readable
+from factory import cell, skipped, train_record
 
 from zoo.report.tables.latex import as_latex
+from zoo.report.tables.readable import readable
 from zoo.report.tables.table import caption, make_table
 
 HOSTILE = "50%_of $x$ & \\input{x} #1 ~^ {<b>}\nnext"
@@ -41,7 +41,7 @@ def test_every_row_and_column_of_the_readable_table_is_there():
 
 
 def test_names_cannot_be_commands():
-    records = [*run(), skipped(cell(attention=HOSTILE), HOSTILE), trial("[2cm]", 0, 5)]
+    records = [*run(), skipped(cell(attention=HOSTILE), HOSTILE), train_record("[2cm]", 0, 5)]
     text, _ = latex(records)
     rows = body(text)
     assert len({len(row) for row in rows}) == 1, "an & of a name would be a column"
@@ -50,7 +50,7 @@ def test_names_cannot_be_commands():
     assert not re.search(r"(?m)^\s*\[", text), r"after \\ a bracket is a length"
 
 
-def test_names_cannot_turn_the_direction_of_the_row():
+def test_names_cannot_change_the_direction_of_the_row():
     turning = "abc\u202edef\u2066"
     text, _ = latex([*run(), skipped(cell(attention=turning), turning)])
     assert "\u202e" not in text
@@ -58,7 +58,7 @@ def test_names_cannot_turn_the_direction_of_the_row():
     assert r"abc\textbackslash{}u202edef\textbackslash{}u2066" in text
 
 
-def test_notes_are_comments_whatever_they_hold():
+def test_notes_are_comments_whatever_they_contain():
     text = as_latex(make_table(run()), ["one\n\\input{two}"])
     before = text[: text.index(r"\begin{tabular}")].splitlines()
     assert all(line.startswith("%") for line in before)
@@ -66,8 +66,10 @@ def test_notes_are_comments_whatever_they_hold():
 
 
 @pytest.mark.skipif(not shutil.which("xelatex"), reason="no xelatex here")
-def test_latex_sets_it(tmp_path):
-    text, _ = latex([*run(), skipped(cell(attention=HOSTILE), HOSTILE), trial("[2cm]", 0, 5)])
+def test_latex_typesets_it(tmp_path):
+    text, _ = latex(
+        [*run(), skipped(cell(attention=HOSTILE), HOSTILE), train_record("[2cm]", 0, 5)]
+    )
     (tmp_path / "table.tex").write_text(text, encoding="utf-8")
     document = r"\documentclass{article}\usepackage{booktabs}\begin{document}\input{table}"
     (tmp_path / "paper.tex").write_text(document + r"\end{document}", encoding="utf-8")

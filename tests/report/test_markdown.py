@@ -1,17 +1,18 @@
-"""Texts of records in Markdown: a cell stays a cell, and nothing in it is markup."""
+"""Text from records in Markdown tables: it stays in its cell and is not markup."""
 
 from __future__ import annotations
 
 import re
 
 from example import run
-from factory import cell, failed, skipped, trial
+from factory import cell, failed, skipped, train_record, write_records
 
 from bench.publish.publish import publish
 from zoo.report.compare.compare_runs import compare
 from zoo.report.compare.compare_text import comparison_text
+from zoo.report.run_report import RunReport
 from zoo.report.tables.markdown import code, grid, line
-from zoo.report.tables.table import write_tables
+from zoo.report.write import write_tables
 
 HOSTILE = "a|b <img src=x>\n| --- | c\\|d &lt; `e"
 SHOWN = r"a\|b \<img src=x\> \| --- \| c\\\|d \&lt; \`e"
@@ -42,14 +43,16 @@ def test_one_line_of_escapes_and_code_that_holds_backticks():
 
 
 def test_the_table_file_keeps_its_columns(tmp_path):
-    write_tables(hostile(), tmp_path)
+    write_tables(RunReport(hostile()), tmp_path)
     text = (tmp_path / "table.md").read_text()
     sound(text)
     assert f"skipped: {SHOWN}" in text
 
 
 def test_a_comparison_keeps_its_columns():
-    before = [trial(cell(attention=one), s, 9) for one in (HOSTILE, "naive") for s in range(3)]
+    before = [
+        train_record(cell(attention=one), s, 9) for one in (HOSTILE, "naive") for s in range(3)
+    ]
     after = [*before[:2], failed(cell(attention=HOSTILE), 2), *before[3:]]
     after[2] = after[2].model_copy(update={"reason": HOSTILE})
     text = comparison_text(compare(before, after), "a|b", "b", markdown=True)
@@ -59,12 +62,7 @@ def test_a_comparison_keeps_its_columns():
 
 
 def test_published_pages_keep_their_columns(tmp_path):
-    from zoo.sweep.records import RecordFile
-
-    file = RecordFile(tmp_path / "words" / "cpu")
-    with file.held():
-        for one in hostile():
-            file.append(one)
+    write_records(tmp_path / "words" / "cpu", hostile())
     publish(tmp_path)
     for page in (tmp_path / "README.md", tmp_path / "words" / "cpu" / "README.md"):
         sound(page.read_text())

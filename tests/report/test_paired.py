@@ -1,4 +1,4 @@
-"""Ties: what is set apart differs, and what does not differ is not set apart."""
+"""Ties: rows called different do differ, and equal rows are ties at the stated rate."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import math
 
 import numpy as np
 import pytest
-from factory import cell, failed, name, record, simulated, skipped, trial
+from factory import cell, failed, name, record, simulated, skipped, train_record
 from rates import at_least, at_most
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
+from zoo.report.rows import make_rows
 from zoo.report.stats.paired import Comparisons, Term, difference
-from zoo.report.tables.rows import make_rows
 
 FUSED, NAIVE = cell(), cell(attention="naive")
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}
 
 
 def of(first, second, **options):
-    """Two rows that got these documents wrong, seed by seed."""
-    records = [trial(FUSED, seed, wrong, **options) for seed, wrong in enumerate(first)]
-    records += [trial(NAIVE, seed, wrong, **options) for seed, wrong in enumerate(second)]
+    """Two rows that got these examples wrong, seed by seed."""
+    records = [train_record(FUSED, seed, wrong, **options) for seed, wrong in enumerate(first)]
+    records += [train_record(NAIVE, seed, wrong, **options) for seed, wrong in enumerate(second)]
     return make_rows(records)
 
 
-def test_the_seeds_part_is_scipys_paired_t_test():
+def test_the_test_over_seeds_is_scipys_paired_t_test():
     first, second = [40, 52, 45, 48, 41], [60, 75, 61, 70, 55]
     one, other = of(first, second)
     found = difference([Term(one, other)])
@@ -37,16 +37,16 @@ def test_the_seeds_part_is_scipys_paired_t_test():
     assert (found.interval.low, found.interval.high) == pytest.approx((low, high))
 
 
-def test_the_documents_part_is_mcnemars_test():
-    """Each seed differs by two documents, always the same way: no spread at all over seeds."""
+def test_the_test_over_examples_is_mcnemars_test():
+    """Each seed differs by two examples, always in the same direction: no spread over seeds."""
     one, other = of([[0, 1, 2, 3, 4]] * 3, [[3, 4, 5, 6, 7, 8, 9]] * 3)
     expected = mcnemar([[0, 15], [9, 0]], exact=False, correction=True).pvalue
     assert difference([Term(one, other)]).p == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_three_seeds_apart_by_one_document_each_are_a_tie(told):
-    one, other = of([10] * 3, [11] * 3, told=told)
+@pytest.mark.parametrize("listed", [True, False])
+def test_three_seeds_that_differ_by_one_example_each_are_a_tie(listed):
+    one, other = of([10] * 3, [11] * 3, listed=listed)
     assert difference([Term(one, other)]).p > 0.05
     assert Comparisons([one, other]).ranks() == {name(): 1, name(attention="naive"): 1}
 
@@ -59,10 +59,10 @@ def test_identical_results_are_a_tie():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"spread": 0.3}, {"documents": 300, "seeds": 3}, {"seeds": 10, "shared": 0.4}]
+    "options", [{}, {"spread": 0.3}, {"examples": 300, "seeds": 3}, {"seeds": 10, "shared": 0.4}]
 )
-def test_rows_of_one_accuracy_are_set_apart_no_oftener_than_stated(generator, options):
-    """The whole family of a grid's pairs, and so whichever row comes out best."""
+def test_rows_of_equal_accuracy_are_called_different_no_more_often_than_stated(generator, options):
+    """All pairs of a grid, and so whichever row comes out best."""
     repeats, wrongly = 400, 0
     for _ in range(repeats):
         rows = make_rows(simulated(generator, AXES, lambda parts: 3.0, **options))
@@ -70,7 +70,7 @@ def test_rows_of_one_accuracy_are_set_apart_no_oftener_than_stated(generator, op
     assert at_most(wrongly, repeats, 0.05)
 
 
-def test_a_pair_alone_is_set_apart_no_oftener_than_stated_and_not_never(generator):
+def test_a_single_pair_is_called_different_as_often_as_stated_and_sometimes(generator):
     repeats, wrongly = 400, 0
     for _ in range(repeats):
         rows = make_rows(simulated(generator, {"pe": ["rope", "sin"]}, lambda parts: 3.0))
@@ -80,7 +80,7 @@ def test_a_pair_alone_is_set_apart_no_oftener_than_stated_and_not_never(generato
 
 
 def test_a_real_difference_is_found_and_ranked(generator):
-    """Some eight points of accuracy, five seeds, a thousand documents."""
+    """About eight points of accuracy, five seeds, a thousand examples."""
     repeats, right = 50, 0
     for _ in range(repeats):
         records = simulated(generator, AXES, lambda parts: 3.0 - (parts["pe"] == "sin"))
@@ -95,7 +95,7 @@ def test_a_real_difference_is_found_and_ranked(generator):
 
 
 def test_one_cell_under_two_names_ties_in_19_of_20(generator):
-    """As floating point makes of it: the same model, some documents of which fall anew."""
+    """The same model up to rounding: a few examples are decided differently."""
     ties = 0
     for _ in range(20):
         first = [list(range(40)) for _ in range(5)]
@@ -106,8 +106,8 @@ def test_one_cell_under_two_names_ties_in_19_of_20(generator):
 
 
 def test_rows_are_compared_over_the_seeds_that_both_have():
-    records = [trial(FUSED, seed, 50 + seed) for seed in range(5)]
-    records += [trial(NAIVE, seed, 52 + 2 * seed) for seed in range(1, 4)]
+    records = [train_record(FUSED, seed, 50 + seed) for seed in range(5)]
+    records += [train_record(NAIVE, seed, 52 + 2 * seed) for seed in range(1, 4)]
     one, other = make_rows(records)
     found = difference([Term(one, other)])
     assert found.seeds == 3
@@ -115,8 +115,8 @@ def test_rows_are_compared_over_the_seeds_that_both_have():
 
 
 def test_too_few_common_seeds_say_nothing():
-    records = [trial(FUSED, seed, 10) for seed in range(4)]
-    records += [trial(NAIVE, seed, 300) for seed in range(2, 6)]
+    records = [train_record(FUSED, seed, 10) for seed in range(4)]
+    records += [train_record(NAIVE, seed, 300) for seed in range(2, 6)]
     comparisons = Comparisons(make_rows(records))
     assert comparisons.verdict(name(), name(attention="naive")) is None
     assert comparisons.ranks() == {name(): 1}
@@ -129,40 +129,48 @@ def test_fewer_than_three_seeds_rank_nothing(seeds):
 
 
 def test_one_cell_is_not_ranked():
-    rows = make_rows([trial(FUSED, seed, 10) for seed in range(5)])
+    rows = make_rows([train_record(FUSED, seed, 10) for seed in range(5)])
     assert Comparisons(rows).ranks() == {}
 
 
-def test_a_cell_that_lost_a_seed_is_not_ranked_by_those_that_went_well():
-    records = [trial(FUSED, seed, 50) for seed in range(5)]
-    records += [trial(NAIVE, seed, 10 + seed) for seed in range(4)] + [failed(NAIVE, 4, "diverged")]
+@pytest.mark.parametrize("status", ["diverged", "lost", "timeout"])
+def test_a_cell_that_lost_a_seed_is_not_ranked_by_those_that_went_well(status):
+    records = [train_record(FUSED, seed, 50) for seed in range(5)]
+    records += [train_record(NAIVE, seed, 10 + seed) for seed in range(4)]
+    records.append(failed(NAIVE, 4, status))
     assert name(attention="naive") not in Comparisons(make_rows(records)).ranks()
 
 
-def test_a_score_that_is_no_number_is_no_seed():
-    nan = record("trial", seed=3, cell=FUSED, metrics={"accuracy": math.nan})
-    (row,) = make_rows([trial(FUSED, seed, 10) for seed in range(3)] + [nan])
-    assert sorted(row.accuracies) == [0, 1, 2]
+def test_a_seed_whose_metric_is_not_a_number_does_not_count():
+    nan = record("train", seed=3, cell=FUSED, metrics={"accuracy": math.nan})
+    (row,) = make_rows([train_record(FUSED, seed, 10) for seed in range(3)] + [nan])
+    assert sorted(row.values) == [0, 1, 2]
 
 
 def test_baselines_and_skipped_cells_are_not_ranked():
-    records = [trial(c, seed, 50 + seed) for seed in range(3) for c in (FUSED, NAIVE, "words")]
+    records = [
+        train_record(c, seed, 50 + seed) for seed in range(3) for c in (FUSED, NAIVE, "words")
+    ]
     records.append(skipped(cell(attention="linformer")))
     assert set(Comparisons(make_rows(records)).ranks()) == {name(), name(attention="naive")}
 
 
-def test_a_row_really_better_on_common_seeds_is_never_ranked_behind_the_best():
+def test_a_row_that_is_better_on_common_seeds_is_never_ranked_behind_the_best():
     """The best has the higher mean only because of seeds that the other lacks."""
-    records = [trial(FUSED, seed, 60 + seed % 3) for seed in range(3)]
-    records += [trial(FUSED, seed, 0) for seed in range(3, 30)]
-    records += [trial(NAIVE, seed, 20 + seed % 2) for seed in range(3)]
+    records = [train_record(FUSED, seed, 60 + seed % 3) for seed in range(3)]
+    records += [train_record(FUSED, seed, 0) for seed in range(3, 30)]
+    records += [train_record(NAIVE, seed, 20 + seed % 2) for seed in range(3)]
     comparisons = Comparisons(make_rows(records))
     assert comparisons.best == name()
     assert comparisons.ranks()[name(attention="naive")] == 1
 
 
-def test_a_later_record_stands_in_and_what_ran_for_what_was_skipped():
-    records = [skipped(NAIVE), *(trial(NAIVE, seed, 90) for seed in range(3)), trial(NAIVE, 1, 10)]
+def test_a_later_record_replaces_an_earlier_one_and_any_that_ran_a_skipped_one():
+    records = [
+        skipped(NAIVE),
+        *(train_record(NAIVE, seed, 90) for seed in range(3)),
+        train_record(NAIVE, 1, 10),
+    ]
     (row,) = make_rows(records)
-    assert row.accuracies == {0: 0.91, 1: 0.99, 2: 0.91}
+    assert row.values == {0: 0.91, 1: 0.99, 2: 0.91}
     assert row.bad is None

@@ -1,4 +1,4 @@
-"""The front: beaten means really beaten."""
+"""The Pareto front, where ties count as ties."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from zoo.report.stats.pareto import pareto
 
 
 def judge(scores, tie=0.0):
-    """A verdict by score; within ``tie`` nobody can tell."""
+    """A verdict by score; a difference within ``tie`` is a tie."""
 
     def verdict(one, other):
         if scores[one] is None or scores[other] is None:
@@ -17,23 +17,23 @@ def judge(scores, tie=0.0):
     return verdict
 
 
-def test_really_better_on_both_counts_dominates():
+def test_better_on_both_dominates():
     standing = pareto("abc", judge({"a": 3, "b": 2, "c": 1}), judge({"a": 2, "b": 3, "c": 1}))
     assert standing == {"a": "front", "b": "front", "c": "dominated"}
 
 
-def test_better_on_one_count_and_a_tie_on_the_other_leaves_it_open():
+def test_better_on_one_and_tied_on_the_other_is_tied():
     accuracy = judge({"fused": 0.95, "naive": 0.951}, tie=0.01)
     speed = judge({"fused": 2.0, "naive": 1.0})
     assert pareto(["fused", "naive"], accuracy, speed) == {"fused": "front", "naive": "tied"}
 
 
-def test_ties_on_both_counts_stand_together():
+def test_ties_on_both_share_the_front():
     accuracy, speed = judge({"a": 1, "b": 2}, tie=5), judge({"a": 1, "b": 2}, tie=5)
     assert pareto("ab", accuracy, speed) == {"a": "front", "b": "front"}
 
 
-def test_what_nobody_can_compare_dominates_nothing():
+def test_a_row_that_cannot_be_compared_dominates_nothing():
     accuracy, speed = judge({"a": None, "b": 1}), judge({"a": 2, "b": 1})
     assert pareto("ab", accuracy, speed) == {"a": "front", "b": "front"}
 

@@ -1,24 +1,21 @@
-"""Published results: pages from records and suites, and what they may say of others' figures."""
+"""Published results: pages from records and suites, compared with figures of others."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-import numpy as np
 import pytest
-from bench.publish.classes import class_report
 from example import run
-from factory import CONFIG, cell, name, record, trial
-from sklearn.metrics import precision_recall_fscore_support
+from factory import cell, name, train_record, write_records
 from test_scaling import sweep
 
+from bench.publish.__main__ import main
 from bench.publish.published_figures import make_figures, published_differences
-from bench.publish.suite_page import Beside
-from zoo.cli import main
+from bench.publish.scaling import FILE as SCALE
+from bench.publish.suite_page import PublishedFigure, load_published
 from zoo.errors import ZooError
-from zoo.report.tables.rows import make_rows
-from zoo.sweep.records import RecordFile
-from zoo.sweep.scale import FILE as SCALE
+from zoo.report.rows import make_rows
 
 SUITE = """\
 attention = "fused"
@@ -33,7 +30,7 @@ data = "Whose words they are."
 notes = ["They mask nothing."]
 """
 FIGURE = """
-[[published.beside]]
+[[published.figures]]
 name = "{0} of theirs"
 cell = {{ pe = "{0}" }}
 value = {1}
@@ -44,21 +41,28 @@ SUITE += FIGURE.format("rope", 0.90, 100) + FIGURE.format("sin", 0.85, 150)
 SUITE += FIGURE.format("none", 0.95, 50)
 
 
+def make_place(root: Path) -> Path:
+    """A published directory with one run, next to the suite that made it."""
+    write_records(root / "results" / "words" / "cpu", run())
+    (root / "bench" / "suites").mkdir(parents=True)
+    (root / "bench" / "suites" / "words.toml").write_text(SUITE)
+    return root / "results"
+
+
 @pytest.fixture
 def place(tmp_path):
-    """A published directory with one run, and the suite that made it."""
-    written(tmp_path / "results" / "words" / "cpu", run())
-    (tmp_path / "bench" / "suites").mkdir(parents=True)
-    (tmp_path / "bench" / "suites" / "words.toml").write_text(SUITE)
-    return tmp_path / "results"
+    return make_place(tmp_path)
 
 
-def written(path, records):
-    file = RecordFile(path)
-    with file.held():
-        for one in records:
-            file.append(one)
-    (path / ".lock").unlink()
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """A published directory, with a run that no suite names and one of zoo scale."""
+    place = make_place(tmp_path_factory.mktemp("published"))
+    others = [train_record(cell(pe="sin"), 0, 9), train_record("words", 0, 9)]
+    write_records(place / "other" / "cpu", others)
+    write_records(place / "scale" / "cpu" / "length", sweep(), SCALE)
+    assert main([str(place)]) == 0
+    return place
 
 
 def files(root):
@@ -69,60 +73,71 @@ def section(text, heading):
     return text.partition(f"{heading}\n")[2].partition("\n#")[0]
 
 
-def test_everything_is_made_from_records_and_twice_the_same(place, tmp_path, capsys):
-    assert main(["results", str(place)]) == 0
-    assert str(place / "words" / "cpu") in capsys.readouterr().out
-    made = files(place)
-    assert main(["results", str(place), "--out", str(tmp_path / "again")]) == 0
-    again = files(tmp_path / "again")
-    assert {p for p in made if p.name != "records.jsonl"} == set(again)
+def test_made_again_elsewhere_it_is_the_same_bytes(published, tmp_path, capsys):
+    assert main([str(published), "--out", str(tmp_path / "again")]) == 0
+    assert str(tmp_path / "again" / "words" / "cpu") in capsys.readouterr().out
+    made, again = files(published), files(tmp_path / "again")
+    assert {path for path in made if path.suffix != ".jsonl"} == set(again)
     assert all(made[path] == content for path, content in again.items())
 
 
-def test_the_page_says_what_the_suite_and_the_records_say(place):
-    assert main(["results", str(place)]) == 0
-    page = (place / "words" / "cpu" / "README.md").read_text()
+def test_the_page_has_what_the_suite_and_the_records_say(published):
+    page = (published / "words" / "cpu" / "README.md").read_text()
     assert page.startswith("# Three \\<encodings\\>\n")
     for part in ("What a \\*tutorial\\* did.", "They mask nothing.", "Holm", "| words "):
         assert part in page, part
-    beside = section(page, "## Beside the published figures")
-    assert re.search(r"rope of theirs +\| `rope` +\| 0\.900 +\| 0\.949 ± 0\.003 +\| 100 ", beside)
-    assert "another machine" in beside
+    figures = section(page, "## Compared with published figures")
+    assert re.search(r"rope of theirs +\| `rope` +\| 0\.900 +\| 0\.949 ± 0\.003 +\| 100 ", figures)
+    assert "another machine" in figures
     links = re.findall(r"\]\(([^)#]+)\)", page)
     assert len(links) > 3
-    assert all((place / "words" / "cpu" / link).exists() for link in links)
+    assert all((published / "words" / "cpu" / link).exists() for link in links)
 
 
-def test_the_overview_links_what_there_is_and_shows_the_best(place):
-    assert main(["results", str(place)]) == 0
-    text = (place / "README.md").read_text()
+def test_the_overview_links_every_page_and_shows_the_best(published):
+    text = (published / "README.md").read_text()
     assert "## words, cpu" in text
     assert "Whose words they are." in text
-    assert "2 rows cannot be told from the best." in text
+    assert "2 rows cannot be distinguished from the best." in text
     assert re.search(r"\| fused +\| rope +\| 1= +\| 0\.949 ± 0\.003", text)
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert len(links) > 4
-    assert all((place / link).exists() for link in links)
+    assert all((published / link).exists() for link in links)
 
 
-def test_published_differences_are_real_ties_or_reversed(place):
+def test_published_differences_are_real_ties_or_reversed(published):
     """Theirs: none 0.95, rope 0.90, sin 0.85. Ours: rope and sin tie, none far behind."""
-    assert main(["results", str(place)]) == 0
-    page = (place / "words" / "cpu" / "README.md").read_text()
-    told = section(page, "### Which of the published differences are real")
-    assert "Of 3 published differences, 0 hold over 5 seeds." in told
-    assert "2 are real the other way round: `none` against `rope` (-14.6 ± " in told
-    assert "1 cannot be told from chance: `rope` against `sin`." in told
-    assert len(re.findall(r"\| real, reversed +\|", told)) == 2
+    page = (published / "words" / "cpu" / "README.md").read_text()
+    text = section(page, "### Which of the published differences are real")
+    assert "Of 3 published differences, 0 hold over 5 seeds." in text
+    assert "2 are real in the other direction: `none` against `rope` (-14.6 ± " in text
+    assert "1 cannot be distinguished from chance: `rope` against `sin`." in text
+    assert len(re.findall(r"\| real, reversed +\|", text)) == 2
+
+
+def test_a_run_that_no_suite_names_is_published_too(published):
+    page = (published / "other" / "cpu" / "README.md").read_text()
+    assert page.startswith("# other/cpu\n")
+    assert f"`{name(pe='sin')}`" in page
+
+
+def test_runs_of_zoo_scale_are_published_too(published):
+    page = (published / "scale" / "cpu" / "length" / "README.md").read_text()
+    assert page.startswith("# How cost grows with length\n")
+    assert "| fused  |" in page
+    assert "2.00 (2.00 to 2.00)" in page  # naive's, by construction
+    assert "## scale, cpu\n" in (published / "README.md").read_text()
 
 
 def figures(wrong, values):
-    records = [trial(cell(pe=pe), s, w) for pe, ws in wrong.items() for s, w in enumerate(ws)]
-    beside = [
-        Beside(name=pe, cell={"pe": pe}, value=value, source="a paper")
+    records = [
+        train_record(cell(pe=pe), s, w) for pe, ws in wrong.items() for s, w in enumerate(ws)
+    ]
+    published = [
+        PublishedFigure(name=pe, cell={"pe": pe}, value=value, source="a paper")
         for pe, value in values.items()
     ]
-    return make_figures(make_rows(records), beside)
+    return make_figures(make_rows(records), published)
 
 
 def test_a_real_difference_is_corrected_for_the_published_ones_alone():
@@ -130,46 +145,42 @@ def test_a_real_difference_is_corrected_for_the_published_ones_alone():
     wrong = {"rope": [50, 52, 51, 49, 50], "sin": [90, 95, 91, 99, 92], "none": [50] * 5}
     (found,) = published_differences(figures(wrong, {"sin": 0.8, "rope": 0.9}))
     assert (found.first.published.name, found.verdict) == ("rope", "real")
-    assert found.here.adjusted == found.here.p
+    assert found.ours.adjusted == found.ours.p
 
 
-def test_too_few_seeds_tell_nothing_of_a_difference():
+def test_with_too_few_seeds_a_difference_is_unknown():
     (found,) = published_differences(figures({"rope": [5], "sin": [90]}, {"sin": 0.8, "rope": 0.9}))
     assert found.verdict == ""
 
 
 def test_a_figure_of_no_row_or_of_several_is_refused():
-    with pytest.raises(ZooError, match="beside 'alibi': alibi is no row of the records"):
+    with pytest.raises(ZooError, match="figure 'alibi': alibi is no row of the records"):
         figures({"rope": [5]}, {"alibi": 0.9})
-    beside = [Beside(name="all", cell={"norm": "layer"}, value=0.9, source="a paper")]
-    records = [trial(cell(pe=pe), 0, 5) for pe in ("rope", "sin")]
+    several = [PublishedFigure(name="all", cell={"norm": "layer"}, value=0.9, source="a paper")]
+    records = [train_record(cell(pe=pe), 0, 5) for pe in ("rope", "sin")]
     with pytest.raises(ZooError, match="layer is not one row but several"):
-        make_figures(make_rows(records), beside)
+        make_figures(make_rows(records), several)
 
 
-def test_the_class_report_is_scikit_learns_seed_by_seed(generator):
-    """Precision, recall, F1 and support from confusion matrices; a class never predicted too."""
-    labels, scored = ["a", "b", "c"], []
-    config = {**CONFIG, "data": {**CONFIG["data"], "labels": labels}}
-    records = []
-    for seed in range(4):
-        truth = generator.integers(0, 3, 200)
-        given = np.where(generator.random(200) < 0.7, truth, generator.integers(0, 2, 200))
-        given[given == 2] = 1
-        confusion = np.zeros((3, 3), dtype=int)
-        np.add.at(confusion, (truth, given), 1)
-        metrics = {"accuracy": float((truth == given).mean()), "confusion": confusion.tolist()}
-        records.append(record("trial", seed=seed, cell=cell(), config=config, metrics=metrics))
-        scored.append(precision_recall_fscore_support(truth, given, zero_division=0))
-    (row,) = make_rows(records)
-    expected = np.mean(scored, axis=0)
-    found = class_report(row)
-    assert [one.label for one in found] == labels
-    for i, one in enumerate(found):
-        means = (one.precision.mean, one.recall.mean, one.f1.mean, one.support)
-        assert means == pytest.approx(tuple(expected[:, i]))
-    spread = np.std([s[2][0] for s in scored], ddof=1)
-    assert found[0].f1.half == pytest.approx(3.18245 * spread / 2, rel=1e-4)
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("published = 3", "[published]"),
+        ('[published]\ntitle = "A title"', "[published] directory: Field required"),
+        (SUITE.replace("notes =", "note ="), "[published] has no key 'note'; did you mean 'notes'"),
+        (SUITE.replace("value =", "valeu ="), "[published] has no key 'valeu'; did you mean"),
+        (
+            SUITE.replace("value = 0.9\nseconds = 100\n", ""),
+            "[published] figures.0: a figure needs value or seconds",
+        ),
+        (SUITE.replace("{ pe", "{ pea"), "[published] figures.0.cell: no axis 'pea'"),
+        ("[published", "is not TOML"),
+    ],
+)
+def test_a_wrong_table_is_refused_by_name(tmp_path, table, message):
+    (tmp_path / "suite.toml").write_text(table)
+    with pytest.raises(ZooError, match=re.escape(message)):
+        load_published(tmp_path / "suite.toml")
 
 
 def test_bad_input_is_a_line_and_exit_2(place, tmp_path, capsys):
@@ -178,24 +189,24 @@ def test_bad_input_is_a_line_and_exit_2(place, tmp_path, capsys):
     twice.mkdir()
     for file in ("a.toml", "b.toml"):
         (twice / file).write_text(SUITE)
-    for arguments, told in (
+    for arguments, message in (
         ([str(tmp_path / "gone")], "gone: no such directory"),
         ([str(tmp_path / "empty")], "empty: no directory with records.jsonl in it"),
         ([str(place), "--suites", str(tmp_path / "gone")], "gone: no such directory"),
         ([str(place), "--suites", str(twice)], "words/cpu is published by"),
     ):
-        assert main(["results", *arguments]) == 2
+        assert main(arguments) == 2
         (line,) = capsys.readouterr().err.strip().splitlines()
-        assert told in line
+        assert message in line
 
 
-def test_a_directory_of_a_suite_without_records_is_told(place, capsys):
+def test_a_suites_directory_without_records_is_a_notice(place, capsys):
     suite = place.parent / "bench" / "suites" / "later.toml"
     suite.write_text(SUITE.replace("words/cpu", "words/gpu"))
-    assert main(["results", str(place)]) == 0
-    told = capsys.readouterr()
-    assert told.out == f"{place / 'words' / 'cpu'}\n"
-    assert told.err == f"notice: suite {suite} names words/gpu: no records there\n"
+    assert main([str(place)]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == f"{place / 'words' / 'cpu'}\n"
+    assert printed.err == f"notice: suite {suite} names words/gpu: no records there\n"
 
 
 @pytest.mark.parametrize("wrong", ["records", "reference", "figure"])
@@ -205,37 +216,11 @@ def test_nothing_is_written_unless_all_can_be(place, capsys, wrong):
         later.mkdir(parents=True)
         (later / "records.jsonl").touch()
     else:
-        written(later, run())
+        write_records(later, run())
         change = ('"rope"\n\n', '"nix"\n\n') if wrong == "reference" else ('"sin" }', '"nix" }')
         text = SUITE.replace("words/cpu", "zz/cpu").replace(*change)
         (suites / "zz.toml").write_text(text)
     before = files(place)
-    assert main(["results", str(place)]) == 2
+    assert main([str(place)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert files(place) == before
-
-
-def test_a_run_that_no_suite_names_is_published_all_the_same(place):
-    written(place / "other" / "cpu", [trial(cell(pe="sin"), 0, 9), trial("words", 0, 9)])
-    assert main(["results", str(place)]) == 0
-    assert (place / "other" / "cpu" / "README.md").read_text().startswith("# other/cpu\n")
-    assert f"`{name(pe='sin')}`" in (place / "other" / "cpu" / "README.md").read_text()
-
-
-def test_what_scale_measured_is_published_beside_the_runs(place, tmp_path):
-    home = place / "scale" / "cpu" / "length"
-    file = RecordFile(home, SCALE)
-    with file.held():
-        for one in sweep():
-            file.append(one)
-    (home / ".lock").unlink()
-    made = tmp_path / "made"
-    assert main(["results", str(place), "--out", str(made)]) == 0
-    page = (made / "scale" / "cpu" / "length" / "README.md").read_text()
-    assert page.startswith("# How cost grows with length\n")
-    assert "| fused  |" in page
-    assert "2.00 (2.00 to 2.00)" in page  # naive's, by construction
-    overview = (made / "README.md").read_text()
-    assert "## scale, cpu\n" in overview
-    for link in re.findall(r"\((scale/\S+?)\)", overview):
-        assert link.endswith(SCALE) or (made / link).is_file(), link

@@ -1,4 +1,4 @@
-"""Ratios of speed: from the same rounds, with an interval that covers and a floor that ties."""
+"""Ratios of speed from the same rounds: their intervals, noise floors and ties."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from factory import BATCHES, cell, name, probe, record, timed
+from factory import BATCHES, cell, cost_record, name, record, timed
 from rates import at_least, at_rate
 from scipy import stats
 
+from zoo.report.rows import make_rows
 from zoo.report.stats.ratios import Speeds, memory_verdict
-from zoo.report.tables.rows import make_rows
+from zoo.sweep.machine import machine_of
 from zoo.sweep.records import RecordFile
 
 REFERENCE, SIN, NONE = name(), name(pe="sin"), name(pe="none")
@@ -24,20 +25,20 @@ def speeds(*records):
 
 
 def noisy(generator, kind, shape):
-    """Log speeds: 3% of noise, of four sorts; the last axis is rounds."""
+    """Log speeds with 3% of noise of four kinds; the last axis is rounds."""
     noise = generator.normal(0, 0.03, shape)
-    if kind == "bursts":  # now and then something else takes 40% of the machine
+    if kind == "bursts":  # sometimes something else takes 40% of the machine
         return noise - np.where(generator.random(shape) < 0.1, 0.5, 0.0)
     if kind == "heavy":
         return 0.03 * generator.standard_t(2, shape)
-    if kind == "drift":  # all slow down together
+    if kind == "drift":  # all slow down alike
         return noise - np.linspace(0, 0.5, shape[-1])
     return noise
 
 
 def test_the_ratio_is_the_t_interval_of_log_ratios():
     own, base = np.array([2.0, 2.2, 1.9, 2.1, 2.05]), np.array([1.0, 1.05, 1.02, 0.98, 1.0])
-    found = speeds(probe(cell(pe="sin"), own, REFERENCE, base)).ratio("train", SIN, REFERENCE)
+    found = speeds(cost_record(cell(pe="sin"), own, REFERENCE, base)).ratio("train", SIN, REFERENCE)
     logs = np.log(own / base)
     low, high = stats.ttest_1samp(logs, 0).confidence_interval(0.95)
     assert found.value == pytest.approx(np.exp(logs.mean()))
@@ -50,18 +51,18 @@ def test_the_interval_covers_at_the_stated_rate(generator, rounds, kind):
     repeats, covered = 1000, 0
     for _ in range(repeats):
         base, twin, own = np.exp(noisy(generator, kind, (3, rounds)))
-        measured = speeds(probe(cell(pe="sin"), 1.2 * own, REFERENCE, base, twin))
+        measured = speeds(cost_record(cell(pe="sin"), 1.2 * own, REFERENCE, base, twin))
         found = measured.ratio("train", SIN, REFERENCE)
         covered += found.low <= 1.2 <= found.high
     assert at_rate(covered, repeats, 0.95)
 
 
 @pytest.mark.parametrize("kind", ["bursts", "heavy"])
-def test_a_machine_that_misbehaves_makes_intervals_wider_and_not_wrong(generator, kind):
+def test_irregular_noise_makes_intervals_wider_and_not_wrong(generator, kind):
     repeats, covered = 1000, 0
     for _ in range(repeats):
         base, twin, own = np.exp(noisy(generator, kind, (3, 5)))
-        measured = speeds(probe(cell(pe="sin"), 1.2 * own, REFERENCE, base, twin))
+        measured = speeds(cost_record(cell(pe="sin"), 1.2 * own, REFERENCE, base, twin))
         found = measured.ratio("train", SIN, REFERENCE)
         covered += found.low <= 1.2 <= found.high
     assert at_least(covered, repeats, 0.95)
@@ -72,7 +73,7 @@ def test_one_cell_under_two_names_ties_in_19_of_20(generator, kind):
     ties = 0
     for _ in range(200):
         base, twin, own = np.exp(noisy(generator, kind, (3, 5)))
-        measured = speeds(probe(cell(pe="sin"), own, REFERENCE, base, twin))
+        measured = speeds(cost_record(cell(pe="sin"), own, REFERENCE, base, twin))
         ties += measured.ratio("train", SIN, REFERENCE).verdict == 0
     assert ties >= 190
 
@@ -80,20 +81,20 @@ def test_one_cell_under_two_names_ties_in_19_of_20(generator, kind):
 def test_a_ratio_within_the_noise_floor_is_a_tie_however_narrow_its_interval():
     steady = [1.02] * 5
     noisy_twin, quiet_twin = [1.05, 0.96, 1.04, 0.97, 1.0], [1.0001] * 5
-    noisy = speeds(probe(cell(pe="sin"), steady, REFERENCE, twin=noisy_twin))
-    quiet = speeds(probe(cell(pe="sin"), steady, REFERENCE, twin=quiet_twin))
-    assert noisy.floor("train") > 0.02
+    noisy = speeds(cost_record(cell(pe="sin"), steady, REFERENCE, twin=noisy_twin))
+    quiet = speeds(cost_record(cell(pe="sin"), steady, REFERENCE, twin=quiet_twin))
+    assert noisy.floor("train", [SIN]) > 0.02
     assert noisy.ratio("train", SIN, REFERENCE).verdict == 0
-    assert quiet.floor("train") == pytest.approx(0.0001)
+    assert quiet.floor("train", [SIN]) == pytest.approx(0.0001)
     assert quiet.ratio("train", SIN, REFERENCE).verdict == 1
 
 
 def test_rows_of_one_session_are_compared_round_by_round():
-    """The reference stumbles in one round; two others beside it do not."""
+    """The reference is slow in one round; two other cells are not."""
     base = [1.0, 1.0, 0.3, 1.0, 1.0]
     measured = speeds(
-        probe(cell(pe="sin"), [1.0] * 5, REFERENCE, base),
-        probe(cell(pe="none"), [1.1] * 5, REFERENCE, base),
+        cost_record(cell(pe="sin"), [1.0] * 5, REFERENCE, base),
+        cost_record(cell(pe="none"), [1.1] * 5, REFERENCE, base),
     )
     found = measured.ratio("infer", NONE, SIN)
     assert (found.low, found.value, found.high) == pytest.approx((1.1, 1.1, 1.1))
@@ -103,8 +104,8 @@ def test_rows_of_one_session_are_compared_round_by_round():
 def test_rows_of_two_sessions_are_compared_by_welchs_test(generator):
     one, other = np.exp(generator.normal(0, 0.05, 5)), np.exp(generator.normal(0.1, 0.02, 7))
     measured = speeds(
-        probe(cell(pe="sin"), one, REFERENCE),
-        probe(cell(pe="none"), other, REFERENCE, [1.0] * 7, [1.0] * 7, session="two"),
+        cost_record(cell(pe="sin"), one, REFERENCE),
+        cost_record(cell(pe="none"), other, REFERENCE, [1.0] * 7, [1.0] * 7, session="two"),
     )
     found = measured.ratio("train", NONE, SIN)
     expected = stats.ttest_ind(np.log(other), np.log(one), equal_var=False)
@@ -114,42 +115,42 @@ def test_rows_of_two_sessions_are_compared_by_welchs_test(generator):
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_too_few_rounds_have_a_ratio_and_no_interval(rounds):
     ones = [1.0] * rounds
-    measured = speeds(probe(cell(pe="sin"), [2.0] * rounds, REFERENCE, ones, ones))
+    measured = speeds(cost_record(cell(pe="sin"), [2.0] * rounds, REFERENCE, ones, ones))
     found = measured.ratio("train", SIN, REFERENCE)
     assert found.value == pytest.approx(2)
     assert (found.low, found.high, found.verdict) == (None, None, None)
-    assert measured.floor("train") is None
+    assert measured.floor("train", [SIN]) is None
 
 
 def test_a_baseline_counts_its_own_tokens_and_the_reference_its_batches():
     words = record(
-        "probe",
+        "cost",
         baseline="words",
         metrics={},
         samples={
             "session": "one",
-            "facts": {"batches": [[5000, 5000]], "infer_batches": [[8000, 8000]]},
+            "properties": {"batches": [[5000, 5000]], "infer_batches": [[8000, 8000]]},
             "rounds": [{"train": [1.0], "infer": [1.0], "latency": [0.1]}] * 3,
             "reference": {"name": REFERENCE, "rounds": [timed(1.0)] * 3},
             "twin": {"rounds": [timed(1.0)] * 3},
         },
     )
-    alone, beside = speeds(words), speeds(probe(cell(), [1.0] * 3, REFERENCE), words)
-    assert alone.ratio("train", "words", REFERENCE) is None, "nobody knows the reference's batches"
-    assert beside.ratio("train", "words", REFERENCE).value == pytest.approx(5)
-    assert beside.ratio("infer", "words", REFERENCE).value == pytest.approx(8 / 3)
+    alone, both = speeds(words), speeds(cost_record(cell(), [1.0] * 3, REFERENCE), words)
+    assert alone.ratio("train", "words", REFERENCE) is None, "the reference's batches are unknown"
+    assert both.ratio("train", "words", REFERENCE).value == pytest.approx(5)
+    assert both.ratio("infer", "words", REFERENCE).value == pytest.approx(8 / 3)
 
 
 def test_a_round_that_was_cut_short_counts_the_batches_it_did():
-    cut = probe(cell(pe="sin"), [1.0] * 3, REFERENCE, [1.0] * 3)
+    cut = cost_record(cell(pe="sin"), [1.0] * 3, REFERENCE, [1.0] * 3)
     for one in cut.samples["rounds"]:
         one["train"] = one["train"][:1]
     assert speeds(cut).ratio("train", SIN, REFERENCE).value == pytest.approx(1)
     assert len(BATCHES) == 2
 
 
-def test_a_stumble_over_one_batch_is_no_stumble_of_the_round():
-    one = probe(cell(pe="sin"), [1.25] * 5, REFERENCE)
+def test_one_slow_batch_does_not_disturb_the_round():
+    one = cost_record(cell(pe="sin"), [1.25] * 5, REFERENCE)
     for number, samples in enumerate((one.samples["rounds"], one.samples["reference"]["rounds"])):
         for timed_round in samples:
             timed_round["train"] = timed_round["train"][:1] * 3
@@ -160,20 +161,20 @@ def test_a_stumble_over_one_batch_is_no_stumble_of_the_round():
 def test_another_reference_may_be_chosen_from_what_was_measured():
     rows = make_rows(
         [
-            probe(cell(), [1.0] * 5, REFERENCE),
-            probe(cell(pe="sin"), [2.0] * 5, REFERENCE),
-            probe(cell(pe="none"), [3.0] * 5, REFERENCE),
+            cost_record(cell(), [1.0] * 5, REFERENCE),
+            cost_record(cell(pe="sin"), [2.0] * 5, REFERENCE),
+            cost_record(cell(pe="none"), [3.0] * 5, REFERENCE),
         ]
     )
     assert Speeds(rows, SIN).ratio("train", NONE, SIN).value == pytest.approx(1.5)
     assert Speeds(rows, SIN).ratio("train", REFERENCE, SIN).value == pytest.approx(0.5)
 
 
-def test_rows_measured_beside_another_reference_have_no_ratio():
+def test_rows_measured_against_another_reference_have_no_ratio():
     rows = make_rows(
         [
-            probe(cell(pe="none"), [3.0] * 5, SIN, started="2026-01-01T00:00:00"),
-            probe(cell(pe="sin"), [2.0] * 5, REFERENCE, started="2026-01-02T00:00:00"),
+            cost_record(cell(pe="none"), [3.0] * 5, SIN, started="2026-01-01T00:00:00"),
+            cost_record(cell(pe="sin"), [2.0] * 5, REFERENCE, started="2026-01-02T00:00:00"),
         ]
     )
     measured = Speeds(rows)
@@ -181,32 +182,32 @@ def test_rows_measured_beside_another_reference_have_no_ratio():
     assert measured.ratio("train", NONE, REFERENCE) is None
 
 
-def test_a_probe_that_failed_last_takes_the_ratio_with_it():
+def test_a_row_whose_last_cost_measurement_failed_has_no_ratio():
     rows = make_rows(
         [
-            probe(cell(pe="sin"), [2.0] * 5, REFERENCE),
-            record("probe", "oom", cell=cell(pe="sin"), reason="out of memory"),
+            cost_record(cell(pe="sin"), [2.0] * 5, REFERENCE),
+            record("cost", "oom", cell=cell(pe="sin"), reason="out of memory"),
         ]
     )
     assert Speeds(rows).ratio("train", SIN, REFERENCE) is None
 
 
-def test_memory_within_the_tie_is_a_tie_and_beyond_it_is_none():
+def test_memory_within_the_tolerance_is_a_tie_and_beyond_it_is_not():
     assert [memory_verdict(100, other) for other in (100, 104.9, 106, 95)] == [0, 0, 1, -1]
 
 
-def test_no_cell_that_was_measured_twice_differs_from_itself_by_more_than_the_tie():
+def test_no_cell_measured_twice_differs_from_itself_by_more_than_the_tolerance():
     """Over all published runs: the same settings on the same machine, measured the same way."""
     peaks = defaultdict(set)
     for file in sorted(Path(__file__).parents[2].glob("results/**/records.jsonl")):
         for one in RecordFile(file.parent).read():
-            if one.kind == "probe" and one.status == "ok" and one.metrics.get("peak_memory_mib"):
+            if one.kind == "cost" and one.status == "ok" and one.metrics.get("peak_memory_mib"):
                 same = (
                     one.config["data"]["fingerprint"],
                     one.config["sizes"],
                     one.config["training"],
                 )
-                same += one.environment["device_name"], one.metrics.get("memory_how")
+                same += machine_of(one.environment), one.metrics.get("memory_how")
                 peaks[one.name, json.dumps(same, sort_keys=True)].add(
                     one.metrics["peak_memory_mib"]
                 )

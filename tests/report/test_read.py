@@ -1,4 +1,4 @@
-"""Records that are JSON but not whole: refused in one line, by every command that reads them."""
+"""Incomplete records: refused in one line by every command that reads them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from zoo.cli.report import report
 from zoo.errors import ZooError
 from zoo.report.read import read_run
 
-PROBE = next(number for number, record in enumerate(run()) if record.kind == "probe")
+COST = next(number for number, record in enumerate(run()) if record.kind == "cost")
 
 
 def written(directory, number=0, change=None, replace=("", "")):
-    """A run of which one line was gone over. change: done to its plain values."""
+    """A run with one damaged line. change: applied to its plain values."""
     lines = []
     for at, record in enumerate(run()):
         values = record.model_dump()
@@ -36,49 +36,56 @@ def test_a_whole_run_is_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("number", "change", "told"),
+    ("number", "change", "message"),
     [
         (0, lambda v: v["config"]["data"].pop("fingerprint"), "config.data.fingerprint: Field req"),
-        (0, lambda v: v.update(config={}), "config.data: Field required"),
+        (0, lambda v: v.update(config={}), "config.task: Field required"),
         (0, lambda v: v["metrics"].update(accuracy="x"), "metrics.accuracy: Input should be a val"),
         (0, lambda v: v["metrics"].update(accuracy=float("nan")), "metrics.accuracy: .* finite"),
         (0, lambda v: v["metrics"].update(accuracy=17.5), "metrics.accuracy: .* less than .* to 1"),
-        (0, lambda v: v["metrics"].update(f1=-0.1), "metrics.f1: .* greater than .* to 0"),
-        (0, lambda v: v["metrics"].update(train_seconds=-1.0), "train_seconds: .* to 0"),
-        (0, lambda v: v["metrics"].update(confusion=[[1, 2]]), "confusion: as many rows as"),
-        (0, lambda v: v["metrics"].update(errors=[[1000, 0, 1]]), "document 1000 of 1000"),
-        (0, lambda v: v["cell"].pop("pe"), "cell: has attention, norm"),
-        (PROBE, lambda v: v.update(samples={}), "samples.facts: Field required"),
-        (PROBE, lambda v: v["metrics"].update(peak_memory_mib=float("inf")), "peak_memory_mib"),
         (
-            PROBE,
+            0,
+            lambda v: v["metrics"].update(macro_f1=-0.1),
+            "metrics.macro_f1: .* greater than .* to 0",
+        ),
+        (0, lambda v: v["metrics"].update(train_seconds=-1.0), "train_seconds: .* to 0"),
+        (0, lambda v: v["metrics"].update(confusion=[[1, 2]]), "confusion: must have as many"),
+        (0, lambda v: v["metrics"].update(errors=[[1000, 0, 1]]), "example 1000 of 1000"),
+        (1, lambda v: v["cell"].pop("pe"), "cell: has attention, norm"),
+        (0, lambda v: v["metrics"].update(examples=7), "confusion: does not add up to 7"),
+        (COST, lambda v: v.update(samples={}), "samples.properties: Field req"),
+        (COST, lambda v: v["metrics"].update(peak_memory_mib=float("inf")), "peak_memory_mib"),
+        (
+            COST,
             lambda v: v["samples"]["rounds"][0].update(train=[0.0, 1.0]),
             r"samples.rounds.0.train.0: .* greater than 0",
         ),
     ],
 )
-def test_a_record_that_lacks_what_a_report_is_made_of_is_named(tmp_path, number, change, told):
+def test_a_record_that_lacks_what_a_report_needs_is_named(tmp_path, number, change, message):
     damaged = written(tmp_path, number, change)
-    with pytest.raises(ZooError, match=rf"records.jsonl:{number + 1}: no whole record: .*{told}"):
+    with pytest.raises(
+        ZooError, match=rf"records.jsonl:{number + 1}: incomplete record: .*{message}"
+    ):
         read_run(damaged)
 
 
-def test_half_a_letter_and_a_tower_of_brackets_are_no_records(tmp_path):
+def test_half_a_surrogate_pair_and_deep_nesting_are_not_records(tmp_path):
     half = written(tmp_path / "half", replace=("newswire", r"\ud800"))
-    with pytest.raises(ZooError, match=r"records\.jsonl:1: no valid record: .*surrogates"):
+    with pytest.raises(ZooError, match=r"records\.jsonl:1: not a valid record: .*surrogates"):
         read_run(half)
     (half / "records.jsonl").write_text("[" * 100_000 + "\n")
-    with pytest.raises(ZooError, match=r"records\.jsonl:1: no valid record: nested too deeply"):
+    with pytest.raises(ZooError, match=r"records\.jsonl:1: not a valid record: nested too deeply"):
         read_run(half)
 
 
 def test_reports_comparisons_and_published_results_refuse_alike(tmp_path):
-    damaged = written(tmp_path / "bad", change=lambda v: v["metrics"].update(f1="x"))
+    damaged = written(tmp_path / "bad", change=lambda v: v["metrics"].update(macro_f1="x"))
     whole = written(tmp_path / "good")
     for command, *arguments in ((report, damaged), (compare, whole, damaged)):
         result = CliRunner().invoke(command, [str(a) for a in arguments])
         assert isinstance(result.exception, ZooError)
-        assert "bad/records.jsonl:1: no whole record: metrics.f1" in str(result.exception)
+        assert "bad/records.jsonl:1: incomplete record: metrics.macro_f1" in str(result.exception)
     with pytest.raises(ZooError, match=r"bad/records\.jsonl:1"):
         publish(tmp_path / "bad", out=tmp_path / "out")
     assert not (damaged / "report.html").exists()

@@ -1,4 +1,4 @@
-"""Exponents that are known come out, and tables and plot are the same bytes every time."""
+"""Known exponents are found, and tables and plot are the same bytes every time."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from zoo.report.tables.scaling_write import write_scale
 
 from zoo.errors import ZooError
 from zoo.report.plots.scaling_plot import scale_plot
 from zoo.report.stats.power_fit import fit
 from zoo.report.tables.scaling_table import as_text, curves, make_frame
+from zoo.report.write import write_scale
 from zoo.sweep.records import Record
 
 LENGTHS = [128 * 2**n for n in range(7)]
@@ -34,7 +34,13 @@ def record(attention: str, value: int, status: str = "ok", over: str = "length")
         reason="" if status == "ok" else f"{status}, for a reason",
         cell={"attention": attention, **CELL},
         key=f"{attention}{value}",
-        config={"over": over, "value": value, "base": {"dim": 64, "batch": 1}},
+        config={
+            "task": "classify",
+            "task_options": {},
+            "over": over,
+            "value": value,
+            "base": {"dim": 64, "batch": 1},
+        },
         metrics=metrics if status == "ok" else {},
         environment={"device_name": "M", "threads": 1, "torch": "2", "precision": "fp32"},
     )
@@ -47,7 +53,7 @@ def sweep() -> list[Record]:
     return found
 
 
-def test_a_power_with_something_constant_below_it_is_found_on_the_upper_half():
+def test_a_power_plus_a_constant_is_found_on_the_upper_half():
     values = np.array(LENGTHS)
     costs = 5.0 + 1e-4 * values**2
     found = fit(LENGTHS, costs)
@@ -59,31 +65,31 @@ def test_a_power_with_something_constant_below_it_is_found_on_the_upper_half():
     assert fit(LENGTHS[:3], costs[:3]).points == 3
 
 
-def test_memory_below_what_can_be_told_is_neither_shown_nor_fitted():
+def test_memory_below_what_can_be_measured_is_neither_shown_nor_fitted():
     small = [record("fused", n) for n in (32, 64, *LENGTHS)]  # 0.38 and 0.77 MiB, and more
-    told, memory = curves(small)[0], "train_memory_mib"
-    assert told.points(memory)[0] == LENGTHS
-    assert told.points("train_seconds")[0] == [32, 64, *LENGTHS]
+    curve, memory = curves(small)[0], "train_memory_mib"
+    assert curve.points(memory)[0] == LENGTHS
+    assert curve.points("train_seconds")[0] == [32, 64, *LENGTHS]
     rows = as_text(small).splitlines()
     assert sum("< 1" in row for row in rows if row.startswith("fused")) == 2
 
 
-def test_the_interval_holds_the_true_power_nineteen_times_in_twenty():
+def test_the_interval_contains_the_true_power_nineteen_times_in_twenty():
     draw = np.random.default_rng(0)
-    held = 0
+    covered = 0
     for _ in range(400):
         costs = np.array(LENGTHS) ** 1.5 * draw.lognormal(sigma=0.1, size=len(LENGTHS))
         found = fit(LENGTHS, list(costs))
-        held += found.low <= 1.5 <= found.high
-    assert 0.92 <= held / 400 <= 0.98
+        covered += found.low <= 1.5 <= found.high
+    assert 0.92 <= covered / 400 <= 0.98
 
 
-def test_memory_that_grows_with_the_square_is_told_from_one_that_grows_with_the_length():
+def test_quadratic_memory_is_distinguished_from_linear():
     powers = {c.name: c.exponent("train_memory_mib").power for c in curves(sweep())}
     assert powers == {"fused": pytest.approx(1), "naive": pytest.approx(2)}
 
 
-def test_what_failed_is_a_row_and_no_point_of_the_line():
+def test_a_failure_is_a_row_of_the_table_and_not_a_point_of_the_curve():
     text, frame = as_text(sweep()), make_frame(sweep())
     assert "oom" in text
     assert "skipped: skipped, for a reason" in text
@@ -93,14 +99,14 @@ def test_what_failed_is_a_row_and_no_point_of_the_line():
     assert frame[frame.status == "oom"].train_seconds.isna().all()
 
 
-def test_of_one_point_the_last_record_counts():
+def test_the_last_record_of_a_point_counts():
     early = record("fused", 128, "timeout")
     found = curves([early, record("fused", 128)])
     assert [r.status for r in found[0].records] == ["ok"]
 
 
 def test_two_axes_in_one_table_are_refused():
-    with pytest.raises(ZooError, match="one axis"):
+    with pytest.raises(ZooError, match="one axis, got layers, length"):
         curves([record("fused", 128), record("fused", 2, over="layers")])
 
 
@@ -115,9 +121,9 @@ def test_everything_is_written_and_is_the_same_bytes_again(tmp_path: Path):
     assert made[0] == made[1]
 
 
-def test_the_plot_says_of_every_line_what_it_is():
+def test_the_plot_describes_every_line():
     plot = scale_plot(sweep())
     assert "length to the power of 2.00" in plot.svg
-    assert "could not go on" in plot.svg
+    assert "failed" in plot.svg
     assert "128" in plot.svg
     assert "mathdefault" not in plot.svg

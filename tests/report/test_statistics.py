@@ -1,4 +1,4 @@
-"""Means over seeds and the error of a test set, held against scipy and the papers' formulas."""
+"""Means over seeds and the error of a test set, compared with scipy and with statsmodels."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from rates import at_rate
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
 
 from zoo.report.stats.intervals import over_seeds, sampling_error
+from zoo.report.stats.paired import holm
 
 
 def test_mean_spread_and_interval_are_those_of_scipy():
@@ -24,7 +27,7 @@ def test_mean_spread_and_interval_are_those_of_scipy():
 
 @pytest.mark.parametrize("seeds", [3, 5, 10])
 def test_the_interval_over_seeds_covers_at_the_stated_rate(generator, seeds):
-    """Accuracies of whole documents: 1,000 of them, one training's sd 0.6 points."""
+    """Accuracies on 1,000 examples, with a standard deviation of 0.6 points."""
     repeats = 1000
     drawn = generator.normal(0.94, 0.006, (repeats, seeds)).round(3)
     intervals = [over_seeds(list(scores)) for scores in drawn]
@@ -50,10 +53,11 @@ def test_seeds_that_agree_have_an_interval_of_no_width():
     assert found.high == pytest.approx(0.9)
 
 
-def test_no_interval_goes_beyond_what_an_accuracy_can_be():
-    high, low = over_seeds([1.0, 0.99, 1.0]), over_seeds([0.0, 0.01, 0.0])
+def test_no_interval_goes_beyond_the_limits_of_the_metric():
+    high, low = over_seeds([1.0, 0.99, 1.0], 0, 1), over_seeds([0.0, 0.01, 0.0], 0, 1)
     assert high.high == 1.0
     assert low.low == 0.0
+    assert over_seeds([1.0, 0.99, 1.0]).high > 1
 
 
 @pytest.mark.parametrize(("p", "n"), [(0.95, 307), (0.5, 40), (0.05, 307), (0.0, 20)])
@@ -62,6 +66,8 @@ def test_the_sampling_error_reaches_the_farther_end_of_wilsons_interval(p: float
     z2 = stats.norm.ppf(0.975) ** 2
     roots = np.roots([1 + z2 / n, -(2 * p + z2 / n), p**2])
     assert sampling_error(p, n) == pytest.approx(max(abs(roots - p)))
+    low, high = proportion_confint(p * n, n, method="wilson")
+    assert sampling_error(p, n) == pytest.approx(max(high - p, p - low))
 
 
 def test_a_perfect_score_is_not_certain():
@@ -69,6 +75,17 @@ def test_a_perfect_score_is_not_certain():
     assert sampling_error(1.0, n) > 0.01
 
 
-def test_without_documents_there_is_no_sampling_error():
+def test_without_examples_there_is_no_sampling_error():
     assert sampling_error(0.9, 0) is None
     assert sampling_error(math.nan, 100) is None
+
+
+@pytest.mark.parametrize("count", [1, 2, 40])
+def test_holms_correction_is_that_of_statsmodels(generator, count):
+    p_values = list(generator.random(count) ** 4)
+    assert holm(p_values) == pytest.approx(list(multipletests(p_values, method="holm")[1]))
+
+
+def test_what_was_not_tested_is_not_corrected_for():
+    assert holm([0.03, None, 0.01]) == [0.03, None, 0.02]
+    assert holm([]) == []

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from small_runs import SIZES, flags
 
 from zoo.cli import main
 
@@ -16,8 +18,9 @@ USAGE = [
     (["--pe", "rope(base="], "name(param=value)"),
     (["--attention", ""], "--attention is empty"),
     (["--attention", ","], "--attention is empty"),
+    (["--pe", "rope,,sin"], "an empty name between two commas"),
     (["--atention", "fused"], "--attention"),
-    (["--dim", "30", "--heads", "4"], "does not divide into 4 heads"),
+    (["--dim", "30", "--heads", "4"], "width 30 is not divisible into 4 heads"),
     (["--dim", "12", "--heads", "4", "--pe", "rope"], "even head width, not 3"),
     (["--dim", "0"], "--dim 0"),
     (["--layers", "-1"], "--layers -1"),
@@ -34,7 +37,7 @@ USAGE = [
     (["--schedule", "step"], "'linear', 'cosine' or 'constant'"),
     (["--device", "tpu"], "--device 'tpu'"),
     (["--precision", "fp8"], "--precision 'fp8'"),
-    (["--phases", "trial"], "'trials' or 'probes'"),
+    (["--phases", "trial"], "'train' or 'cost'"),
     (["--data", "nowhere.csv"], "nowhere.csv"),
     (["--data", "newswires"], "did you mean 'newswire'?"),
     (["--reference", "naive+sin"], "--reference naive+sin"),
@@ -44,27 +47,74 @@ USAGE = [
     (["--fresh", "--collect"], "use one of them"),
     (["--plugin", "nowhere.py"], "nowhere.py cannot be read"),
     (["--pe", "sin(base=-1.0)"], "base"),
+    (["--design", "latin"], "'factorial' or 'one-factor'"),
+    (["--on", "inlin"], "did you mean 'inline'"),
+    (["--jobs", "2"], "--on inline runs one job at a time"),
+    (["--timeout", "2"], "--on inline cannot stop a job"),
+]
+# Of a task: options of another one, or without effect.
+TASKS = [
+    ("clasify", [], "did you mean 'classify'"),
+    ("lm", ["--pool", "cls"], "--pool has no effect with --task lm: every position is read"),
+    ("lm", ["--beam", "3"], "--beam is an option of --task seq2seq, and this is lm"),
+    ("lm", ["--token-dropout", "0.1"], "--token-dropout is an option of --task classify"),
+    ("lm", ["--head-hidden", "8"], "--head-hidden is an option of --task classify"),
+    ("lm", ["--members", "3"], "--members is an option of --task classify, and this is lm"),
+    ("lm", ["--all-positions"], "--all-positions is an option of --task classify"),
+    (
+        "lm",
+        ["--baseline", "tfidf-logreg"],
+        "(--task lm); there is: ngram, none",
+    ),
+    ("lm", ["--data", "a.txt", "--text-column", "body"], "'a.txt' is text"),
+    ("lm", ["--data", "newswire", "--vocab-size", "100"], "too small"),
+    ("seq2seq", ["--pool", "mean"], "--pool has no effect with --task seq2seq"),
+    (
+        "seq2seq",
+        ["--members", "3"],
+        "--task classify, and this is seq2seq",
+    ),
+    ("seq2seq", ["--label-column", "x"], "--label-column is an option of --task classify or lm"),
+    ("seq2seq", ["--baseline", "ngram"], "there is: none"),
+    ("seq2seq", ["--beam", "0"], "--beam 0"),
+    ("seq2seq", ["--data", "reverse", "--max-length", "4"], "the longest takes --max-length"),
+    ("classify", ["--beam", "4"], "--beam is an option of --task seq2seq, and this is classify"),
+    ("classify", ["--baseline", "ngram"], "cannot be compared with a classifier"),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "told"), USAGE, ids=lambda v: " ".join(v) if v else "")
-def test_one_line_says_what_is_wrong_and_what_would_be_right(
-    arguments: list[str], told: str, tiny: list[str], tmp_path: Path, capsys
-):
-    out = tmp_path / "out"
-    assert main(["bench", *tiny, "--out", str(out), *arguments]) == 2
+def refused(arguments: list[str], out: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line that such a run ends with."""
+    assert main(["bench", "--on", "inline", "--out", str(out), *arguments]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    lines = printed.err.strip().splitlines()
-    assert len(lines) == 1, printed.err
-    assert told in lines[0]
+    (line,) = printed.err.strip().splitlines()
     assert not list(out.glob("*.jsonl"))
+    return line
+
+
+@pytest.mark.parametrize(("arguments", "says"), USAGE, ids=lambda v: " ".join(v) if v else "")
+def test_one_line_says_what_is_wrong_and_what_would_be_right(
+    arguments: list[str], says: str, small: dict[str, Any], tmp_path: Path, capsys
+) -> None:
+    assert says in refused([*flags(small), *arguments], tmp_path / "out", capsys)
+
+
+@pytest.mark.parametrize(("task", "options", "says"), TASKS, ids=str)
+def test_an_option_that_would_have_no_effect_is_refused(
+    task: str, options: list[str], says: str, tmp_path: Path, capsys
+) -> None:
+    data = [] if "--data" in options or task in ("seq2seq", "clasify") else ["--data", "newswire"]
+    arguments = ["--task", task, *flags(SIZES), *data, *options]
+    assert says in refused(arguments, tmp_path / "out", capsys)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
-def test_a_gpu_that_is_not_there_is_refused_by_name(tiny: list[str], tmp_path: Path, capsys):
-    assert main(["bench", *tiny, "--device", "cuda", "--out", str(tmp_path)]) == 2
-    assert "--device cuda" in capsys.readouterr().err
+def test_a_gpu_that_is_not_there_is_refused_by_name(
+    small: dict[str, Any], tmp_path: Path, capsys
+) -> None:
+    line = refused([*flags(small), "--device", "cuda"], tmp_path, capsys)
+    assert "--device cuda" in line
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -77,7 +127,7 @@ GOOD = "text,label\n" + "".join(f"word{i} and more,{'ab'[i % 2]}\n" for i in ran
 
 
 @pytest.mark.parametrize(
-    ("train", "test", "told"),
+    ("train", "test", "says"),
     [
         ("", GOOD, "empty"),
         ("words,label\nhello,a\n", GOOD, "'text'"),
@@ -90,18 +140,14 @@ GOOD = "text,label\n" + "".join(f"word{i} and more,{'ab'[i % 2]}\n" for i in ran
     ids=["empty", "no text", "no label", "one class", "empty text", "unseen label", "broken UTF-8"],
 )
 def test_bad_data_is_refused_in_one_line(
-    train: str | bytes, test: str, told: str, tmp_path: Path, capsys
-):
+    train: str | bytes, test: str, says: str, tmp_path: Path, capsys
+) -> None:
     write(tmp_path / "data" / "train.csv", train)
     write(tmp_path / "data" / "test.csv", test)
-    arguments = ["bench", "--data", str(tmp_path / "data"), "--out", str(tmp_path / "out")]
-    assert main(arguments) == 2
-    printed = capsys.readouterr()
-    assert len(printed.err.strip().splitlines()) == 1, printed.err
-    assert told in printed.err
-    assert "Traceback" not in printed.err
+    line = refused(["--data", str(tmp_path / "data")], tmp_path / "out", capsys)
+    assert says in line
 
 
-def test_debug_gives_the_traceback(capsys):
+def test_debug_gives_the_traceback(capsys) -> None:
     assert main(["--debug", "bench", "--attention", "fusd"]) == 2
     assert "Traceback" in capsys.readouterr().err

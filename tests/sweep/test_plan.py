@@ -1,25 +1,44 @@
-"""Which cells a request comes to."""
+"""Which rows a request comes to, before anything runs."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from zoo.api import make_request
+from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.registry import Registry
-from zoo.sweep.plan import make_plan
+from zoo.sweep.make_request import make_request
+from zoo.sweep.plan import Plan, make_plan
 
-AXES_ASKED = {
+OPTIONS = {
     "attention": "fused,naive",
     "pe": "sin,none,rope",
     "norm": "layer,rms",
     "baseline": "none",
 }
+NOT_CAUSAL = '''
+"""An attention that sees the whole text, whatever it is asked."""
+
+from zoo import hookimpl
+
+
+@hookimpl
+def zoo_register(register):
+    register("attention", "sees-all", "zoo.components.attention.fused:Fused", summary="not causal",
+             capabilities=("padding", "cross", "rotate", "bias"))
+'''
+
+
+def plan_of(registry: Registry, **options: str) -> Plan:
+    return make_plan(make_request(options, registry), registry)
 
 
 def cells(registry: Registry, **options: str) -> list[tuple[str, str, str]]:
-    plan = make_plan(make_request({**AXES_ASKED, **options}), registry)
-    chosen = [dict(row.subject.cell) for row in plan.rows]
+    chosen = [row.model.cell for row in plan_of(registry, **{**OPTIONS, **options}).rows]
     return [(cell["attention"], cell["pe"], cell["norm"]) for cell in chosen]
 
 
@@ -39,11 +58,73 @@ def test_one_factor_at_a_time_changes_the_first_choice_of_each_axis(registry: Re
     ]
 
 
-def test_in_a_one_factor_study_ratios_are_to_what_all_differ_from(registry: Registry) -> None:
-    plan = make_plan(make_request({**AXES_ASKED, "design": "one-factor"}), registry)
+def test_the_reference_is_the_first_cell_or_the_one_that_is_asked_for(registry: Registry) -> None:
+    plan = plan_of(registry, **OPTIONS, design="one-factor")
     assert plan.reference.startswith("fused+sin+layer")
+    assert plan_of(registry, **OPTIONS, reference="rms+naive").reference.startswith("naive+sin+rms")
+    with pytest.raises(ZooError, match="--reference split"):
+        plan_of(registry, **OPTIONS, reference="split")
+    # A cell that cannot run is no reference.
+    plan = plan_of(registry, attention="torch,fused", pe="rope")
+    assert plan.reference.startswith("fused+rope")
 
 
 def test_a_design_that_does_not_exist_is_one_line(registry: Registry) -> None:
     with pytest.raises(ZooError, match=r"--design 'latin'.*'factorial' or 'one-factor'"):
-        make_request({"design": "latin"})
+        make_request({"design": "latin"}, registry)
+
+
+def test_all_baselines_means_every_one_that_fits_the_task(registry: Registry) -> None:
+    for task, names in (("classify", ["tfidf-logreg"]), ("lm", ["ngram"]), ("seq2seq", [])):
+        plan = plan_of(registry, task=task, baseline="all")
+        assert [row.name for row in plan.rows if row.model.baseline] == names
+        assert [row.model.baseline for row in plan.rows[1:]] == names  # after all cells
+
+
+def test_what_a_task_needs_of_components_is_checked_before_anything_runs(
+    registry: Registry,
+) -> None:
+    plan = plan_of(registry, task="lm", attention="torch,fused", pe="rope,sin")
+    obstacles = {row.name[:9]: row.obstacle for row in plan.rows if row.obstacle}
+    assert obstacles == {"torch+rop": "torch cannot rotate queries and keys, which rope needs"}
+    assert {row.name[:9] for row in plan.runnable} == {
+        "fused+rop", "fused+sin", "torch+sin", "ngram",
+    }  # fmt: skip
+    with pytest.raises(ZooError, match="nothing can run: torch cannot rotate"):
+        plan_of(registry, attention="torch", pe="rope")
+
+
+def test_the_plan_marks_every_impossible_cell_and_runs_nothing(tmp_path: Path, capsys) -> None:
+    out = tmp_path / "out"
+    assert main(["bench", "--attention", "all", "--pe", "all", "--plan", "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    lines = [line for line in printed.splitlines() if line.startswith("torch")]
+    assert any("rope" in line and "skipped: torch cannot rotate" in line for line in lines)
+    assert sum(line.endswith("run") for line in lines) == 4
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("task", ["lm", "seq2seq"])
+def test_what_cannot_be_causal_is_skipped_with_its_reason(
+    task: str, tmp_path: Path, capsys
+) -> None:
+    plugin = tmp_path / "not_causal.py"
+    plugin.write_text(NOT_CAUSAL)
+    arguments = ["bench", "--task", task, "--attention", "fused,sees-all", "--plan"]
+    assert main([*arguments, "--baseline", "none", "--plugin", str(plugin)]) == 0
+    printed = capsys.readouterr().out
+    assert "skipped: sees-all does not declare 'causal', which the task needs" in printed
+    assert "1 to run, 1 skipped" in printed
+
+
+def test_a_plan_needs_no_torch(tmp_path: Path) -> None:
+    script = (
+        "import sys, zoo.cli\n"
+        "for task in ('classify', 'lm', 'seq2seq'):\n"
+        "    assert zoo.cli.main(['bench', '--task', task, '--pe', 'all', '--plan']) == 0\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

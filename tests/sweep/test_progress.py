@@ -1,4 +1,4 @@
-"""What is seen while a run goes on."""
+"""What is shown while a run goes on."""
 
 from __future__ import annotations
 
@@ -8,35 +8,51 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-from sweeps import TINY, zoo
+import pytest
+from small_runs import cell, flags
 
-from zoo.sweep.progress import Plain
+from zoo.cli import main
+from zoo.config.settings import Execution, Training
+from zoo.config.sizes import Sizes
+from zoo.execution.base import CostJob, Ended, JobSetup, Progress, Result, Started, Step, TrainJob
+from zoo.sweep.progress import Live, Plain
+from zoo.tasks.metrics import accuracy, macro_f1
+
+SETUP = JobSetup("classify", {}, Sizes(), Training(), Execution())
+JOB = TrainJob(SETUP, "some", "key", model=cell())
+METRICS = [macro_f1().description, accuracy().description]
 
 
-def test_elsewhere_than_on_a_terminal_each_end_is_a_plain_line(tmp_path: Path, tiny: list[str]):
-    done = zoo("bench", "--pe", "sin", *tiny, "--phases", "trials", "--out", tmp_path)
-    assert done.returncode == 0
-    assert "\x1b" not in done.stderr
-    lines = done.stderr.splitlines()
-    assert lines[0] == "trials: 2 to run"
-    assert lines[1].startswith("trials 1/2 fused+sin+layer+gelu+pre+mean seed 0: accuracy ")
-    assert done.stdout.splitlines()[0].split()[:2] == ["attention", "pe"]
+def test_without_a_terminal_each_job_that_ends_is_a_plain_line(
+    tmp_path: Path, small: dict[str, Any], capsys
+) -> None:
+    words = flags({**small, "pe": "sin", "phases": "train", "out": tmp_path})
+    assert main(["bench", "--on", "inline", *words]) == 0
+    printed = capsys.readouterr()
+    assert "\x1b" not in printed.err
+    lines = printed.err.splitlines()
+    assert lines[0] == "train: 2 to run"
+    assert lines[1].startswith("train 1/2 fused+sin+layer+gelu+pre+mean seed 0: accuracy 0.")
+    assert lines[2].startswith("train 2/2 tfidf-logreg seed 0: accuracy ")
+    assert len(lines) == 3
+    assert printed.out.splitlines()[0].split()[:2] == ["attention", "pe"]
 
 
-def test_on_a_terminal_cells_epoch_loss_and_time_left_are_seen(
-    tmp_path: Path, corpus_directory: Path
-):
+def test_on_a_terminal_cells_epoch_loss_and_time_left_are_shown(
+    tmp_path: Path, small: dict[str, Any]
+) -> None:
     ours, theirs = pty.openpty()
-    where = ["--data", str(corpus_directory), "--phases", "trials", "--out", str(tmp_path)]
+    options = {**small, "pe": "sin", "epochs": 30, "phases": "train", "out": tmp_path}
     process = subprocess.Popen(
-        [sys.executable, "-m", "zoo", "bench", "--pe", "sin", *TINY, "--epochs", "30", *where],
+        [sys.executable, "-m", "zoo", "bench", *flags(options)],
         stdout=subprocess.DEVNULL,
         stderr=theirs,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
     )
     os.close(theirs)
-    seen = b""
+    shown = b""
     while True:
         try:
             piece = os.read(ours, 65536)
@@ -44,20 +60,60 @@ def test_on_a_terminal_cells_epoch_loss_and_time_left_are_seen(
             break
         if not piece:
             break
-        seen += piece
+        shown += piece
     os.close(ours)
     assert process.wait(timeout=60) == 0
-    text = seen.decode()
+    text = shown.decode()
     assert "/2" in text
     assert "/30" in text
     assert "loss " in text
     assert "left" in text
 
 
-def test_a_failure_is_told_with_its_reason():
+@pytest.mark.parametrize(
+    ("job", "result", "line"),
+    [
+        (JOB, Result("oom", "out of memory"), "some: oom: out of memory [0.0 s]"),
+        (
+            JOB,
+            Result(metrics={"accuracy": 0.5, "macro_f1": 0.25}, seconds=1.25),
+            "some: macro F1 0.250 [1.2 s]",
+        ),
+        (
+            CostJob(SETUP, "group 1 of 1", "key"),
+            Result(members=(Result(), Result("crashed", "no such luck"))),
+            "group 1 of 1: 1 of 2 failed: crashed: no such luck [0.0 s]",
+        ),
+        (CostJob(SETUP, "group 1 of 1", "key"), Result(members=(Result(),)), "1: ok [0.0 s]"),
+    ],
+    ids=["failed", "scored", "some members failed", "measured"],
+)
+def test_the_line_of_a_job_gives_its_score_or_why_it_failed(
+    job: TrainJob | CostJob, result: Result, line: str
+) -> None:
     stream = io.StringIO()
     progress = Plain(stream)
-    progress.phase("trials", 3)
-    progress.started("some", 1)
-    progress.ended("some", "oom", "out of memory", None)
-    assert "trials 1/3 some: oom: out of memory" in stream.getvalue()
+    progress.phase("train", 3)
+    progress.event(Started(job), METRICS)
+    progress.event(Progress(job, Step(1, 2, 0.5)), METRICS)
+    progress.event(Ended(job, result), METRICS)
+    first, second = stream.getvalue().splitlines()
+    assert first == "train: 3 to run"
+    assert second.startswith("train 1/3 ")
+    assert second.endswith(line)
+
+
+def test_the_bar_of_a_run_is_full_when_its_jobs_have_ended() -> None:
+    """Also where a job ends that never started, as one whose result is known does."""
+    live = Live()
+    try:
+        live.phase("train", 2)
+        live.event(Started(JOB))
+        live.event(Progress(JOB, Step(1, 4, 0.5)))
+        assert live.bars.tasks[0].completed == pytest.approx(0.25)
+        live.event(Ended(JOB, Result()))
+        live.event(Ended(JOB, Result("crashed", "no such luck")))
+        assert live.bars.tasks[0].completed == pytest.approx(2)
+        assert len(live.bars.tasks) == 1
+    finally:
+        live.close()

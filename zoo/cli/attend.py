@@ -14,7 +14,7 @@ from zoo.cli.table import print_table
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
-    from zoo.inference.attention_views import View
+    from zoo.inference.attention_map import View
 
 PICTURES, PAGES = (".png", ".svg"), (".html",)
 MATRIX = 12  # tokens; a wider matrix does not fit a terminal
@@ -59,8 +59,7 @@ def attend(
         raise ZooError("the text is empty")
     model = saved.open("attend")
 
-    from zoo.inference.attention_map import attention_map
-    from zoo.inference.attention_views import views
+    from zoo.inference.attention_map import attention_map, views
 
     found = attention_map(model, text)
     if found.all_unknown:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import (
+from zoo.cli.options import Place, load_zoo, plugin_option, print_tracebacks
+from zoo.cli.request_options import (
     ON,
     OUTPUT,
     SUITE,
     TRAINING,
-    Place,
     RequestCommand,
     build_request,
-    load_zoo,
     option,
-    plugin_option,
-    print_tracebacks,
 )
 from zoo.errors import ZooError
 from zoo.registry import AXES
@@ -91,8 +89,7 @@ def bench(
     if plan_only:
         _print_plan(make_plan(request, loaded.registry))
         return 0
-    progress = for_stream(sys.stderr)
-    try:
+    with contextlib.closing(for_stream(sys.stderr)) as progress:
         outcome = run(
             request,
             loaded,
@@ -103,8 +100,6 @@ def bench(
             collect=collect,
             finished=write_tables_of,
         )
-    finally:
-        progress.close()
     report = RunReport(outcome.records)
     click.echo("\n".join([as_text(report.table), "", *report.notes]))
     print_tracebacks(outcome.failed)

@@ -11,10 +11,8 @@ from typing import Any
 import click
 
 from zoo.cli.options import load_zoo, plugin_option
-from zoo.errors import ZooError, nearest
+from zoo.errors import ZooError
 from zoo.registry import Registry
-
-DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 @dataclass(frozen=True)
@@ -35,15 +33,14 @@ class SavedModel:
         from zoo.inference.directory import read
 
         directory = Path(self.directory)
-        task = read(directory).find_task(self.registry)  # before torch, whose import takes seconds
+        card = read(directory)  # before torch is imported, which takes seconds
+        task = card.find_task(self.registry, allow_changed=self.allow_changed)
         if command not in task.commands:
             offered = " and ".join(f"zoo {name}" for name in task.commands)
             raise ZooError(
                 f"{directory} holds {task.model_name}, which zoo {command} does not take; "
                 f"it is for {offered}"
             )
-        if self.device not in DEVICES:
-            raise ZooError(f"--device '{self.device}'{nearest(self.device, DEVICES)}")
 
         from zoo.inference.load import load_from
         from zoo.train.device import resolve
@@ -77,7 +74,7 @@ def model_options(command: Callable[..., Any]) -> Any:
         ),
         click.option(
             "--device",
-            metavar="|".join(DEVICES),
+            type=click.Choice(["auto", "cpu", "cuda", "mps"]),
             default="auto",
             show_default=True,
             help="Where to compute.",

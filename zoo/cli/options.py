@@ -1,40 +1,18 @@
-"""Options that several commands share; those of a request are made from its pydantic models."""
+"""Options and output that several commands share."""
 
 from __future__ import annotations
 
-import types
-import typing
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from zoo.errors import ZooError, one_line
-
 if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
-
-    from zoo.config.request import Request
-    from zoo.registry import Registry
     from zoo.registry.loading import Zoo
     from zoo.sweep.records import Record
-    from zoo.tasks.base import Task
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-LOADED, PARAMS = "zoo.loaded", "zoo.params"  # keys in a click context
-
-# The headings of a help text, in their order.
-COMPONENTS, DATA, MODEL, TRAINING, TASKS, MEASURING, RUNNING, OUTPUT, OTHER = SECTIONS = (
-    "Task and components",
-    "Data",
-    "Model",
-    "Training",
-    "Of some tasks",
-    "Measuring",
-    "Running",
-    "Output",
-    "Other",
-)
+LOADED = "zoo.loaded"  # the key of the loaded plug-ins in a click context
 
 
 class Place(click.Path):
@@ -48,256 +26,20 @@ class Place(click.Path):
         return super().convert(value, param, ctx)
 
 
-class Names(click.ParamType[tuple[str, ...]]):
-    """A comma list as a tuple."""
-
-    name = "names"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, str):
-            return tuple(part.strip() for part in value.split(","))
-        return value
-
-
-class SectionOption(click.Option):
-    """An option under one of the ``SECTIONS`` of its command's help text."""
-
-    def __init__(self, *args: Any, section: str = OTHER, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.section = section
+def plugin_option(command: Command) -> Command:
+    """Add ``--plugin FILE``; the command gets ``plugins: tuple[str, ...]``."""
+    return click.option(
+        "--plugin",
+        "plugins",
+        metavar="FILE",
+        multiple=True,
+        help="Also register the components of this Python file; may be repeated.",
+    )(command)
 
 
-def option(section: str, *flags: str, **settings: Any) -> Callable[[Any], Any]:
-    """``click.option``, under a heading of a RequestCommand's help text."""
-    return click.option(*flags, cls=SectionOption, section=section, **settings)
-
-
-class RequestCommand(click.Command):
-    """A command with the options of a request, among them those of every registered task.
-
-    fields: names of the shared options to offer, None for all of them. data: offer also the
-    tasks' options that only decide which data are loaded.
-    """
-
-    def __init__(
-        self,
-        *args: Any,
-        fields: Collection[str] | None = None,
-        without: Collection[str] = (),
-        data: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields, self.without, self.data = fields, without, data
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Load the plug-ins that are named among the arguments, whose tasks have options too."""
-        import zoo.registry.loading
-        from zoo.config.suite import load_suite
-
-        files = list(_values(args, "--plugin"))
-        if any(param.name == "suite" for param in self.params):
-            for suite in _values(args, "--suite"):
-                files += load_suite(suite).get("plugins", [])
-        ctx.meta[LOADED] = zoo.registry.loading.load(files)
-        return super().parse_args(ctx, args)
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The command's own options and those of a request, in the order of the sections."""
-        import zoo.registry.loading
-
-        if PARAMS not in ctx.meta:
-            if LOADED not in ctx.meta:  # a shell asks for completions
-                ctx.meta[LOADED] = zoo.registry.loading.load()
-            made = [*super().get_params(ctx), *self._request_options(ctx.meta[LOADED].registry)]
-            ctx.meta[PARAMS] = sorted(made, key=lambda param: SECTIONS.index(_section(param)))
-        params: list[click.Parameter] = ctx.meta[PARAMS]
-        return params
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under their headings."""
-        for section in SECTIONS:
-            params = [param for param in self.get_params(ctx) if _section(param) == section]
-            if records := [r for r in (param.get_help_record(ctx) for param in params) if r]:
-                with formatter.section(section):
-                    formatter.write_dl(records)
-
-    def _request_options(self, registry: Registry) -> Iterator[click.Option]:
-        from zoo.config.request import PARTS, flat_fields
-
-        tasks = _tasks(registry)
-        by_model = dict(zip(PARTS.values(), (MODEL, TRAINING, RUNNING), strict=True))
-        by_hand = ("seeds", "plugins")  # given in forms of their own
-        shared = flat_fields()
-        for name, model in shared.items():
-            offered = self.fields is None or name in self.fields
-            if offered and name not in self.without and name not in by_hand:
-                section = by_model.get(model) or _request_section(name)
-                differing = {
-                    label: task.defaults[name]
-                    for label, task in tasks.items()
-                    if name in task.defaults
-                }
-                yield _option(name, [model.model_fields[name]], section, differing)
-        found: dict[str, dict[str, FieldInfo]] = {}
-        for label, task in tasks.items():
-            for name, field in task.options.model_fields.items():
-                if name not in shared and (self.data or name not in task.options.data_fields):
-                    found.setdefault(name, {})[label] = field
-        for name, fields in found.items():
-            data = any(name in tasks[label].options.data_fields for label in fields)
-            only = "" if len(fields) == len(tasks) else f"{' and '.join(fields)} only"
-            yield _option(name, list(fields.values()), DATA if data else TASKS, only=only)
-
-
-def _section(param: click.Parameter) -> str:
-    return param.section if isinstance(param, SectionOption) else OTHER
-
-
-def _request_section(name: str) -> str:
-    """The heading of an option that is a field of Request itself."""
-    from zoo.registry import AXES
-
-    if name in ("task", "baseline", "design", *AXES):
-        return COMPONENTS
-    if name == "data":
-        return DATA
-    return MEASURING if name in ("phases", "reference", "rounds") else RUNNING
-
-
-def _tasks(registry: Registry) -> dict[str, Task]:
-    """Every registered task by its name; one that is broken is left out, with a warning."""
-    from zoo.tasks.base import find_task
-
-    tasks = {}
-    for label in registry.labels("task"):
-        try:
-            tasks[label] = find_task(registry, label)
-        except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
-            reason = str(error) if isinstance(error, ZooError) else one_line(error)
-            click.echo(f"warning: the options of task '{label}' are left out: {reason}", err=True)
-    return tasks
-
-
-def _values(args: Sequence[str], name: str) -> Iterator[str]:
-    """The values of an option among arguments that are not parsed yet."""
-    for place, word in enumerate(args):
-        if word == name and place + 1 < len(args):
-            yield args[place + 1]
-        elif word.startswith(f"{name}="):
-            yield word.partition("=")[2]
-
-
-def _option(
-    name: str,
-    fields: Sequence[FieldInfo],
-    section: str,
-    differing: Mapping[str, Any] | None = None,
-    only: str = "",
-) -> click.Option:
-    """The command-line option of a pydantic field; None where it is not given.
-
-    fields: of the tasks that share the option. differing: task to its default, where that is not
-    the field's. only: which tasks have the option.
-    """
-    flag, kinds = f"--{name.replace('_', '-')}", {_kind(field.annotation) for field in fields}
-    # Tasks may disagree about the type; pydantic converts the text for the one that is chosen.
-    kind = kinds.pop() if len(kinds) == 1 else str
-    default = _as_text(fields[0].default)
-    others = "".join(f"; {label}: {_as_text(value)}" for label, value in (differing or {}).items())
-    notes = "; ".join(filter(None, [only, f"default: {default}{others}" if default else ""]))
-    help_text = f"{fields[0].description or ''}{f'  [{notes}]' if notes else ''}"
-    if kind is bool:
-        flag, settings = f"{flag}/--no-{flag[2:]}", {}
-    elif kind is tuple:
-        settings = {"type": Names(), "metavar": "NAMES"}
-    else:
-        settings = {"type": kind, "metavar": _metavar(fields[0].annotation, kind)}
-    return SectionOption([flag], section=section, default=None, help=help_text, **settings)
-
-
-def _kind(annotation: Any) -> type:
-    """bool, int, float, str or tuple: what the text of an option is converted to."""
-    origin = typing.get_origin(annotation)
-    if origin is typing.Annotated:
-        return _kind(typing.get_args(annotation)[0])
-    if origin in (typing.Union, types.UnionType):
-        return next(_kind(a) for a in typing.get_args(annotation) if a is not type(None))
-    if origin is tuple:
-        return tuple
-    return annotation if annotation in (bool, int, float) else str
-
-
-def _metavar(annotation: Any, kind: type) -> str:
-    if typing.get_origin(annotation) is typing.Literal:
-        return "|".join(map(str, typing.get_args(annotation)))
-    return {int: "N", float: "X"}.get(kind, "TEXT")
-
-
-def _as_text(value: Any) -> str:
-    """A default as somebody would give it; empty where there is none."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple | list):
-        return ",".join(map(str, value))
-    return "" if value is None else str(value)
-
-
-SUITE = option(
-    COMPONENTS,
-    "--suite",
-    metavar="FILE",
-    help="A TOML file of options; those on the command line win.",
-)
-ON = option(
-    RUNNING,
-    "--on",
-    metavar="NAME",
-    default="local",
-    show_default=True,
-    help="The executor that runs the jobs; 'zoo list executor' names them.",
-)
-
-
-plugin_option = option(
-    COMPONENTS,
-    "--plugin",
-    "plugins",
-    metavar="FILE",
-    multiple=True,
-    help="Also register the components of this Python file; may be repeated.",
-)
-json_option: Callable[[Command], Command] = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON."
-)
-
-
-def build_request(
-    options: Mapping[str, Any], registry: Registry, ignored: Collection[str] = ()
-) -> Request:
-    """The request of a suite's options and, over them, those of the command line.
-
-    ignored: options that a suite may hold and that this command has no use for. Raises ZooError,
-    which names the suite where the mistake is there.
-    """
-    from zoo.config.suite import load_suite
-    from zoo.sweep.make_request import make_request
-
-    suite = options.get("suite")
-    given = {n: v for n, v in options.items() if v not in (None, ()) and n != "suite"}
-    if not suite:
-        return make_request(given, registry)
-    held = {name: value for name, value in load_suite(suite).items() if name not in ignored}
-    plugins = (*held.get("plugins", ()), *given.get("plugins", ()))
-    try:
-        return make_request({**held, **given, "plugins": plugins}, registry)
-    except ZooError as error:
-        try:
-            make_request(held, registry)
-        except ZooError as own:
-            if str(own) == str(error):
-                raise ZooError(f"suite {suite}: {error}") from None
-        raise
+def json_option(command: Command) -> Command:
+    """Add ``--json``; the command gets ``as_json: bool``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
 
 def load_zoo(plugins: Sequence[str] = ()) -> Zoo:

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from zoo.cli.options import (
+from zoo.cli.options import Place, load_zoo, plugin_option, print_tracebacks
+from zoo.cli.request_options import (
     MEASURING,
     ON,
     OUTPUT,
-    Place,
     RequestCommand,
     build_request,
-    load_zoo,
     option,
-    plugin_option,
-    print_tracebacks,
 )
 from zoo.errors import ZooError
 from zoo.registry import AXES
-
-if TYPE_CHECKING:
-    from zoo.sweep.records import Record
 
 # The values that are measured by default.
 DEFAULT_VALUES = {
@@ -87,8 +82,9 @@ def scale(
     from zoo.measure.scaling import known_axis, parse_values
     from zoo.report.tables.scaling_table import as_text
     from zoo.report.write import write_scale
+    from zoo.sweep.progress import for_stream
     from zoo.sweep.records import RecordFile
-    from zoo.sweep.scale import FILE
+    from zoo.sweep.scale import FILE, run_scale
 
     known_axis(over)
     directory = Path(out or f"runs/scale-{over}")
@@ -112,33 +108,16 @@ def scale(
         wanted = parse_values(
             lengths or values or DEFAULT_VALUES[over], "--lengths" if lengths else "--values"
         )
-        records = _measure(directory, over, wanted, on, fresh, options)
+        loaded = load_zoo()
+        if options["batch_size"] is None:
+            options["batch_size"] = 1
+        request = build_request(options, loaded.registry)
+        with contextlib.closing(for_stream(sys.stderr)) as progress:
+            records = run_scale(
+                request, loaded, over, wanted, progress, directory=directory, on=on, fresh=fresh
+            )
     write_scale(records, directory)
     click.echo(as_text(records))
     print_tracebacks(records)
     click.echo(f"\nRecords, tables and plot: {directory}")
     return 1 if any(r.status == "crashed" for r in records) else 0
-
-
-def _measure(
-    directory: Path,
-    over: str,
-    values: tuple[int, ...],
-    on: str,
-    fresh: bool,
-    options: dict[str, Any],
-) -> list[Record]:
-    from zoo.sweep.progress import for_stream
-    from zoo.sweep.scale import run_scale
-
-    loaded = load_zoo()
-    if options["batch_size"] is None:
-        options["batch_size"] = 1
-    request = build_request(options, loaded.registry)
-    progress = for_stream(sys.stderr)
-    try:
-        return run_scale(
-            request, loaded, over, values, progress, directory=directory, on=on, fresh=fresh
-        )
-    finally:
-        progress.close()

@@ -1,4 +1,4 @@
-"""Aligned columns: fitted and coloured on a terminal, whole and plain in a pipe."""
+"""Aligned columns: cut to fit and coloured on a terminal, complete and plain in a pipe."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ _STYLES: dict[str, dict[str, Any]] = {
 def print_table(
     rows: Sequence[Sequence[str]], header: Sequence[str], *, cut: int | None = None
 ) -> None:
-    """Print rows under a header, a line each.
+    """Print rows under a header, one line each; an empty row is an empty line.
 
-    cut: the column that gives way on a terminal too narrow for all; in a pipe nothing is cut.
-    An empty row becomes an empty line.
+    cut: the column that is cut on a terminal too narrow for the table; in a pipe nothing is cut.
     """
     table = [[_one_cell(cell) for cell in row] for row in rows]
     full = [row for row in table if row]
@@ -39,20 +38,20 @@ def print_table(
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     line = "  ".join(
-        _styled(_fitted(cell, width), width) for cell, width in zip(row, widths, strict=False)
+        _styled(_cut(cell, width), width) for cell, width in zip(row, widths, strict=False)
     )
     return line.rstrip()
 
 
 def _styled(cell: str, width: int) -> str:
-    attention_mask = " " * (width - len(cell))
-    return (click.style(cell, **_STYLES[cell]) if cell in _STYLES else cell) + attention_mask
+    spaces = " " * (width - len(cell))
+    return (click.style(cell, **_STYLES[cell]) if cell in _STYLES else cell) + spaces
 
 
-def _fitted(cell: str, width: int) -> str:
+def _cut(cell: str, width: int) -> str:
     return cell if len(cell) <= width else cell[: max(0, width - 1)] + "…"
 
 
 def _one_cell(text: str) -> str:
-    """The text as one printable line: a plug-in's words must not move the cursor."""
+    """The text as one printable line: text of a plug-in must not move the cursor."""
     return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from zoo.cli.options import (
+from zoo.cli.options import Place, load_zoo, plugin_option, print_traceback
+from zoo.cli.request_options import (
     ON,
     OUTPUT,
     SUITE,
     TRAINING,
-    Place,
     RequestCommand,
     build_request,
-    load_zoo,
     option,
-    plugin_option,
-    print_traceback,
 )
 
 # Options of comparing several models; in a suite they are ignored here.
@@ -65,15 +63,13 @@ def train(save: str, seed: int, on: str, **options: Any) -> int:
 
     loaded = load_zoo()
     request = build_request(options, loaded.registry, ignored=COMPARING)
-    progress = for_stream(sys.stderr)
     try:
-        model = train_one(request, loaded, progress, Path(save), seed, on=on)
+        with contextlib.closing(for_stream(sys.stderr)) as progress:
+            model = train_one(request, loaded, progress, Path(save), seed, on=on)
     except TrainingFailedError as error:
         print_traceback("training", error.traceback)
         click.echo(f"zoo train: {error}", err=True)
         return 1
-    finally:
-        progress.close()
     card = model.card
     scores = [f"{m.label} {m.format(card.metrics[m.name])}" for m in card.metric_descriptions]
     scored = card.metrics["scored"]

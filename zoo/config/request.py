@@ -45,7 +45,8 @@ class Request(BaseModel):
     )
     data: str | None = Field(
         default=None,
-        description="A built-in data set, a path, or hub:owner/name ('zoo list data').",
+        description="A built-in data set ('zoo list data'), a path, or hub:owner/name; by default "
+        "the task's own.",
     )
 
     sizes: Sizes = Sizes()
@@ -53,9 +54,14 @@ class Request(BaseModel):
     execution: Execution = Execution()
 
     seeds: Annotated[tuple[NonNegativeInt, ...], Field(min_length=1)] = (0,)
-    phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = ("train", "cost")
+    phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = Field(
+        default=("train", "cost"),
+        description="What is done: train (scores), cost (speed and memory).",
+    )
     reference: str = Field(
-        default="", description="The cell that speeds are compared with, such as fused+sin."
+        default="",
+        description="The cell that speeds are compared with, such as fused+sin; by default the "
+        "first that can run.",
     )
     jobs: PositiveInt = Field(
         default=1, description="Models trained at once; costs are measured alone."
@@ -65,7 +71,8 @@ class Request(BaseModel):
     )
     rounds: PositiveInt = Field(default=5, description="Rounds of each cost measurement.")
     timeout: PositiveFloat | None = Field(
-        default=None, description="Most seconds that one job may take."
+        default=None,
+        description="Most seconds that one job may take; by default there is no limit.",
     )
     memory_limit: NonNegativeInt = Field(
         default=0, description="Most MiB of data that one process may hold; 0: no limit."

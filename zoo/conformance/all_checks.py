@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 
 from zoo.conformance.check import CHECKS, Check
-from zoo.errors import ZooError, nearest
 
 # In the order in which their checks are run and listed.
 _MODULES = (
@@ -20,8 +19,7 @@ _MODULES = (
     "attention.undeclared",
     "pe.slots",
     "pe.scores",
-    "norm",
-    "ffn",
+    "position_wise",
     "block",
     "pool",
     "data",
@@ -38,11 +36,3 @@ def checks_of(kind: str) -> dict[str, Check]:
     for module in _MODULES:
         importlib.import_module(f"zoo.conformance.{module}")
     return CHECKS[kind]
-
-
-def find_check(kind: str, name: str) -> Check:
-    """One check by name; ZooError where the kind has none of that name."""
-    checks = checks_of(kind)
-    if name not in checks:
-        raise ZooError(f"{kind} has no check '{name}'{nearest(name, checks)}")
-    return checks[name]

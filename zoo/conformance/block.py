@@ -97,7 +97,7 @@ def dropout_scale(setup: BlockSetup) -> None:
 
 @check("block")
 def final_norm(setup: BlockSetup) -> None:
-    """If its output grows with its input, it asks for a final norm after the stack."""
+    """If its output grows with its input, `final_norm` is True."""
     block = setup.block()
     x = setup.hidden_states(LENGTH)
     small, large = (float(block(f * x, context_of(LENGTH)).detach().std()) for f in (1, 1000))

@@ -1,15 +1,12 @@
-"""Parts of known behaviour that a component is checked with: encodings, a cache, an attention."""
+"""Parts of known behaviour that a component is checked with: encodings and a cache."""
 
 from __future__ import annotations
 
-import math
-
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from zoo.components.attention.base import Attention, Cache
 from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens, may_attend
+from zoo.components.tokens import Tokens
 
 
 class ReferenceEncoding(PositionalEncoding):
@@ -72,46 +69,3 @@ class GrowingCache:
             tokens = Tokens(attention_mask, torch.cat([before.positions, tokens.positions], dim=-1))
         self.content = (k, v, tokens)
         return self.content
-
-
-class PlainAttention(Attention):
-    """Softmax attention with every capability, to check blocks and encodings with."""
-
-    def __init__(self, dim: int, heads: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.heads, self.head_dim, self.dropout = heads, dim // heads, dropout
-        self.q, self.k, self.v, self.out = (nn.Linear(dim, dim) for _ in range(4))
-
-    def forward(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        *,
-        tokens: Tokens,
-        context_tokens: Tokens | None = None,
-        position: PositionalEncoding,
-        causal: bool = False,
-        cache: Cache | None = None,
-    ) -> Tensor:
-        """x (B, Lq, D) to (B, Lq, D)."""
-        source = x if context is None else context
-        keys = tokens if context_tokens is None else context_tokens
-        q = position.rotate(self._heads(self.q(x)), tokens.positions)
-        k = position.rotate(self._heads(self.k(source)), keys.positions)
-        v = self._heads(self.v(source))
-        if cache is not None:
-            k, v, keys = cache.extend(k, v, keys)
-        scores = torch.einsum("bhqd,bhkd->bhqk", q, k) / math.sqrt(self.head_dim)
-        bias = position.bias(tokens.positions, keys.positions)
-        if bias is not None:
-            scores = scores + bias.to(scores.dtype)
-        mask = may_attend(tokens, keys, causal)
-        if mask is not None:
-            scores = scores.where(mask, -torch.inf)
-        mixed = torch.einsum("bhqk,bhkd->bqhd", scores.softmax(-1), v).flatten(2)
-        out: Tensor = self.out(nn.functional.dropout(mixed, self.dropout, self.training))
-        return out
-
-    def _heads(self, x: Tensor) -> Tensor:
-        heads: Tensor = x.unflatten(-1, (self.heads, self.head_dim)).transpose(1, 2)
-        return heads

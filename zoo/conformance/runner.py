@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.conformance.all_checks import checks_of, find_check
+from zoo.conformance.all_checks import checks_of
 from zoo.conformance.check import Check, CheckFailed, CheckSettings, CheckSkipped
 from zoo.errors import ZooError, nearest, one_line
 from zoo.registry import Choice
@@ -70,7 +70,11 @@ def run_check(
     choice: Choice, name: str, *, files: Sequence[str] = (), settings: CheckSettings | None = None
 ) -> CheckResult:
     """One check of one choice; ZooError where its kind has no check of that name."""
-    return _run(choice, find_check(choice.component.kind, name), files, settings or CheckSettings())
+    kind = choice.component.kind
+    checks = checks_of(kind)
+    if name not in checks:
+        raise ZooError(f"{kind} has no check '{name}'{nearest(name, checks)}")
+    return _run(choice, checks[name], files, settings or CheckSettings())
 
 
 def counts(results: Iterable[CheckResult]) -> dict[str, int]:

@@ -207,8 +207,8 @@ class Executor(Protocol):
 
         directory: of the run, where artifacts of unfinished jobs stay (``artifacts.Artifacts``), so
         that the same request resumes them, on this executor or another. A cost job runs with no
-        other job on its machine. Closing the iterator stops the jobs. Raises ZooError for limits
-        that the executor cannot keep.
+        other job on its machine. Closing the iterator stops the jobs. Raises ZooError, when
+        called, for limits that the executor cannot keep.
         """
         ...
 

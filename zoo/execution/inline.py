@@ -7,7 +7,7 @@ ends everything; ``local`` isolates jobs in processes of their own.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
 from zoo.errors import ZooError
@@ -19,7 +19,7 @@ from zoo.execution.run_job import run_job
 class InlineExecutor:
     """Runs jobs in this process; see ``zoo.execution.base.Executor``."""
 
-    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Iterator[Event]:
+    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run the jobs in order. Raises ZooError for limits that take other processes."""
         training = [job for job in jobs if not isinstance(job, CostJob)]
         if training and limits.jobs > 1:
@@ -29,19 +29,23 @@ class InlineExecutor:
                 "--on inline cannot stop a job: leave out --timeout and --memory-limit, or use "
                 "--on local"
             )
-        with Artifacts(directory) as artifacts:
-            for job in jobs:
-                yield Started(job)
-                with _threads(job, limits):
-                    for item in run_job(job, artifacts.of(job), limits):
-                        if isinstance(item, Result):
-                            yield Ended(job, artifacts.with_files(job, item))
-                        else:
-                            yield Progress(job, item)
-                artifacts.remove(job)
+        return _one_by_one(jobs, limits, directory)
 
     def close(self) -> None:
         """Do nothing: nothing is held between runs."""
+
+
+def _one_by_one(jobs: Sequence[Job], limits: Limits, directory: Path) -> Generator[Event]:
+    with Artifacts(directory) as artifacts:
+        for job in jobs:
+            yield Started(job)
+            with _threads(job, limits):
+                for item in run_job(job, artifacts.of(job), limits):
+                    if isinstance(item, Result):
+                        yield Ended(job, artifacts.with_files(job, item))
+                    else:
+                        yield Progress(job, item)
+            artifacts.remove(job)
 
 
 @contextlib.contextmanager

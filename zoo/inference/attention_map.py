@@ -41,16 +41,6 @@ class AttentionMap:
         return self.unknown >= len(self.tokens) - 1
 
     @property
-    def layers(self) -> int:
-        """How many layers there are."""
-        return int(self.weights.shape[0])
-
-    @property
-    def heads(self) -> int:
-        """How many heads each layer has."""
-        return int(self.weights.shape[1])
-
-    @property
     def averaged(self) -> npt.NDArray[np.float32]:
         """The mean over heads (layers, L, L)."""
         mean: npt.NDArray[np.float32] = self.weights.mean(axis=1)
@@ -105,3 +95,43 @@ def attention_weights(encoder: Encoder, ids: Tensor, tokens: Tokens) -> npt.NDAr
             handle.remove()
     stacked: npt.NDArray[np.float32] = torch.cat(maps).float().cpu().numpy()
     return stacked
+
+
+@dataclass(frozen=True)
+class View:
+    """The weights (L, L) of one layer and one head; head None: the mean over heads.
+
+    Layers and heads count from 1.
+    """
+
+    layer: int
+    head: int | None
+    weights: npt.NDArray[np.float32]
+
+    @property
+    def title(self) -> str:
+        """``layer 1, head 2``."""
+        return f"layer {self.layer}, {f'head {self.head}' if self.head else 'mean over heads'}"
+
+
+def views(attention_map: AttentionMap, layer: str | None, head: str | None) -> list[View]:
+    """The maps of a layer and a head, each a number or ``all``.
+
+    layer None: all layers. head None: the mean over heads. Raises ZooError where there is no such
+    layer or head.
+    """
+    layers = _numbers("layer", layer or "all", len(attention_map.weights))
+    if head is None:
+        return [View(n, None, attention_map.averaged[n - 1]) for n in layers]
+    heads = _numbers("head", head, attention_map.weights.shape[1])
+    return [View(n, h, attention_map.weights[n - 1, h - 1]) for n in layers for h in heads]
+
+
+def _numbers(what: str, asked: str, count: int) -> list[int]:
+    """The layers or heads that a text names, of ``count``."""
+    if asked == "all":
+        return list(range(1, count + 1))
+    if asked.isascii() and asked.isdigit() and 1 <= int(asked) <= count:
+        return [int(asked)]
+    there = "1" if count == 1 else f"1 to {count}"
+    raise ZooError(f"--{what} {asked}: this model has {what} {there}; or use all")

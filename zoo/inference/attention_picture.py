@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from zoo.errors import ZooError
-from zoo.inference.attention_views import View
+from zoo.inference.attention_map import View
 
 CELL, LEAST, MOST = 0.3, 2.5, 30.0  # inches: of a token, and of a whole map at least and at most
 COLUMNS = 4

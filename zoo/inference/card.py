@@ -99,9 +99,9 @@ class Card(BaseModel):
     )
     files: dict[str, str] = {}
 
-    def find_task(self, registry: Registry) -> Task:
-        """The task of the model; ZooError where it is not registered here."""
-        return find_task(registry, str(_find(registry, "task", self.task_part)))
+    def find_task(self, registry: Registry, *, allow_changed: bool = False) -> Task:
+        """The task of the model; ZooError where it is missing or, unless allowed, has changed."""
+        return find_task(registry, str(_find(registry, "task", self.task_part, allow_changed)))
 
     def find_cell(self, registry: Registry, *, allow_changed: bool = False) -> Cell:
         """The components of the model among those registered here.
@@ -112,9 +112,7 @@ class Card(BaseModel):
         for axis in AXES:
             if axis not in self.parts:
                 raise ZooError(f"config.json has no {axis}")
-            found[axis] = _find(registry, axis, self.parts[axis])
-            if not allow_changed:
-                _refuse_changed(axis, self.parts[axis], found[axis])
+            found[axis] = _find(registry, axis, self.parts[axis], allow_changed)
         return Cell(**found)
 
     def differences(self, cell: Cell) -> str:
@@ -127,10 +125,14 @@ class Card(BaseModel):
         return ", ".join(sorted(changed))
 
 
-def _find(registry: Registry, kind: str, part: Part) -> Choice:
+def _find(registry: Registry, kind: str, part: Part, allow_changed: bool) -> Choice:
+    """The registered component of a part; ZooError where it is missing or has changed."""
     known = {component.full_name for component in registry.components(kind)}
     if part.full_name in known:
-        return registry.choose(kind, part.choice)
+        choice = registry.choose(kind, part.choice)
+        if not allow_changed:
+            _refuse_changed(kind, part, choice)
+        return choice
     name = part.full_name.removeprefix(f"{part.owner}:")
     if part.owner == BUILT_IN:
         raise ZooError(
@@ -147,16 +149,19 @@ def _find(registry: Registry, kind: str, part: Part) -> Choice:
     )
 
 
-def _refuse_changed(axis: str, part: Part, choice: Choice) -> None:
+def _refuse_changed(kind: str, part: Part, choice: Choice) -> None:
     """ZooError where a third-party component has changed; built-in ones are verified by outputs."""
     here = Part.of(choice)
     if part.owner == BUILT_IN or (here.version, here.code) == (part.version, part.code):
         return
     name = part.full_name.removeprefix(f"{part.owner}:")
-    if here.version != part.version:
-        what = f"was trained with {axis} '{name}' of {part.owner} {part.version}, and here is "
+    if part.owner.endswith(".py"):
+        what = f"was trained with {kind} '{name}' of {part.owner}, which has changed since: "
+        what += "restore that file"
+    elif here.version != part.version:
+        what = f"was trained with {kind} '{name}' of {part.owner} {part.version}, and here is "
         what += f"{here.version}: install {part.version}"
     else:
-        what = f"was trained with other code of {axis} '{name}' ({part.owner} {part.version})"
+        what = f"was trained with other code of {kind} '{name}' ({part.owner} {part.version})"
         what += ": restore that code"
     raise ZooError(f"{what}, or load it anyway with --allow-changed (allow_changed=True)")

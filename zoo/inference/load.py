@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
+from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
@@ -48,10 +50,10 @@ def load_from(
     """As ``load``, with the components of a registry."""
     card = files.read(directory)
     try:
-        task = card.find_task(registry)
+        task = card.find_task(registry, allow_changed=allow_changed)
         cell = card.find_cell(registry, allow_changed=allow_changed)
         setup = TaskSetup(
-            task.options.model_validate(card.task_options),
+            _task_options(task, card),
             card.sizes,
             card.training,
             card.vocab_size,
@@ -68,6 +70,17 @@ def load_from(
     text_model.card = card
     text_model.has_attention_map = cell.attention.can("map")
     return text_model.to(device).eval()
+
+
+def _task_options(task: Task, card: Card) -> Any:
+    try:
+        return task.options.model_validate(card.task_options)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        raise ZooError(
+            f"{files.CONFIG} does not match task '{card.task}': {name}: {first['msg']}"
+        ) from None
 
 
 def _build(task: Task, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:

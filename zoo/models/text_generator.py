@@ -17,7 +17,7 @@ from zoo.models.encoder_decoder import EncoderDecoder
 from zoo.models.language_model import LanguageModel
 from zoo.models.text_model import TextModel
 
-NEW_TOKENS = 50  # of a language model that is not told how many
+NEW_TOKENS = 50  # of a language model, without max_new
 
 
 @dataclass(frozen=True)

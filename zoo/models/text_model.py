@@ -100,13 +100,13 @@ class TextPredictor(TextModel, ABC):
                 answers = self.answers(read)
         finally:
             self.train(was_training)
-        for text, every, kept, answer in zip(texts, ids, read, answers, strict=True):
+        for text, every, shown, answer in zip(texts, ids, read, answers, strict=True):
             yield Prediction(
                 text,
                 answer.label,
-                tokens=len(kept),
-                cut=len(every) - len(kept),
-                unknown=kept.count(self.unknown_id),
+                tokens=len(shown),
+                cut=len(every) - len(shown),
+                unknown=shown.count(self.unknown_id),
                 probability=answer.probability,
                 probabilities=answer.probabilities,
             )

@@ -39,7 +39,7 @@ class Cell:
     def obstacle(self, dim: int, heads: int, needs: Mapping[str, Collection[str]]) -> str:
         """Why this cell cannot be built at this size; empty where it can.
 
-        Known from declared capabilities alone, before anything is built. needs: axis to the
+        Uses only declared capabilities: nothing is built. needs: axis to the
         capabilities that the task requires of its component.
         """
         for axis, capabilities in needs.items():

@@ -55,7 +55,7 @@ class PluginRow:
 
 @dataclass(frozen=True)
 class Zoo:
-    """Everything a command needs to know of what is installed.
+    """All components, and the outcome of loading each plug-in.
 
     warnings: one line per problem. notes: the warnings that concern no plug-in in ``plugins``.
     files: the single files that were loaded, as absolute paths.

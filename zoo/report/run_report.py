@@ -9,12 +9,11 @@ from typing import Any
 import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
+from zoo.report.rows import Row, make_rows, varying_axes
 from zoo.report.stats.effects import MainEffects, main_effects
 from zoo.report.stats.ratios import Speeds, find_reference
-from zoo.report.tables.notes import caption
 from zoo.report.tables.readable import axes_in, readable
-from zoo.report.tables.rows import Row, make_rows, varying_axes
-from zoo.report.tables.table import build_table
+from zoo.report.tables.table import build_table, caption
 from zoo.report.tables.text import plain
 from zoo.sweep.records import Record
 

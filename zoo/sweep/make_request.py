@@ -57,10 +57,12 @@ def _validated(model: type[BaseModel], values: dict[str, Any]) -> Any:
 
 def _unknown(name: str, task_name: str, task: Task, registry: Registry) -> str:
     """Why there is no such option: it is another task's, or misspelt."""
-    for component in registry.components("task"):
-        label = registry.label(component)
-        if name in find_task(registry, label).options.model_fields:
-            return f"{_flag(name)} is an option of --task {label}, and this is {task_name}"
+    labels = [registry.label(component) for component in registry.components("task")]
+    owners = [x for x in labels if name in find_task(registry, x).options.model_fields]
+    if owners:
+        return (
+            f"{_flag(name)} is an option of --task {' or '.join(owners)}, and this is {task_name}"
+        )
     known = [*flat_fields(), *task.options.model_fields]
     return f"no option '{name}'{nearest(name, known)}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -139,6 +139,35 @@ class RecordFile:
                 f"{self.path}: removed an unfinished last line ({len(content) - whole} bytes)"
             )
             os.truncate(self.path, whole)
+
+
+def refuse_other_settings(
+    existing: Sequence[Record], config: Mapping[str, Any], parts: Sequence[str], directory: Path
+) -> None:
+    """ZooError where a record in the directory differs in one of these parts of the config.
+
+    A directory may hold more cells and seeds, but not other data or settings.
+    """
+    for record in existing:
+        for part in parts:
+            there: Any = record.config.get(part)
+            here = config[part]
+            if there == here:
+                continue
+            if part == "data":
+                what = (
+                    f"data '{there['name']}' ({there['fingerprint'][:12]}), "
+                    f"not '{here['name']}' ({here['fingerprint'][:12]})"
+                )
+            elif isinstance(here, dict) and isinstance(there, dict):
+                what = ", ".join(
+                    f"{name}={there.get(name)!r}, not {here.get(name)!r}"
+                    for name in {**here, **there}
+                    if there.get(name) != here.get(name)
+                )
+            else:
+                what = f"{part} {there!r}, not {here!r}"
+            raise ZooError(f"--out {directory} holds records of {what}; choose another directory")
 
 
 def _parse(line: bytes, where: str) -> Record:

@@ -11,7 +11,6 @@ from typing import Any
 
 from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
-from zoo.errors import ZooError
 from zoo.execution.artifacts import Artifacts
 from zoo.execution.base import CostJob, CostMember, Ended, Executor, Job, Result, TrainJob
 from zoo.registry.loading import Zoo
@@ -19,7 +18,7 @@ from zoo.sweep.keys import cost_key, digest, plugin_hashes, training_key
 from zoo.sweep.plan import Plan, PlanRow, make_plan
 from zoo.sweep.prepare import Prepared, open_executor, prepare
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import Kind, Record, RecordFile, Status
+from zoo.sweep.records import Kind, Record, RecordFile, Status, refuse_other_settings
 from zoo.sweep.repeat_command import repeat_command
 
 # What all records of one directory share, so that their rows can be in one table.
@@ -126,7 +125,7 @@ def run(
             if file.repaired:
                 progress.notice(file.repaired)
             existing = file.read()
-            _refuse_other_settings(existing, prepared.config, file.directory)
+            refuse_other_settings(existing, prepared.config, SHARED, file.directory)
             this.known = {r.key: r for r in existing if r.status in ("ok", "skipped")}
             trained = measured = 0
             try:
@@ -137,32 +136,6 @@ def run(
             finally:
                 finished(plan, this.records, file.directory)
     return Outcome(plan, this.records, file.directory, trained, measured)
-
-
-def _refuse_other_settings(
-    existing: Sequence[Record], config: Mapping[str, Any], directory: Path
-) -> None:
-    """A directory may hold more cells and seeds, but not other data or settings."""
-    for record in existing:
-        for part in SHARED:
-            there: Any = record.config.get(part)
-            here = config[part]
-            if there == here:
-                continue
-            if part == "data":
-                what = (
-                    f"data '{there['name']}' ({there['fingerprint'][:12]}), "
-                    f"not '{here['name']}' ({here['fingerprint'][:12]})"
-                )
-            elif isinstance(here, dict) and isinstance(there, dict):
-                what = ", ".join(
-                    f"{name}={there.get(name)!r}, not {here.get(name)!r}"
-                    for name in {**here, **there}
-                    if there.get(name) != here.get(name)
-                )
-            else:
-                what = f"{part} {there!r}, not {here!r}"
-            raise ZooError(f"--out {directory} holds records of {what}; choose another directory")
 
 
 def _skipped(this: _Run) -> None:
@@ -274,14 +247,15 @@ def _run_jobs(
     ended: Callable[[Job, Result], None],
 ) -> None:
     """Run jobs; each result is recorded before anything else happens."""
-    this.progress.phase(phase, len(jobs))
     if not jobs:
+        this.progress.phase(phase, 0)
         return
     directory = this.file.directory
     # Closed at once when the run is interrupted, which stops the jobs.
     with contextlib.closing(
         this.executor.run(jobs, limits=this.prepared.limits, directory=directory)
     ) as events:
+        this.progress.phase(phase, len(jobs))
         for event in events:
             if isinstance(event, Ended):
                 ended(event.job, event.result)

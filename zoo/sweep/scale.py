@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.request import Request
-from zoo.errors import ZooError
 from zoo.execution.base import CostJob, CostMember, Ended, Executor, JobSetup, Limits, Result
 from zoo.measure.scaling import sizes_at
 from zoo.registry import AXES
@@ -21,7 +20,7 @@ from zoo.sweep.keys import cost_key, digest, plugin_hashes
 from zoo.sweep.plan import Plan, PlanRow, make_plan
 from zoo.sweep.prepare import inspect, job_limits, job_setup, open_executor
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import Record, RecordFile, Status
+from zoo.sweep.records import Record, RecordFile, Status, refuse_other_settings
 from zoo.sweep.repeat_command import scale_command
 
 FILE = "scale.jsonl"
@@ -88,7 +87,7 @@ def run_scale(
             if file.repaired:
                 progress.notice(file.repaired)
             existing = file.read()
-            _refuse_other_settings(existing, config, directory)
+            refuse_other_settings(existing, config, SHARED, directory)
             known = {} if fresh else {r.key: r for r in existing}
             this = _Run(
                 request,
@@ -114,19 +113,6 @@ def _base(request: Request, over: str) -> dict[str, int]:
     base = {**request.sizes.model_dump(), "batch": request.training.batch_size}
     base.pop({"length": "max_length"}.get(over, over))
     return base
-
-
-def _refuse_other_settings(
-    existing: Sequence[Record], config: Mapping[str, Any], directory: Path
-) -> None:
-    """A directory may hold more cells and values, but not other settings."""
-    for record in existing:
-        for part in SHARED:
-            if record.config.get(part) != config[part]:
-                raise ZooError(
-                    f"--out {directory} holds records of {part} {record.config.get(part)}, "
-                    f"not {config[part]}; choose another directory"
-                )
 
 
 def _measure_value(this: _Run, value: int) -> None:

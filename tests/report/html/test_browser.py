@@ -1,4 +1,4 @@
-"""The page as its reader meets it: in Chromium, by mouse and by keyboard, wide, narrow and dark.
+"""The page in Chromium: with mouse and keyboard, wide and narrow, light and dark.
 
 Screenshots go to the directory named by ZOO_SCREENSHOTS, or to pytest's temporary one.
 """
@@ -11,10 +11,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from crowd import crowd
-from hostile import LABELS, LONG, NAMES, SCRIPT
+from hostile import LONG, SCRIPT
+from rendered import rendered
 
-from zoo.report.write import PAGE, write_report
+from zoo.report.write import PAGE
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -40,30 +40,25 @@ def browser():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    made = {}
-    for name, records in {
-        "run": crowd(cells=24, seeds=3, documents=200),
-        "hostile": crowd(cells=32, seeds=3, documents=200, names=NAMES, labels=LABELS),
-        "long": crowd(cells=24, seeds=3, documents=200, names=LONG),
-    }.items():
-        made[name] = tmp_path_factory.mktemp(name)
-        write_report(records, made[name])
-    return made
+    folders = {name: tmp_path_factory.mktemp(name) for name in ("small", "hostile", "long")}
+    for name, folder in folders.items():
+        (folder / PAGE).write_text(rendered(name).page, encoding="utf-8")
+    return folders
 
 
 @pytest.fixture
 def page(browser, pages):
-    """The page, opened anew at desktop width in light mode; nothing may be said on the console."""
+    """The page, newly opened at desktop width in light mode; the console must stay empty."""
     emulate(browser, 1280)
-    browser.get((pages["run"] / PAGE).as_uri())
+    browser.get((pages["small"] / PAGE).as_uri())
     yield browser
     assert browser.get_log("browser") == []
 
 
 def emulate(browser, width, scheme="light", media="", motion="no-preference"):
     features = [("prefers-color-scheme", scheme), ("prefers-reduced-motion", motion)]
-    told = {"media": media, "features": [{"name": n, "value": v} for n, v in features]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", told)
+    emulated = {"media": media, "features": [{"name": n, "value": v} for n, v in features]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", emulated)
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
@@ -77,7 +72,7 @@ def screenshot(browser, name, tmp_path_factory):
 
 
 def column(browser, head):
-    """What the shown rows hold in a column, from the top down."""
+    """The texts in a column of the visible rows, from the top down."""
     return browser.execute_script(
         """
         const heads = [...document.querySelectorAll("#results thead th")];
@@ -111,7 +106,7 @@ def focused(browser, what="return document.activeElement.textContent.trim()"):
     return browser.execute_script(what)
 
 
-def test_pressing_a_head_sorts_and_pressing_again_turns_it_round(page):
+def test_clicking_a_head_sorts_and_clicking_again_reverses(page):
     memory = head(page, "memory MiB")
     memory.click()
     numbers = [float(text) for text in column(page, "memory MiB") if text]
@@ -128,7 +123,7 @@ def test_pressing_a_head_sorts_and_pressing_again_turns_it_round(page):
     assert names == sorted(names)
 
 
-def test_filters_leave_the_chosen_components(page):
+def test_filters_keep_the_chosen_components(page):
     box = {
         name: page.find_element("xpath", f"//fieldset[legend='{axis}']//label[bdi='{name}']/input")
         for axis, name in (("pe", "rope"), ("pe", "sin"), ("norm", "layer"))
@@ -154,24 +149,24 @@ def test_filters_leave_the_chosen_components(page):
     assert set(column(page, "status")) == {"ok"}
 
 
-def test_the_row_under_the_pointer_is_named_and_marked_in_the_table(page):
+def test_the_row_under_the_pointer_is_described_and_marked_in_the_table(page):
     from selenium.webdriver.common.action_chains import ActionChains
 
     mark = page.find_element("css selector", "#grid .mark[data-row]")
-    told = page.execute_script("return arguments[0].querySelector('title').textContent", mark)
+    title = page.execute_script("return arguments[0].querySelector('title').textContent", mark)
     page.execute_script("arguments[0].scrollIntoView({block: 'center'})", mark)
     ActionChains(page).move_to_element(mark).perform()
     readout = page.find_element("css selector", "#grid .readout")
-    assert readout.text == told
-    assert "accuracy 0." in told
+    assert readout.text == title
+    assert "accuracy 0." in title
     row = mark.get_attribute("data-row")
     assert "here" in page.find_element("id", f"line-{row}").get_attribute("class")
     ActionChains(page).click(mark).perform()
     assert page.find_element("id", "chosen").get_attribute("value") == row
-    assert page.find_element("css selector", "#details p").text == told
+    assert page.find_element("css selector", "#details p").text == title
 
 
-def test_near_a_marker_is_near_enough(page):
+def test_pointing_close_to_a_marker_is_enough(page):
     from selenium.webdriver.common.action_chains import ActionChains
 
     mark = page.find_element("css selector", "#pareto-speed .mark[data-row]")
@@ -180,7 +175,7 @@ def test_near_a_marker_is_near_enough(page):
     assert ": " in page.find_element("css selector", "#pareto-speed .readout").text
 
 
-def test_the_keyboard_alone_does_it_all(page):
+def test_everything_works_with_the_keyboard_alone(page):
     from selenium.webdriver.common.keys import Keys
 
     press(page, Keys.TAB)
@@ -222,11 +217,7 @@ def test_a_chosen_row_shows_its_classes_seeds_and_command(page):
     select = Select(page.find_element("id", "chosen"))
     select.select_by_visible_text("fused+rope+rms")
     tables = [e.text for e in page.find_elements("css selector", "#details h3")]
-    assert tables == [
-        "Per class, mean over seeds",
-        "Confusion matrix, all seeds together",
-        "Each seed",
-    ]
+    assert tables == ["Per class, mean over seeds", "Confusion matrix, sum over seeds", "Each seed"]
     counts = [int(e.text) for e in page.find_elements("css selector", "#confusion td")]
     assert len(counts) == 25
     assert sum(counts) == 3 * 200
@@ -236,16 +227,16 @@ def test_a_chosen_row_shows_its_classes_seeds_and_command(page):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-def test_at_any_width_and_in_any_mode_nothing_runs_out_of_the_page(
+def test_nothing_overflows_at_any_width_in_light_or_dark_mode(
     page, pages, width, scheme, tmp_path_factory
 ):
     emulate(page, width, scheme)
-    page.get((pages["run"] / PAGE).as_uri())
+    page.get((pages["small"] / PAGE).as_uri())
     wide = page.execute_script("return document.documentElement.scrollWidth")
     assert wide <= width
     light = css(page, "body", "backgroundColor") == "rgb(255, 255, 255)"
     assert light == (scheme == "light")
-    # The plots follow: what is paper in them is paper of the page.
+    # The background of the plots is that of the page.
     svg = page.execute_script(
         "return getComputedStyle(document.querySelector('#grid svg [id$=patch_1] path')).fill"
     )
@@ -264,33 +255,33 @@ def test_print_is_light_without_controls_and_with_all_columns(page, tmp_path_fac
     screenshot(page, "report-print", tmp_path_factory)
 
 
-def test_less_motion_is_none(page):
+def test_reduced_motion_has_no_transitions(page):
     emulate(page, 1280, motion="reduce")
     assert css(page, "#results tbody tr", "transitionDuration") == "0s"
 
 
-def test_on_a_phone_plots_are_whole_and_the_first_score_is_in_sight(browser, pages):
+def test_on_a_phone_plots_are_whole_and_the_first_metric_is_visible(browser, pages):
     emulate(browser, 360)
-    browser.get((pages["run"] / PAGE).as_uri())
+    browser.get((pages["small"] / PAGE).as_uri())
     wide = browser.execute_script(
         "return [...document.querySelectorAll('figure .scroll')].map(s => s.scrollWidth)"
     )
     assert len(wide) == 5
     assert max(wide) <= 360
-    score = browser.execute_script(
+    left = browser.execute_script(
         """
         const heads = [...document.querySelectorAll("#results thead th")];
         return heads.find(th => th.textContent.includes("accuracy")).getBoundingClientRect().left;
         """
     )
-    assert score < 360
+    assert left < 360
 
 
-@pytest.mark.parametrize("run", ["run", "long"])
-def test_no_title_or_label_of_an_axis_is_cut_or_over_another(browser, pages, run):
+@pytest.mark.parametrize("run", ["small", "long"])
+def test_no_title_or_axis_label_is_cut_off_or_overlaps_another(browser, pages, run):
     emulate(browser, 1280)
     browser.get((pages[run] / PAGE).as_uri())
-    said = browser.execute_script(
+    problems = browser.execute_script(
         """
         const apart = (a, b) => a.right < b.left + 1 || b.right < a.left + 1
           || a.bottom < b.top + 2 || b.bottom < a.top + 2;
@@ -312,7 +303,7 @@ def test_no_title_or_label_of_an_axis_is_cut_or_over_another(browser, pages, run
         return wrong;
         """
     )
-    assert said == []
+    assert problems == []
 
 
 def test_a_long_name_is_whole_in_the_table(browser, pages):

@@ -1,35 +1,30 @@
-"""The page as a document: valid, self-contained, small, and nothing in records is markup."""
+"""The page as a document: valid, self-contained and small; text from records is not markup."""
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 
 import html5lib
 import numpy as np
 import pytest
-from crowd import LABELS, crowd
 from example import run
-from factory import cell, failed, skipped
-from hostile import ARABIC, ARABIC_SHOWN, CLOSING, EMOJI, NAMES, QUOTES, SCRIPT
+from factory import LM, cell, skipped
+from hostile import ARABIC, ARABIC_SHOWN, CLOSING, EMOJI, QUOTES, SCRIPT
 from hostile import LABELS as HOSTILE_LABELS
+from large_run import LABELS, large_run
+from rendered import render, rendered
 from sklearn.metrics import precision_recall_fscore_support
-from zoo.report.tables.report_data import make_facts
 
-from zoo.report.html.details import per_class, row_command
-from zoo.report.html.report_page import report_page
-from zoo.report.plots.draw_all import make_plots
-from zoo.report.tables.rows import make_rows
-from zoo.report.tables.table import make_table
+from zoo.report.html.details import row_command
+from zoo.report.rows import make_rows
+from zoo.report.stats.per_class import class_scores
 
 XHTML = "{http://www.w3.org/1999/xhtml}"
 
 
-def page_of(records, plots=True):
-    facts = make_facts(records, make_table(records))
-    return report_page(facts, make_plots(facts) if plots else [])
-
-
+@functools.cache
 def parsed(page):
     """The document, by a parser that stops at the first thing the standard calls an error."""
     return html5lib.HTMLParser(strict=True).parse(page)
@@ -53,27 +48,19 @@ def embedded(tree):
     return json.loads(script.text)
 
 
-@pytest.fixture(scope="module")
-def hundred():
-    return page_of(crowd(cells=100, seeds=5))
+@pytest.fixture
+def large():
+    return rendered("large").page
 
 
-@pytest.fixture(scope="module")
-def hostile():
-    records = crowd(cells=32, seeds=3, names=NAMES, labels=HOSTILE_LABELS)
-    bad = failed(cell(attention=SCRIPT, norm="layer-std"), 0)
-    bad = bad.model_copy(update={"reason": CLOSING, "config": records[0].config})
-    return page_of([*records, bad])
-
-
-def test_a_hundred_cells_of_five_seeds_are_valid_html_under_two_megabytes(hundred):
-    assert len(hundred.encode()) < 2_000_000
-    tree = parsed(hundred)
+def test_a_hundred_cells_of_five_seeds_are_valid_html_under_two_megabytes(large):
+    assert len(large.encode()) < 2_000_000
+    tree = parsed(large)
     assert len(list(results_of(tree).find(f"{XHTML}tbody"))) == 101
 
 
-def test_no_id_stands_twice_and_every_label_and_link_leads_somewhere(hundred):
-    tree = parsed(hundred)
+def test_ids_are_unique_and_every_label_and_link_has_its_target(large):
+    tree = parsed(large)
     ids = [e.get("id") for e in tree.iter() if e.get("id")]
     assert len(ids) == len(set(ids))
     wanted = {e.get("for") for e in tree.iter(f"{XHTML}label")} - {None}
@@ -82,18 +69,18 @@ def test_no_id_stands_twice_and_every_label_and_link_leads_somewhere(hundred):
     assert wanted - {None} <= set(ids)
 
 
-def test_it_needs_no_network_and_no_other_file(hundred):
-    for element in parsed(hundred).iter():
+def test_it_needs_no_network_and_no_other_file(large):
+    for element in parsed(large).iter():
         for name, value in element.attrib.items():
             if str(name).endswith(("href", "src", "data")) and not str(name).startswith("data-"):
                 assert value.startswith("#"), (element.tag, value)
             assert "url(" not in value or "url(#" in value
-    assert "@import" not in hundred
-    assert "default-src 'none'" in hundred
+    assert "@import" not in large
+    assert "default-src 'none'" in large
 
 
-def test_heads_are_buttons_that_say_how_they_sort(hundred):
-    tree = parsed(hundred)
+def test_heads_are_buttons_that_say_how_they_sort(large):
+    tree = parsed(large)
     heads = list(results_of(tree).find(f"{XHTML}thead").iter(f"{XHTML}th"))
     assert all(h.get("aria-sort") == "none" and h.get("scope") == "col" for h in heads)
     assert [h.find(f"{XHTML}button") is not None for h in heads] == [True] * len(heads)
@@ -102,28 +89,29 @@ def test_heads_are_buttons_that_say_how_they_sort(hundred):
     assert first["memory MiB"] == "ascending"
 
 
-def test_what_was_run_and_what_came_of_it_are_sentences():
-    tree = parsed(page_of(crowd(cells=15), plots=False))
-    (told,) = texts(tree, "p", id="run")
-    assert told == (
+def test_the_run_and_its_result_are_sentences():
+    tree = parsed(render(large_run(cells=15), plots=False).page)
+    (summary,) = texts(tree, "p", id="run")
+    assert summary == (
         "15 cells (of 5 pe × 3 norm) and 1 baseline on bbc-news (1,172 training and 500 test "
         "documents), trained with 4 to 5 seeds each for 6 epochs, speed and memory measured on a "
-        "machine (2 threads, fp32, torch 2.13.0+cpu); 20 November 2026."
+        "machine, 2 threads, torch 2.13.0+cpu, fp32; 20 November 2026."
     )
     (outcome,) = texts(tree, "p", id="outcome")
     assert re.match(r"Best accuracy: \S+ with 0\.9\d\d ± 0\.0\d\d; \d+ others cannot", outcome)
-    assert "Without any attention, tfidf-logreg: 0.9" in outcome
+    assert "Best baseline: tfidf-logreg with 0.9" in outcome
 
 
-def test_failed_and_skipped_cells_have_their_reasons(hundred):
-    rows = [" ".join(row.split()) for row in texts(parsed(hundred), "tr")]
+def test_failed_and_skipped_cells_have_their_reasons(large):
+    rows = [" ".join(row.split()) for row in texts(parsed(large), "tr")]
     assert any("skipped" in r and "fused takes no rotary encoding" in r for r in rows)
     assert any("seed 0, 1, 2, 3, 4" in r and "oom" in r and "CUDA out of memory" in r for r in rows)
     assert any("seed 1" in r and "diverged" in r and "loss is no number" in r for r in rows)
 
 
-def test_hostile_texts_are_text(hostile):
-    tree = parsed(hostile)
+def test_hostile_texts_are_text():
+    page = rendered("hostile").page
+    tree = parsed(page)
     scripts = list(tree.iter(f"{XHTML}script"))
     assert [s.get("type") for s in scripts] == ["application/json", None]
     assert not list(tree.iter(f"{XHTML}img"))
@@ -134,49 +122,52 @@ def test_hostile_texts_are_text(hostile):
     assert "49" not in " ".join(part for part in shown if "7*7" in part), "a template was run"
     labels = [ARABIC_SHOWN if label == ARABIC else label for label in HOSTILE_LABELS]
     assert embedded(tree)["labels"] == labels
-    assert "\u202e" not in hostile, "no name turns the page's own words round"
-    assert not any("\u202e" in row["told"] for row in embedded(tree)["rows"])
-    assert "a b c d e" not in hostile
+    assert "\u202e" not in page, "no name changes the direction of the page's own words"
+    assert not any("\u202e" in row["summary"] for row in embedded(tree)["rows"])
+    assert "a b c d e" not in page
     assert any("abc d e" in part for part in shown), "control characters are left out"
     assert CLOSING in texts(tree, "td")
 
 
 def test_the_same_records_give_the_same_page():
-    records = crowd(cells=6, seeds=3)
-    assert page_of(records) == page_of([r.model_copy() for r in records])
+    records = large_run(cells=6, seeds=3)
+    pages = [render(r, plots=False).page for r in (records, [r.model_copy() for r in records])]
+    assert pages[0] == pages[1]
 
 
 def test_precision_recall_and_f1_are_those_of_scikit_learn():
     draw = np.random.default_rng(3)
     confusions = draw.integers(0, 9, (4, 3, 3))
-    confusions[:, :, 2] = 0  # a class that nobody answers
+    confusions[:, :, 2] = 0  # a class that is never predicted
     expected = []
     for matrix in confusions:
         pairs = [(i, j) for (i, j), n in np.ndenumerate(matrix) for _ in range(n)]
         truth, answer = zip(*pairs, strict=True)
         scores = precision_recall_fscore_support(truth, answer, labels=[0, 1, 2], zero_division=0)
         expected.append(np.stack(scores[:3], axis=-1))
-    np.testing.assert_allclose(per_class(confusions), np.mean(expected, axis=0), atol=1e-12)
+    np.testing.assert_allclose(class_scores(confusions), expected, atol=1e-12)
 
 
 def test_details_hold_the_numbers_of_the_records():
-    records = crowd(cells=3, seeds=3)
-    facts = make_facts(records, make_table(records))
-    data = embedded(parsed(report_page(facts, [])))
+    made = rendered("small")
+    data = embedded(parsed(made.page))
     assert data["labels"] == LABELS
-    for row, told in zip(facts.rows, data["rows"], strict=True):
+    for row, details in zip(made.run.rows, data["rows"], strict=True):
+        matrices = [record.metrics["confusion"] for record in row.trained.values()]
+        if not matrices:
+            assert not details["seeds"]
+            continue
         total = np.zeros((5, 5), dtype=int)
-        for i, j, count in told["confusions"]:
+        for i, j, count in details["confusions"]:
             total[i, j] = count
-        matrices = [record.metrics["confusion"] for record in row.trials.values()]
         np.testing.assert_array_equal(total, np.sum(matrices, axis=0))
-        assert told["seeds"] == [[str(s), f"{v:.3f}"] for s, v in row.values.items()]
+        assert details["seeds"] == [[str(s), f"{v:.3f}"] for s, v in row.values.items()]
 
 
-def test_of_many_classes_the_largest_confusions_are_told():
+def test_of_many_classes_the_largest_confusions_are_shown():
     labels = [f"class {i}" for i in range(60)]
-    records = crowd(cells=2, seeds=2, labels=labels, documents=3000)
-    data = embedded(parsed(page_of(records, plots=False)))
+    records = large_run(cells=2, seeds=2, labels=labels, examples=3000)
+    data = embedded(parsed(render(records, plots=False).page))
     counts = [count for _, _, count in data["rows"][0]["confusions"]]
     assert data["rows"][0]["cut"]
     assert counts == sorted(counts, reverse=True)
@@ -185,43 +176,47 @@ def test_of_many_classes_the_largest_confusions_are_told():
 
 
 @pytest.mark.parametrize(
-    ("seeds", "said"), [([0, 1, 2], "--seeds 3"), ([1, 4], "--seed 1 --seed 4")]
+    ("seeds", "options"), [([0, 1, 2], "--seeds 3"), ([1, 4], "--seed 1 --seed 4")]
 )
-def test_a_rows_command_repeats_all_its_seeds(seeds, said):
-    records = [r for r in crowd(cells=1, seeds=5) if r.kind == "probe" or r.seed in seeds]
+def test_a_rows_command_repeats_all_its_seeds(seeds, options):
+    records = [r for r in large_run(cells=1, seeds=5) if r.kind == "cost" or r.seed in seeds]
     row = make_rows(records)[0]
-    assert row_command(row) == f"zoo bench --attention fused --pe rope {said} --data data/bbc-news"
+    assert (
+        row_command(row) == f"zoo bench --attention fused --pe rope {options} --data data/bbc-news"
+    )
 
 
-def test_a_command_that_no_shell_could_read_is_shown_as_it_stands():
-    first = crowd(cells=1, seeds=1)[0].model_copy(update={"command": "zoo bench --attention 'x"})
+def test_a_command_that_a_shell_cannot_parse_is_shown_unchanged():
+    first = large_run(cells=1, seeds=1)[0].model_copy(
+        update={"command": "zoo bench --attention 'x"}
+    )
     assert row_command(make_rows([first])[0]) == "zoo bench --attention 'x"
 
 
-def test_a_run_without_probes_curves_or_anything_that_ended_well_has_a_page():
+def test_a_run_without_costs_curves_or_any_success_has_a_page():
     for records in (run(seeds=1, baseline=False)[:2], [skipped(cell(), "why not")]):
-        tree = parsed(page_of(records))
+        tree = parsed(render(records).page)
         assert len(texts(tree, "h1")) == 1
     assert any("why not" in row for row in texts(tree, "td"))
 
 
-def test_another_task_goes_by_its_own_score_and_direction():
+def test_another_task_has_its_own_metric_and_direction():
     records = []
-    for record in crowd(cells=6, seeds=3, hurt=False):
-        fields = {"config": record.config | {"task": "lm"}}
-        if record.kind == "trial":
+    for record in large_run(cells=6, seeds=3, failures=False):
+        fields = {"config": record.config | {"task": "lm"}, "metric_descriptions": LM}
+        if record.kind == "train":
             bits = 4 - 2 * record.metrics["accuracy"]
-            fields["metrics"] = {"params": 9, "bits_per_byte": bits, "validation_loss": 2 * bits}
+            fields["metrics"] = {"params": 9, "bits_per_byte": bits, "nats": 2 * bits}
             loss_alone = [{k: v for k, v in s.items() if k != "accuracy"} for s in record.curve]
             fields["curve"] = loss_alone
         records.append(record.model_copy(update=fields))
-    facts = make_facts(records, make_table(records))
-    plots = {plot.name: plot.svg for plot in make_plots(facts)}
-    tree = parsed(report_page(facts, make_plots(facts)))
-    cells = [row for row in facts.rows if not row.baseline]
+    made = render(records)
+    plots = {name: plot.svg for name, plot in made.plots.items()}
+    tree = parsed(made.page)
+    cells = [row for row in made.run.rows if not row.baseline]
     best = min(cells, key=lambda row: np.mean([*row.values.values()]))
     (outcome,) = texts(tree, "p", id="outcome")
-    assert outcome.startswith(f"Best bits/byte: {facts.short(best)} with 2.")
+    assert outcome.startswith(f"Best bits/byte: {made.run.short_name(best)} with 2.")
     heads = list(results_of(tree).find(f"{XHTML}thead").iter(f"{XHTML}button"))
     first = {"".join(b.itertext()): b.get("data-first") for b in heads}
     assert first["bits/byte"] == "ascending"
@@ -233,10 +228,10 @@ def test_another_task_goes_by_its_own_score_and_direction():
     assert not embedded(tree)["rows"][0].get("classes")
 
 
-def test_differing_settings_are_told():
-    records = crowd(cells=2, seeds=3)
+def test_differing_settings_are_listed():
+    records = large_run(cells=2, seeds=3)
     longer = records[0].config | {"training": {"epochs": 12, "batch_size": 32, "lr": 0.003}}
     mixed = [*records[:-1], records[-1].model_copy(update={"config": longer})]
-    items = texts(parsed(page_of(mixed, plots=False)), "li")
+    items = texts(parsed(render(mixed, plots=False).page), "li")
     assert "training.epochs: 6, 12" in items
-    assert "training.epochs: 6, 12" not in texts(parsed(page_of(records, plots=False)), "li")
+    assert "training.epochs: 6, 12" not in texts(parsed(render(records, plots=False).page), "li")

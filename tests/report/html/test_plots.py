@@ -1,4 +1,4 @@
-"""Plots: the same bytes each time, names as text, and no plot of what is not there."""
+"""Plots: the same bytes each time, names as text, and none without data for it."""
 
 from __future__ import annotations
 
@@ -10,57 +10,51 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from crowd import crowd
 from example import REFERENCE, run
 from factory import cell, failed, name, skipped
-from hostile import DOLLARS, NAMES, SCRIPT
-from zoo.report.stats.one_factor import effects_anyhow
-from zoo.report.tables.report_data import make_facts
+from hostile import DOLLARS, SCRIPT
+from large_run import large_run
+from rendered import rendered
 
-from zoo.report.plots.draw_all import NAMES as PLOTS
-from zoo.report.plots.draw_all import make_plots
+from zoo.report.plots.draw_all import NAMES
+from zoo.report.rows import make_rows
+from zoo.report.run_report import RunReport
+from zoo.report.stats.effects import main_effects
 from zoo.report.stats.paired import Term, corrected, difference
-from zoo.report.tables.rows import make_rows
-from zoo.report.tables.table import make_table
 from zoo.report.write import write_report
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def plots_of(records):
-    facts = make_facts(records, make_table(records))
-    return facts, {plot.name: plot for plot in make_plots(facts)}
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def large():
-    return plots_of(crowd())
+    return rendered("large")
 
 
 def titles(svg):
-    """What the marks are called, by row; effects have no row."""
+    """Row number to the title of its mark; effects have no row."""
     marks = [e for e in ElementTree.fromstring(svg).iter() if e.get("class") == "mark"]
     return {mark.get("data-row"): mark.findtext(f"{SVG}title") for mark in marks}
 
 
 def test_a_large_run_has_all_plots_and_every_row_is_named_in_them(large):
-    facts, plots = large
-    assert list(plots) == list(PLOTS)
-    probed = {str(n) for n, line in enumerate(facts.lines) if line["train_ratio"] is not None}
+    run, plots = large.run, large.plots
+    assert list(plots) == list(NAMES)
+    measured = {str(n) for n, line in enumerate(run.lines) if line["train_ratio"] is not None}
     for plot in ("pareto-speed", "pareto-memory", "epochs"):
         named = titles(plots[plot].svg)
-        assert set(named) == probed, plot
+        assert set(named) == measured, plot
         for row, title in named.items():
-            assert title.startswith(f"{facts.short(facts.rows[int(row)])}: ")
+            assert title.startswith(f"{run.short_name(run.rows[int(row)])}: ")
             assert "accuracy 0." in title
     effects = ElementTree.fromstring(plots["effects"].svg)
-    told = [e.findtext(f"{SVG}title") for e in effects.iter() if e.get("class") == "mark"]
-    assert any(text.startswith("`rope` against `none`: +") for text in told)
+    found = [e.findtext(f"{SVG}title") for e in effects.iter() if e.get("class") == "mark"]
+    assert any(text.startswith("`rope` against `none`: +") for text in found)
 
 
-def test_no_id_stands_twice_and_every_reference_is_met(large):
+def test_ids_are_unique_and_every_reference_has_its_target(large):
     ids, wanted = [], set()
-    for plot in large[1].values():
+    for plot in large.plots.values():
         for element in ElementTree.fromstring(plot.svg).iter():
             ids += [element.get("id")] if element.get("id") else []
             for value in element.attrib.values():
@@ -72,7 +66,7 @@ def test_no_id_stands_twice_and_every_reference_is_met(large):
 
 
 def test_cells_without_a_number_say_why_in_the_grid(large):
-    texts = [e.text for e in ElementTree.fromstring(large[1]["grid"].svg).iter(f"{SVG}text")]
+    texts = [e.text for e in ElementTree.fromstring(large.plots["grid"].svg).iter(f"{SVG}text")]
     assert "skipped" in texts
     assert "not run" in texts
 
@@ -86,24 +80,24 @@ def test_every_axis_has_a_unit(large):
         "epochs": ["nats", "share right", "epoch"],
     }.items():
         for unit in units:
-            assert unit in large[1][plot].svg, (plot, unit)
+            assert unit in large.plots[plot].svg, (plot, unit)
 
 
 def test_names_are_text():
-    _, plots = plots_of(crowd(cells=20, names=NAMES))
+    plots = rendered("hostile").plots
     for plot in plots.values():
         root = ElementTree.fromstring(plot.svg)
         assert not list(root.iter(f"{SVG}script"))
         assert "onerror" not in {key for e in root.iter() for key in e.attrib}
     grid = [e.text for e in ElementTree.fromstring(plots["grid"].svg).iter(f"{SVG}text")]
-    assert DOLLARS in grid, "a dollar sign began a formula"
+    assert DOLLARS in grid, "a dollar sign started a formula"
     assert any(SCRIPT in text for text in titles(plots["pareto-speed"].svg).values())
 
 
 def test_the_same_records_give_the_same_bytes_in_any_process(tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
-    write_report(run(), folder)
+    write_report(RunReport(run()), folder)
     first = {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
     assert {p.suffix for p in first} >= {".png", ".svg", ".tex", ".md", ".csv"}
     here = Path(__file__).parent
@@ -111,9 +105,10 @@ def test_the_same_records_give_the_same_bytes_in_any_process(tmp_path):
 import matplotlib
 from pathlib import Path
 from example import run
+from zoo.report.run_report import RunReport
 from zoo.report.write import write_report
 matplotlib.rcParams.update({{"font.size": 20, "lines.linewidth": 9}})
-write_report(run(), Path({str(tmp_path / "again")!r}))
+write_report(RunReport(run()), Path({str(tmp_path / "again")!r}))
 """
     (tmp_path / "again").mkdir()
     environment = os.environ | {"PYTHONHASHSEED": "123", "TZ": "Asia/Tokyo", "LC_ALL": "C"}
@@ -125,18 +120,18 @@ write_report(run(), Path({str(tmp_path / "again")!r}))
     assert first == {p.relative_to(again): p.read_bytes() for p in again.rglob("*") if p.is_file()}
 
 
-def test_nothing_is_plotted_of_what_is_not_there_and_older_plots_go(tmp_path):
-    write_report(run(), tmp_path)
+def test_plots_without_data_are_not_made_and_older_ones_are_deleted(tmp_path):
+    write_report(RunReport(run()), tmp_path)
     assert (tmp_path / "plots" / "pareto-speed.png").exists()
-    write_report([skipped(cell(), "no reason"), failed(cell(pe="sin"), 0)], tmp_path)
+    write_report(RunReport([skipped(cell(), "no reason"), failed(cell(pe="sin"), 0)]), tmp_path)
     assert not list((tmp_path / "plots").iterdir())
 
 
 def test_without_the_records_of_the_reference_all_else_is_made(tmp_path):
-    """Every probe was measured beside it, but somebody left its own lines out."""
-    left = [record for record in run() if record.name != REFERENCE]
-    assert make_facts(left, make_table(left)).reference == REFERENCE
-    assert effects_anyhow(make_rows(left), REFERENCE) is None
+    """Every row was measured against it, but its own lines were removed."""
+    left = RunReport([record for record in run() if record.name != REFERENCE])
+    assert left.reference == REFERENCE
+    assert left.effects is None
     write_report(left, tmp_path)
     assert (tmp_path / "report.html").exists()
     names = {path.stem for path in (tmp_path / "plots").iterdir()}
@@ -144,21 +139,21 @@ def test_without_the_records_of_the_reference_all_else_is_made(tmp_path):
     assert "effects" not in names
 
 
-def test_effects_around_the_reference_where_the_grid_is_not_full():
-    all_records = crowd(cells=12, seeds=4, hurt=False)
+def test_effects_of_one_factor_at_a_time_where_the_grid_is_not_full():
+    all_records = large_run(cells=12, seeds=4, failures=False)
     records = [r for r in all_records if r.cell.get("pe") in ("rope", "none")]
     left = [r for r in records if (r.cell["pe"], r.cell["norm"]) != ("none", "rms")]
     rows = {row.name: row for row in make_rows(records)}
-    looked_at = [name(pe="none"), name(norm="rms"), name(norm="none")]
-    around = effects_anyhow(make_rows(left), left[0].name)
-    assert around.about == f"With everything else as in the reference, {left[0].name}."
-    assert [(e.axis, e.component, e.against) for e in around.effects] == [
+    others = [name(pe="none"), name(norm="rms"), name(norm="none")]
+    found = main_effects(make_rows(left), left[0].name)
+    assert found.about == f"With everything else as in the reference, {left[0].name}."
+    assert [(e.axis, e.component, e.against) for e in found.effects] == [
         ("pe", "rope", "none"),
         ("norm", "layer", "rms"),
         ("norm", "layer", "none"),
     ]
-    full = effects_anyhow(make_rows(records), records[0].name)
+    full = main_effects(make_rows(records), records[0].name)
     assert full.about == "Averaged over the full grid of 2 pe × 3 norm."
-    pairs = [difference([Term(rows[records[0].name], rows[one])]) for one in looked_at]
+    pairs = [difference([Term(rows[records[0].name], rows[one])]) for one in others]
     adjusted = [d.adjusted for d in corrected(pairs)]
-    assert [e.difference.adjusted for e in around.effects] == adjusted
+    assert [e.difference.adjusted for e in found.effects] == adjusted

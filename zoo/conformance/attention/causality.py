@@ -16,7 +16,7 @@ PROMPT, STEPS = 3, 9
 
 @check("attention", applies=needs("causal"))
 def causality(setup: AttentionSetup) -> None:
-    """When asked to be causal, the future never changes the past, and the past still acts."""
+    """In a causal call no output depends on later tokens, and outputs depend on earlier ones."""
     module = setup.build()
     position = setup.encoding(module)
     for length in (*LENGTHS, LONG):
@@ -37,7 +37,11 @@ def causality(setup: AttentionSetup) -> None:
             )
     x = x.detach()[:, :6]
     free = attend(module, x, position=position)
-    differ(free, attend(module, x, position=position, causal=True), "asking to be causal")
+    differ(
+        free,
+        attend(module, x, position=position, causal=True),
+        "a causal call against another",
+    )
     changed = torch.cat([x[:, :4], torch.randn_like(x[:, 4:5]), x[:, 5:]], dim=1)
     past = attend(module, changed, position=position, causal=True)
     out = attend(module, x, position=position, causal=True)

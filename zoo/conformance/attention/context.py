@@ -33,7 +33,7 @@ def context(setup: AttentionSetup) -> None:
 
 @check("attention", applies=needs("cross"))
 def few_rows(setup: AttentionSetup) -> None:
-    """Queries from some rows alone, with all of x as context, give those rows of the whole."""
+    """Queries from some rows of x only, with all of x as context, give those rows of the output."""
     module = setup.build()
     position = setup.encoding(module)
     for length in LENGTHS:

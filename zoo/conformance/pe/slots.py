@@ -7,11 +7,11 @@ import itertools
 import torch
 from torch import Tensor
 
+from zoo.components.attention.split import Split
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, largest, must
 from zoo.conformance.check import check, needs
-from zoo.conformance.reference_parts import PlainAttention
 from zoo.conformance.setups.encoding_setup import HEAD_DIM, EncodingSetup, as_scores
 from zoo.conformance.setups.setup import BATCH, DIM, HEADS, MAX_LENGTH, normal
 from zoo.models.seeding import seeded
@@ -95,7 +95,7 @@ def order(setup: EncodingSetup) -> None:
     """Exchanging two tokens changes the output if `order` is declared, and only then."""
     encoding = setup.build()
     with seeded(setup.settings.seed, "checks/attention"):
-        attention = PlainAttention(DIM, HEADS).double().eval()
+        attention = Split(DIM, HEADS).double().eval()
     x, _ = _inputs(setup)
     x = 3 * x[:1]
     out = _read(attention, encoding, x)
@@ -144,7 +144,7 @@ def _inputs(setup: EncodingSetup) -> tuple[Tensor, Tensor]:
     return x, normal(generator, BATCH, HEADS, LENGTH, HEAD_DIM)
 
 
-def _read(attention: PlainAttention, encoding: PositionalEncoding, x: Tensor) -> Tensor:
+def _read(attention: Split, encoding: PositionalEncoding, x: Tensor) -> Tensor:
     """The tokens of x through the encoding and one layer of attention."""
     tokens = Tokens.whole(x.shape[1])
     out: Tensor = attention(encoding.embed(x, tokens.positions), tokens=tokens, position=encoding)

@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from zoo.components.attention.split import Split
 from zoo.components.block.base import Block, LayerContext
 from zoo.components.tokens import Tokens
-from zoo.conformance.reference_parts import PlainAttention, ReferenceEncoding
+from zoo.conformance.reference_parts import ReferenceEncoding
 from zoo.conformance.setups.setup import (
     BATCH,
     DIM,
@@ -36,7 +37,7 @@ class BlockSetup(ModuleSetup):
     def make(self, dropout: float = 0.0) -> Any:
         """Build the block."""
         return self.choice.build(
-            PlainAttention(DIM, HEADS), plain_ffn(), lambda: nn.LayerNorm(DIM), dropout=dropout
+            Split(DIM, HEADS), plain_ffn(), lambda: nn.LayerNorm(DIM), dropout=dropout
         )
 
     def block(
@@ -53,8 +54,8 @@ class BlockSetup(ModuleSetup):
         silent: with sub-layers that give zeros, and the block's own weights as initialised.
         """
         with seeded(self.settings.seed, "checks/build"):
-            attention, inner = PlainAttention(DIM, HEADS), plain_ffn() if ffn else None
-            more = {"cross": PlainAttention(DIM, HEADS)} if cross else {}
+            attention, inner = Split(DIM, HEADS), plain_ffn() if ffn else None
+            more = {"cross": Split(DIM, HEADS)} if cross else {}
             block = self.choice.build(attention, inner, norm, dropout=dropout, **more)
             if not silent:
                 perturb(block)

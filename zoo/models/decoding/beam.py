@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -11,23 +10,6 @@ from torch import Tensor
 from zoo.models.decoding.hypotheses import Hypotheses
 
 Found = tuple[list[int], bool, float]
-
-
-@dataclass
-class _Best:
-    """The best finished text so far: tokens, whether it ended, log-probability, and its rank."""
-
-    found: Found = ([], False, -float("inf"))
-    rank: float = -float("inf")
-
-    def offer(self, ids: list[int], ended: bool, total: float, penalty: float) -> None:
-        """Replace the best by this text if log-probability / length^penalty is higher.
-
-        The token that ends a text counts in its length.
-        """
-        rank = total / max(1, len(ids) + ended) ** penalty
-        if rank > self.rank:
-            self.found, self.rank = (ids, ended, total), rank
 
 
 def beam_search(
@@ -46,7 +28,7 @@ def beam_search(
     allowed: scores (B * beams, V) to the same with -inf for tokens that must not be generated.
     """
     batch, prompt = texts.ids.shape
-    best = [_Best() for _ in range(batch)]
+    best: list[tuple[float, Found]] = [(-torch.inf, ([], False, -torch.inf))] * batch
     scores = texts.scores()
     device, vocabulary = scores.device, scores.shape[1]
     first = torch.arange(batch, device=device)[:, None] * beams  # (B, 1), each text's first beam
@@ -59,10 +41,14 @@ def beam_search(
     place = torch.arange(beams, device=device)
 
     def offer(which: Tensor, ended: bool) -> None:
-        """Compare the beams in ``which`` (bool (B, beams)) with the best so far."""
+        """Compare the beams in ``which`` (bool (B, beams)) with each text's best so far."""
         for text, beam in which.nonzero().tolist():
-            written = texts.ids[text * beams + beam, prompt:].tolist()
-            best[text].offer(written, ended, totals[text, beam].item(), length_penalty)
+            ids = texts.ids[text * beams + beam, prompt:].tolist()
+            total = totals[text, beam].item()
+            # The token that ends a text counts in its length.
+            rank = total / max(1, len(ids) + ended) ** length_penalty
+            if rank > best[text][0]:
+                best[text] = rank, (ids, ended, total)
 
     for step in range(max_new):
         scores = allowed(scores if step == 0 else texts.scores()).unflatten(0, (batch, beams))
@@ -78,10 +64,8 @@ def beam_search(
             offer(finished, True)
             free = free - finished.sum(dim=1, keepdim=True)
             totals = totals.masked_fill(finished, -torch.inf)
-        alive = totals > -torch.inf
-        remaining = int(alive.sum())
-        if not remaining:
-            return [one.found for one in best]
-        texts.append(tokens.flatten(), None if remaining == alive.numel() else alive.flatten())
+        if not (totals > -torch.inf).any():
+            return [found for _, found in best]
+        texts.append(tokens.flatten())
     offer(totals > -torch.inf, False)
-    return [one.found for one in best]
+    return [found for _, found in best]

@@ -153,10 +153,7 @@ def _greedy_or_sampled(texts: Hypotheses, decoding: Decoding) -> list[Generation
         going -= ended
         if not going or step == decoding.max_new - 1:
             break
-        real = None
-        if len(going) < batch:
-            real = torch.tensor([row in going for row in range(batch)], device=tokens.device)
-        texts.append(tokens, real)
+        texts.append(tokens)
     return [Generation(written[row], row in ended, total[row]) for row in range(batch)]
 
 

@@ -52,14 +52,13 @@ class Hypotheses:
             logits = logits.float()
         return logits.log_softmax(dim=-1)
 
-    def append(self, tokens: Tensor, real: Tensor | None) -> None:
-        """One more token (B) for every text; padding where real (bool (B), None: all) is False."""
-        if real is not None and self.attention_mask is None:
-            self.attention_mask = torch.ones_like(self.ids, dtype=torch.bool)
-        self.ids = torch.cat([self.ids, tokens[:, None]], dim=1)
+    def append(self, tokens: Tensor) -> None:
+        """One more token (B) for every text, also for those that have ended: nothing reads them."""
+        tokens = tokens[:, None]
+        self.ids = torch.cat([self.ids, tokens], dim=1)
         if self.attention_mask is not None:
-            real = torch.ones_like(tokens, dtype=torch.bool) if real is None else real
-            self.attention_mask = torch.cat([self.attention_mask, real[:, None]], dim=1)
+            real = torch.ones_like(tokens, dtype=torch.bool)
+            self.attention_mask = torch.cat([self.attention_mask, real], dim=1)
 
     def select(self, texts: Tensor) -> None:
         """Continue with these texts of the batch (int (B')), each as often as it is named."""

@@ -1,4 +1,4 @@
-"""What the templates need to know of each kind."""
+"""The texts that the templates insert for each kind."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from dataclasses import replace
 
 from zoo.errors import ZooError
 from zoo.report.compare.change import Change, why_not_comparable
+from zoo.report.rows import Row, find_row
 from zoo.report.stats.ratios import Speeds, combined, memory_verdict
-from zoo.report.tables.rows import Row, find_row
 from zoo.sweep.machine import MACHINE_FIELDS, machine_of
 from zoo.sweep.records import Record
 
@@ -38,7 +38,7 @@ class CostChanges:
 
     def of(self, one: Row, other: Row) -> list[Change]:
         """Training speed, inference speed and memory; nothing where neither was measured."""
-        old, new = _measured(one), _measured(other)
+        old, new = one.measured, other.measured
         if old is None and new is None:
             return []
         names = [*PHASES.values(), "memory"]
@@ -99,7 +99,7 @@ class CostChanges:
         pairs = [
             (one, other)
             for name, row in self.new.items()
-            if name in self.old and (one := _measured(self.old[name])) and (other := _measured(row))
+            if name in self.old and (one := self.old[name].measured) and (other := row.measured)
         ]
         if not pairs:
             return ""
@@ -133,7 +133,7 @@ def machine_changes(one: Record, other: Record) -> list[str]:
 
 def _common_reference(old: Mapping[str, Row], new: Mapping[str, Row], wanted: str) -> str:
     """A cell measured in both: the wanted one, else the later run's, else the earlier's."""
-    both = [row for name, row in new.items() if name in old and row.cost and old[name].cost]
+    both = [row for name, row in new.items() if name in old and row.measured and old[name].measured]
     cells = [row.name for row in both if not row.baseline]
     if wanted:
         if row := find_row(both, wanted):
@@ -144,8 +144,3 @@ def _common_reference(old: Mapping[str, Row], new: Mapping[str, Row], wanted: st
         )
     bases = [Speeds(list(rows.values())).base for rows in (new, old)]
     return next((base for base in bases if base in cells), "")
-
-
-def _measured(row: Row) -> Record | None:
-    """The latest cost measurement, if it succeeded."""
-    return row.cost_record if row.cost else None

@@ -20,10 +20,10 @@ from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
 from zoo.report.compare.change import Change, why_not_comparable
 from zoo.report.compare.compare_cost import REFERENCE, CostChanges
+from zoo.report.rows import Row, make_rows
 from zoo.report.stats.intervals import ENOUGH, OverSeeds, over_seeds, t_half
 from zoo.report.stats.paired import ALPHA, Term, difference, holm, p_of_votes
 from zoo.report.stats.ratios import within
-from zoo.report.tables.rows import Row, make_rows
 from zoo.report.tables.text import counted
 from zoo.sweep.records import Record
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from zoo.report.run_report import RunReport
 
@@ -21,7 +20,8 @@ _SORTED_BY = {
     "train s": "train_seconds",
 }
 _MORE_IS_BETTER = {"train tok/s", "infer tok/s", "× train", "× infer"}
-_RATIOS = {"× train": "train_ratio", "× infer": "infer_ratio"}
+_RATIOS = {"× train": "train", "× infer": "infer"}
+Whisker = tuple[float, float, float]  # low, middle and high, in percent of the column's scale
 
 
 @dataclass(frozen=True)
@@ -35,25 +35,17 @@ class Head:
 
 @dataclass(frozen=True)
 class Cell:
-    """key: what it sorts by, "" if empty. whisker: low, middle and high in percent."""
+    """key: what it sorts by, "" if empty. classes: of CSS."""
 
     text: str
     key: str
-    number: bool
-    tie: bool
-    whisker: tuple[float, float, float] | None
-
-    @property
-    def classes(self) -> str:
-        """Its CSS classes."""
-        long = not self.number and len(self.text) > 24
-        marks = {"number": self.number, "tie": self.tie, "words": long}
-        return " ".join(mark for mark, there in marks.items() if there)
+    whisker: Whisker | None
+    classes: str
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row. facets: its choices on the axes that vary, which filters use."""
+    """A row. facets: its choices on the axes that vary, which filters use. classes: of CSS."""
 
     number: int
     name: str
@@ -62,13 +54,7 @@ class Line:
     baseline: bool
     ok: bool
     best: bool
-    reference: bool
-
-    @property
-    def classes(self) -> str:
-        """Its CSS classes."""
-        marks = {"best": self.best, "bad": not self.ok, "reference": self.reference}
-        return " ".join(mark for mark, there in marks.items() if there)
+    classes: str
 
 
 def heads_of(run: RunReport) -> list[Head]:
@@ -85,62 +71,49 @@ def heads_of(run: RunReport) -> list[Head]:
 
 def lines_of(run: RunReport) -> list[Line]:
     """The rows of the readable table, in its order."""
-    columns = {**_SORTED_BY, **{m.label: f"{m.name}_mean" for m in run.metrics}}
     whiskers = {head: _whiskers(run, head) for head in (run.metric.label, *_RATIOS)}
     several_best = sum(line["rank"] == 1 for line in run.lines) > 1
     lines = []
-    for number, row in enumerate(run.rows):
-        line = run.lines[number]
-        cells = []
-        for head, text in run.shown.iloc[number].items():
-            head = str(head)
-            value = line.get(columns[head]) if head in columns else None
-            cells.append(
-                Cell(
-                    str(text),
-                    _key(value) if head in columns else str(text),
-                    head in columns,
-                    head in _RATIOS and bool(line[_RATIOS[head].replace("ratio", "tie")]),
-                    whiskers[head][number] if head in whiskers else None,
-                )
-            )
-        lines.append(
-            Line(
-                number,
-                run.short_name(row),
-                cells,
-                {axis: row.cell[axis] for axis in run.axes if not row.baseline},
-                bool(row.baseline),
-                line["status"] == "ok",
-                several_best and line["rank"] == 1,
-                row.name == run.reference,
-            )
-        )
+    for number, (row, values) in enumerate(zip(run.rows, run.lines, strict=True)):
+        shown = run.shown.iloc[number].items()
+        cells = [_cell(run, str(head), text, number, whiskers) for head, text in shown]
+        ok, best = values["status"] == "ok", several_best and values["rank"] == 1
+        marks = {"best": best, "bad": not ok, "reference": row.name == run.reference}
+        facets = {axis: row.cell[axis] for axis in run.axes if not row.baseline}
+        name, baseline = run.short_name(row), bool(row.baseline)
+        lines.append(Line(number, name, cells, facets, baseline, ok, best, _classes(marks)))
     return lines
 
 
-def _key(value: Any) -> str:
-    return "" if value is None else repr(float(value))
+def _cell(
+    run: RunReport, head: str, text: str, number: int, whiskers: dict[str, list[Whisker | None]]
+) -> Cell:
+    columns = {**_SORTED_BY, **{m.label: f"{m.name}_mean" for m in run.metrics}}
+    values, is_number = run.lines[number], head in columns
+    value = values[columns[head]] if is_number else text
+    key = "" if value is None else repr(float(value)) if is_number else text
+    tie = head in _RATIOS and bool(values[f"{_RATIOS[head]}_tie"])
+    marks = {"number": is_number, "tie": tie, "words": not is_number and len(text) > 24}
+    return Cell(text, key, whiskers[head][number] if head in whiskers else None, _classes(marks))
 
 
-def _whiskers(run: RunReport, head: str) -> list[tuple[float, float, float] | None]:
+def _classes(marks: dict[str, bool]) -> str:
+    return " ".join(mark for mark, there in marks.items() if there)
+
+
+def _whiskers(run: RunReport, head: str) -> list[Whisker | None]:
     """Intervals on one scale for the whole column, logarithmic for ratios; None without one."""
-    name = _RATIOS.get(head)
-    middle, low, high = (
-        (name, f"{name}_low", f"{name}_high")
-        if name
-        else (f"{run.metric.name}_{part}" for part in ("mean", "low", "high"))
-    )
-    found = [(line[low], line[middle], line[high]) for line in run.lines]
+    name, ratio = f"{run.metric.name}_mean", head in _RATIOS
+    if ratio:
+        name = f"{_RATIOS[head]}_ratio"
+    low, high = (name.removesuffix("_mean") + end for end in ("_low", "_high"))
+    found = [(line[low], line[name], line[high]) for line in run.lines]
     scaled = [
-        None if None in ends else tuple(map(math.log, ends)) if name else ends for ends in found
+        None if None in ends else [math.log(end) if ratio else float(end) for end in ends]
+        for ends in found
     ]
     # The scale is that of the cells: a baseline that is far off is drawn at the edge.
-    cells = [
-        ends
-        for ends, row in zip(scaled, run.rows, strict=True)
-        if ends is not None and not row.baseline
-    ]
+    cells = [ends for ends, row in zip(scaled, run.rows, strict=True) if ends and not row.baseline]
     if not cells:
         return [None] * len(found)
     least, most = min(ends[0] for ends in cells), max(ends[2] for ends in cells)
@@ -149,7 +122,4 @@ def _whiskers(run: RunReport, head: str) -> list[tuple[float, float, float] | No
     def percent(value: float) -> float:
         return round(min(100.0, max(0.0, 100 * (value - least) / width)), 1)
 
-    return [
-        None if ends is None else (percent(ends[0]), percent(ends[1]), percent(ends[2]))
-        for ends in scaled
-    ]
+    return [(percent(e[0]), percent(e[1]), percent(e[2])) if e else None for e in scaled]

@@ -19,7 +19,7 @@ _VARIABLES = {INK: "--ink", MUTED: "--muted", RULE: "--rule", PAPER: "--paper"} 
 
 @functools.cache
 def environment() -> Environment:
-    """The templates of this package; every page extends ``base.html``."""
+    """The templates of this package."""
     made = Environment(
         loader=PackageLoader("zoo.report.html"),
         autoescape=True,

@@ -18,7 +18,7 @@ def run_sentence(run: RunReport) -> str:
     what = f"{counted(cells, 'cell')}{f' (of {shape})' if shape else ''}"
     if baselines := len(run.rows) - cells:
         what += f" and {counted(baselines, 'baseline')}"
-    about = data.get("summary", "")
+    about = str(data.get("summary", "")).rstrip(".")
     if not about and "train" in data and "test" in data:
         about = f"{data['train']:,} training and {data['test']:,} test {run.metric.scored}"
     parts = [f"{what} on {data['name']}{f' ({about})' if about else ''}"]

@@ -16,9 +16,4 @@ NAMES = ("pareto-speed", "pareto-memory", "grid", "effects", "epochs")
 def make_plots(run: RunReport) -> list[Plot]:
     """Those of NAMES that the records have enough data for."""
     with styled():
-        return [
-            *front_plots(run),
-            *heat_plots(run),
-            *forest_plots(run.effects),
-            *epoch_plots(run),
-        ]
+        return [*front_plots(run), *heat_plots(run), *forest_plots(run.effects), *epoch_plots(run)]

@@ -12,16 +12,13 @@ from numpy.typing import NDArray
 
 from zoo.report.plots.plot import Plot, finish
 from zoo.report.plots.style import HUES, RULE, WIDTH
+from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
-from zoo.report.tables.rows import Row
 
 NAMED = 6  # cells in colour; the others are grey
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 # What may be in a curve, with its unit.
-SHOWN = {
-    "loss": "training loss, nats",
-    "accuracy": "training accuracy, share right",
-}
+SHOWN = {"loss": "training loss, nats", "accuracy": "training accuracy, share right"}
 
 
 def epoch_plots(run: RunReport) -> list[Plot]:

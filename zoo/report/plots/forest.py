@@ -115,11 +115,7 @@ def _draw(axes: Axes, place: float, estimate: Estimate, gid: str) -> None:
 
 
 def _frame(
-    axes: Axes,
-    label: str,
-    estimates: Sequence[Estimate | None],
-    floor: float | None,
-    narrow: bool,
+    axes: Axes, label: str, estimates: Sequence[Estimate | None], floor: float | None, narrow: bool
 ) -> None:
     ratio = label.endswith("×")
     neutral = 1.0 if ratio else 0.0

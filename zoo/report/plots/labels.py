@@ -71,13 +71,7 @@ def _extent(label: Annotation, place: Place) -> Bbox:
     return Text.get_window_extent(label)  # without the line to the point
 
 
-def _cost(
-    label: Annotation,
-    place: Place,
-    taken: Boxes,
-    names: Boxes,
-    inside: Bbox,
-) -> float:
+def _cost(label: Annotation, place: Place, taken: Boxes, names: Boxes, inside: Bbox) -> float:
     box, distance = _extent(label, place), math.hypot(*place[:2])
     outside = box.width * box.height - _shared(box, _boxes([inside]))
     over_names, over_points = _shared(box.padded(2), names), _shared(box, taken)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from matplotlib.lines import Line2D
 
 from zoo.report.plots.style import HUES, MARKERS, MUTED
-from zoo.report.tables.rows import Row
+from zoo.report.rows import Row
 from zoo.report.tables.text import plain
 
 

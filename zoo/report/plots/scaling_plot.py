@@ -27,12 +27,7 @@ PANELS = {
     "train_memory_mib": ("training memory", "MiB", 1.0),
     "infer_memory_mib": ("inference memory", "MiB", 1.0),
 }
-NAMES = {
-    "length": "length, tokens",
-    "dim": "width",
-    "layers": "layers",
-    "batch": "batch, texts",
-}
+NAMES = {"length": "length, tokens", "dim": "width", "layers": "layers", "batch": "batch, texts"}
 FAILED = "x"
 
 

@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
+from zoo.report.rows import Row
 from zoo.report.stats.grid import Grid, full_grid
 from zoo.report.stats.paired import Difference, Term, corrected, difference
 from zoo.report.stats.ratios import PHASES, Ratio, Speeds, find_reference
-from zoo.report.tables.rows import Row
 
 
 @dataclass(frozen=True)

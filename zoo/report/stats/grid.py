@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from zoo.errors import ZooError, nearest
-from zoo.report.tables.rows import Row, axes_of, varying_axes
+from zoo.report.rows import Row, axes_of, varying_axes
 
 SHOWN = 8  # missing cells that an error names
 Levels = dict[str, tuple[str, ...]]
@@ -52,7 +52,7 @@ def full_grid(rows: Sequence[Row], reference: str, only: Mapping[str, Sequence[s
         )
     known = {tuple(row.cell[axis] for axis in axes): row for row in cells}
     seeds = tuple(sorted({seed for row in cells for seed in row.values}))
-    measured = any(row.cost for row in cells)
+    measured = any(row.measured for row in cells)
     missing = {}
     for choices in itertools.product(*axes.values()):
         if lack := _lack(known.get(choices), seeds, measured):
@@ -84,7 +84,7 @@ def _lack(row: Row | None, seeds: Sequence[int], measured: bool) -> str:
         if len(absent) == len(seeds):
             return f"not trained{why}"
         return f"no seed {', '.join(map(str, absent))}{why}"
-    if measured and not row.cost:
+    if measured and not row.measured:
         why = f", {row.cost_record.status}" if row.cost_record else ""
         return f"no cost measurement{why}"
     return ""

@@ -29,8 +29,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.report.rows import Row
 from zoo.report.stats.intervals import ENOUGH, LEVEL, Interval, t_half
-from zoo.report.tables.rows import Row
 
 ALPHA = 1 - LEVEL
 ROUNDING = 1e-12  # what rounding may leave of a difference that is 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.report.tables.rows import Row
+from zoo.report.rows import Row
 
 
 def confusions_of(row: Row) -> NDArray[np.int_] | None:

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import ZooError
+from zoo.report.rows import Row, find_row
 from zoo.report.stats.intervals import ENOUGH, t_quantile
 from zoo.report.stats.paired import ROUNDING
-from zoo.report.tables.rows import Row, find_row
 from zoo.sweep.records import Record
 
 PHASES = ("train", "infer")
@@ -94,7 +94,7 @@ class Speeds:
         batches = _batches(rows)
         self.measured: dict[str, _Measured] = {}
         for row in rows:
-            if not row.cost:
+            if row.measured is None:
                 continue
             record = next((r for r in reversed(row.cost_records) if _base_of(r) == self.base), None)
             if record is not None:

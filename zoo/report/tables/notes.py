@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -13,20 +13,6 @@ from zoo.report.stats.ratios import MEMORY_TIE
 from zoo.report.tables.readable import has_front, metrics_in
 from zoo.report.tables.text import counted, from_to, percent
 from zoo.sweep.records import Record
-
-
-def caption(records: Sequence[Record], table: pd.DataFrame | None = None) -> str:
-    """What the table says and what it was made on: one line each.
-
-    table: the one made of these records; it is made here if not given.
-    """
-    if not records:
-        return "No records."
-    if table is None:
-        from zoo.report.tables.table import make_table
-
-        table = make_table(records)
-    return "\n".join([*notes(table), made_on(records[-1], metrics_in(table)[0])])
 
 
 def made_on(record: Record, metric: MetricDescription) -> str:

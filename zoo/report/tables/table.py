@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 
+from zoo.report.rows import Row, axes_of, make_rows
 from zoo.report.stats.intervals import over_seeds, sampling_error
 from zoo.report.stats.paired import Comparisons
 from zoo.report.stats.pareto import pareto
 from zoo.report.stats.ratios import PHASES, Speeds, find_reference, memory_verdict
-from zoo.report.tables.notes import caption
-from zoo.report.tables.readable import as_text
-from zoo.report.tables.rows import Row, axes_of, make_rows
+from zoo.report.tables.notes import made_on, notes
+from zoo.report.tables.readable import as_text, metrics_in
 from zoo.sweep.records import Record
 
 __all__ = ["as_text", "build_table", "caption", "make_table"]
@@ -166,3 +166,14 @@ def _ratios(row: Row, base: Row | None, reference: str, speeds: Speeds) -> dict[
     columns["baseline"] = row.baseline
     columns |= {column: row.cost.get(column) for column in MORE_COST_COLUMNS}
     return columns | {"kernels": " ".join(row.cost.get("kernels", []))}
+
+
+def caption(records: Sequence[Record], table: pd.DataFrame | None = None) -> str:
+    """What the table says and what it was made on: one line each.
+
+    table: the one made of these records; it is made here if not given.
+    """
+    if not records:
+        return "No records."
+    table = make_table(records) if table is None else table
+    return "\n".join([*notes(table), made_on(records[-1], metrics_in(table)[0])])

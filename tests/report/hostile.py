@@ -1,5 +1,4 @@
-"""Texts that try to be something else: markup, formulas, another direction, another row;
-and names with many parameters."""
+"""Texts that look like markup, formulas, another direction or another row; and long names."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ SCRIPT = "<script>document.title='owned'</script>"
 CLOSING = "</script><img src=x onerror=\"document.title='owned'\">"
 QUOTES = "a\"b'c`d&amp;{{7*7}}{% raw %}"
 ARABIC = "\u202eعربي\u202c"
-ARABIC_SHOWN = r"\u202eعربي\u202c"  # what turns the direction of a page is seen, not obeyed
+ARABIC_SHOWN = r"\u202eعربي\u202c"  # shown as an escape, not obeyed
 EMOJI = "👩‍🔬🔥"
 DOLLARS = "$x^2$ \\frac{1}"
 CONTROL = "a\x00b\x1bc\nd\te"

@@ -1,4 +1,4 @@
-"""Whatever is not a sound model of components that are here is refused in one line."""
+"""A directory that is damaged, or needs components that are missing or changed, is refused."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 import torch
-from kept import PLUGIN, change_config
 from safetensors.torch import load_file, save_file
+from saved_models import PLUGIN, change_config
 
 import zoo
 from zoo.cli import main
@@ -22,7 +22,7 @@ from zoo.registry import Owner, Register, Registry
 from zoo.sweep.keys import component_hash
 
 
-def cut(name: str) -> Callable[[Path], None]:
+def truncated(name: str) -> Callable[[Path], None]:
     def damage(directory: Path) -> None:
         content = (directory / name).read_bytes()
         (directory / name).write_bytes(content[: len(content) // 2])
@@ -35,7 +35,7 @@ def with_config(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], Non
 
 
 def with_weights(change: Callable[[dict[str, torch.Tensor]], Any]) -> Callable[[Path], None]:
-    """Other weights, vouched for as the file that was saved."""
+    """Other weights, with a digest that matches them."""
 
     def swap(directory: Path) -> None:
         file = directory / "model.safetensors"
@@ -58,32 +58,37 @@ RUNS_CODE = "encoder-zoo:rope(base=__import__('os').mkdir('ran'))"
 DAMAGE = {
     "not there": (shutil.rmtree, "no directory"),
     "empty": (lambda d: [f.unlink() for f in d.iterdir()], "holds no model: it has no config"),
-    "config cut short": (cut("config.json"), "cannot be read, it may be cut short"),
+    "config cut short": (truncated("config.json"), "cannot be read, it may be cut short"),
     "not JSON": (lambda d: (d / "config.json").write_bytes(b"\xff\x00"), "cannot be read"),
-    "a list": (lambda d: (d / "config.json").write_text("[]"), "is not the zoo's"),
+    "a list": (lambda d: (d / "config.json").write_text("[]"), "does not describe a model"),
     "of another library": (
         lambda d: (d / "config.json").write_text('{"model_type": "bert"}'),
-        "is not the zoo's",
+        "does not describe a model",
     ),
     "newer": (
-        with_config(lambda c: c.update(schema_version=2, attention_sink=True)),
-        "written by a newer zoo (schema 2; this one reads 1): upgrade",
+        with_config(lambda c: c.update(schema_version=3, attention_sink=True)),
+        "written by a newer zoo (schema 3; this one reads 2): upgrade",
     ),
+    "older": (
+        with_config(lambda c: (c.pop("task_part"), c.update(schema_version=1, scores={}))),
+        "written by an older zoo (schema 1; this one reads 2): train the model again",
+    ),
+    "no version": (with_config(lambda c: c.update(schema_version="two")), "schema_version"),
     "a field too many": (with_config(lambda c: c.update(extra=1)), "extra"),
     "a field too few": (with_config(lambda c: c.pop("labels")), "labels"),
     "negative length": (with_config(lambda c: c["sizes"].update(max_length=-1)), "max_length"),
-    "no attention": (with_config(lambda c: c["parts"].pop("attention")), "names no attention"),
-    "weights cut short": (cut("model.safetensors"), "model.safetensors is damaged"),
+    "no attention": (with_config(lambda c: c["parts"].pop("attention")), "has no attention"),
+    "weights cut short": (truncated("model.safetensors"), "model.safetensors is damaged"),
     "weights missing": (lambda d: (d / "model.safetensors").unlink(), "is missing"),
-    "weights pickled": (pickled, "does not fit"),
-    "tokenizer cut short": (cut("tokenizer.json"), "tokenizer.json is damaged"),
+    "weights pickled": (pickled, "does not match"),
+    "tokenizer cut short": (truncated("tokenizer.json"), "tokenizer.json is damaged"),
     "tokenizer missing": (lambda d: (d / "tokenizer.json").unlink(), "is missing"),
-    "other sizes": (with_config(lambda c: c["sizes"].update(hidden=64)), "does not fit"),
+    "other sizes": (with_config(lambda c: c["sizes"].update(hidden=64)), "does not match"),
     "impossible sizes": (with_config(lambda c: c["sizes"].update(heads=3)), "cannot be built"),
-    "a weight missing": (with_weights(lambda t: t.popitem()), "does not fit"),
+    "a weight missing": (with_weights(lambda t: t.popitem()), "does not match"),
     "other weights": (
         with_weights(lambda t: [w.mul_(1.1) for w in t.values()]),
-        "gives other scores here than when it was saved",
+        "gives other outputs here than when it was saved",
     ),
     "a component nobody has": (
         with_config(lambda c: c["parts"]["pe"].update(choice="encoder-zoo:rop")),
@@ -95,6 +100,18 @@ DAMAGE = {
         ),
         "needs pe 'near' of zoo-far 3.1, which is not among the plug-ins here",
     ),
+    "a task nobody has": (
+        with_config(lambda c: c["task_part"].update(choice="encoder-zoo:tag")),
+        "needs task 'tag' of encoder-zoo",
+    ),
+    "another task": (
+        with_config(lambda c: c["task_part"].update(choice="encoder-zoo:seq2seq")),
+        "config.json does not match task 'classify': ",
+    ),
+    "a task of another version": (
+        with_config(lambda c: c["task_part"].update(owner="zoo-far", version="3.1")),
+        "was trained with task 'encoder-zoo:classify' of zoo-far 3.1",
+    ),
     "code for a parameter": (
         with_config(lambda c: c["parts"]["pe"].update(choice=RUNS_CODE)),
         "must be a plain value",
@@ -102,34 +119,34 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize(("damage", "told"), DAMAGE.values(), ids=DAMAGE)
-def test_a_directory_that_is_no_sound_model_is_one_line(
+@pytest.mark.parametrize(("damage", "message"), DAMAGE.values(), ids=DAMAGE)
+def test_a_directory_without_an_intact_model_is_refused_in_one_line(
     damage: Callable[[Path], Any],
-    told: str,
-    kept: Path,
+    message: str,
+    copied: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    damage(kept)
+    damage(copied)
     with pytest.raises(zoo.ZooError) as raised:
-        zoo.load(kept)
-    assert told in str(raised.value)
-    assert str(kept) in str(raised.value)
-    assert main(["predict", str(kept), "some text"]) == 2
+        zoo.load(copied)
+    assert message in str(raised.value)
+    assert str(copied) in str(raised.value)
+    assert main(["predict", str(copied), "some text"]) == 2
     printed = capsys.readouterr()
     assert (printed.out, len(printed.err.splitlines())) == ("", 1), printed.err
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_file_is_no_directory(tmp_path: Path) -> None:
+def test_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"")
     with pytest.raises(zoo.ZooError, match="holds no model"):
         zoo.load(tmp_path / "model.safetensors")
 
 
-def test_a_plug_in_file_must_be_named_again_and_be_the_same(
+def test_a_plug_in_file_must_be_given_and_unchanged(
     mapless: tuple[Path, Path], tmp_path: Path
 ) -> None:
     directory, plugin = mapless
@@ -138,72 +155,72 @@ def test_a_plug_in_file_must_be_named_again_and_be_the_same(
         zoo.load(directory)
     changed = tmp_path / "mapless.py"
     changed.write_text(PLUGIN.format(scale=2.0))
-    with pytest.raises(zoo.ZooError, match=r"trained with attention 'mapless' of mapless\.py"):
+    with pytest.raises(zoo.ZooError, match=r"mapless' of mapless\.py, which has changed since"):
         zoo.load(directory, plugins=[changed])
     assert zoo.load(directory, plugins=[changed], allow_changed=True).labels
 
 
-def foreign(registry: Registry, kept: Path, version: str) -> Registry:
-    """The zoo with a ``zoo-far`` of that version, whose ``far`` the kept model has at 1.0."""
+def with_third_party(registry: Registry, copied: Path, version: str) -> Registry:
+    """A registry with ``far`` of that version of ``zoo-far``; the model was trained with 1.0."""
     register = Register(Owner("zoo-far", version))
     register("attention", "far", Fused, summary="far", capabilities=("rotate", "padding", "cross"))
     registry.admit(register)
     code = component_hash(registry.choose("attention", "far"))
     part = {"choice": "zoo-far:far", "owner": "zoo-far", "version": "1.0", "code": code}
-    change_config(kept, lambda c: c["parts"].update(attention=part))
+    change_config(copied, lambda c: c["parts"].update(attention=part))
     return registry
 
 
 def test_a_component_of_another_version_is_refused_until_it_is_allowed(
-    kept: Path, registry: Registry
+    copied: Path, registry: Registry
 ) -> None:
-    newer = foreign(registry, kept, "1.1")
+    newer = with_third_party(registry, copied, "1.1")
     with pytest.raises(
         zoo.ZooError,
         match=r"trained with attention 'far' of zoo-far 1\.0, and here is 1\.1: install 1\.0",
     ):
-        load_from(kept, newer)
-    assert load_from(kept, newer, allow_changed=True).labels
+        load_from(copied, newer)
+    assert load_from(copied, newer, allow_changed=True).labels
 
 
-def test_a_component_of_the_same_version_is_welcome_until_its_code_differs(
-    kept: Path, registry: Registry
+def test_a_component_of_the_same_version_is_refused_if_its_code_differs(
+    copied: Path, registry: Registry
 ) -> None:
-    same = foreign(registry, kept, "1.0")
-    assert load_from(kept, same).labels
-    change_config(kept, lambda c: c["parts"]["attention"].update(code="other"))
+    same = with_third_party(registry, copied, "1.0")
+    assert load_from(copied, same).labels
+    change_config(copied, lambda c: c["parts"]["attention"].update(code="other"))
     with pytest.raises(zoo.ZooError, match="other code of attention 'far'"):
-        load_from(kept, same)
+        load_from(copied, same)
 
 
-class Louder(Fused):
+class Scaled(Fused):
     def attend(self, q, k, v, mask, bias):
         return 1.5 * super().attend(q, k, v, mask, bias)
 
 
-def test_a_built_in_that_computes_something_else_is_known_by_its_answers(
-    kept: Path, registry: Registry
+def test_a_changed_built_in_is_found_by_the_models_outputs(
+    copied: Path, registry: Registry
 ) -> None:
     changed = Registry()
     for component in registry.components("attention"):
         register = Register(Owner("encoder-zoo", "0.2.0"))
-        factory = Louder if component.name == "fused" else component.factory
-        able = component.capabilities
-        register("attention", component.name, factory, summary="", capabilities=able)
+        factory = Scaled if component.name == "fused" else component.factory
+        capabilities = component.capabilities
+        register("attention", component.name, factory, summary="", capabilities=capabilities)
         changed.admit(register)
-    for axis in ("pe", "norm", "ffn", "block", "pool"):
+    for axis in ("pe", "norm", "ffn", "block", "pool", "task"):
         for component in registry.components(axis):
             register = Register(component.owner)
             register.components.append(component)
             changed.admit(register)
-    with pytest.raises(zoo.ZooError, match=r"gives other scores here.*attention \(encoder-zoo"):
-        load_from(kept, changed)
-    assert load_from(kept, changed, allow_changed=True).labels
+    with pytest.raises(zoo.ZooError, match=r"gives other outputs here.*attention \(encoder-zoo"):
+        load_from(copied, changed)
+    assert load_from(copied, changed, allow_changed=True).labels
 
 
-def test_the_command_can_be_told_to_allow_it(kept: Path, capsys) -> None:
-    change_config(kept, lambda c: c["witness"].update(logits=[[0, 0, 0], [0, 0, 0]]))
-    assert main(["predict", str(kept), "a goal"]) == 2
+def test_the_command_can_allow_it(copied: Path, capsys) -> None:
+    change_config(copied, lambda c: c["sample_outputs"].update(scores=[[0, 0, 0], [0, 0, 0]]))
+    assert main(["predict", str(copied), "a goal"]) == 2
     assert "--allow-changed" in capsys.readouterr().err
-    assert main(["predict", str(kept), "a goal", "--allow-changed", "--format", "jsonl"]) == 0
+    assert main(["predict", str(copied), "a goal", "--allow-changed", "--format", "jsonl"]) == 0
     assert json.loads(capsys.readouterr().out)["text"] == "a goal"

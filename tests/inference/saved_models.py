@@ -1,4 +1,4 @@
-"""A corpus, a model trained on it, and models like it that nobody trained."""
+"""A corpus, the options of small models, and untrained models like a trained one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from zoo.inference.load import load
 from zoo.models.build import build_classifier
 from zoo.models.text_classifier import TextClassifier
-from zoo.registry import Registry
+from zoo.registry import AXES, Registry
 from zoo.registry.cell import Cell
 
 WORDS = {
@@ -23,29 +23,31 @@ WORDS = {
 COMMON = "the a of and to in said on it was for with as at by from".split()
 TINY = (
     "--dim 16 --heads 2 --hidden 32 --layers 2 --max-length 24 --vocab-size 160 --epochs 2 "
-    "--batch-size 8 --threads 1 --device cpu"
+    "--batch-size 8 --threads 1 --device cpu --on inline"
 ).split()
+GENERATOR = "--dim 16 --heads 2 --hidden 32 --layers 1 --threads 1 --device cpu --on inline".split()
 
 PLUGIN = '''
-"""An attention without a map."""
+"""An attention without a map: every token gets the mean of all values."""
 
 from zoo import hookimpl
-from zoo.components.attention.base import Headed
+from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import Packed
 
 
-class Mapless(Headed):
+class Mapless(ProjectedAttention):
     projection = Packed
     scale = {scale}
 
     def mix(self, q, k, v, queries, keys, position, causal):
-        real = 1.0 if keys.padding is None else keys.padding[:, None, :, None].to(v)
+        mask = keys.attention_mask
+        real = 1.0 if mask is None else mask[:, None, :, None].to(v)
         return self.scale * (v * real).mean(dim=2, keepdim=True).expand_as(q)
 
 
 @hookimpl
 def zoo_register(register):
-    register("attention", "mapless", Mapless, summary="all alike",
+    register("attention", "mapless", Mapless, summary="the mean of all values",
              capabilities=("padding", "cross"))
 '''
 
@@ -72,7 +74,7 @@ def write_csv(path: Path, rows: list[list[str]]) -> Path:
 
 
 def test_documents(corpus: Path) -> tuple[list[str], list[str]]:
-    """Texts and labels of the test split, read by nobody's code but csv's."""
+    """Texts and labels of the test split, read with the csv module alone."""
     with (corpus / "test.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     return [row["text"] for row in rows], [row["label"] for row in rows]
@@ -81,18 +83,23 @@ def test_documents(corpus: Path) -> tuple[list[str], list[str]]:
 test_documents.__test__ = False  # type: ignore[attr-defined]
 
 
-def alike(directory: Path, registry: Registry, **changes: str) -> TextClassifier:
-    """The kept model with other components, untrained: vocabulary and sizes as they were."""
+def similar(directory: Path, registry: Registry, **changes: str) -> TextClassifier:
+    """An untrained model with the tokenizer and sizes of a saved one, and other components."""
     model = load(directory)
-    card, cell = model.card, Cell.parse(registry, {**model.cell.names, **changes})
+    assert isinstance(model, TextClassifier)
+    card = model.card
+    names = dict(zip(AXES, card.cell.split("+"), strict=True))
+    cell = Cell.parse(registry, {**names, **changes})
     classifier = build_classifier(
         cell, card.sizes, vocab_size=card.vocab_size, classes=len(card.labels), seed=7
     )
-    return TextClassifier(classifier, model.tokenizer, card, cell).eval()
+    untrained = TextClassifier(classifier, model.tokenizer, card.sizes.max_length, card.labels)
+    untrained.has_attention_map = cell.attention.can("map")
+    return untrained.eval()
 
 
 def change_config(directory: Path, change: Callable[[dict[str, Any]], Any]) -> None:
-    """Change what stands in a kept model's config.json."""
+    """Change the content of a saved model's config.json."""
     file = directory / "config.json"
     config = json.loads(file.read_text())
     change(config)

@@ -1,4 +1,4 @@
-"""What is written after --lengths, and the sizes that follow from it."""
+"""The values after ``--lengths`` and ``--values``, and the sizes that follow from them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import pytest
 
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
-from zoo.execution.base import Subject
-from zoo.measure.scaling import known_axis, parse_values, point
+from zoo.measure.scaling import known_axis, parse_values, sizes_at
 
 BASE = Sizes(dim=64, layers=2, heads=4, hidden=256, max_length=100)
 
@@ -24,9 +23,9 @@ BASE = Sizes(dim=64, layers=2, heads=4, hidden=256, max_length=100)
         ("5,10,…,10000000", tuple(5 * 2**n for n in range(0))),
     ],
 )
-def test_values_are_read(text: str, values: tuple[int, ...]):
+def test_a_list_is_read_and_a_gap_is_filled(text: str, values: tuple[int, ...]):
     if not values:
-        with pytest.raises(ZooError, match="never meets"):
+        with pytest.raises(ZooError, match="never reaches"):
             parse_values(text, "--lengths")
     else:
         assert parse_values(text, "--lengths") == values
@@ -35,17 +34,17 @@ def test_values_are_read(text: str, values: tuple[int, ...]):
 @pytest.mark.parametrize(
     "text", ["", "a", "0,1", "-1", "4,2", "2,2", "1.5", "1,…,8", "1,2,…", "…,8", "1,2,…,…,8", "²"]
 )
-def test_what_is_no_rising_list_is_refused_in_one_line(text: str):
+def test_anything_but_a_rising_list_is_refused_in_one_line(text: str):
     with pytest.raises(ZooError, match="--lengths"):
         parse_values(text, "--lengths")
 
 
-def test_what_no_machine_holds_is_refused():
+def test_a_value_beyond_any_machine_is_refused():
     with pytest.raises(ZooError, match="more than 1,073,741,824"):
         parse_values("8,99999999999999999999", "--lengths")
 
 
-def test_a_slip_of_the_pen_is_no_days_work():
+def test_too_many_values_are_refused():
     with pytest.raises(ZooError, match="more than 64"):
         parse_values("1,2,…,4,5,6,…,100", "--values")
 
@@ -60,11 +59,11 @@ def test_a_slip_of_the_pen_is_no_days_work():
     ],
 )
 def test_one_size_changes_and_the_inner_width_follows(over, changed, batch):
-    at = point(Subject(), over, 32, BASE, 3)
-    assert at.sizes == BASE.model_copy(update=changed)
-    assert at.batch == batch
+    sizes, found = sizes_at(over, 32, BASE, 3)
+    assert sizes == BASE.model_copy(update=changed)
+    assert found == batch
 
 
-def test_an_unknown_axis_is_told_the_known_ones():
+def test_an_unknown_axis_is_refused_with_the_known_ones():
     with pytest.raises(ZooError, match=r"length, dim, layers, batch.*did you mean 'layers'"):
         known_axis("layer")

@@ -1,13 +1,13 @@
-"""Checks of norms."""
+"""Checks of norms and feed-forward networks."""
 
 from __future__ import annotations
 
 import torch
 
-from zoo.conformance.assertions import close, finite
+from zoo.conformance.assertions import close, finite, must
 from zoo.conformance.check import check, needs
-from zoo.conformance.setups.position_wise_setup import NormSetup
-from zoo.conformance.setups.setup import DIM, ModuleSetup, normal
+from zoo.conformance.setups.position_wise_setup import FFNSetup, NormSetup
+from zoo.conformance.setups.setup import DIM, HIDDEN, ModuleSetup, normal
 from zoo.registry import Choice
 
 STATISTICS = ("unit-rms", "unit-variance", "unbiased")
@@ -73,3 +73,19 @@ def constant_input(setup: NormSetup) -> None:
         finite(out, f"output for a vector of {value:g}")
         (gradient,) = torch.autograd.grad(out.sum(), x)
         finite(gradient, f"gradient for a vector of {value:g}")
+
+
+@check("ffn", applies=needs("gated"))
+def parameter_count(setup: FFNSetup) -> None:
+    """With default parameters, a gated one has as many weights as a plain one."""
+    # A parameter may make it wider, which is then what the user wants.
+    bare = FFNSetup(Choice(setup.choice.component, setup.choice.label), setup.settings)
+    count = sum(parameter.numel() for parameter in bare.build().parameters())
+    plain = 2 * DIM * HIDDEN
+    # The hidden width may be rounded by one unit, and there may be biases.
+    slack = 3 * DIM + 2 * HIDDEN + DIM
+    must(
+        abs(count - plain) <= slack,
+        f"{count} parameters, where a plain one has {plain} without biases and "
+        f"{slack} more or less are allowed",
+    )

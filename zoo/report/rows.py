@@ -75,10 +75,15 @@ class Row:
         return self.cost_records[-1] if self.cost_records else None
 
     @property
+    def measured(self) -> Record | None:
+        """The latest cost measurement if it succeeded, else None."""
+        record = self.cost_record
+        return record if record is not None and record.status == "ok" else None
+
+    @property
     def cost(self) -> dict[str, Any]:
         """Metrics of the latest cost measurement; empty where there is none or it failed."""
-        record = self.cost_record
-        return record.metrics if record is not None and record.status == "ok" else {}
+        return self.measured.metrics if self.measured else {}
 
     @property
     def bad(self) -> Record | None:
@@ -96,7 +101,7 @@ def make_rows(records: Sequence[Record]) -> list[Row]:
     """
     tasks = list(dict.fromkeys(record.task for record in records))
     if len(tasks) > 1:
-        raise ZooError(f"records of {' and '.join(tasks)}: one table holds one task")
+        raise ZooError(f"records of {' and '.join(tasks)}: a table has one task")
     described = (r.metric_descriptions for r in reversed(records) if r.metric_descriptions)
     metrics = next(described, (NO_METRIC,))
     latest: dict[tuple[str, int | None], Record] = {}

@@ -1,4 +1,4 @@
-"""A large run made by hand: a grid of cells with curves, probes, and everything that goes wrong."""
+"""A large run made by hand: a grid of cells with curves, costs, and every kind of failure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 import numpy as np
-from factory import BATCHES, cell, timed
+from factory import BATCHES, CLASSIFY, cell, timed
 
 from zoo.sweep.records import Record, digest
 
@@ -40,87 +40,81 @@ ENVIRONMENT = {
 ROUNDS = 5
 
 
-def config(labels: list[str], documents: int) -> dict[str, Any]:
+def config(labels: list[str], examples: int) -> dict[str, Any]:
     return {
+        "task": "classify",
+        "task_options": {"members": 1, "keep_duplicates": False, "all_positions": False},
         "data": {
             "name": "bbc-news",
             "fingerprint": "679a134ccd27afa5d7907d6ef7c0ebc543ab3b3cf8b75d1178a839ceb22edf5e",
             "train": 1172,
-            "test": documents,
+            "test": examples,
             "labels": labels,
             "duplicates": 53,
-            "duplicates_kept": False,
             "vocab_size": 4000,
             "notes": {},
         },
-        "sizes": {
-            "dim": 64,
-            "layers": 2,
-            "heads": 4,
-            "hidden": 256,
-            "max_length": 256,
-            "members": 1,
-        },
+        "sizes": {"dim": 64, "layers": 2, "heads": 4, "hidden": 256, "max_length": 256},
         "training": {"epochs": 6, "batch_size": 32, "lr": 0.003},
         "execution": {"precision": "fp32", "compile": False},
-        "read_last": True,
     }
 
 
-def crowd(
+def large_run(
     cells: int = 100,
     seeds: int = 5,
     labels: list[str] = LABELS,
-    documents: int = 500,
+    examples: int = 500,
     names: dict[str, str] | None = None,
-    hurt: bool = True,
+    failures: bool = True,
 ) -> list[Record]:
-    """So many cells and a baseline. names: what components are called instead. hurt: some fail."""
+    """So many cells and a baseline. names: other names of components. failures: some fail."""
     draw, names = np.random.default_rng(7), names or {}
-    settings = config(labels, documents)
+    settings = config(labels, examples)
     grid = list(itertools.product(ATTENTION, ENCODING, NORM))[:cells]
-    truth = draw.integers(0, len(labels), documents)
+    truth = draw.integers(0, len(labels), examples)
     records: list[Record] = []
     reference = "+".join(_cell(grid[0], names).values())
     base = 1 + draw.normal(0, 0.01, ROUNDS)
     for number, choices in enumerate(grid):
         parts = _cell(choices, names)
         who: dict[str, Any] = {"cell": parts, "config": settings, "environment": ENVIRONMENT}
-        fate = {3: "skipped", 7: "oom", 11: "crashed", 13: "diverged"}.get(number) if hurt else None
+        bad = {3: "skipped", 7: "oom", 11: "crashed", 13: "diverged"} if failures else {}
+        fate = bad.get(number)
         if fate == "skipped":
             reason = f"{parts['attention']} takes no rotary encoding"
-            records.append(_record("trial", "skipped", reason=reason, **who))
+            records.append(_record("train", "skipped", reason=reason, **who))
             continue
         if fate == "oom":
             for seed in range(seeds):
                 reason = "CUDA out of memory: tried to allocate 2.00 GiB"
-                records.append(_record("trial", "oom", reason=reason, seed=seed, **who))
+                records.append(_record("train", "oom", reason=reason, seed=seed, **who))
             continue
         skill = 0.9 - 0.004 * number % 0.09 - 0.12 * (choices[1] == "none")
         for seed in range(seeds):
             if fate and seed == 1:
                 reason = "loss is no number at step 31"
-                records.append(_record("trial", fate, reason=reason, seed=seed, **who))
+                records.append(_record("train", fate, reason=reason, seed=seed, **who))
                 continue
-            told = f"--attention '{parts['attention']}' --pe {parts['pe']} --seed {seed}"
+            options = f"--attention '{parts['attention']}' --pe {parts['pe']} --seed {seed}"
             records.append(
                 _record(
-                    "trial",
+                    "train",
                     seed=seed,
                     metrics=_scored(draw, truth, skill + draw.normal(0, 0.006), len(labels)),
                     curve=_curve(draw, skill),
-                    command=f"zoo bench {told} --data data/bbc-news",
+                    command=f"zoo bench {options} --data data/bbc-news",
                     started=f"2026-11-20T11:{number % 60:02}:{seed:02}+00:00",
                     **who,
                 )
             )
         speed = 1.6 * 0.97 ** (number % 40) + 0.3 * (choices[2] == "none") if number else 1.0
-        records.append(_probe(draw, speed, base, reference, 200 + 7.0 * (number * 13 % 59), who))
+        records.append(_measured(draw, speed, base, reference, 200 + 7.0 * (number * 13 % 59), who))
     words = {"cell": {}, "baseline": names.get("words", "tfidf-logreg"), "config": settings}
     for seed in range(seeds):
         metrics = _scored(draw, truth, 0.93, len(labels))
         records.append(
-            _record("trial", seed=seed, metrics=metrics, environment=ENVIRONMENT, **words)
+            _record("train", seed=seed, metrics=metrics, environment=ENVIRONMENT, **words)
         )
     return records
 
@@ -131,7 +125,8 @@ def _cell(choices: tuple[str, ...], names: dict[str, str]) -> dict[str, str]:
 
 
 def _record(kind: Any, status: Any = "ok", **fields: Any) -> Record:
-    return Record(kind=kind, status=status, key=digest(str(fields)), **fields)
+    fields = {"metric_descriptions": CLASSIFY, **fields}
+    return Record(kind=kind, status=status, key=digest(repr(fields)), **fields)
 
 
 def _scored(draw: np.random.Generator, truth: np.ndarray, right: float, classes: int) -> dict:
@@ -146,7 +141,8 @@ def _scored(draw: np.random.Generator, truth: np.ndarray, right: float, classes:
         "train_seconds": float(draw.uniform(30, 60)),
         "scored": "test",
         "accuracy": float((truth == predicted).mean()),
-        "f1": float((truth == predicted).mean()) - 0.002,
+        "macro_f1": float((truth == predicted).mean()) - 0.002,
+        "examples": len(truth),
         "confusion": confusion.tolist(),
         "errors": [[int(i), int(truth[i]), int(predicted[i])] for i in wrong],
     }
@@ -165,7 +161,7 @@ def _curve(draw: np.random.Generator, skill: float) -> list[dict[str, float]]:
     ]
 
 
-def _probe(
+def _measured(
     draw: np.random.Generator,
     speed: float,
     base: np.ndarray,
@@ -176,7 +172,7 @@ def _probe(
     twin = base * (1 + draw.normal(0, 0.01, ROUNDS))
     own = base * speed * (1 + draw.normal(0, 0.02, ROUNDS))
     return _record(
-        "probe",
+        "cost",
         metrics={
             "params": 356421,
             "train_tokens_per_s": 60_000 * speed,
@@ -188,7 +184,7 @@ def _probe(
         },
         samples={
             "session": "one",
-            "facts": {"params": 356421, "batches": BATCHES},
+            "properties": {"params": 356421, "batches": BATCHES},
             "rounds": [timed(s) for s in own],
             "reference": {"name": reference, "rounds": [timed(s) for s in base]},
             "twin": {"rounds": [timed(s) for s in twin]},

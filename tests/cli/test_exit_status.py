@@ -1,0 +1,107 @@
+"""Exit statuses of runs, and the tracebacks that ``--debug`` prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from small_runs import FAILING, WORDS
+
+from zoo.cli import main
+from zoo.sweep.records import Record, RecordFile
+
+
+@pytest.fixture
+def failing(folder: Path) -> list[str]:
+    """A run of a cell that works and one that fails."""
+    (folder / "failing.py").write_text(FAILING)
+    return ["bench", *WORDS, "--attention", "fused,failing", "--plugin", "failing.py"]
+
+
+def test_a_run_without_failures_exits_0(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", *WORDS, "--out", "out"]) == 0
+    printed = capsys.readouterr()
+    assert "Records and tables: out" in printed.out
+    assert "Traceback" not in printed.err
+    assert {"records.jsonl", "table.csv", "table.md", "table.tex"} <= {
+        path.name for path in (folder / "out").iterdir()
+    }
+
+
+def test_a_failed_row_exits_1_and_debug_prints_its_traceback(
+    failing: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*failing, "--out", "quiet"]) == 1
+    quiet = capsys.readouterr()
+    assert "the attention gave up" in quiet.out + quiet.err
+    assert "Traceback" not in quiet.err
+    assert main(["--debug", *failing, "--out", "loud"]) == 1
+    loud = capsys.readouterr()
+    assert "Records and tables: loud" in loud.out
+    assert loud.err.count("Traceback (most recent call last)") == 1
+    assert "failing+rope+layer+gelu+pre+mean seed 0, crashed:\nTraceback" in loud.err
+    assert 'raise RuntimeError("the attention gave up")' in loud.err
+    records = {record.cell["attention"]: record for record in RecordFile(Path("loud")).read()}
+    assert records["fused"].status == "ok"
+    assert records["failing"].traceback in loud.err + "\n"
+
+
+def test_a_failed_training_exits_1_and_debug_prints_its_traceback(
+    failing: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*failing[1:], "--attention", "failing", "--save", "model"]
+    for option in ("--phases", "--baseline"):
+        place = words.index(option)
+        del words[place : place + 2]
+    assert main(["train", *words]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+    assert main(["--debug", "train", *words]) == 1
+    printed = capsys.readouterr().err
+    assert 'raise RuntimeError("the attention gave up")' in printed
+    assert printed.splitlines()[-1].startswith("zoo train: crashed: ")
+    assert not (folder / "model").exists()
+
+
+def test_debug_prints_the_traceback_of_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--debug", "bench", "--attention", "fusd"]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith("Traceback")
+    assert printed.splitlines()[-1].startswith("zoo bench: error: no attention 'fusd'; did you")
+
+
+def test_an_interrupted_run_exits_130(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin = FAILING.replace('RuntimeError("the attention gave up")', "KeyboardInterrupt")
+    (folder / "failing.py").write_text(plugin)
+    run = ["bench", *WORDS, "--attention", "fused,failing", "--plugin", "failing.py"]
+    assert main([*run, "--out", "out"]) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "zoo bench: interrupted"
+    # What ended before the interruption is recorded, and is in the table.
+    (record,) = RecordFile(folder / "out").read()
+    assert (record.cell["attention"], record.status) == ("fused", "ok")
+    assert "fused" in (folder / "out" / "table.csv").read_text()
+
+
+def test_scale_exits_1_where_a_cell_crashed_and_debug_prints_its_traceback(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    axes = {"attention": "failing", "pe": "rope", "norm": "layer", "ffn": "gelu", "block": "pre"}
+    record = Record(
+        kind="scale",
+        status="crashed",
+        reason="RuntimeError: the attention gave up",
+        traceback="Traceback of a worker\n",
+        cell={**axes, "pool": "mean"},
+        key="1",
+        config={"task": "classify", "over": "length", "value": 8, "base": {}},
+        environment={"device": "cpu", "precision": "fp32"},
+    )
+    RecordFile(folder, "scale.jsonl").append(record)
+    assert main(["scale", "--collect", "--out", "."]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+    assert main(["--debug", "scale", "--collect", "--out", "."]) == 1
+    printed = capsys.readouterr()
+    assert "Records, tables and plot: ." in printed.out
+    name = "failing+rope+layer+gelu+pre+mean"
+    assert printed.err == f"\n{name}, crashed:\nTraceback of a worker\n"

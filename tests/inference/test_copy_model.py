@@ -1,0 +1,79 @@
+"""A loaded model can be copied, pickled and saved by torch, and predicts the same."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import zoo
+from zoo.inference.attention_map import attention_map
+
+TEXTS = ["the striker scored a goal", "shares of the bank"]
+
+
+def pickled(model: Any) -> Any:
+    return pickle.loads(pickle.dumps(model))
+
+
+def saved(model: Any) -> Any:
+    buffer = io.BytesIO()
+    torch.save(model, buffer)
+    buffer.seek(0)
+    return torch.load(buffer, weights_only=False)
+
+
+ways = pytest.mark.parametrize(
+    "duplicate", [copy.deepcopy, pickled, saved], ids=lambda way: way.__name__
+)
+
+
+@ways
+@pytest.mark.parametrize("kind", ["trained", "ensemble"])
+def test_a_copy_of_a_classifier_predicts_the_same(
+    kind: str, duplicate: Callable[[Any], Any], request: pytest.FixtureRequest
+) -> None:
+    model = zoo.load(request.getfixturevalue(kind))
+    expected = model.predict(TEXTS)
+    other = duplicate(model)
+    assert type(other) is type(model)
+    assert other.predict(TEXTS) == expected
+    assert other.card == model.card
+    if kind == "trained":
+        assert (
+            attention_map(other, TEXTS[0]).weights == attention_map(model, TEXTS[0]).weights
+        ).all()
+    with torch.no_grad():
+        for weight in other.parameters():
+            weight.zero_()
+    assert other.predict(TEXTS) != expected
+    assert model.predict(TEXTS) == expected
+
+
+@ways
+@pytest.mark.parametrize(
+    ("kind", "prompt"), [("language_model", "the owl saw"), ("encoder_decoder", "a b c")]
+)
+def test_a_copy_of_a_generator_generates_the_same(
+    kind: str, prompt: str, duplicate: Callable[[Any], Any], request: pytest.FixtureRequest
+) -> None:
+    model = zoo.load(request.getfixturevalue(kind))
+    expected = list(model.generate([prompt], max_new=6))
+    other = duplicate(model)
+    assert list(other.generate([prompt], max_new=6)) == expected
+    assert other.card == model.card
+
+
+@ways
+def test_a_model_with_a_component_from_a_plug_in_file_can_be_copied(
+    mapless: tuple[Path, Path], duplicate: Callable[[Any], Any]
+) -> None:
+    directory, plugin = mapless
+    model = zoo.load(directory, plugins=[plugin])
+    assert duplicate(model).predict(TEXTS) == model.predict(TEXTS)

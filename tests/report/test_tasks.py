@@ -1,0 +1,263 @@
+"""Reports and comparisons of any task, from what its records say of its metrics alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from factory import (
+    ACCURACY,
+    BITS_PER_BYTE,
+    CONFIG,
+    LM,
+    cell,
+    cost_record,
+    name,
+    record,
+    train_record,
+    write_records,
+)
+
+from zoo.cli import main
+from zoo.config.metric_description import MetricDescription
+from zoo.errors import ZooError
+from zoo.report.compare.change import why_not_comparable
+from zoo.report.html.run_summary import run_sentence
+from zoo.report.read import read_run
+from zoo.report.rows import make_rows
+from zoo.report.run_report import RunReport
+from zoo.report.stats.effects import make_effects
+from zoo.report.stats.paired import Comparisons
+from zoo.report.tables.effects_text import effects_data, effects_text, sentence
+from zoo.report.tables.table import as_text, caption, make_table
+
+NOISE = (0.001, -0.002, 0.0005, 0.0015, -0.001)
+ROPE, SIN, NONE = (cell(pe=pe) for pe in ("rope", "sin", "none"))
+SEQ2SEQ = tuple(
+    MetricDescription(name=key, label=label, scored="pairs", paired=key == "exact_match")
+    for key, label in (
+        ("exact_match", "exact match"),
+        ("exact_match_beam", "exact, beam"),
+        ("token_accuracy", "token accuracy"),
+    )
+)
+# A task that no part of encoder-zoo knows: a mean distance in metres, lower is better.
+DISTANCE = MetricDescription(
+    name="mean_distance",
+    label="distance",
+    higher_is_better=False,
+    digits=2,
+    unit="m",
+    scale=1,
+    unit_digits=2,
+    highest=None,
+    scored="routes",
+)
+# And one of which each example is right or wrong.
+ARRIVED = MetricDescription(
+    name="arrived", label="arrived", digits=4, unit="per mille", scale=1000, scored="routes",
+    paired=True,
+)  # fmt: skip
+
+
+def of_task(task, descriptions, row, all_metrics, **config):
+    """Training records of one row, one for each seed's metrics."""
+    return [
+        record(
+            "train",
+            cell=dict(row),
+            seed=seed,
+            config={**CONFIG, "task": task, **config},
+            metric_descriptions=descriptions,
+            metrics=metrics,
+        )
+        for seed, metrics in enumerate(all_metrics)
+    ]
+
+
+def lm(row, bits, noises=NOISE):
+    return of_task("lm", LM, row, [{"bits_per_byte": bits + n, "nats": 4.5} for n in noises])
+
+
+def seq2seq(row, wrong, beam):
+    metrics = {
+        "exact_match": 1 - wrong / 100,
+        "exact_match_beam": beam,
+        "token_accuracy": 0.99,
+        "examples": 100,
+        "errors": [[index] for index in range(wrong)],
+    }
+    return of_task("seq2seq", SEQ2SEQ, row, [metrics] * 3)
+
+
+def navigate(row, distance, noises=NOISE):
+    data = {"name": "city", "fingerprint": "0123456789abcdef", "summary": "90 routes of one city"}
+    metrics = [{"mean_distance": distance + noise, "examples": 90} for noise in noises]
+    return of_task("navigate", (DISTANCE,), row, metrics, data=data, sizes={}, training={})
+
+
+def arrive(row, wrong):
+    metrics = {
+        "arrived": 1 - wrong / 200,
+        "mean_distance": 3.0,
+        "examples": 200,
+        "errors": [[index, "the wrong street"] for index in range(wrong)],
+    }
+    return of_task("navigate", (ARRIVED, DISTANCE), row, [metrics] * 4)
+
+
+def test_fewer_bits_rank_first_and_equal_ones_tie():
+    table = make_table([*lm(NONE, 2.5), *lm(SIN, 2.0), *lm(ROPE, 2.0001, NOISE[::-1])])
+    assert list(table["pe"]) == ["sin", "rope", "none"]
+    assert list(table["rank"]) == [1, 1, 3]
+    assert list(table["tie"]) == [True, True, False]
+    assert table["bits_per_byte_mean"][0] == pytest.approx(2.0)
+    assert "accuracy_mean" not in table.columns
+    # It is not a share: the interval is not cut at 1, and there is no test over examples.
+    assert table["bits_per_byte_low"][0] < 2.0 < table["bits_per_byte_high"][0]
+    assert table["bits_per_byte_sampling_error"].isna().all()
+
+
+def test_the_lower_one_of_a_pair_is_better():
+    compared = Comparisons(make_rows([*lm(NONE, 2.5), *lm(SIN, 2.0)]))
+    assert compared.verdict(name(pe="sin"), name(pe="none")) == 1
+    assert compared.verdict(name(pe="none"), name(pe="sin")) == -1
+
+
+def test_the_front_of_bits_and_speed_has_the_lower_and_the_faster():
+    records = [*lm(NONE, 2.5), *lm(SIN, 2.0), *lm(ROPE, 2.2)]
+    for row, speed in ((NONE, 1.0), (SIN, 2.0), (ROPE, 1.0)):
+        rounds = [speed * noise for noise in (1.0, 1.001, 0.999, 1.002, 0.998)]
+        fields = {"config": {**CONFIG, "task": "lm"}, "metric_descriptions": LM}
+        records.append(cost_record(row, rounds, name(pe="none"), **fields))
+    table = make_table(records).set_index("pe")
+    assert dict(table["pareto_speed"]) == {"sin": "front", "rope": "dominated", "none": "dominated"}
+
+
+def test_a_table_of_bits_has_their_name_and_direction():
+    records = [*lm(NONE, 2.5), *lm(SIN, 2.0)]
+    table = make_table(records)
+    shown, notes = as_text(table), caption(records, table)
+    assert "bits/byte" in shown
+    assert "nats/token" in shown
+    assert "2.000 ± 0.002" in shown
+    assert "Lower bits/byte is better." in notes
+    assert "McNemar" not in notes
+    assert "Test set" not in notes
+
+
+def test_what_is_scored_has_the_name_it_has_in_its_task():
+    records = [*seq2seq(NONE, 9, 0.9), *seq2seq(SIN, 2, 0.99)]
+    held_out = {**CONFIG, "task": "seq2seq", "training": {"epochs": 2, "validation": 0.1}}
+    records = [r.model_copy(update={"config": held_out}) for r in records]
+    notes = caption(records)
+    assert "McNemar's test over the pairs on which two rows disagree" in notes
+    assert "Test set: 100 pairs." in notes
+    assert "scored on 10% of the training pairs" in run_sentence(RunReport(records))
+    other = seq2seq(NONE, 9, 0.9)[0]
+    assert "10% of the training pairs against" in why_not_comparable(records[0], other)
+    bits = lm(NONE, 2.5)[0]
+    data = {**bits.config["data"], "train": 7}
+    fewer = bits.model_copy(update={"config": {**bits.config, "data": data}})
+    assert why_not_comparable(fewer, bits).startswith("other training split: 7 tokens against")
+
+
+def test_an_effect_in_bits_is_stated_in_bits():
+    effects = make_effects(make_rows([*lm(SIN, 2.0), *lm(NONE, 2.5)]))
+    (effect,) = effects.main
+    assert sentence(effect) == "`sin` against `none`: -0.500 ± 0.000 bits per byte"
+    assert "Lower bits/byte is better." in effects_text(effects)
+    assert effects_data(effects)["effects"][0]["bits_per_byte"]["mean"] == pytest.approx(-0.5)
+
+
+def test_exact_matches_are_paired_by_example_and_shown_with_the_other_metrics():
+    records = [*seq2seq(ROPE, 2, 0.99), *seq2seq(SIN, 40, 0.7)]
+    rows = make_rows(records)
+    assert rows[1].examples == 100
+    assert rows[1].wrong[0].sum() == 40
+    table = make_table(records)
+    assert list(table["pe"]) == ["rope", "sin"]
+    assert list(table["rank"]) == [1, 2]
+    assert list(table["exact_match_beam_mean"]) == pytest.approx([0.99, 0.7])
+    assert "McNemar" in caption(records, table)
+    assert "exact, beam" in as_text(table)
+
+
+def test_records_of_two_tasks_have_no_common_table():
+    with pytest.raises(ZooError, match="records of classify and lm: a table has one task"):
+        make_rows([train_record(SIN, 0, 10), *lm(ROPE, 2.0)])
+
+
+def test_differences_are_in_their_own_unit():
+    assert ACCURACY.format_difference(0.004, 0.003) == "+0.4 ± 0.3 points"
+    assert ACCURACY.format_difference(-0.0123) == "-1.2 points"
+    assert BITS_PER_BYTE.format_difference(-0.0123, 0.002) == "-0.012 ± 0.002 bits per byte"
+
+
+def test_an_unknown_task_is_reported_by_what_its_records_say(tmp_path, capsys):
+    records = [*navigate(NONE, 12.5), *navigate(SIN, 3.25), *navigate(ROPE, 3.2501, NOISE[::-1])]
+    directory = write_records(tmp_path / "run", records)
+    assert main(["report", str(directory)]) == 0
+    shown = capsys.readouterr().out
+    assert "distance" in shown
+    assert "3.25 ± 0.00" in shown
+    assert "Lower distance is better." in shown
+    assert "90 routes of one city" in shown
+    assert "McNemar" not in shown
+    assert main(["report", str(directory), "--tables", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert [(row["pe"], row["rank"]) for row in found["rows"]] == [
+        ("sin", 1),
+        ("rope", 1),
+        ("none", 3),
+    ]
+    assert main(["report", str(directory), "--tables", "--effects"]) == 0
+    assert "`none` against `sin`: +9.25 ± 0.00 m" in capsys.readouterr().out
+    page = (directory / "report.html").read_text()
+    assert "Best distance: sin with 3.25 ± 0.00; 1 other cannot be distinguished from it" in page
+    assert "accuracy" not in page
+
+
+def test_an_unknown_paired_metric_is_tested_over_its_examples():
+    records = [*arrive(ROPE, 20), *arrive(SIN, 21), *arrive(NONE, 90)]
+    table = make_table(records)
+    # Four seeds without any spread: the t-test alone would call rope and sin different.
+    assert list(table["rank"]) == [1, 1, 3]
+    assert table["arrived_sampling_error"].notna().all()
+    assert "0.9000 ± 0.0000" in as_text(table)
+    notes = caption(records, table)
+    assert "McNemar's test over the routes" in notes
+    assert "Test set: 200 routes." in notes
+    assert "per mille (95%, Wilson)" in notes
+
+
+def test_an_unknown_task_is_compared_in_its_own_direction(tmp_path, capsys):
+    before = write_records(tmp_path / "a", [*navigate(SIN, 3.25), *navigate(NONE, 12.5)])
+    after = write_records(tmp_path / "b", [*navigate(SIN, 5.0), *navigate(NONE, 11.0)])
+    assert main(["compare", str(before), str(after), "--fail-on", "worse"]) == 1
+    shown = capsys.readouterr().out
+    assert "distance before" in shown
+    assert "+1.75 ± 0.00 m" in shown
+    assert "worse: distance" in shown
+    assert "better: distance" in shown
+    paired = [
+        write_records(tmp_path / side, arrive(SIN, wrong)[:1])
+        for side, wrong in (("c", 20), ("d", 90))
+    ]
+    assert main(["compare", *map(str, paired)]) == 0
+    shown = capsys.readouterr().out
+    assert "models differ: arrived worse" in shown
+    assert "-350.0 per mille" in shown
+
+
+def test_a_number_outside_the_described_range_is_refused(tmp_path):
+    records = navigate(SIN, -3.0)
+    with pytest.raises(ZooError, match=r"metrics\.mean_distance: .* greater than or equal to 0"):
+        read_run(write_records(tmp_path, records))
+
+
+def test_runs_ranked_by_different_metrics_are_not_compared(tmp_path, capsys):
+    one = write_records(tmp_path / "a", navigate(SIN, 3.25))
+    other = write_records(tmp_path / "b", arrive(SIN, 20))
+    assert main(["compare", str(one), str(other)]) == 2
+    assert "ranked by distance, the other by arrived" in capsys.readouterr().err

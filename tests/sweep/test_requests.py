@@ -1,0 +1,80 @@
+"""From options to a request: the defaults of a task, and what is not an option of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zoo
+from zoo.errors import ZooError
+from zoo.registry import Registry
+from zoo.sweep.make_request import make_request
+
+OTHERS = [
+    ({"task": "classify", "beam": 3}, "--beam is an option of --task seq2seq"),
+    ({"task": "lm", "head_hidden": 8}, "--head-hidden is an option of --task classify"),
+    ({"task": "seq2seq", "text_column": "x"}, "--task classify or lm, and this is seq2seq"),
+    ({"task": "lm", "pool": "cls"}, "--pool has no effect with --task lm: every position is read"),
+    ({"task": "seq2seq", "pool": "mean"}, "--pool has no effect with --task seq2seq"),
+    ({"task": "clasify"}, "no task 'clasify'; did you mean 'classify'?"),
+    ({"token_dropuot": 0.1}, "no option 'token_dropuot'; did you mean 'token_dropout'?"),
+    ({"task": "seq2seq", "beams": 3}, "no option 'beams'; did you mean 'beam'?"),
+    ({"task": "lm", "epoch": 3}, "no option 'epoch'; did you mean 'epochs'?"),
+    ({"task_options": {"members": 2}}, "no option 'task_options'"),
+    ({"sizes": {"dim": 2}}, "no option 'sizes'"),
+    ({"task": "seq2seq", "beam": 0}, "--beam 0"),
+    ({"members": 0}, "--members 0"),
+    ({"seeds": 0}, "--seeds 0: at least 1"),
+    ({"phases": "trials"}, "--phases 'trials'"),
+]
+
+
+@pytest.mark.parametrize(("options", "says"), OTHERS, ids=str)
+def test_what_is_not_an_option_of_the_task_is_refused_by_name(
+    options: dict[str, Any], says: str, registry: Registry
+) -> None:
+    with pytest.raises(ZooError) as caught:
+        make_request(options, registry)
+    assert says in str(caught.value)
+
+
+def test_tasks_have_defaults_of_their_own_and_what_is_given_wins(registry: Registry) -> None:
+    request = make_request({"task": "lm", "dim": 32}, registry)
+    assert (request.baseline, request.sizes.dim, request.sizes.max_length) == ("ngram", 32, 128)
+    assert (request.training.epochs, request.training.batch_size) == (2, 8)
+    assert make_request({"task": "lm", "max_length": 64}, registry).sizes.max_length == 64
+    seq2seq = make_request({"task": "seq2seq"}, registry)
+    assert (seq2seq.baseline, seq2seq.task_options) == ("none", {"beam": 4})
+    classify = make_request({}, registry)
+    assert (classify.task, classify.sizes.max_length) == ("classify", 256)
+    assert classify.baseline == "tfidf-logreg"
+    assert "beam" not in classify.task_options
+
+
+def test_options_of_python_mean_what_they_say_on_the_command_line(registry: Registry) -> None:
+    request = make_request(
+        {"attention": ["fused", "naive"], "seeds": 3, "phases": "cost", "data": Path("a.csv")},
+        registry,
+    )
+    assert request.attention == "fused,naive"
+    assert request.seeds == (0, 1, 2)
+    assert request.phases == ("cost",)
+    assert request.data == "a.csv"
+    assert make_request({"seeds": (4, 2)}, registry).seeds == (4, 2)
+    # What is None is not given, also where the task has no use for it.
+    nothing = {"pool": None, "beam": None, "dim": None}
+    assert make_request({"task": "lm", **nothing}, registry).sizes.dim == 64
+
+
+def test_a_request_never_changes(registry: Registry) -> None:
+    request = make_request({}, registry)
+    with pytest.raises(ValueError, match="frozen"):
+        request.task = "lm"  # type: ignore[misc]
+    assert type(request).model_validate(request.model_dump()) == request
+
+
+def test_from_python_the_same_error_is_raised() -> None:
+    with pytest.raises(ZooError, match="--pool has no effect with --task lm"):
+        zoo.bench(task="lm", pool="cls")
