@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from zoo.config.metric_description import MetricDescription
-from zoo.sweep.records import Record, RecordFile, Status, digest
+from zoo.sweep.keys import digest
+from zoo.sweep.records import Record, RecordFile, Status
 
 PLAIN = {
     "attention": "fused",

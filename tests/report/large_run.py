@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from factory import BATCHES, CLASSIFY, cell, timed
 
-from zoo.sweep.records import Record, digest
+from zoo.sweep.keys import digest
+from zoo.sweep.records import Record
 
 ATTENTION = [
     "fused",

@@ -396,6 +396,9 @@ def test_a_language_run_is_collected_in_its_own_metrics(language: Path, book: Pa
     shown = capsys.readouterr().out
     assert "bits/byte" in shown
     assert "accuracy" not in shown
+    only = ["--effects", "--only", "attention=fused,naive"]
+    assert main(["report", str(language), *only]) == 0
+    assert "bits per byte" in capsys.readouterr().out
 
 
 def test_an_encoder_decoder_has_exact_matches_of_both_decodings_on_its_row(

@@ -1,4 +1,4 @@
-"""A kill at any moment loses nothing that was finished."""
+"""A kill or Ctrl-C at any moment loses nothing that was finished. Real processes."""
 
 from __future__ import annotations
 
@@ -8,31 +8,46 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
+import psutil
 import pytest
-from sweeps import zoo
+from small_runs import bench, flags, result_of, zoo
 
 from zoo.sweep.records import RecordFile
 
-SWEEP = (
-    "bench --attention fused,naive --pe rope,sin --seeds 2 --phases trials --dim 16 --heads 2 "
-    "--hidden 32 --layers 1 --max-length 24 --vocab-size 120 --epochs 6 --batch-size 4 "
-    "--threads 1"
-).split()
+SWEEP = {
+    "attention": "fused,naive",
+    "pe": "rope,sin",
+    "seeds": 2,
+    "phases": "train",
+    "dim": 16,
+    "heads": 2,
+    "hidden": 32,
+    "layers": 1,
+    "max_length": 24,
+    "vocab_size": 120,
+    "epochs": 6,
+    "batch_size": 4,
+    "threads": 1,
+    "device": "cpu",
+}
+
+
+def arguments(data: Path, out: Path, **changes: object) -> list[str]:
+    return ["bench", *flags({**SWEEP, "data": data, "out": out, **changes})]
 
 
 def results(directory: Path) -> dict[tuple[str, int | None], object]:
-    """Row and seed to everything a trial found out, but for its timing."""
+    """Row and seed to everything that a training gave, except for times."""
     found: dict[tuple[str, int | None], object] = {}
     for record in RecordFile(directory).read():
         assert record.status == "ok", record.reason
         key = record.name, record.seed
         assert key not in found, f"{key} is there twice"
-        timed = {"seconds", "train_seconds", "evaluate_seconds"}
-        curve = [{n: v for n, v in row.items() if n != "seconds"} for row in record.curve]
-        found[key] = {n: v for n, v in record.metrics.items() if n not in timed}, curve
+        found[key] = result_of(record)
     return found
 
 
@@ -41,9 +56,9 @@ def heed_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def start(arguments: list[str]) -> subprocess.Popen[bytes]:
+def start(words: list[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "zoo", *arguments],
+        [sys.executable, "-m", "zoo", *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -51,60 +66,63 @@ def start(arguments: list[str]) -> subprocess.Popen[bytes]:
     )
 
 
+def wait_for(condition: Callable[[], object], process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + 120
+    while not condition():
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory, corpus_directory: Path):
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory, corpus: Path):
+    """What the sweep comes to; inline, which gives the same bits."""
     out = tmp_path_factory.mktemp("whole")
-    done = zoo(*SWEEP, "--data", corpus_directory, "--out", out)
-    assert done.returncode == 0, done.stderr
+    bench(out, {**SWEEP, "data": str(corpus)})
     return results(out)
 
 
-def kill_and_resume(kills: int, out: Path, data: Path, seed: int) -> dict:
+def kill_and_resume(kills: int, out: Path, data: Path, seed: int, jobs: int) -> dict:
     draw = random.Random(seed)
-    arguments = [*SWEEP, "--data", str(data), "--out", str(out)]
+    words = arguments(data, out, jobs=jobs)
     for _ in range(kills):
-        process = start(arguments)
+        process = start(words)
         try:
             process.wait(timeout=draw.uniform(0.5, 6.0))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)  # the whole tree: parent, fork server, workers
             process.wait()
-    done = zoo(*arguments)
+    done = zoo(*words)
     assert done.returncode == 0, done.stderr
     return results(out)
 
 
-def test_a_sweep_killed_now_and_then_ends_as_if_it_never_was(
-    tmp_path: Path, corpus_directory: Path, uninterrupted: dict
-):
-    assert kill_and_resume(4, tmp_path, corpus_directory, seed=1) == uninterrupted
-    assert not (tmp_path / "checkpoints").exists()
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_sweep_that_is_killed_ends_as_if_it_had_not_been(
+    jobs: int, tmp_path: Path, corpus: Path, uninterrupted: dict
+) -> None:
+    assert kill_and_resume(2, tmp_path, corpus, jobs, jobs) == uninterrupted
+    assert not (tmp_path / "unfinished").exists()
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_sweep_killed_at_fifty_random_moments_ends_as_if_it_never_was(
-    tmp_path: Path, corpus_directory: Path, uninterrupted: dict
-):
-    """ZOO_KILLS sets another number of kills, for a longer run by hand."""
-    kills = int(os.environ.get("ZOO_KILLS", "50"))
+def test_a_sweep_that_is_killed_at_many_random_moments_ends_as_if_it_had_not_been(
+    tmp_path: Path, corpus: Path, uninterrupted: dict
+) -> None:
+    """ZOO_KILLS sets the number of kills, for a longer run by hand."""
+    kills = int(os.environ.get("ZOO_KILLS", "20"))
     done, part = 0, 0
     while done < kills:  # a finished sweep has nothing left to kill: begin another
-        assert kill_and_resume(
-            min(10, kills - done), tmp_path / str(part), corpus_directory, part
-        ) == (uninterrupted)
+        some = min(10, kills - done)
+        assert kill_and_resume(some, tmp_path / str(part), corpus, part, 1) == uninterrupted
         done, part = done + 10, part + 1
 
 
-def test_ctrl_c_leaves_what_is_finished_and_a_table_of_it(tmp_path: Path, corpus_directory: Path):
-    arguments = [*SWEEP, "--data", str(corpus_directory), "--out", str(tmp_path), "--epochs", "40"]
-    process = start(arguments)
+def test_ctrl_c_leaves_what_is_finished_and_a_table_of_it(tmp_path: Path, corpus: Path) -> None:
+    process = start(arguments(corpus, tmp_path, epochs=40))
     records = tmp_path / "records.jsonl"
-    end = time.monotonic() + 120
-    while not (records.exists() and records.read_bytes().count(b"\n")):
-        assert process.poll() is None
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_for(lambda: records.exists() and records.read_bytes().count(b"\n"), process)
     os.killpg(process.pid, signal.SIGINT)  # what a terminal does: every process of the group
     assert process.wait(timeout=60) == 130
     finished = results(tmp_path)
@@ -113,13 +131,10 @@ def test_ctrl_c_leaves_what_is_finished_and_a_table_of_it(tmp_path: Path, corpus
     assert table.seeds.sum() == len(finished)
 
 
-def test_the_workers_die_with_the_parent(tmp_path: Path, corpus_directory: Path):
-    arguments = [*SWEEP, "--data", str(corpus_directory), "--out", str(tmp_path)]
-    process = start([*arguments, "--epochs", "100000"])
-    end = time.monotonic() + 60
-    while not any((tmp_path / "checkpoints").glob("*.safetensors")):
-        assert time.monotonic() < end
-        time.sleep(0.1)
+def test_workers_die_with_the_process_that_submits(tmp_path: Path, corpus: Path) -> None:
+    process = start(arguments(corpus, tmp_path, epochs=100_000, jobs=2))
+    unfinished = tmp_path / "unfinished"
+    wait_for(lambda: len(list(unfinished.glob("*/checkpoint.safetensors"))) == 2, process)
     process.kill()  # the parent alone
     process.wait()
     end = time.monotonic() + 30
@@ -130,8 +145,6 @@ def test_the_workers_die_with_the_parent(tmp_path: Path, corpus_directory: Path)
 
 def _alive(group: int) -> bool:
     """Whether a process of this group still runs."""
-    import psutil
-
     for process in psutil.process_iter():
         try:
             if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
@@ -142,18 +155,18 @@ def _alive(group: int) -> bool:
 
 
 def test_a_read_only_directory_is_refused_before_anything_is_trained(
-    tmp_path: Path, corpus_directory: Path
-):
+    tmp_path: Path, corpus: Path
+) -> None:
     if os.geteuid() == 0:
-        command = ["unshare", "-m", "sh", "-c"]
-        script = f"mount -t tmpfs -o ro tmpfs {tmp_path} && exec {sys.executable} -m zoo "
-        script += " ".join([*SWEEP, "--data", str(corpus_directory), "--out", f"{tmp_path}/out"])
-        done = subprocess.run([*command, script], capture_output=True, text=True, check=False)
+        words = ["-m", "zoo", *arguments(corpus, tmp_path / "out"), "--on", "inline"]
+        script = f"mount -t tmpfs -o ro tmpfs {tmp_path} && exec {sys.executable} "
+        command = ["unshare", "-m", "sh", "-c", script + " ".join(words)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if "unshare" in done.stderr or "mount" in done.stderr:
             pytest.skip(f"cannot make a read-only mount here: {done.stderr.strip()}")
     else:
         tmp_path.chmod(0o500)
-        done = zoo(*SWEEP, "--data", corpus_directory, "--out", tmp_path / "out")
+        done = zoo(*arguments(corpus, tmp_path / "out"), "--on", "inline")
     assert done.returncode == 2
     assert "cannot write to" in done.stderr
     assert "Traceback" not in done.stderr

@@ -1,29 +1,28 @@
-"""``zoo scale`` as a user runs it: real workers, a real lack of memory, nothing lost."""
+"""``zoo scale``: a measurement of every cell at every value, whatever fails."""
 
 from __future__ import annotations
 
 import json
 import shlex
-import subprocess
-import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from zoo.cli import main
+from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Result, Started
+from zoo.execution.inline import InlineExecutor
+from zoo.registry.loading import load
+from zoo.sweep.make_request import make_request
+from zoo.sweep.progress import Silent
+from zoo.sweep.scale import run_scale
 
-LEAST = "--dim 8 --heads 2 --hidden 8 --layers 1 --rounds 1 --threads 1".split()
+LEAST = "--dim 8 --heads 2 --hidden 8 --layers 1 --rounds 1 --threads 1 --device cpu".split()
 
 
-def zoo(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "zoo", "scale", *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
-    )
+def scale(*words: str | Path) -> int:
+    return main(["scale", "--on", "inline", *LEAST, *map(str, words)])
 
 
 def records(out: Path) -> list[dict[str, Any]]:
@@ -31,45 +30,46 @@ def records(out: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_a_cell_that_runs_out_of_memory_is_a_row_and_the_others_go_on(tmp_path: Path):
+def test_a_cell_that_runs_out_of_memory_is_a_record_and_the_others_go_on(
+    tmp_path: Path, capsys
+) -> None:
     out = tmp_path / "out"
-    words = ["--attention", "naive,fused", *LEAST, "--memory-limit", "1200", "--out", out]
-    # Two heads of 16,384² scores are 1 GiB each; next to nothing for a fused kernel.
-    done = zoo(*words, "--lengths", "32,16384,16400")
-    assert done.returncode == 0, done.stderr
+    words = ["--attention", "naive,fused", "--memory-limit", "1200", "--out", out]
+    # Two heads of 8,192² scores are 512 MiB, and training holds them three times; fused has none.
+    assert scale(*words, "--lengths", "32,8192,8200") == 0
+    shown = capsys.readouterr().out
     found = {(r["cell"]["attention"], r["config"]["value"]): r for r in records(out)}
-    assert found["naive", 16384]["status"] == "oom"
-    assert "out of memory" in found["naive", 16384]["reason"]
-    assert found["naive", 16400]["status"] == "skipped"
-    assert found["naive", 16400]["reason"] == "oom at length 16384"
-    for key in (("naive", 32), ("fused", 32), ("fused", 16384), ("fused", 16400)):
+    assert found["naive", 8192]["status"] == "oom"
+    assert "out of memory" in found["naive", 8192]["reason"]
+    assert found["naive", 8200]["status"] == "skipped"
+    assert found["naive", 8200]["reason"] == "oom at length 8192"
+    for key in (("naive", 32), ("fused", 32), ("fused", 8192), ("fused", 8200)):
         assert found[key]["status"] == "ok", found[key]
         assert all(found[key]["metrics"][f"{p}_seconds"] > 0 for p in ("train", "infer"))
-    assert "oom" in done.stdout
+    assert "oom" in shown
 
-    # The same again measures nothing, and with more memory only what failed.
-    again = zoo(*words, "--lengths", "32,16384,16400")
-    assert again.returncode == 0
+    # The same again measures nothing.
+    assert scale(*words, "--lengths", "32,8192,8200") == 0
     assert len(records(out)) == len(found)
-    assert again.stdout == done.stdout
+    assert capsys.readouterr().out == shown
 
 
-def test_points_are_kept_taken_over_and_shown_again(tmp_path: Path):
+def test_values_are_reused_extended_and_shown_again(tmp_path: Path, capsys) -> None:
     out = tmp_path / "out"
-    words = ["--attention", "fused", *LEAST, "--batch-size", "2", "--out", out]
-    first = zoo(*words, "--lengths", "8,16")
-    assert first.returncode == 0, first.stderr
+    words = ["--attention", "fused", "--batch-size", "2", "--out", out]
+    assert scale(*words, "--lengths", "8,16") == 0
     before = (out / "scale.jsonl").read_text()
     with (out / "scale.jsonl").open("a") as file:
         file.write('{"torn')  # a kill in the middle of a line
-    more = zoo(*words, "--lengths", "8,16,32")
-    assert more.returncode == 0, more.stderr
-    assert "torn" in more.stderr
+    capsys.readouterr()
+    assert scale(*words, "--lengths", "8,16,32") == 0
+    printed = capsys.readouterr()
+    assert "removed an unfinished last line" in printed.err
     text = (out / "scale.jsonl").read_text()
     assert text.startswith(before)
     assert [r["config"]["value"] for r in records(out)] == [8, 16, 32]
-    assert "fused" in more.stdout
-    assert "Grows with length" in more.stdout
+    assert "fused" in printed.out
+    assert "Grows with length" in printed.out
     made = {name: (out / name).read_bytes() for name in ("scale.csv", "scale.md", "scale.svg")}
     for name in made:
         (out / name).unlink()
@@ -79,22 +79,116 @@ def test_points_are_kept_taken_over_and_shown_again(tmp_path: Path):
     command = shlex.split(record["command"])
     assert command[:2] == ["zoo", "scale"]
     repeated = tmp_path / "repeated"
-    assert main([*command[1:], "--rounds", "1", "--threads", "1", "--out", str(repeated)]) == 0
+    more = ["--on", "inline", "--rounds", "1", "--threads", "1", "--out", str(repeated)]
+    assert main([*command[1:], *more]) == 0
     assert records(repeated)[0]["config"] == record["config"]
     assert records(repeated)[0]["key"] == record["key"]
+    # Other settings do not belong into the same directory.
+    assert main(["scale", "--lengths", "8", "--batch-size", "3", "--out", str(out)]) == 2
 
-    stranger = ["scale", "--lengths", "8", "--batch-size", "3", "--out", str(out)]
-    assert main(stranger) == 2
+
+def test_a_language_model_is_measured_causally(tmp_path: Path) -> None:
+    words = ["--task", "lm", "--attention", "fused,torch", "--pe", "rope", "--lengths", "256"]
+    assert scale(*words, "--vocab-size", "2000", "--dim", "64", "--out", tmp_path) == 0
+    found = {r["cell"]["attention"]: r for r in records(tmp_path)}
+    assert found["fused"]["status"] == "ok"
+    assert found["fused"]["config"]["task"] == "lm"
+    assert found["fused"]["command"].startswith("zoo scale --task lm --attention fused")
+    assert found["fused"]["metrics"]["train_memory_mib"] > 0
+    assert found["torch"]["status"] == "skipped"
+    assert found["torch"]["reason"] == "torch cannot rotate queries and keys, which rope needs"
 
 
-def test_a_point_that_takes_too_long_is_a_row(tmp_path: Path):
-    words = ["--attention", "fused", *LEAST, "--timeout", "0.01", "--lengths", "8,16"]
-    done = zoo(*words, "--out", tmp_path)
-    assert done.returncode == 0
+def test_a_step_that_takes_too_long_is_a_record(tmp_path: Path) -> None:
+    """A real process is ended; a cost measurement starts its own on every executor."""
+    assert scale("--timeout", "0.01", "--lengths", "8,16", "--out", tmp_path) == 0
     assert [(r["status"], r["reason"]) for r in records(tmp_path)] == [
         ("timeout", "took longer than 0.01 s"),
         ("skipped", "timeout at length 8"),
     ]
+
+
+class Scripted(InlineExecutor):
+    """Gives the results that ``failures`` says: (attention, length) to a status."""
+
+    failures: ClassVar[dict[tuple[str, int], str]] = {}
+    measured: ClassVar[list[tuple[str, int]]] = []
+
+    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Iterator[Event]:
+        for job in jobs:
+            if not isinstance(job, CostJob):
+                yield from super().run([job], limits=limits, directory=directory)
+                continue
+            assert not job.matrix_rate
+            yield Started(job)
+            yield Ended(job, Result(members=tuple(self.result(job, m) for m in job.members)))
+
+    def result(self, job: CostJob, member: Any) -> Result:
+        assert member.sizes == job.setup.sizes
+        assert member.full_length == 1
+        point = member.model.cell["attention"], member.sizes.max_length
+        self.measured.append(point)
+        if point in self.failures:
+            return Result(self.failures[point], "a reason", "a traceback")  # type: ignore[arg-type]
+        samples = {
+            "rounds": [{"train": [0.2, 0.1, 0.3], "infer": [0.05]}],
+            "memory": {p: {"peak_mib": 1.0, "how": "made up"} for p in ("training", "inference")},
+        }
+        return Result(metrics={"kernels": []}, samples=samples)
+
+
+PLUGIN = """\
+from zoo import hookimpl
+
+@hookimpl
+def zoo_register(register):
+    register("executor", "scripted", "EXECUTOR", summary="made-up results")
+"""
+
+
+def test_a_cell_that_failed_is_skipped_at_larger_values_until_there_is_more_of_what_it_lacked(
+    tmp_path: Path,
+) -> None:
+    plugin = tmp_path / "scripted.py"
+    plugin.write_text(PLUGIN.replace("EXECUTOR", f"{__name__}:Scripted"))
+    loaded = load([plugin])
+
+    def measure(values: tuple[int, ...], **options: Any) -> dict[tuple[str, int], str]:
+        Scripted.measured = []
+        request = make_request(
+            {"attention": "naive,fused", "batch_size": 1, "device": "cpu", **options},
+            loaded.registry,
+        )
+        out = tmp_path / "out"
+        found = run_scale(request, loaded, "length", values, Silent(), directory=out, on="scripted")
+        return {
+            (r.cell["attention"], r.config["value"]): r.status
+            if r.status != "skipped"
+            else r.reason
+            for r in found
+        }
+
+    Scripted.failures = {("naive", 16): "oom", ("fused", 32): "crashed"}
+    first = measure((8, 16, 32, 64), memory_limit=100)
+    assert first == {
+        ("naive", 8): "ok", ("naive", 16): "oom", ("naive", 32): "oom at length 16",
+        ("naive", 64): "oom at length 16", ("fused", 8): "ok", ("fused", 16): "ok",
+        ("fused", 32): "crashed", ("fused", 64): "crashed at length 32",
+    }  # fmt: skip
+    by_status = {r["status"]: r for r in records(tmp_path / "out")}
+    assert by_status["oom"]["reason"] == "a reason"
+    assert by_status["oom"]["traceback"] == "a traceback"
+    ok = next(r for r in records(tmp_path / "out") if r["status"] == "ok")
+    assert ok["metrics"]["train_seconds"] == pytest.approx(0.2)
+    # The same again measures nothing: the failures are of these limits.
+    assert measure((8, 16, 32, 64), memory_limit=100) == first
+    assert Scripted.measured == []
+    # With more memory what failed is measured again, and what was skipped for it.
+    Scripted.failures = {}
+    assert set(measure((8, 16, 32, 64), memory_limit=200).values()) == {"ok"}
+    assert Scripted.measured == [
+        ("naive", 16), ("naive", 32), ("fused", 32), ("naive", 64), ("fused", 64)
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -111,9 +205,13 @@ def test_a_point_that_takes_too_long_is_a_row(tmp_path: Path):
         (["--collect"], "no scale.jsonl"),
         (["--dim", "0"], "--dim"),
         (["--device", "abacus"], "--device"),
+        (["--on", "locl"], "did you mean 'local'"),
+        (["--task", "lm", "--pool", "cls"], "--pool has no effect with --task lm"),
+        (["--data", "newswire"], "no option '--data'"),
     ],
+    ids=lambda v: " ".join(v) if isinstance(v, list) else "",
 )
-def test_bad_usage_is_one_line_and_nothing_is_written(words, says, tmp_path: Path, capsys):
+def test_bad_usage_is_one_line_and_nothing_is_written(words, says, tmp_path: Path, capsys) -> None:
     out = tmp_path / "out"
     assert main(["scale", *words, "--out", str(out)]) == 2
     error = capsys.readouterr().err.strip()

@@ -1,8 +1,8 @@
-"""Nothing in the step loop waits for the device: no value is fetched, no stream waited for."""
+"""Nothing in the loop of training steps waits for the device or fetches a value from it."""
 
 from __future__ import annotations
 
-import copy
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
-from zoo.harness.ensemble_trainer import EnsembleTrainer
-from zoo.tasks.classifying import classification_loss
 
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
@@ -20,6 +18,8 @@ from zoo.data.encoding.encoded_documents import Documents
 from zoo.models.build import build_classifier
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
+from zoo.tasks.base import TaskSetup
+from zoo.tasks.classify import Classify, ClassifyOptions
 from zoo.train.device import Runtime
 from zoo.train.trainer import Trainer
 
@@ -31,7 +31,7 @@ STEPS = 4
 
 
 def trainer(registry: Registry, device: str, attention: str) -> Trainer:
-    """Of a cell with every sort of work in its step: padding, clipping, dropout of all sorts."""
+    """Of a cell with everything that a step can do: padding, clipping, all sorts of dropout."""
     names = {"attention": attention, "pe": "rope", "norm": "layer", "ffn": "gelu"}
     cell = Cell.parse(registry, {**names, "block": "pre", "pool": "mean"})
     draw, documents = np.random.default_rng(0), 8 * STEPS
@@ -39,18 +39,21 @@ def trainer(registry: Registry, device: str, attention: str) -> Trainer:
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     ids = draw.integers(1, SIZES.vocab_size, offsets[-1]).astype(np.int32)
     texts = Documents(ids, offsets, draw.integers(0, 3, documents))
-    training = Training(batch_size=8, token_dropout=0.1, token_deletion=0.1, label_smoothing=0.1)
+    training = Training(batch_size=8, label_smoothing=0.1)
+    options = ClassifyOptions(token_dropout=0.1, token_deletion=0.1)
+    setup = TaskSetup(options, SIZES, training, SIZES.vocab_size, ["a", "b", "c"])
+    loss = functools.partial(Classify().loss, setup)
     model = build_classifier(
         cell, SIZES, vocab_size=SIZES.vocab_size, classes=3, seed=0, dropout=0.1
     )
     runtime = Runtime(torch.device(device), "bf16" if device == "cuda" else "fp32")
     split = Split(texts, runtime.device)
-    return Trainer(model.to(device), split, classification_loss, training, runtime, seed=0)
+    return Trainer(model.to(device), split, loss, training, runtime, seed=0)
 
 
 def waits(steps: Iterator[object], device: str) -> list[str]:
-    """The names of whatever waited while the steps went on, as the profiler's trace has them."""
-    next(steps)  # what is set up in the first step is no part of the loop
+    """The names of the operations among the steps that waited, from the profiler's trace."""
+    next(steps)  # the first step also sets things up
     activities = [ProfilerActivity.CPU]
     if device == "cuda":
         activities.append(ProfilerActivity.CUDA)
@@ -63,7 +66,7 @@ def waits(steps: Iterator[object], device: str) -> list[str]:
     inside = [e for e in events if loop.start <= e.time_range.start <= loop.end]
     assert any("adamw" in e.name for e in inside)
     found = [e for e in inside if e.name in FETCHES | WAITS]
-    # torch's fused AdamW on a CPU reads its own counter of steps, which is there already.
+    # torch's fused AdamW on a CPU reads its own counter of steps, which is on the CPU.
     return [e.name for e in found if device != "cpu" or not within(e, "aten::_fused_adamw_")]
 
 
@@ -80,41 +83,13 @@ def steps(one: Trainer, after: Callable[[object], object] = lambda _: None) -> I
 
 
 @pytest.mark.parametrize("attention", ["fused", "naive"])
-def test_a_step_fetches_no_number(registry: Registry, attention: str):
+def test_a_step_fetches_no_value(registry: Registry, attention: str):
     assert waits(steps(trainer(registry, "cpu", attention)), "cpu") == []
 
 
-def test_a_step_that_fetches_its_loss_is_seen(registry: Registry):
-    seen = waits(steps(trainer(registry, "cpu", "fused"), lambda loss: loss.item()), "cpu")
-    assert seen.count("aten::item") == STEPS - 1
-
-
-def together(registry: Registry, device: str) -> EnsembleTrainer:
-    alone = trainer(registry, device, "fused")
-    return EnsembleTrainer(
-        [copy.deepcopy(alone.model) for _ in range(2)],
-        alone.train,
-        alone.training,
-        alone.runtime,
-        [0, 1],
-        vocab_size=SIZES.vocab_size,
-        max_length=SIZES.max_length,
-    )
-
-
-def joint_steps(one: EnsembleTrainer) -> Iterator[object]:
-    one.ensemble.training = True
-    for batches in one._batches():
-        yield one.train_step(batches)
-
-
-def test_a_step_of_seeds_together_fetches_no_number(registry: Registry):
-    assert waits(joint_steps(together(registry, "cpu")), "cpu") == []
-
-
-@pytest.mark.gpu
-def test_a_step_of_seeds_together_on_a_gpu_waits_for_nothing(registry: Registry):
-    assert waits(joint_steps(together(registry, "cuda")), "cuda") == []
+def test_a_step_that_fetches_its_loss_is_noticed(registry: Registry):
+    found = waits(steps(trainer(registry, "cpu", "fused"), lambda loss: loss.item()), "cpu")
+    assert found.count("aten::item") == STEPS - 1
 
 
 @pytest.mark.gpu
@@ -124,7 +99,7 @@ def test_a_step_on_a_gpu_waits_for_nothing(registry: Registry, attention: str):
 
 
 @pytest.mark.gpu
-def test_a_step_on_a_gpu_that_fetches_its_loss_is_seen(registry: Registry):
-    seen = waits(steps(trainer(registry, "cuda", "fused"), lambda loss: loss.item()), "cuda")
-    assert seen.count("aten::item") == STEPS - 1
-    assert set(seen) & WAITS
+def test_a_step_on_a_gpu_that_fetches_its_loss_is_noticed(registry: Registry):
+    found = waits(steps(trainer(registry, "cuda", "fused"), lambda loss: loss.item()), "cuda")
+    assert found.count("aten::item") == STEPS - 1
+    assert set(found) & WAITS

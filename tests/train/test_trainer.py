@@ -1,7 +1,8 @@
-"""A trial trains as it says, and goes on where it was."""
+"""Training equals a loop written out by hand, and resumes where it was interrupted."""
 
 from __future__ import annotations
 
+import functools
 import math
 from pathlib import Path
 
@@ -12,15 +13,20 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
-from zoo.tasks.classifying import classification_loss, predict, score
 
 from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
+from zoo.config.sizes import Sizes
 from zoo.data.batching.document_batches import Split, shuffled_by_length
 from zoo.data.encoding.encoded_documents import Documents
+from zoo.errors import DivergedError
+from zoo.tasks.base import TaskSetup
+from zoo.tasks.classify import Classify, ClassifyOptions, evaluation, predict_logits
+from zoo.tasks.metrics import accuracy, macro_f1
 from zoo.train import checkpoint
 from zoo.train.device import Runtime
-from zoo.train.trainer import DivergedError, Trainer, schedule
+from zoo.train.optimizer import schedule
+from zoo.train.trainer import Loss, Trainer
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 quick = settings(max_examples=50, deadline=None, derandomize=True, database=None)
@@ -51,6 +57,12 @@ class Bag(nn.Module):
         return self.head((x * real).sum(dim=1) / real.sum(dim=1))
 
 
+def classification_loss(training: Training, **options: float) -> Loss:
+    """The loss of classification with these options."""
+    setup = TaskSetup(ClassifyOptions(**options), Sizes(), training, 40, ["a", "b", "c"])
+    return functools.partial(Classify().loss, setup)
+
+
 LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=80)
 
 
@@ -66,25 +78,25 @@ def test_an_epoch_holds_every_document_once(lengths, batch_size, seed, epoch):
 @quick
 @given(LENGTHS, st.integers(1, 16))
 def test_a_batch_is_the_documents_padded_to_the_longest(lengths, batch_size):
-    held = documents(lengths)
-    for batch in Split(held, RUNTIME.device).shuffled(batch_size, seed=1, epoch=0):
+    texts = documents(lengths)
+    for batch in Split(texts, RUNTIME.device).shuffled(batch_size, seed=1, epoch=0):
         longest = max(lengths[row] for row in batch.rows)
         assert batch.ids.shape == (len(batch.rows), longest)
         assert batch.padded_tokens == batch.ids.numel()
         assert batch.real_tokens == sum(lengths[row] for row in batch.rows)
-        for line, row in enumerate(batch.rows):
+        for place, row in enumerate(batch.rows):
             n = lengths[row]
-            assert batch.ids[line, :n].tolist() == held[row].tolist()
-            assert (batch.ids[line, n:] == 0).all()
+            assert batch.ids[place, :n].tolist() == texts[row].tolist()
+            assert (batch.ids[place, n:] == 0).all()
             if batch.tokens.attention_mask is None:
                 assert n == longest
             else:
                 expected = [True] * n + [False] * (longest - n)
-                assert batch.tokens.attention_mask[line].tolist() == expected
-            assert batch.labels[line] == held.labels[row]
+                assert batch.tokens.attention_mask[place].tolist() == expected
+            assert batch.labels[place] == texts.labels[row]
 
 
-def test_the_order_hangs_on_seed_and_epoch_alone():
+def test_the_order_depends_on_seed_and_epoch_alone():
     lengths = np.arange(1, 200)
 
     def order(seed: int, epoch: int) -> list[int]:
@@ -105,7 +117,7 @@ def test_batches_by_length_need_little_padding():
 
 
 @pytest.mark.parametrize("shape", ["linear", "cosine", "constant"])
-def test_the_learning_rate_rises_and_falls_as_told(shape: str):
+def test_the_learning_rate_rises_and_falls_as_documented(shape: str):
     training = Training(schedule=shape, warmup=0.1)
     rates = [schedule(training, step, 100) for step in range(100)]
     assert rates[0] == pytest.approx(0.1)
@@ -122,7 +134,7 @@ def test_training_equals_a_loop_written_out():
     training = Training(epochs=3, batch_size=8, lr=0.01, warmup=0.0, clip=0.5, dropout=0.0)
     split = Split(documents([5 + i % 7 for i in range(40)]), RUNTIME.device)
     ours, plain = Bag(0.0), Bag(0.0)
-    trainer = Trainer(ours, split, classification_loss, training, RUNTIME, seed=2)
+    trainer = Trainer(ours, split, classification_loss(training), training, RUNTIME, seed=2)
     losses = [trainer.run_epoch().loss for _ in range(3)]
 
     decayed = [p for p in plain.parameters() if p.dim() > 1]
@@ -150,46 +162,46 @@ def test_training_equals_a_loop_written_out():
         torch.testing.assert_close(a, b)
 
 
-def test_a_trial_interrupted_after_each_epoch_ends_bit_for_bit_the_same(tmp_path: Path):
-    training = Training(
-        epochs=4, batch_size=8, token_dropout=0.3, token_deletion=0.4, label_smoothing=0.1
-    )
+def test_a_training_interrupted_after_each_epoch_ends_bit_for_bit_the_same(tmp_path: Path):
+    training = Training(epochs=4, batch_size=8, label_smoothing=0.1)
+    loss = classification_loss(training, token_dropout=0.3, token_deletion=0.4)
     split = Split(documents([3 + i % 9 for i in range(50)]), RUNTIME.device)
 
-    whole = Trainer(Bag(), split, classification_loss, training, RUNTIME, seed=5)
+    whole = Trainer(Bag(), split, loss, training, RUNTIME, seed=5)
     expected = [whole.run_epoch().loss for _ in range(4)]
 
-    file = tmp_path / "trial.safetensors"
+    file = tmp_path / "checkpoint.safetensors"
     for _ in range(4):
         torch.manual_seed(999)  # another process finds another random state
-        trainer = Trainer(Bag(), split, classification_loss, training, RUNTIME, seed=5)
+        trainer = Trainer(Bag(), split, loss, training, RUNTIME, seed=5)
         curve = checkpoint.restore(file, trainer)
         curve.append(vars(trainer.run_epoch()))
-        checkpoint.keep(file, trainer, curve)
+        checkpoint.save(file, trainer, curve)
     assert trainer.finished
-    assert [row["loss"] for row in curve] == expected
+    assert [entry["loss"] for entry in curve] == expected
     for a, b in zip(whole.model.parameters(), trainer.model.parameters(), strict=True):
         assert torch.equal(a, b)
 
 
-@pytest.mark.parametrize("damage", ["missing", "empty", "torn", "foreign"])
-def test_a_checkpoint_that_is_no_use_starts_the_trial_anew(tmp_path: Path, damage: str):
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut short", "foreign"])
+def test_without_a_usable_checkpoint_a_training_starts_anew(tmp_path: Path, damage: str):
     training = Training(epochs=2, batch_size=8)
     split = Split(documents([4] * 20), RUNTIME.device)
-    file = tmp_path / "trial.safetensors"
-    trainer = Trainer(Bag(), split, classification_loss, training, RUNTIME, seed=0)
-    checkpoint.keep(file, trainer, [vars(trainer.run_epoch())])
+    file = tmp_path / "checkpoint.safetensors"
+    loss = classification_loss(training)
+    trainer = Trainer(Bag(), split, loss, training, RUNTIME, seed=0)
+    checkpoint.save(file, trainer, [vars(trainer.run_epoch())])
     if damage == "missing":
         file.unlink()
     else:
-        content = {"empty": b"", "torn": file.read_bytes()[:-50], "foreign": b"hello" * 99}
+        content = {"empty": b"", "cut short": file.read_bytes()[:-50], "foreign": b"hello" * 99}
         file.write_bytes(content[damage])
-    fresh = Trainer(Bag(), split, classification_loss, training, RUNTIME, seed=0)
+    fresh = Trainer(Bag(), split, loss, training, RUNTIME, seed=0)
     assert checkpoint.restore(file, fresh) == []
     assert fresh.epoch == 0
 
 
-def test_a_loss_that_is_no_number_ends_the_trial():
+def test_a_loss_that_is_not_finite_ends_the_training():
     class Broken(Bag):
         def forward(self, ids, tokens):
             return super().forward(ids, tokens) * math.inf
@@ -197,7 +209,7 @@ def test_a_loss_that_is_no_number_ends_the_trial():
     trainer = Trainer(
         Broken(),
         Split(documents([4] * 20), RUNTIME.device),
-        classification_loss,
+        classification_loss(Training()),
         Training(),
         RUNTIME,
         0,
@@ -208,15 +220,15 @@ def test_a_loss_that_is_no_number_ends_the_trial():
 
 @quick
 @given(LENGTHS, st.integers(1, 9))
-def test_scores_come_in_the_order_of_the_split_whatever_the_batches(lengths, batch_size):
+def test_logits_are_in_the_order_of_the_split_for_any_batch_size(lengths, batch_size):
     model, split = Bag(), Split(documents(lengths), RUNTIME.device)
-    scores = predict(model, split, batch_size, RUNTIME)
+    logits = predict_logits(model, split, batch_size, RUNTIME)
     model.eval()
     for row in range(len(lengths)):
         alone = split.batch(np.array([row]))
         with torch.no_grad():
             expected = model(alone.ids, alone.tokens)[0]
-        np.testing.assert_allclose(scores[row], expected.numpy(), atol=1e-5)
+        np.testing.assert_allclose(logits[row], expected.numpy(), atol=1e-5)
 
 
 def test_scores_are_scikit_learns():
@@ -224,10 +236,12 @@ def test_scores_are_scikit_learns():
 
     draw = np.random.default_rng(0)
     truth, guess = draw.integers(0, 4, 200), draw.integers(0, 3, 200)
-    found = score(guess, truth, 5)
-    assert found["accuracy"] == accuracy_score(truth, guess)
+    found = evaluation(guess, truth, 5)
+    assert accuracy().compute(found.outputs) == accuracy_score(truth, guess)
     every = [0, 1, 2, 3, 4]
-    assert found["f1"] == f1_score(truth, guess, labels=every, average="macro", zero_division=0)
-    assert found["confusion"] == confusion_matrix(truth, guess, labels=every).tolist()
-    assert len(found["errors"]) == (truth != guess).sum()
-    assert all(truth[r] == t and guess[r] == g for r, t, g in found["errors"])
+    expected = f1_score(truth, guess, labels=every, average="macro", zero_division=0)
+    assert macro_f1().compute(found.outputs) == expected
+    assert found.details["examples"] == 200
+    assert found.details["confusion"] == confusion_matrix(truth, guess, labels=every).tolist()
+    assert len(found.details["errors"]) == (truth != guess).sum()
+    assert all(truth[r] == t and guess[r] == g for r, t, g in found.details["errors"])

@@ -1,4 +1,4 @@
-"""What training deletes and hides is a random share, and the rest stays as it was."""
+"""Training deletes and hides a random share of the tokens and leaves the others as they were."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def batch(lengths: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
 
 @quick
 @given(LENGTHS, st.floats(0.01, 0.99), st.integers(0, 9))
-def test_what_is_left_of_a_text_is_its_share_in_its_own_order(lengths, share, seed):
+def test_the_remaining_tokens_are_the_right_share_in_their_order(lengths, share, seed):
     ids, attention_mask = batch(lengths)
     torch.manual_seed(seed)
-    left, real = delete_tokens(ids, attention_mask, share)
+    remaining, real = delete_tokens(ids, attention_mask, share)
     assert real is not None
-    assert left.shape == real.shape
-    assert (left[~real] == PAD).all()
-    for before, after, kept, length in zip(ids, left, real, lengths, strict=True):
-        count = int(kept.sum())
-        assert kept[:count].all()
+    assert remaining.shape == real.shape
+    assert (remaining[~real] == PAD).all()
+    for before, after, mask, length in zip(ids, remaining, real, lengths, strict=True):
+        count = int(mask.sum())
+        assert mask[:count].all()
         assert abs(count - 1 - (length - 1) * (1 - share)) <= 0.51
         found = after[:count].tolist()
         assert found[0] == before[0]
@@ -41,7 +41,7 @@ def test_what_is_left_of_a_text_is_its_share_in_its_own_order(lengths, share, se
 
 @quick
 @given(st.integers(1, 40), st.integers(1, 9), st.floats(0.01, 0.99))
-def test_even_texts_lose_the_same_with_a_mask_and_without(length, texts, share):
+def test_texts_of_one_length_lose_the_same_tokens_with_a_mask_and_without(length, texts, share):
     ids, attention_mask = batch([length] * texts)
     torch.manual_seed(3)
     plain, none = delete_tokens(ids, None, share)
@@ -53,18 +53,18 @@ def test_even_texts_lose_the_same_with_a_mask_and_without(length, texts, share):
     assert real.all()
 
 
-def test_every_token_but_the_first_is_as_likely_to_go():
+def test_every_token_but_the_first_is_equally_likely_to_be_deleted():
     ids, attention_mask = batch([11, 21] * 1000)
     torch.manual_seed(0)
-    left, _ = delete_tokens(ids, attention_mask, 0.4)
-    kept = torch.isin(ids, left) & attention_mask
+    remaining, _ = delete_tokens(ids, attention_mask, 0.4)
+    kept = torch.isin(ids, remaining) & attention_mask
     shares = kept.float()[1::2].mean(dim=0)
     assert shares[0] == 1
     # Of 1,000 texts: four standard errors of a share of 0.6 are 0.06.
     assert shares[1:].tolist() == pytest.approx([0.6] * 20, abs=0.06)
 
 
-def test_nothing_is_drawn_where_nothing_is_deleted_or_hidden():
+def test_no_random_number_is_drawn_where_the_share_is_zero():
     ids, attention_mask = batch([4, 9])
     before = torch.get_rng_state()
     assert delete_tokens(ids, attention_mask, 0.0) == (ids, attention_mask)
@@ -72,7 +72,7 @@ def test_nothing_is_drawn_where_nothing_is_deleted_or_hidden():
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_a_share_of_tokens_is_hidden_and_never_the_first_nor_padding():
+def test_a_share_of_tokens_is_hidden_but_never_the_first_or_padding():
     ids, attention_mask = batch([50, 30] * 40)
     torch.manual_seed(0)
     found = hide_tokens(ids, 0.4)
