@@ -28,7 +28,7 @@ def bench(
     out: str | Path | None = None,
     fresh: bool = False,
     collect: bool = False,
-    plugins: str | Path | Sequence[str | Path] = (),
+    plugins: str | Path | Sequence[str | Path] | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> pd.DataFrame:
@@ -47,7 +47,7 @@ def bench(
 
     if fresh and collect:
         raise ZooError("fresh runs everything again and collect runs nothing: use one of them")
-    files = [plugins] if isinstance(plugins, str | Path) else plugins
+    files = [plugins] if isinstance(plugins, str | Path) else plugins or ()
     paths = [str(file) for file in files]
     loaded = loading.load(paths)
     axes = {"attention": attention, "pe": pe}

@@ -164,7 +164,7 @@ def compare_matrix_rates(options: Options) -> Iterator[Comparison]:
             )
         )
         for name, runtime in runtimes.items():
-            rates[name].append(measure_matrix_rate(runtime, rounds=5))
+            rates[name].append(measure_matrix_rate(runtime, rounds=1 if options.quick else 5))
     times = {name: np.concatenate([one[name] for one in rounds]) for name in steps}
     flops = shape.training_flops()
     noise = ratio(times[COPY], times[first])

@@ -55,7 +55,7 @@ def test_another_task_and_a_suite_by_its_options(folder: Path) -> None:
         'task = "seq2seq"\ndata = "copy(train=40,test=8,shortest=2,longest=3)"\nbeam = 2\n'
         'dim = 16\nheads = 2\nlayers = 1\nepochs = 1\nphases = ["train"]\nmax_length = 8\n'
     )
-    table = zoo.bench(**load_suite("small.toml"), on="inline", device="cpu", out="out")
+    table = zoo.bench(**load_suite("small.toml"), on="inline", device="cpu", threads=1, out="out")
     assert "exact_match_mean" in table.columns
     (record,) = RecordFile(folder / "out").read()
     assert record.config["task_options"]["beam"] == 2

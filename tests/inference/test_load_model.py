@@ -137,6 +137,7 @@ def test_a_directory_without_an_intact_model_is_refused_in_one_line(
     assert main(["predict", str(copied), "some text"]) == 2
     printed = capsys.readouterr()
     assert (printed.out, len(printed.err.splitlines())) == ("", 1), printed.err
+    assert str(copied) in printed.err
     assert not (tmp_path / "ran").exists()
 
 

@@ -34,7 +34,10 @@ class SavedModel:
 
         directory = Path(self.directory)
         card = read(directory)  # before torch is imported, which takes seconds
-        task = card.find_task(self.registry, allow_changed=self.allow_changed)
+        try:
+            task = card.find_task(self.registry, allow_changed=self.allow_changed)
+        except ZooError as error:
+            raise ZooError(f"{directory}: {error}") from error
         if command not in task.commands:
             offered = " and ".join(f"zoo {name}" for name in task.commands)
             raise ZooError(

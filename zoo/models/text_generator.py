@@ -15,7 +15,7 @@ from zoo.models.decoding.generate import Decoding, Generation, generate, transdu
 from zoo.models.decoding.sampling import Sampling
 from zoo.models.encoder_decoder import EncoderDecoder
 from zoo.models.language_model import LanguageModel
-from zoo.models.text_model import TextModel
+from zoo.models.text_model import TextModel, refuse_no_text
 
 NEW_TOKENS = 50  # of a language model, without max_new
 
@@ -95,12 +95,9 @@ class TextGenerator(TextModel):
 
     def _read(self, prompt: str, number: int) -> tuple[list[int], int]:
         """The ids of a prompt, and how many tokens may follow it."""
-        if not isinstance(prompt, str):
-            raise ZooError(f"prompt {number} is not a text but a {type(prompt).__name__}")
+        refuse_no_text(prompt, f"prompt {number}")
         if not prompt.strip():
             raise ZooError(f"prompt {number} is empty")
-        if any("\ud800" <= letter <= "\udfff" for letter in prompt):
-            raise ZooError(f"prompt {number} contains half a character (a lone surrogate)")
         if isinstance(self.model, EncoderDecoder):
             ids = encode_source(self.tokenizer, prompt.strip())
             too_long, room = len(ids) > self.max_length, self.max_length - 1

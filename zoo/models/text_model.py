@@ -114,12 +114,17 @@ class TextPredictor(TextModel, ABC):
     def encode(self, texts: Sequence[str], first: int = 1) -> list[Encoding]:
         """The tokens of each text, not cut; ZooError for an empty one, numbered from ``first``."""
         for number, text in enumerate(texts, start=first):
-            if not isinstance(text, str):
-                raise ZooError(f"text {number} is not a text but a {type(text).__name__}")
-            if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-                raise ZooError(f"text {number} contains half a character (a lone surrogate)")
+            refuse_no_text(text, f"text {number}")
         encodings: list[Encoding] = self.tokenizer.encode_batch(list(texts))
         for number, encoding in enumerate(encodings, start=first):
             if len(encoding.ids) < 2:
                 raise ZooError(f"text {number} is empty")
         return encodings
+
+
+def refuse_no_text(text: object, name: str) -> None:
+    """ZooError where a value is not a str, or one that cannot be encoded."""
+    if not isinstance(text, str):
+        raise ZooError(f"{name} is not a text but a {type(text).__name__}")
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ZooError(f"{name} contains half a character (a lone surrogate)")

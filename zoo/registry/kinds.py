@@ -60,6 +60,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "tokens": "is a torch module, trained on the same batches as every cell",
         "stream": "models a sequence of tokens (fit, nats), for language modelling",
         "vocabulary": "takes the word piece of every id, as vocabulary=",
+        "head": "takes the width of the cells' hidden layer in the head, as head_hidden=",
         "eager": "cannot be compiled by torch.compile",
     },
     "task": {},

@@ -58,13 +58,21 @@ def _validated(model: type[BaseModel], values: dict[str, Any]) -> Any:
 def _unknown(name: str, task_name: str, task: Task, registry: Registry) -> str:
     """Why there is no such option: it is another task's, or misspelt."""
     labels = [registry.label(component) for component in registry.components("task")]
-    owners = [x for x in labels if name in find_task(registry, x).options.model_fields]
+    owners = [label for label in labels if _has_option(registry, label, name)]
     if owners:
         return (
             f"{_flag(name)} is an option of --task {' or '.join(owners)}, and this is {task_name}"
         )
     known = [*flat_fields(), *task.options.model_fields]
     return f"no option '{name}'{nearest(name, known)}"
+
+
+def _has_option(registry: Registry, task: str, name: str) -> bool:
+    """Whether a task has the option; a task that cannot be built has none."""
+    try:
+        return name in find_task(registry, task).options.model_fields
+    except ZooError:
+        return False
 
 
 def _flag(name: str) -> str:

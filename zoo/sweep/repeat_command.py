@@ -60,7 +60,9 @@ def _different(
 
 
 def _changed(name: str, value: Any, default: Any) -> list[str]:
-    option = f"--{name.replace('_', '-')}"
+    flag = name.replace("_", "-")
     if value == default:
         return []
-    return [option] if value is True else [option, f"{value}"]
+    if isinstance(value, bool):
+        return [f"--{flag}" if value else f"--no-{flag}"]
+    return [f"--{flag}", f"{value}"]

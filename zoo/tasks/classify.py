@@ -129,7 +129,11 @@ class Classify(Task):
         )
 
     def build_baseline(self, setup: TaskSetup, choice: Choice) -> Any:
-        extra = {"vocabulary": setup.data.vocabulary()} if choice.can("vocabulary") else {}
+        extra: dict[str, Any] = {}
+        if choice.can("vocabulary"):
+            extra["vocabulary"] = setup.data.vocabulary()
+        if choice.can("head"):
+            extra["head_hidden"] = setup.options.head_hidden
         return choice.build(
             vocab_size=setup.vocab_size,
             classes=len(setup.labels),

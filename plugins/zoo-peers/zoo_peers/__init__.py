@@ -20,7 +20,7 @@ def zoo_register(register: Register) -> None:
         "zoo_peers.torch_encoder:TorchEncoder",
         summary="torch.nn.TransformerEncoder, mean pool and the cells' head",
         source="https://docs.pytorch.org/docs/stable/generated/torch.nn.TransformerEncoder.html",
-        capabilities=("tokens",),
+        capabilities=("tokens", "head"),
         parameters={
             "positions": "sinusoidal",
             "activation": "relu",
@@ -28,7 +28,6 @@ def zoo_register(register: Register) -> None:
             "fast_path": True,
             "attention_dropout": 0.0,
             "pool": "mean",
-            "head_hidden": 0,
         },
     )
     register(
@@ -37,12 +36,11 @@ def zoo_register(register: Register) -> None:
         "zoo_peers.x_encoder:XEncoder",
         summary="x-transformers' Encoder with flash attention, mean pool and the cells' head",
         source="https://github.com/lucidrains/x-transformers",
-        capabilities=("tokens",),
+        capabilities=("tokens", "head"),
         parameters={
             "positions": "rotary",
             "attention_dropout": 0.0,
             "pool": "mean",
-            "head_hidden": 0,
         },
     )
     register(
@@ -52,12 +50,11 @@ def zoo_register(register: Register) -> None:
         summary="Hugging Face's BertModel from a config or pretrained, mean pool, the cells' head",
         source="Devlin et al. 2019, https://arxiv.org/abs/1810.04805; "
         "https://huggingface.co/docs/transformers/model_doc/bert",
-        capabilities=("tokens", "vocabulary"),
+        capabilities=("tokens", "vocabulary", "head"),
         parameters={
             "pretrained": "",
             "attn_implementation": "sdpa",
             "attention_dropout": 0.0,
             "pool": "mean",
-            "head_hidden": 0,
         },
     )

@@ -3,8 +3,9 @@
 Their capability says how they are built and called. Classifiers:
 ``texts``: built without arguments; ``fit(texts, labels)`` and ``predict(texts) -> labels``.
 ``tokens``: a torch module built as ``Baseline(vocab_size=, classes=, sizes=, dropout=)`` that maps
-(ids, tokens) to logits (B, classes), trained by the harness on the same batches as every cell.
+(ids, tokens) to logits (B, classes), trained on the same batches as every cell.
 ``vocabulary``, besides ``tokens``: also given ``vocabulary=``, the word piece of every id.
+``head``, besides ``tokens``: also given ``head_hidden=``, as a cell's head is.
 Language models:
 ``stream``: built as ``Baseline(vocab_size=)``; ``fit(ids)`` and ``nats(ids)`` take numpy arrays of
 token ids; ``nats`` returns -ln P of every token but the first, given those before it.

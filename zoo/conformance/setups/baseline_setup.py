@@ -24,7 +24,7 @@ class BaselineSetup(ModuleSetup):
     ``vocab_size``.
     """
 
-    passes = ("vocab_size", "classes", "sizes", "dropout", "vocabulary")
+    passes = ("vocab_size", "classes", "sizes", "dropout", "vocabulary", "head_hidden")
     contract = nn.Module
     takes_dropout = True
     quiet_training = False
@@ -35,7 +35,9 @@ class BaselineSetup(ModuleSetup):
             return self.choice.build(vocab_size=VOCAB_SIZE)
         if not self.can("tokens"):
             return self.choice.build()
-        more = {"vocabulary": VOCABULARY} if self.can("vocabulary") else {}
+        more: dict[str, Any] = {"vocabulary": VOCABULARY} if self.can("vocabulary") else {}
+        if self.can("head"):
+            more["head_hidden"] = 0
         return self.choice.build(
             vocab_size=VOCAB_SIZE, classes=CLASSES, sizes=SIZES, dropout=dropout, **more
         )
