@@ -55,24 +55,17 @@ def test_listings_are_printed_as_shown(command: str, capsys):
     assert "fused" in capsys.readouterr().out
 
 
-def test_every_bench_line_uses_options_that_exist():
+def test_every_bench_line_uses_options_that_exist(capsys):
+    assert main(["bench", "--help"]) == 0
+    known = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
     for command in lines("bench"):
-        options = re.findall(r"--[a-z-]+", command)
-        assert options
-        assert main(["bench", "--help"]) == 0
-        for option in options:
-            assert any(
-                option in parameter.opts
-                for parameter in __import__("zoo.cli.bench", fromlist=["bench"]).bench.params
-            ), option
+        assert set(re.findall(r"--[a-z-]+", command)) <= known, command
 
 
 def test_the_table_of_parts_names_every_built_in(registry: Registry):
     for kind in KINDS:
         row = next(line for line in README.splitlines() if line.startswith(f"| {kind} |"))
-        assert re.findall(r"`([^`]+)`", row) == registry.labels(kind) or set(
-            re.findall(r"`([^`]+)`", row)
-        ) == set(registry.labels(kind))
+        assert set(re.findall(r"`([^`]+)`", row)) == set(registry.labels(kind))
 
 
 def test_the_table_shown_is_the_published_one():

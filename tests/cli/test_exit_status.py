@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from small_runs import FAILING, WORDS
+from classify_runs import FAILING, WORDS
 
 from zoo.cli import main
 from zoo.sweep.records import Record, RecordFile

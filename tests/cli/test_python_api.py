@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from small_runs import FAILING, SMALL
+from classify_runs import FAILING, SMALL
 
 import zoo
 from zoo.config.suite import load_suite

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 from console import ENV
-from small_runs import FAILING, SIZES, TASK, WORDS
+from classify_runs import FAILING, SIZES, TASK, WORDS
 
 from zoo.cli import main
 from zoo.cli.request_options import SECTIONS, RequestCommand

@@ -12,6 +12,7 @@ from zoo.registry import AXES, Owner, Register, Registry
 from zoo.registry.cell import Cell
 
 Parse = Callable[..., Cell]
+NEEDS = {"attention": frozenset({"padding"})}  # what classification needs
 USUAL = dict(zip(AXES, ("fused", "rope", "layer", "relu", "pre", "mean"), strict=True))
 
 
@@ -30,34 +31,35 @@ def parse(registry: Registry) -> Parse:
 
 
 def test_the_usual_cell_has_no_obstacle(parse: Parse) -> None:
-    assert parse().obstacle(dim=64, heads=4) == ""
+    assert parse().obstacle(64, 4, NEEDS) == ""
 
 
 @pytest.mark.parametrize(
     ("names", "dim", "heads", "reason"),
     [
-        ({"attention": "torch"}, 64, 4, "torch cannot rotate queries and keys, as rope asks"),
-        ({"attention": "stiff"}, 64, 4, "stiff cannot rotate queries and keys, as rope asks"),
+        ({"attention": "torch"}, 64, 4, "torch cannot rotate queries and keys, which rope needs"),
+        ({"attention": "stiff"}, 64, 4, "stiff cannot rotate queries and keys, which rope needs"),
         (
             {"attention": "stiff", "pe": "rope(base=100.0)"},
             64,
             4,
-            "stiff cannot rotate queries and keys, as rope(base=100.0) asks",
+            "stiff cannot rotate queries and keys, which rope(base=100.0) needs",
         ),
         (
             {"attention": "deaf", "pe": "alibi"},
             64,
             4,
-            "deaf cannot add a score bias, as alibi asks",
+            "deaf cannot add a score bias, which alibi needs",
         ),
         (
             {"attention": "leaky"},
             64,
             4,
-            "leaky does not honour padding, and texts differ in length",
+            "leaky does not declare 'padding', which the task needs (padded positions never influence "
+            "real ones)",
         ),
-        ({"pe": "sin"}, 64, 5, "width 64 does not divide into 5 heads"),
-        ({"attention": "naive"}, 64, 128, "width 64 does not divide into 128 heads"),
+        ({"pe": "sin"}, 64, 5, "width 64 is not divisible into 5 heads"),
+        ({"attention": "naive"}, 64, 128, "width 64 is not divisible into 128 heads"),
         ({}, 12, 4, "rope needs an even head width, not 3"),
         ({"attention": "single"}, 7, 1, "rope needs an even head width, not 7"),
     ],
@@ -65,7 +67,7 @@ def test_the_usual_cell_has_no_obstacle(parse: Parse) -> None:
 def test_each_obstacle_is_named(
     parse: Parse, names: dict[str, str], dim: int, heads: int, reason: str
 ) -> None:
-    assert parse(**names).obstacle(dim, heads) == reason
+    assert parse(**names).obstacle(dim, heads, NEEDS) == reason
 
 
 @pytest.mark.parametrize(
@@ -82,14 +84,14 @@ def test_each_obstacle_is_named(
 def test_what_is_not_asked_for_is_no_obstacle(
     parse: Parse, names: dict[str, str], dim: int, heads: int
 ) -> None:
-    assert parse(**names).obstacle(dim, heads) == ""
+    assert parse(**names).obstacle(dim, heads, NEEDS) == ""
 
 
 def test_among_the_built_ins_torch_with_rope_alone_is_impossible(registry: Registry) -> None:
     impossible = {
         (attention, pe)
         for attention, pe in itertools.product(registry.labels("attention"), registry.labels("pe"))
-        if Cell.parse(registry, USUAL | {"attention": attention, "pe": pe}).obstacle(64, 4)
+        if Cell.parse(registry, USUAL | {"attention": attention, "pe": pe}).obstacle(64, 4, NEEDS)
     }
     assert impossible == {("torch", "rope")}
 
