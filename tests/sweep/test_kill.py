@@ -35,6 +35,8 @@ SWEEP = {
     "device": "cpu",
 }
 
+FAILING = Path(__file__).parents[1] / "execution" / "failing.py"
+
 
 def arguments(data: Path, out: Path, **changes: object) -> list[str]:
     return ["bench", *flags({**SWEEP, "data": data, "out": out, **changes})]
@@ -132,9 +134,10 @@ def test_ctrl_c_leaves_what_is_finished_and_a_table_of_it(tmp_path: Path, corpus
 
 
 def test_workers_die_with_the_process_that_submits(tmp_path: Path, corpus: Path) -> None:
-    process = start(arguments(corpus, tmp_path, epochs=100_000, jobs=2))
-    unfinished = tmp_path / "unfinished"
-    wait_for(lambda: len(list(unfinished.glob("*/checkpoint.safetensors"))) == 2, process)
+    """Also where they are in the middle of a step that never ends."""
+    hangs = {"attention": "hangs", "plugin": FAILING, "pe": "sin", "baseline": "none"}
+    process = start(arguments(corpus, tmp_path, jobs=2, **hangs))
+    wait_for(lambda: len(list(tmp_path.glob("unfinished/*/output.log"))) == 2, process)
     process.kill()  # the parent alone
     process.wait()
     end = time.monotonic() + 30
