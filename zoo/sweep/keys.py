@@ -21,7 +21,10 @@ from zoo.sweep.machine import machine_of
 
 PACKAGE = Path(zoo.__file__).parent
 # The code that decides the number. Reports and the command line are not part of it.
-TRAINING_CODE = ("components", "models", "data", "tasks", "train", "execution/train_job.py")
+TRAINING_CODE = (
+    *("components", "models", "data", "tasks", "train"),
+    *("execution/train_job.py", "execution/open_setup.py"),
+)
 COST_CODE = (*TRAINING_CODE, "measure", "execution/cost_job.py", "execution/cost_steps.py")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
