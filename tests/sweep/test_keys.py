@@ -150,6 +150,7 @@ CHANGES = [
     ("data/batching/document_batches.py", statement, "train cost scale"),
     ("models/build.py", statement, "train cost scale"),
     ("execution/train_job.py", statement, "train cost scale"),
+    ("execution/open_setup.py", statement, "train cost scale"),
     ("measure/timing.py", docstring, ""),
     ("measure/timing.py", statement, "cost scale"),
     ("measure/memory.py", statement, "cost scale"),
