@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 import click
 
-from zoo.cli.options import json_option, load_zoo, plugin_option
+from zoo.cli.options import json_option, load_zoo, plugin_option, print_json
+from zoo.cli.table import STYLES, printable
 from zoo.conformance import (
     CheckResult,
     CheckSettings,
@@ -17,9 +17,6 @@ from zoo.conformance import (
     select_choices,
 )
 from zoo.registry import KINDS
-
-FAILED = 1
-_STYLES = {"passed": {"fg": "green"}, "failed": {"fg": "red"}, "skipped": {"fg": "yellow"}}
 
 
 @click.command()
@@ -75,16 +72,13 @@ def _print(results: Iterable[CheckResult]) -> int:
             click.echo(("\n" if done else "") + click.style(result.component, bold=True), nl=False)
             click.echo(f"  {result.owner}")
         done.append(result)
-        status = click.style(f"{result.status:<8}", **_STYLES[result.status])  # type: ignore[arg-type]
-        note = f": {_one_line(result.message)}" if result.message else ""
+        status = click.style(f"{result.status:<8}", **STYLES[result.status])
+        note = f": {printable(result.message)}" if result.message else ""
         click.echo(f"  {status}{result.check}{note}")
         if result.status == "failed":
-            for word, value in (
-                ("must hold", result.claim),
-                ("owner", result.owner),
-                ("repeat", result.repeat),
-            ):
-                click.echo(f"          {word + ':':<11}{value}")
+            click.echo(f"          must hold: {result.claim}")
+            click.echo(f"          owner:     {result.owner}")
+            click.echo(f"          repeat:    {result.repeat}")
     found = counts(done)
     components = len({result.component for result in done})
     summary = ", ".join(f"{count} {status}" for status, count in found.items())
@@ -94,32 +88,21 @@ def _print(results: Iterable[CheckResult]) -> int:
 
 def _print_json(results: list[CheckResult]) -> int:
     found = counts(results)
-    click.echo(
-        json.dumps(
-            {"results": [result.as_dict() for result in results], "counts": found},
-            indent=2,
-            ensure_ascii=False,
-        )
-    )
+    print_json({"results": [result.as_dict() for result in results], "counts": found})
     return _status(found)
 
 
 def _status(found: dict[str, int]) -> int:
-    return FAILED if found["failed"] or not found["passed"] else 0
+    return 1 if found["failed"] or not found["passed"] else 0
 
 
 def _list(as_json: bool) -> int:
     checks = {kind: {c.name: c.claim for c in checks_of(kind).values()} for kind in KINDS}
     if as_json:
-        click.echo(json.dumps(checks, indent=2, ensure_ascii=False))
+        print_json(checks)
         return 0
     for kind, claims in checks.items():
         click.secho(kind, bold=True)
         for name, claim in claims.items():
             click.echo(f"  {name:<22}{claim}")
     return 0
-
-
-def _one_line(text: str) -> str:
-    """The text without line breaks and terminal control characters of a plug-in."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -94,6 +94,10 @@ def _card(file: Path) -> Card:
     try:
         return Card.model_validate(value)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "it"
-        raise ZooError(f"{file} does not describe a model: {field}: {first['msg']}") from None
+        raise ZooError(f"{file} does not describe a model: {first_error(error)}") from None
+
+
+def first_error(error: ValidationError) -> str:
+    """The first field that is wrong, and what is wrong with it."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"

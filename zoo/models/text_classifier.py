@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
 from zoo.data.batching.document_batches import padded
-from zoo.models.text_model import Answer, TextPredictor
+from zoo.models.text_model import Answer, TextPredictor, evaluating
 
 
 class TextClassifier(TextPredictor):
@@ -39,14 +38,9 @@ class TextClassifier(TextPredictor):
             found.append(Answer(self.labels[best], probabilities[best], named))
         return found
 
-    @torch.inference_mode()
     def logits(self, texts: Sequence[str]) -> Tensor:
         """Logits (texts, classes) of all texts in one batch, without dropout."""
-        was_training = self.training
-        self.eval()
-        try:
-            ids = [encoding.ids[: self.max_length] for encoding in self.encode(texts)]
+        ids = [encoding.ids[: self.max_length] for encoding in self.encode(texts)]
+        with evaluating(self):
             logits: Tensor = self(*padded(ids, self.device)).float()
-            return logits
-        finally:
-            self.train(was_training)
+        return logits
