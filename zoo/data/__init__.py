@@ -24,7 +24,7 @@ def zoo_register(register: Register) -> None:
     register(
         "data",
         "bbc-news",
-        "zoo.data.sources.bbc_news:load",
+        "zoo.data.sources.hub:load_bbc_news",
         summary="2,225 BBC news articles of 2004-2005 in five topics, from the Hugging Face Hub",
         source="Greene and Cunningham, ICML 2006; https://huggingface.co/datasets/SetFit/bbc-news",
     )
