@@ -201,4 +201,4 @@ def test_offsets_give_every_document_back(
     assert split.offsets[0] == 0
     assert split.offsets[-1] == len(split.ids)
     for i, text in enumerate(texts):
-        assert split[i].tolist() == tokenizer.encode(text).ids[:max_length]
+        assert ids_of(split, i) == tokenizer.encode(text).ids[:max_length]

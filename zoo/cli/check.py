@@ -61,11 +61,19 @@ def check(
     chosen = select_choices(zoo, components, files=not components)
     settings = CheckSettings(seed=seed, compile_backend=backend)
     results = run_checks(chosen, only=only, files=plugins, settings=settings)
-    return _print_json(list(results)) if as_json else _print(results)
+    done = list(results) if as_json else _print(results)
+    found = counts(done)
+    if as_json:
+        print_json({"results": [result.as_dict() for result in done], "counts": found})
+    else:
+        components = len({result.component for result in done})
+        summary = ", ".join(f"{count} {status}" for status, count in found.items())
+        click.echo(f"\n{components} component{'s' * (components != 1)}: {summary}")
+    return 1 if found["failed"] or not found["passed"] else 0
 
 
-def _print(results: Iterable[CheckResult]) -> int:
-    """Print each result as it comes, and the counts."""
+def _print(results: Iterable[CheckResult]) -> list[CheckResult]:
+    """Print each result as it comes, and return all."""
     done: list[CheckResult] = []
     for result in results:
         if not done or done[-1].component != result.component:
@@ -79,21 +87,7 @@ def _print(results: Iterable[CheckResult]) -> int:
             click.echo(f"          must hold: {result.claim}")
             click.echo(f"          owner:     {result.owner}")
             click.echo(f"          repeat:    {result.repeat}")
-    found = counts(done)
-    components = len({result.component for result in done})
-    summary = ", ".join(f"{count} {status}" for status, count in found.items())
-    click.echo(f"\n{components} component{'s' * (components != 1)}: {summary}")
-    return _status(found)
-
-
-def _print_json(results: list[CheckResult]) -> int:
-    found = counts(results)
-    print_json({"results": [result.as_dict() for result in results], "counts": found})
-    return _status(found)
-
-
-def _status(found: dict[str, int]) -> int:
-    return 1 if found["failed"] or not found["passed"] else 0
+    return done
 
 
 def _list(as_json: bool) -> int:

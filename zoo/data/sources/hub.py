@@ -171,8 +171,7 @@ def _read_splits(
     # The files are in the cache already, so the prepared copy is thrown away.
     with tempfile.TemporaryDirectory(prefix="zoo-hub-") as scratch, _quiet(datasets.utils):
         found = datasets.load_dataset(str(folder), cache_dir=scratch)
-        missing = [split for split in required if split not in found]
-        if missing:
+        if missing := [split for split in required if split not in found]:
             raise ValueError(f"it has no {' and no '.join(missing)} split")
         if "train" not in found:
             raise ZooError(f"{name} has no train split{nearest('train', found)}")
@@ -181,7 +180,6 @@ def _read_splits(
 
 
 def _table(source: str, split: Any, columns: tuple[str, str]) -> Table:
-    """Texts, labels and label names of one split."""
     names = getattr(split.features.get(columns[1]), "names", None)
     wanted = [c for c in split.column_names if c in (*columns, NAMES_COLUMN)]
     # Where a column is missing all are given, so that the error can list them.

@@ -66,14 +66,10 @@ def load(*, seed: int = 0, train: int = 1225, test: int = 1000) -> Corpus:
 
 
 @cache
-def _forms() -> tuple[list[grammar.Words], grammar.Words]:
-    """The forms of each topic's words, and of the shared ones."""
-    return [grammar.forms(TOPICS[name]) for name in LABEL_NAMES], grammar.forms(SHARED)
-
-
-@cache
-def _names() -> dict[str, tuple[str, ...]]:
-    return grammar.invent_names(NAMES_SEED, NAMES)
+def _vocabulary() -> tuple[list[grammar.Words], grammar.Words, grammar.Words]:
+    """The forms of each topic's words and of the shared ones, and the names."""
+    topics = [grammar.forms(TOPICS[name]) for name in LABEL_NAMES]
+    return topics, grammar.forms(SHARED), grammar.invent_names(NAMES_SEED, NAMES)
 
 
 class StoryWriter:
@@ -82,8 +78,7 @@ class StoryWriter:
     def __init__(self, seed: int) -> None:
         # Of all its methods only random() is promised to stay the same from Python to Python.
         self.draw: Callable[[], float] = random.Random(seed).random
-        self.topics, self.shared = _forms()
-        self.names = _names()
+        self.topics, self.shared, self.names = _vocabulary()
 
     def pick(self, choices: Sequence[str]) -> str:
         """One of the choices; the first ones are the most frequent."""

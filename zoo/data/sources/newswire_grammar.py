@@ -107,13 +107,12 @@ def with_articles(words: list[str]) -> list[str]:
     ]
 
 
-def invent_names(seed: int, counts: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
+def invent_names(seed: int, counts: Mapping[str, int]) -> Words:
     """So many given names, surnames, organisations and places, in this order, all distinct.
 
     They are the same for the same seed on every machine.
     """
     draw = random.Random(seed).random
-    taken: set[str] = set()
 
     def pick(pieces: Sequence[str]) -> str:
         return pieces[int(draw() * len(pieces))]
@@ -132,13 +131,9 @@ def invent_names(seed: int, counts: Mapping[str, int]) -> dict[str, tuple[str, .
         ]
         return "".join(syllables) + pick(SYLLABLES["codas"]) + ends[sort]()
 
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, str] = {}  # the sort of each name
     for sort, count in counts.items():
-        names: dict[str, None] = {}
-        while len(names) < count:
-            new = name(sort)
-            if new not in taken:
-                names[new] = None
-                taken.add(new)
-        found[sort] = tuple(names)
-    return found
+        fewest = len(found) + count
+        while len(found) < fewest:
+            found.setdefault(name(sort), sort)
+    return {sort: tuple(name for name in found if found[name] == sort) for sort in counts}
