@@ -66,9 +66,9 @@ def check(
     if as_json:
         print_json({"results": [result.as_dict() for result in done], "counts": found})
     else:
-        components = len({result.component for result in done})
+        tested = len({result.component for result in done})
         summary = ", ".join(f"{count} {status}" for status, count in found.items())
-        click.echo(f"\n{components} component{'s' * (components != 1)}: {summary}")
+        click.echo(f"\n{tested} component{'s' * (tested != 1)}: {summary}")
     return 1 if found["failed"] or not found["passed"] else 0
 
 

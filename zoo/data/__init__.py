@@ -45,8 +45,7 @@ def zoo_register(register: Register) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """``Corpus``, imported at first use."""
-    if name == "Corpus":
+    if name == "Corpus":  # imported at first use
         from zoo.data.sources.corpus import Corpus
 
         return Corpus

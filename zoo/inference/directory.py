@@ -19,10 +19,7 @@ CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json
 
 
 def refuse_taken(directory: Path) -> None:
-    """ZooError where a model cannot be written: the directory exists, or cannot be made.
-
-    Nothing is written.
-    """
+    """ZooError where a model cannot be written: the directory exists, or cannot be made."""
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise ZooError(f"{directory} exists already; choose another directory")
     parent = next(path for path in directory.absolute().parents if path.exists())

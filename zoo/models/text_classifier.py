@@ -33,9 +33,9 @@ class TextClassifier(TextPredictor):
         """The likeliest class of each text of token ids, and the probability of every class."""
         found = []
         for probabilities in self(*padded(ids, self.device)).float().softmax(dim=-1).tolist():
-            best = max(range(len(probabilities)), key=probabilities.__getitem__)
             named = dict(zip(self.labels, probabilities, strict=True))
-            found.append(Answer(self.labels[best], probabilities[best], named))
+            best = max(named, key=named.__getitem__)
+            found.append(Answer(best, named[best], named))
         return found
 
     def logits(self, texts: Sequence[str]) -> Tensor:

@@ -146,16 +146,13 @@ def _json_rows(path: Path) -> Iterator[tuple[str, Row]]:
     """
     with path.open("rb") as file:
         is_array = file.peek(64)[:64].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
-        if is_array:
-            places = ((f"row {i}", row) for i, row in enumerate(_parsed(path), start=1))
-        else:
-            lines = enumerate(text_lines(str(path), file), start=1)
-            places = (
-                (f"line {i}", _parsed(path, line, f" in line {i}"))
-                for i, line in lines
-                if line.strip()
-            )
-        for place, row in places:
+        items = _parsed(path) if is_array else text_lines(str(path), file)
+        for number, row in enumerate(items, start=1):
+            place = f"{'row' if is_array else 'line'} {number}"
+            if not is_array:
+                if not row.strip():
+                    continue
+                row = _parsed(path, row, f" in {place}")
             if not isinstance(row, dict):
                 raise ZooError(f"{path}, {place} is no object but a {type(row).__name__}")
             yield place, row
