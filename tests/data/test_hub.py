@@ -16,7 +16,7 @@ import pytest
 from fakehub import COMMIT, Answer, hub_of, jsonl
 
 import zoo.data.sources.hub as hub_module
-from zoo.data.sources import bbc_news
+from zoo.data.sources.hub import BBC_NEWS, load_bbc_news
 from zoo.data.sources.load_corpus import load_corpus
 from zoo.errors import ZooError
 from zoo.registry import Registry
@@ -61,8 +61,8 @@ def portal(_: str) -> Answer:
 def test_bbc_news_comes_from_the_hub_once_and_then_from_its_cache(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    asked = serve(hub_of(bbc_news.REPOSITORY, FILES))
-    first = bbc_news.load()
+    asked = serve(hub_of(BBC_NEWS.partition("@")[0], FILES))
+    first = load_bbc_news()
     assert first.name == "bbc-news"
     assert first.label_names == ["sport", "business"]
     assert first.train_texts == ["shares fell", "a late goal"]
@@ -73,14 +73,14 @@ def test_bbc_news_comes_from_the_hub_once_and_then_from_its_cache(
     looked_up: list[object] = []
     with monkeypatch.context() as patch:
         patch.setattr(socket, "getaddrinfo", lambda *host, **_: looked_up.append(host))
-        assert bbc_news.load() == first
+        assert load_bbc_news() == first
     assert (len(asked), looked_up) == (requests, []), "a pinned revision in the cache needs no Hub"
 
     snapshot = next((tmp_path / "hub").glob("datasets--*/snapshots/*"))
     (snapshot / "test.jsonl").unlink()
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(ZooError, match=r"HF_HUB_OFFLINE is set, and the Hub's cache has no copy"):
-        bbc_news.load()
+        load_bbc_news()
     assert len(asked) == requests, "offline is offline"
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from zoo.data.sources.tables import read_texts
 from zoo.errors import ZooError
-from zoo.inference.text_files import read_texts
 
 TEXTS = ["plain", 'a "quoted", one', "a line\u2028and a half", "null", "007", "naïve 東京"]
 

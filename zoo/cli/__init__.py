@@ -5,16 +5,26 @@ Nothing heavy is imported here: a command's module is loaded when that command i
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import click
 
 from zoo import __version__
 from zoo.cli.failures import run
-from zoo.cli.lazy import Entry, LazyGroup
+from zoo.errors import nearest
 
 __all__ = ["COMMANDS", "cli", "main"]
+
+
+class Entry(NamedTuple):
+    """Where a command is (``"module:attribute"``), and what it does in one line."""
+
+    target: str
+    summary: str
+
 
 # In the order in which `zoo --help` shows them.
 COMMANDS = {
@@ -35,9 +45,25 @@ COMMANDS = {
 }
 
 
+class LazyGroup(click.Group):
+    """Holds a name and a summary for each command; the command that is run is imported."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            raise click.UsageError(f"no command '{args[0]}'{nearest(args[0], COMMANDS)}", ctx)
+        name, _, rest = super().resolve_command(ctx, args)
+        module, _, attribute = COMMANDS[str(name)].target.partition(":")
+        return name, getattr(importlib.import_module(module), attribute), rest
+
+
 @click.group(
     cls=LazyGroup,
-    entries=COMMANDS,
+    commands=[click.Command(n, short_help=entry.summary) for n, entry in COMMANDS.items()],
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="'zoo COMMAND --help' lists the options of a command.",

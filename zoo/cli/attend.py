@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from zoo.cli.model import SavedModel, model_options, report_limits
-from zoo.cli.options import json_option
+from zoo.cli.options import json_option, print_json
 from zoo.cli.table import print_table
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
     from zoo.inference.attention_map import View
 
-PICTURES, PAGES = (".png", ".svg"), (".html",)
+FORMATS = (".png", ".svg", ".html")
 MATRIX = 12  # tokens; a wider matrix does not fit a terminal
 MOST = 3  # tokens named instead of a whole row
 
@@ -53,7 +52,7 @@ def attend(
     --layer and --head say.
     """
     for file in files:
-        if Path(file).suffix.lower() not in (*PICTURES, *PAGES):
+        if Path(file).suffix.lower() not in FORMATS:
             raise ZooError(f"--out {file}: its name must end with .png, .svg or .html")
     if not text.strip():
         raise ZooError("the text is empty")
@@ -66,19 +65,14 @@ def attend(
         raise ZooError("every token of the text is unknown to the model")
     shown = views(found, layer, head)
     for file in files:
-        if Path(file).suffix.lower() in PAGES:
-            from zoo.inference.attention_page import write_page
+        from zoo.inference.attention_files import write_map
 
-            write_page(Path(file), found, model.card.cell)
-        else:
-            from zoo.inference.attention_picture import write_picture
-
-            write_picture(Path(file), found.tokens, shown, model.card.cell)
+        write_map(Path(file), found, shown, model.card.cell)
         click.echo(f"wrote {file}", err=True)
     if as_json:
         rows = [{"layer": v.layer, "head": v.head, "weights": v.weights.tolist()} for v in shown]
         content = {"tokens": found.tokens, "cut": found.cut, "maps": rows}
-        click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False))
+        print_json(content, indent=None)
     elif not files:
         _print(found.tokens, shown)
     report_limits(found.cut > 0, found.unknown > 0, 1, model.max_length)
@@ -87,15 +81,13 @@ def attend(
 def _print(tokens: list[str], shown: list[View]) -> None:
     for number, view in enumerate(shown):
         click.echo(("\n" if number else "") + view.title)
-        if len(tokens) <= MATRIX:
-            rows = [
-                [token, *(f"{weight:.2f}" for weight in row)]
-                for token, row in zip(tokens, view.weights, strict=True)
-            ]
-            print_table(rows, ["", *tokens])
-            continue
-        rows = []
+        rows, header = [], ["", *tokens]
+        if len(tokens) > MATRIX:
+            header = ["token", f"attends most to ({MOST} of {len(tokens)})"]
         for token, row in zip(tokens, view.weights, strict=True):
-            most = row.argsort()[::-1][:MOST]
-            rows.append([token, ", ".join(f"{tokens[i]} {row[i]:.2f}" for i in most)])
-        print_table(rows, ["token", f"attends most to ({MOST} of {len(tokens)})"])
+            cells = [f"{weight:.2f}" for weight in row]
+            if len(tokens) > MATRIX:
+                most = row.argsort()[::-1][:MOST]
+                cells = [", ".join(f"{tokens[i]} {cells[i]}" for i in most)]
+            rows.append([token, *cells])
+        print_table(rows, header)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 import click
 
-from zoo.cli.options import json_option, load_zoo, plugin_option
+from zoo.cli.options import json_option, load_zoo, plugin_option, print_json
+from zoo.cli.table import STYLES, printable
 from zoo.conformance import (
     CheckResult,
     CheckSettings,
@@ -17,9 +17,6 @@ from zoo.conformance import (
     select_choices,
 )
 from zoo.registry import KINDS
-
-FAILED = 1
-_STYLES = {"passed": {"fg": "green"}, "failed": {"fg": "red"}, "skipped": {"fg": "yellow"}}
 
 
 @click.command()
@@ -64,62 +61,42 @@ def check(
     chosen = select_choices(zoo, components, files=not components)
     settings = CheckSettings(seed=seed, compile_backend=backend)
     results = run_checks(chosen, only=only, files=plugins, settings=settings)
-    return _print_json(list(results)) if as_json else _print(results)
+    done = list(results) if as_json else _print(results)
+    found = counts(done)
+    if as_json:
+        print_json({"results": [result.as_dict() for result in done], "counts": found})
+    else:
+        tested = len({result.component for result in done})
+        summary = ", ".join(f"{count} {status}" for status, count in found.items())
+        click.echo(f"\n{tested} component{'s' * (tested != 1)}: {summary}")
+    return 1 if found["failed"] or not found["passed"] else 0
 
 
-def _print(results: Iterable[CheckResult]) -> int:
-    """Print each result as it comes, and the counts."""
+def _print(results: Iterable[CheckResult]) -> list[CheckResult]:
+    """Print each result as it comes, and return all."""
     done: list[CheckResult] = []
     for result in results:
         if not done or done[-1].component != result.component:
             click.echo(("\n" if done else "") + click.style(result.component, bold=True), nl=False)
             click.echo(f"  {result.owner}")
         done.append(result)
-        status = click.style(f"{result.status:<8}", **_STYLES[result.status])  # type: ignore[arg-type]
-        note = f": {_one_line(result.message)}" if result.message else ""
+        status = click.style(f"{result.status:<8}", **STYLES[result.status])
+        note = f": {printable(result.message)}" if result.message else ""
         click.echo(f"  {status}{result.check}{note}")
         if result.status == "failed":
-            for word, value in (
-                ("must hold", result.claim),
-                ("owner", result.owner),
-                ("repeat", result.repeat),
-            ):
-                click.echo(f"          {word + ':':<11}{value}")
-    found = counts(done)
-    components = len({result.component for result in done})
-    summary = ", ".join(f"{count} {status}" for status, count in found.items())
-    click.echo(f"\n{components} component{'s' * (components != 1)}: {summary}")
-    return _status(found)
-
-
-def _print_json(results: list[CheckResult]) -> int:
-    found = counts(results)
-    click.echo(
-        json.dumps(
-            {"results": [result.as_dict() for result in results], "counts": found},
-            indent=2,
-            ensure_ascii=False,
-        )
-    )
-    return _status(found)
-
-
-def _status(found: dict[str, int]) -> int:
-    return FAILED if found["failed"] or not found["passed"] else 0
+            click.echo(f"          must hold: {result.claim}")
+            click.echo(f"          owner:     {result.owner}")
+            click.echo(f"          repeat:    {result.repeat}")
+    return done
 
 
 def _list(as_json: bool) -> int:
     checks = {kind: {c.name: c.claim for c in checks_of(kind).values()} for kind in KINDS}
     if as_json:
-        click.echo(json.dumps(checks, indent=2, ensure_ascii=False))
+        print_json(checks)
         return 0
     for kind, claims in checks.items():
         click.secho(kind, bold=True)
         for name, claim in claims.items():
             click.echo(f"  {name:<22}{claim}")
     return 0
-
-
-def _one_line(text: str) -> str:
-    """The text without line breaks and terminal control characters of a plug-in."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)

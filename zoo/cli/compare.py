@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from zoo.cli.options import json_option
+from zoo.cli.options import json_option, print_json
 from zoo.errors import ZooError
-
-if TYPE_CHECKING:
-    from zoo.sweep.records import Record
 
 
 @click.command()
@@ -42,14 +37,17 @@ def compare(
     from zoo.report.compare.compare_runs import compare as compare_records
     from zoo.report.compare.compare_runs import failure_reason
     from zoo.report.compare.compare_text import comparison_data, comparison_text
+    from zoo.report.read import read_run
 
     if markdown and as_json:
         raise ZooError("--markdown and --json: use one of the two")
-    found = compare_records(_read(before), _read(after), reference)
+    for directory in (before, after):
+        if not directory.is_dir():
+            raise ZooError(f"{directory}: no such directory")
+    found = compare_records(read_run(before), read_run(after), reference)
     sides = str(before), str(after)
     if as_json:
-        data = comparison_data(found, *sides)
-        click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(comparison_data(found, *sides))
     else:
         click.echo(comparison_text(found, *sides, markdown))
     if not fail_on:
@@ -57,11 +55,3 @@ def compare(
     why = failure_reason(found, fail_on)
     click.echo(f"--fail-on {fail_on}: {f'failed ({why})' if why else 'passed'}", err=True)
     return 1 if why else 0
-
-
-def _read(directory: Path) -> list[Record]:
-    from zoo.report.read import read_run
-
-    if not directory.is_dir():
-        raise ZooError(f"{directory}: no such directory")
-    return read_run(directory)

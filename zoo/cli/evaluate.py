@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from zoo.cli.model import SavedModel, model_options, report_limits
-from zoo.cli.options import json_option
+from zoo.cli.options import json_option, print_json
 from zoo.cli.table import print_table
 
 if TYPE_CHECKING:
-    from zoo.data.sources.corpus import Corpus
     from zoo.inference.evaluate import Evaluation
 
 
@@ -81,49 +79,37 @@ def evaluate(
 
     from zoo.inference.evaluate import evaluate as evaluate_texts
 
-    found = evaluate_texts(model, *_documents(corpus, split))
-    where = f"{corpus.name}, {'all documents' if split == 'all' else f'{split} split'}"
+    texts, labels = list[str](), list[str]()
+    for part, its_texts, its_labels in corpus.splits():
+        if split in (part, "all"):
+            texts += its_texts
+            labels += (corpus.label_names[label] for label in its_labels)
+    found = evaluate_texts(model, texts, labels)
     if as_json:
         content = {"data": corpus.name, "fingerprint": corpus.fingerprint, "split": split}
         content |= asdict(found)
         content["mistakes"] = content["mistakes"][:mistakes]
-        click.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(content)
         return
-    click.echo(f"{model.card.cell} on {where}: {found.documents} documents")
+    part = "all documents" if split == "all" else f"{split} split"
+    click.echo(f"{model.card.cell} on {corpus.name}, {part}: {found.documents} documents")
     click.echo(f"accuracy {found.accuracy:.3f}, macro F1 {found.macro_f1:.3f}\n")
     _print(found, mistakes)
     report_limits(found.cut, found.unknown, found.documents, model.max_length)
 
 
-def _documents(corpus: Corpus, split: str) -> tuple[list[str], list[str]]:
-    """Texts, and their classes' names."""
-    texts, labels = [], []
-    if split in ("train", "all"):
-        texts, labels = corpus.train_texts, corpus.train_labels
-    if split in ("test", "all"):
-        texts, labels = [*texts, *corpus.test_texts], [*labels, *corpus.test_labels]
-    return texts, [corpus.label_names[label] for label in labels]
-
-
 def _print(found: Evaluation, mistakes: int) -> None:
-    print_table(
-        [
-            [c.label, f"{c.precision:.3f}", f"{c.recall:.3f}", f"{c.f1:.3f}", str(c.support)]
-            for c in found.classes
-        ],
-        ["class", "precision", "recall", "F1", "support"],
-    )
+    rows = [
+        [c.label, f"{c.precision:.3f}", f"{c.recall:.3f}", f"{c.f1:.3f}", str(c.support)]
+        for c in found.classes
+    ]
+    print_table(rows, ["class", "precision", "recall", "F1", "support"])
     click.echo("\nConfusion (rows: true, columns: predicted)\n")
     labels = [c.label for c in found.classes]
-    print_table(
-        [[label, *map(str, row)] for label, row in zip(labels, found.confusion, strict=True)],
-        ["", *labels],
-    )
+    pairs = zip(labels, found.confusion, strict=True)
+    print_table([[label, *map(str, row)] for label, row in pairs], ["", *labels])
     shown = found.mistakes[:mistakes]
     if shown:
         click.echo(f"\nThe worst of {len(found.mistakes)} mistakes\n")
-        print_table(
-            [[m.label, m.predicted, f"{m.probability:.3f}", m.text] for m in shown],
-            ["true", "predicted", "p(true)", "text"],
-            cut=3,
-        )
+        rows = [[m.label, m.predicted, f"{m.probability:.3f}", m.text] for m in shown]
+        print_table(rows, ["true", "predicted", "p(true)", "text"], cut=3)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
+import io
 import itertools
 import os
 import select
@@ -24,7 +26,9 @@ def run(command: click.Command, arguments: list[str]) -> int:
     # The group has no option with a value: all words before the command are its flags.
     debug = "--debug" in itertools.takewhile(lambda word: word.startswith("-"), arguments)
     name = " ".join(["zoo", *itertools.islice((w for w in arguments if w[:1] != "-"), 1)])
-    _never_fail_to_encode()
+    for stream in (sys.stdout, sys.stderr):  # "?" for what the terminal's encoding lacks
+        if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
+            stream.reconfigure(errors="replace")
     try:
         status = _invoke(command, arguments)
         if sys.stdout is not None:
@@ -32,7 +36,8 @@ def run(command: click.Command, arguments: list[str]) -> int:
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
-        return _fail(_origin(error, name), _worded(error), debug)
+        context = getattr(error, "ctx", None)  # of the command that rejected its arguments
+        return _fail(context.command_path if context else name, _worded(error), debug)
     except ZooError as error:
         status = FAILED if isinstance(error, WriteError) else USAGE
         return _fail(name, str(error), debug, status)
@@ -68,12 +73,6 @@ def _fail(name: str, message: str, debug: bool, status: int = USAGE) -> int:
     return status
 
 
-def _origin(error: click.ClickException, name: str) -> str:
-    """The command that rejected its arguments."""
-    context = getattr(error, "ctx", None)
-    return context.command_path if isinstance(context, click.Context) else name
-
-
 def _worded(error: click.ClickException) -> str:
     """A click error's message, with the nearest options where click has none."""
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
@@ -100,11 +99,3 @@ def _stdout_is_closed() -> bool:
     if closed:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return closed
-
-
-def _never_fail_to_encode() -> None:
-    """Print '?' for characters that the terminal's encoding lacks."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None and (stream.encoding or "").lower().replace("-", "") != "utf8":
-            reconfigure(errors="replace")

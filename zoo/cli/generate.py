@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
 import click
 
-from zoo.cli.model import SavedModel, model_options
-from zoo.cli.options import json_option
-from zoo.cli.texts import given_texts, refuse_no_texts, source_options
+from zoo.cli.model import SavedModel, given_texts, model_options, source_options
+from zoo.cli.options import json_option, print_json
 from zoo.errors import ZooError
 
 
@@ -95,12 +93,9 @@ def generate(
         no_repeat=no_repeat_ngram,
         cache=not no_cache,
     )
-    count = 0
     for text in generated:
-        count += 1
         if as_json:
             content = asdict(text) | {"log_probability": round(text.log_probability, 6)}
-            click.echo(json.dumps(content, ensure_ascii=False))
+            print_json(content, indent=None, allow_nan=True)
         else:
             click.echo(text.prompt + text.text if model.continues_prompt else text.text)
-    refuse_no_texts(count, source, "prompt")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
 import click
 
-from zoo.cli.options import json_option, load_zoo, plugin_option
+from zoo.cli.options import json_option, load_zoo, plugin_option, print_json
 from zoo.cli.table import print_table
 from zoo.errors import ZooError
 from zoo.registry import BUILT_IN, CAPABILITIES, KINDS, Component, Registry
+
+# For JSON: the parameters of a plug-in may be of any type.
+LENIENT: dict[str, Any] = {"default": repr, "allow_nan": True}
 
 
 @click.command("list")
@@ -30,20 +32,15 @@ def list_components(kind: str | None, plugins: tuple[str, ...], as_json: bool) -
     kinds = [kind] if kind is not None else KINDS
     listed = [(k, registry.components(k)) for k in kinds]
     if as_json:
-        _print_json([_described(registry, c) for _, components in listed for c in components])
+        print_json([_described(registry, c) for _, cs in listed for c in cs], **LENIENT)
         return
     rows: list[tuple[str, ...]] = []
     for one, components in listed:
         if rows and components:
             rows.append(())
-        rows += [
-            (
-                f"{one}/{registry.label(c)}",
-                c.summary,
-                "" if c.owner.distribution == BUILT_IN else str(c.owner),
-            )
-            for c in components
-        ]
+        for c in components:
+            owner = "" if c.owner.distribution == BUILT_IN else str(c.owner)
+            rows.append((f"{one}/{registry.label(c)}", c.summary, owner))
     print_table(rows, ("NAME", "SUMMARY", "OWNER"), cut=1)
 
 
@@ -62,19 +59,18 @@ def info(component: str, plugins: tuple[str, ...], as_json: bool) -> None:
     found = _find(registry, component)
     described = _described(registry, found)
     if as_json:
-        _print_json(described)
+        print_json(described, **LENIENT)
         return
     click.secho(f"{found.kind}/{registry.label(found)}", bold=True)
     click.echo(found.summary)
-    fields = [("source", found.source or "-"), ("owner", str(found.owner))]
-    fields += [("file", described["file"] or "-"), ("factory", described["factory"])]
-    fields += [("parameters", "none" if not found.parameters else "")]
-    click.echo()
-    for name, value in fields:
-        click.echo(f"{name + ':':<13}{value}".rstrip())
+    click.echo(f"\nsource:      {found.source or '-'}")
+    click.echo(f"owner:       {found.owner}")
+    click.echo(f"file:        {described['file'] or '-'}")
+    click.echo(f"factory:     {described['factory']}")
+    click.echo("parameters:" if found.parameters else "parameters:  none")
     for name, default in found.parameters.items():
         click.echo(f"  {name}={default!r}")
-    click.echo(f"{'capabilities:':<13}{'' if found.capabilities else 'none'}".rstrip())
+    click.echo("capabilities:" if found.capabilities else "capabilities:none")
     width = max(map(len, found.capabilities), default=0)
     for name, meaning in described["capabilities"].items():
         click.echo(f"  {name:<{width}}  {meaning}")
@@ -104,15 +100,11 @@ def plugins(plugins: tuple[str, ...], as_json: bool) -> None:
     for note in loaded.notes:
         click.echo(f"warning: {note}", err=True)
     if as_json:
-        _print_json([asdict(row) for row in loaded.plugins])
+        print_json([asdict(row) for row in loaded.plugins])
         return
-    print_table(
-        [
-            (row.name, row.distribution, row.version, row.status, row.error)
-            for row in loaded.plugins
-        ],
-        ("NAME", "DISTRIBUTION", "VERSION", "STATUS", "ERROR"),
-    )
+    columns = ("name", "distribution", "version", "status", "error")
+    rows = [[getattr(row, column) for column in columns] for row in loaded.plugins]
+    print_table(rows, [column.upper() for column in columns])
 
 
 def _find(registry: Registry, text: str) -> Component:
@@ -130,8 +122,10 @@ def _find(registry: Registry, text: str) -> Component:
 
 def _described(registry: Registry, component: Component) -> dict[str, Any]:
     """A component as plain values, for JSON."""
-    meanings = CAPABILITIES[component.kind]
-    factory = component.factory
+    meanings, factory, owner = CAPABILITIES[component.kind], component.factory, component.owner
+    if not isinstance(factory, str):
+        qualified = getattr(factory, "__qualname__", type(factory).__qualname__)
+        factory = f"{factory.__module__}:{qualified}"
     return {
         "kind": component.kind,
         "name": registry.label(component),
@@ -139,16 +133,7 @@ def _described(registry: Registry, component: Component) -> dict[str, Any]:
         "source": component.source,
         "parameters": dict(component.parameters),
         "capabilities": {n: meanings[n] for n in meanings if n in component.capabilities},
-        "owner": {
-            "distribution": component.owner.distribution,
-            "version": component.owner.version,
-        },
-        "factory": factory
-        if isinstance(factory, str)
-        else f"{factory.__module__}:{getattr(factory, '__qualname__', type(factory).__qualname__)}",
+        "owner": {"distribution": owner.distribution, "version": owner.version},
+        "factory": factory,
         "file": component.file(),
     }
-
-
-def _print_json(value: object) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=repr))

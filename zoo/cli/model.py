@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from zoo.cli.options import load_zoo, plugin_option
+from zoo.cli.options import load_zoo, plugin_option, several
 from zoo.errors import ZooError
 from zoo.registry import Registry
 
@@ -25,10 +26,7 @@ class SavedModel:
     registry: Registry
 
     def open(self, command: str) -> Any:
-        """The loaded model.
-
-        command: the command that uses it. Raises ZooError where the model's task does not offer it.
-        """
+        """The loaded model; ZooError where the model's task does not offer this command."""
         from zoo.config.settings import Execution
         from zoo.inference.directory import read
 
@@ -67,14 +65,8 @@ def model_options(command: Callable[..., Any]) -> Any:
         registry = load_zoo(plugins).registry
         return command(saved=SavedModel(directory, device, allow_changed, registry), **rest)
 
-    decorated: Any = with_model
-    for decorate in (
-        plugin_option,
-        click.option(
-            "--allow-changed",
-            is_flag=True,
-            help="Load the model although components have changed since it was trained.",
-        ),
+    return several(
+        click.argument("directory", metavar="DIR"),
         click.option(
             "--device",
             type=click.Choice(["auto", "cpu", "cuda", "mps"]),
@@ -82,22 +74,74 @@ def model_options(command: Callable[..., Any]) -> Any:
             show_default=True,
             help="Where to compute.",
         ),
-        click.argument("directory", metavar="DIR"),
-    ):
-        decorated = decorate(decorated)
-    return decorated
+        click.option(
+            "--allow-changed",
+            is_flag=True,
+            help="Load the model although components have changed since it was trained.",
+        ),
+        plugin_option,
+    )(with_model)
+
+
+def source_options(what: str) -> Callable[[Any], Any]:
+    """Add ``--input`` and ``--text-column``; the command gets ``source`` and ``text_column``.
+
+    what: the name of one text.
+    """
+    return several(
+        click.option(
+            "--input",
+            "source",
+            metavar="FILE",
+            help=f"A {what} per line, or a column of CSV, TSV or JSON lines; - for stdin.  "
+            "[default: stdin, if it is a pipe]",
+        ),
+        click.option(
+            "--text-column", metavar="NAME", help=f"Column of each {what}.  [default: text]"
+        ),
+    )
+
+
+def given_texts(
+    texts: Sequence[str], source: str | None, column: str | None, what: str = "text"
+) -> Iterable[str]:
+    """The texts given, or those of the source; stdin where it is a pipe and nothing is given.
+
+    what: how an error names one. Raises ZooError for an empty one, by its number or line, and at
+    the end of a source that contains none.
+    """
+    from zoo.data.sources.tables import PIPE
+
+    if texts and source is not None:
+        raise ZooError(f"{what}s on the command line and --input: use one of the two")
+    if column is not None and source in (None, PIPE):
+        raise ZooError("--text-column is for --input FILE")
+    for number, text in enumerate(texts, start=1):
+        if not text.strip():
+            raise ZooError(f"{what} {number} is empty: there is nothing in it to read")
+    if not texts and source is None and (sys.stdin is None or sys.stdin.isatty()):
+        raise ZooError(f"no {what}: give one, or --input FILE, or a pipe")
+    return texts or _texts_of(PIPE if source is None else source, column or "text", what)
+
+
+def _texts_of(source: str, column: str, what: str) -> Iterator[str]:
+    from zoo.data.sources.tables import PIPE, read_texts
+
+    empty = True
+    for text in read_texts(source, column):
+        empty = False
+        yield text
+    if empty:
+        raise ZooError(f"{'stdin' if source == PIPE else source} contains no {what}")
 
 
 def report_limits(cut: int, unknown: int, texts: int, max_length: int) -> None:
     """Say on stderr how many texts were cut or have unknown words."""
-    of = f"{{}} of {texts} texts" if texts > 1 else "the text"
-    if cut:
-        verb = "is" if texts == 1 or cut == 1 else "are"
-        click.echo(
-            f"note: {of.format(cut)} {verb} longer than the model's {max_length} tokens; "
-            "the rest was not read",
-            err=True,
-        )
-    if unknown:
-        verb = "has" if texts == 1 or unknown == 1 else "have"
-        click.echo(f"note: {of.format(unknown)} {verb} words the model does not know", err=True)
+    for count, verbs, rest in (
+        (cut, ("is", "are"), f"longer than the model's {max_length} tokens; the rest was not read"),
+        (unknown, ("has", "have"), "words the model does not know"),
+    ):
+        if count:
+            which = f"{count} of {texts} texts" if texts > 1 else "the text"
+            verb = verbs[texts > 1 and count > 1]
+            click.echo(f"note: {which} {verb} {rest}", err=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +13,6 @@ if TYPE_CHECKING:
     from zoo.registry.loading import Zoo
     from zoo.sweep.records import Record
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 LOADED = "zoo.loaded"  # the key of the loaded plug-ins in a click context
 
 
@@ -20,26 +21,32 @@ class Place(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
-            self.fail(
-                "it is empty; name a directory or a file, or leave the option out", param, ctx
-            )
+            message = "it is empty; name a directory or a file, or leave the option out"
+            self.fail(message, param, ctx)
         return super().convert(value, param, ctx)
 
 
-def plugin_option(command: Command) -> Command:
-    """Add ``--plugin FILE``; the command gets ``plugins: tuple[str, ...]``."""
-    return click.option(
-        "--plugin",
-        "plugins",
-        metavar="FILE",
-        multiple=True,
-        help="Also register the components of this Python file; may be repeated.",
-    )(command)
+# Adds --plugin FILE; the command gets ``plugins: tuple[str, ...]``.
+plugin_option = click.option(
+    "--plugin",
+    "plugins",
+    metavar="FILE",
+    multiple=True,
+    help="Also register the components of this Python file; may be repeated.",
+)
+# Adds --json; the command gets ``as_json: bool``.
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def json_option(command: Command) -> Command:
-    """Add ``--json``; the command gets ``as_json: bool``."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+def several(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """One decorator that adds all of these options, in this order of the help text."""
+    return lambda command: functools.reduce(lambda c, add: add(c), reversed(decorators), command)
+
+
+def print_json(value: object, **settings: Any) -> None:
+    """Print a value as JSON; settings: of json.dumps."""
+    usual = {"indent": 2, "ensure_ascii": False, "allow_nan": False}
+    click.echo(json.dumps(value, **{**usual, **settings}))
 
 
 def load_zoo(plugins: Sequence[str] = ()) -> Zoo:

@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zoo.cli.model import SavedModel, model_options, report_limits
-from zoo.cli.texts import given_texts, refuse_no_texts, source_options
+from zoo.cli.model import (
+    SavedModel,
+    given_texts,
+    model_options,
+    report_limits,
+    source_options,
+)
+from zoo.cli.table import printable
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
     from zoo.models.text_model import Prediction
 
 Writer = Callable[[Iterable["Prediction"]], None]
+COUNTS = ("tokens", "cut", "unknown")
 DIGITS = 6  # of a probability; float32 knows no more
 
 
@@ -68,25 +75,19 @@ def predict(
     def counted() -> Iterator[Prediction]:
         nonlocal seen, cut, unknown
         stream = model.stream(given, batch_size)
-        # A text on the command line that is unknown is an error before anything is printed.
-        for prediction in _refuse_unknown(stream) if texts else stream:
+        if texts:  # an unknown one is an error before anything is printed
+            stream = list(stream)
+            for number, prediction in enumerate(stream, start=1):
+                if prediction.all_unknown:
+                    raise ZooError(f"every token of text {number} is unknown to the model")
+        for prediction in stream:
             seen += 1
             cut += prediction.cut > 0
             unknown += prediction.unknown > 0
             yield prediction
 
     _WRITERS[form](counted())
-    refuse_no_texts(seen, source)
     report_limits(cut, unknown, seen, model.max_length)
-
-
-def _refuse_unknown(predictions: Iterable[Prediction]) -> list[Prediction]:
-    """All of them; ZooError for a text of which the model knows no token."""
-    every = list(predictions)
-    for number, prediction in enumerate(every, start=1):
-        if prediction.all_unknown:
-            raise ZooError(f"every token of text {number} is unknown to the model")
-    return every
 
 
 def _table(predictions: Iterable[Prediction]) -> None:
@@ -97,9 +98,8 @@ def _table(predictions: Iterable[Prediction]) -> None:
             heading = "" if prediction.probability is None else "  probability"
             click.secho(f"{'label':<{width}}{heading}  text", bold=True)
         share = "" if prediction.probability is None else f"  {prediction.probability:>11.3f}"
-        text = "".join(c if c.isprintable() else " " for c in prediction.text)
         note = "  (every token is unknown to the model)" if prediction.all_unknown else ""
-        click.echo(f"{prediction.label:<{width}}{share}  {text}{note}")
+        click.echo(f"{prediction.label:<{width}}{share}  {printable(prediction.text)}{note}")
 
 
 def _csv(predictions: Iterable[Prediction]) -> None:
@@ -107,10 +107,11 @@ def _csv(predictions: Iterable[Prediction]) -> None:
     for number, p in enumerate(predictions):
         if not number:
             shares = [f"p({label})" for label in p.probabilities]
-            writer.writerow(["text", "label", "probability", "tokens", "cut", "unknown", *shares])
+            writer.writerow(["text", "label", "probability", *COUNTS, *shares])
         each = [f"{share:.{DIGITS}f}" for share in p.probabilities.values()]
         most = "" if p.probability is None else f"{p.probability:.{DIGITS}f}"
-        writer.writerow([p.text, p.label, most, p.tokens, p.cut, p.unknown, *each])
+        counts = [getattr(p, name) for name in COUNTS]
+        writer.writerow([p.text, p.label, most, *counts, *each])
 
 
 def _jsonl(predictions: Iterable[Prediction]) -> None:
@@ -120,9 +121,7 @@ def _jsonl(predictions: Iterable[Prediction]) -> None:
             "label": p.label,
             "probability": None if p.probability is None else round(p.probability, DIGITS),
             "probabilities": {n: round(v, DIGITS) for n, v in p.probabilities.items()},
-            "tokens": p.tokens,
-            "cut": p.cut,
-            "unknown": p.unknown,
+            **{name: getattr(p, name) for name in COUNTS},
         }
         click.echo(json.dumps(row, ensure_ascii=False))
 

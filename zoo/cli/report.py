@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import Place, json_option
+from zoo.cli.options import Place, json_option, print_json
 from zoo.errors import ZooError
 from zoo.registry.naming import split_list
 
@@ -91,7 +91,7 @@ def report(
         if not tables_only:
             click.echo(f"Page: {directory / PAGE}")
     if as_json:
-        click.echo(json.dumps(reports, indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(reports)
 
 
 def _runs(directories: tuple[Path, ...], out: Path | None) -> list[tuple[Path, list[Record]]]:

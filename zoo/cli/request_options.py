@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import types
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -102,13 +103,11 @@ class RequestCommand(click.Command):
                 ctx.meta[LOADED] = zoo.registry.loading.load()
             made = [*super().get_params(ctx), *self._request_options(ctx.meta[LOADED].registry)]
             ctx.meta[PARAMS] = sorted(made, key=lambda param: SECTIONS.index(_section(param)))
-        params: list[click.Parameter] = ctx.meta[PARAMS]
-        return params
+        return list(ctx.meta[PARAMS])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings."""
-        for section in SECTIONS:
-            params = [param for param in self.get_params(ctx) if _section(param) == section]
+        for section, params in itertools.groupby(self.get_params(ctx), _section):
             if records := [r for r in (param.get_help_record(ctx) for param in params) if r]:
                 with formatter.section(section):
                     formatter.write_dl(records)
@@ -189,7 +188,9 @@ def _option(
     elif kind is tuple:
         settings = {"type": Names(), "metavar": "NAMES"}
     else:
-        settings = {"type": kind, "metavar": _metavar(fields[0].annotation, kind)}
+        settings = {"type": kind, "metavar": {int: "N", float: "X"}.get(kind, "TEXT")}
+        if typing.get_origin(fields[0].annotation) is typing.Literal:
+            settings["metavar"] = "|".join(map(str, typing.get_args(fields[0].annotation)))
     help_text = f"{fields[0].description or ''}{f'  [{notes}]' if notes else ''}"
     return SectionOption([flag], section=section, default=None, help=help_text, **settings)
 
@@ -197,19 +198,11 @@ def _option(
 def _kind(annotation: Any) -> type:
     """bool, int, float, str or tuple: what the text of an option is converted to."""
     origin = typing.get_origin(annotation)
-    if origin is typing.Annotated:
-        return _kind(typing.get_args(annotation)[0])
-    if origin in (typing.Union, types.UnionType):
+    if origin in (typing.Annotated, typing.Union, types.UnionType):
         return next(_kind(a) for a in typing.get_args(annotation) if a is not type(None))
     if origin is tuple:
         return tuple
     return annotation if annotation in (bool, int, float) else str
-
-
-def _metavar(annotation: Any, kind: type) -> str:
-    if typing.get_origin(annotation) is typing.Literal:
-        return "|".join(map(str, typing.get_args(annotation)))
-    return {int: "N", float: "X"}.get(kind, "TEXT")
 
 
 def _as_text(value: Any) -> str:

@@ -28,8 +28,8 @@ DEFAULT_VALUES = {
     "layers": "1,2,…,16",
     "batch": "1,2,…,64",
 }
-# The option that each axis replaces.
-REPLACED = {"length": "max_length", "dim": "dim", "layers": "layers", "batch": "batch_size"}
+# The options that the axes replace, where they have other names.
+REPLACED = {"length": "max_length", "batch": "batch_size"}
 SIZES = ("dim", "layers", "heads", "hidden", "max_length", "vocab_size")
 WORK = ("dropout", "device", "precision", "compile", "rounds", "threads", "timeout", "memory_limit")
 
@@ -99,15 +99,14 @@ def scale(
             raise ZooError("--lengths is --values of --over length: use one of the two")
         if lengths and over != "length":
             raise ZooError(f"--lengths goes with --over length; for {over} use --values")
-        own = REPLACED[over]
+        own = REPLACED.get(over, over)
         if options.get(own) is not None:
             raise ZooError(
                 f"--{own.replace('_', '-')} is what --over {over} changes: name its values with "
                 f"{'--lengths' if over == 'length' else '--values'}"
             )
-        wanted = parse_values(
-            lengths or values or DEFAULT_VALUES[over], "--lengths" if lengths else "--values"
-        )
+        named = "--lengths" if lengths else "--values"
+        wanted = parse_values(lengths or values or DEFAULT_VALUES[over], named)
         loaded = load_zoo()
         if options["batch_size"] is None:
             options["batch_size"] = 1

@@ -9,10 +9,9 @@ from typing import Any
 
 import click
 
-_STYLES: dict[str, dict[str, Any]] = {
-    "ok": {"fg": "green"},
-    "partial": {"fg": "yellow"},
-    "clash": {"fg": "yellow"},
+STYLES: dict[str, dict[str, Any]] = {
+    **{key: {"fg": "green"} for key in ("ok", "passed")},
+    **{key: {"fg": "yellow"} for key in ("partial", "clash", "skipped")},
     "blocked": {"dim": True},
     "failed": {"fg": "red"},
 }
@@ -25,33 +24,26 @@ def print_table(
 
     cut: the column that is cut on a terminal too narrow for the table; in a pipe nothing is cut.
     """
-    table = [[_one_cell(cell) for cell in row] for row in rows]
+    table = [[printable(cell) for cell in row] for row in rows]
     full = [row for row in table if row]
     widths = [max(len(row[i]) for row in [list(header), *full]) for i in range(len(header))]
     if cut is not None and sys.stdout is not None and sys.stdout.isatty():
         spare = shutil.get_terminal_size().columns - sum(widths) - 2 * (len(widths) - 1)
         widths[cut] = max(len(header[cut]), widths[cut] + min(0, spare))
-    lines = [click.style(_line(header, widths), bold=True)]
-    lines += [_line(row, widths) for row in table]
-    click.echo("\n".join(lines))
+    click.secho(_line(header, widths), bold=True)
+    for row in table:
+        click.echo(_line(row, widths))
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    line = "  ".join(
-        _styled(_cut(cell, width), width) for cell, width in zip(row, widths, strict=False)
-    )
-    return line.rstrip()
+    cells = []
+    for cell, width in zip(row, widths, strict=False):
+        shown = cell if len(cell) <= width else cell[: max(0, width - 1)] + "…"
+        styled = click.style(shown, **STYLES[shown]) if shown in STYLES else shown
+        cells.append(styled + " " * (width - len(shown)))
+    return "  ".join(cells).rstrip()
 
 
-def _styled(cell: str, width: int) -> str:
-    spaces = " " * (width - len(cell))
-    return (click.style(cell, **_STYLES[cell]) if cell in _STYLES else cell) + spaces
-
-
-def _cut(cell: str, width: int) -> str:
-    return cell if len(cell) <= width else cell[: max(0, width - 1)] + "…"
-
-
-def _one_cell(text: str) -> str:
+def printable(text: str) -> str:
     """The text as one printable line: text of a plug-in must not move the cursor."""
     return "".join(letter if letter.isprintable() else " " for letter in text)

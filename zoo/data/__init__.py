@@ -24,7 +24,7 @@ def zoo_register(register: Register) -> None:
     register(
         "data",
         "bbc-news",
-        "zoo.data.sources.bbc_news:load",
+        "zoo.data.sources.hub:load_bbc_news",
         summary="2,225 BBC news articles of 2004-2005 in five topics, from the Hugging Face Hub",
         source="Greene and Cunningham, ICML 2006; https://huggingface.co/datasets/SetFit/bbc-news",
     )
@@ -45,8 +45,7 @@ def zoo_register(register: Register) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """``Corpus``, imported at first use."""
-    if name == "Corpus":
+    if name == "Corpus":  # imported at first use
         from zoo.data.sources.corpus import Corpus
 
         return Corpus

@@ -18,6 +18,7 @@ from zoo.errors import ZooError
 from zoo.models.classifier import Classifier
 from zoo.models.encoder import Encoder
 from zoo.models.text_classifier import TextClassifier
+from zoo.models.text_model import evaluating
 
 
 @dataclass(frozen=True)
@@ -56,20 +57,18 @@ def attention_map(model: TextClassifier, text: str) -> AttentionMap:
         raise ZooError("an ensemble has no attention map: each member has its own")
     if not model.has_attention_map:
         raise ZooError(f"the attention of {model.card.cell} has no attention map")
-    encoder = model.model.encoder
     (encoding,) = model.encode([text])
     read = encoding.ids[: model.max_length]
     ids, tokens = padded([read], model.device)
     return AttentionMap(
         text,
         encoding.tokens[: model.max_length],
-        attention_weights(encoder, ids, tokens),
+        attention_weights(model.model.encoder, ids, tokens),
         cut=len(encoding.ids) - len(read),
         unknown=read.count(model.unknown_id),
     )
 
 
-@torch.inference_mode()
 def attention_weights(encoder: Encoder, ids: Tensor, tokens: Tokens) -> npt.NDArray[np.float32]:
     """The weights (layers, H, L, L) of one text (ids: 1, L), from the input of each attention.
 
@@ -85,12 +84,10 @@ def attention_weights(encoder: Encoder, ids: Tensor, tokens: Tokens) -> npt.NDAr
         cast(Block, block).attention.register_forward_pre_hook(hook, with_kwargs=True)
         for block in encoder.blocks
     ]
-    was_training = encoder.training
-    encoder.eval()
     try:
-        encoder(ids, tokens)
+        with evaluating(encoder):
+            encoder(ids, tokens)
     finally:
-        encoder.train(was_training)
         for handle in hooks:
             handle.remove()
     stacked: npt.NDArray[np.float32] = torch.cat(maps).float().cpu().numpy()

@@ -51,6 +51,11 @@ class Part(BaseModel):
         """The component's name without parameters: ``distribution:name``."""
         return self.choice.partition("(")[0]
 
+    @property
+    def name(self) -> str:
+        """The name without parameters and distribution."""
+        return self.full_name.removeprefix(f"{self.owner}:")
+
 
 class SampleOutputs(BaseModel):
     """Token ids of made-up texts, and the trained model's scores (texts, n) for them."""
@@ -127,26 +132,19 @@ class Card(BaseModel):
 
 def _find(registry: Registry, kind: str, part: Part, allow_changed: bool) -> Choice:
     """The registered component of a part; ZooError where it is missing or has changed."""
-    known = {component.full_name for component in registry.components(kind)}
-    if part.full_name in known:
+    if part.full_name in {component.full_name for component in registry.components(kind)}:
         choice = registry.choose(kind, part.choice)
         if not allow_changed:
             _refuse_changed(kind, part, choice)
         return choice
-    name = part.full_name.removeprefix(f"{part.owner}:")
     if part.owner == BUILT_IN:
-        raise ZooError(
-            f"needs {kind} '{name}' of encoder-zoo {part.version}, which {__version__} lacks"
-        )
-    if part.owner.endswith(".py"):
-        raise ZooError(
-            f"needs {kind} '{name}' of the plug-in file {part.owner}: name it with --plugin "
-            f"(plugins=[...] in Python)"
-        )
-    raise ZooError(
-        f"needs {kind} '{name}' of {part.owner} {part.version}, which is not among the plug-ins "
-        "here: install it ('zoo plugins' lists what there is)"
-    )
+        where = f"encoder-zoo {part.version}, which {__version__} lacks"
+    elif part.owner.endswith(".py"):
+        where = f"the plug-in file {part.owner}: name it with --plugin (plugins=[...] in Python)"
+    else:
+        where = f"{part.owner} {part.version}, which is not among the plug-ins here: install it "
+        where += "('zoo plugins' lists what there is)"
+    raise ZooError(f"needs {kind} '{part.name}' of {where}")
 
 
 def _refuse_changed(kind: str, part: Part, choice: Choice) -> None:
@@ -154,14 +152,14 @@ def _refuse_changed(kind: str, part: Part, choice: Choice) -> None:
     here = Part.of(choice)
     if part.owner == BUILT_IN or (here.version, here.code) == (part.version, part.code):
         return
-    name = part.full_name.removeprefix(f"{part.owner}:")
+    what = f"{kind} '{part.name}' of {part.owner}"
     if part.owner.endswith(".py"):
-        what = f"was trained with {kind} '{name}' of {part.owner}, which has changed since: "
-        what += "restore that file"
+        what += ", which has changed since: restore that file"
     elif here.version != part.version:
-        what = f"was trained with {kind} '{name}' of {part.owner} {part.version}, and here is "
-        what += f"{here.version}: install {part.version}"
+        what += f" {part.version}, and here is {here.version}: install {part.version}"
     else:
-        what = f"was trained with other code of {kind} '{name}' ({part.owner} {part.version})"
+        what = f"other code of {kind} '{part.name}' ({part.owner} {part.version})"
         what += ": restore that code"
-    raise ZooError(f"{what}, or load it anyway with --allow-changed (allow_changed=True)")
+    raise ZooError(
+        f"was trained with {what}, or load it anyway with --allow-changed (allow_changed=True)"
+    )

@@ -19,10 +19,7 @@ CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json
 
 
 def refuse_taken(directory: Path) -> None:
-    """ZooError where a model cannot be written: the directory exists, or cannot be made.
-
-    Nothing is written.
-    """
+    """ZooError where a model cannot be written: the directory exists, or cannot be made."""
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise ZooError(f"{directory} exists already; choose another directory")
     parent = next(path for path in directory.absolute().parents if path.exists())
@@ -94,6 +91,10 @@ def _card(file: Path) -> Card:
     try:
         return Card.model_validate(value)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "it"
-        raise ZooError(f"{file} does not describe a model: {field}: {first['msg']}") from None
+        raise ZooError(f"{file} does not describe a model: {first_error(error)}") from None
+
+
+def first_error(error: ValidationError) -> str:
+    """The first field that is wrong, and what is wrong with it."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"

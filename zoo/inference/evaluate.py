@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from zoo.errors import ZooError, nearest
 from zoo.models.text_classifier import TextClassifier
-from zoo.models.text_model import Prediction
 
 
 @dataclass(frozen=True)
@@ -55,12 +54,7 @@ def evaluate(model: TextClassifier, texts: Sequence[str], labels: Sequence[str])
 
     Raises ZooError for a label that the model does not know.
     """
-    from sklearn.metrics import (
-        accuracy_score,
-        confusion_matrix,
-        f1_score,
-        precision_recall_fscore_support,
-    )
+    from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
 
     for label in labels:
         if label not in model.labels:
@@ -73,27 +67,21 @@ def evaluate(model: TextClassifier, texts: Sequence[str], labels: Sequence[str])
     per_class = precision_recall_fscore_support(
         labels, predicted, labels=model.labels, zero_division=0
     )
-    return Evaluation(
-        documents=len(texts),
-        accuracy=float(accuracy_score(labels, predicted)),
-        macro_f1=float(
-            f1_score(labels, predicted, labels=model.labels, average="macro", zero_division=0)
-        ),
-        classes=[
-            ClassScore(label, float(precision), float(recall), float(f1), int(support))
-            for label, precision, recall, f1, support in zip(model.labels, *per_class, strict=True)
-        ],
-        confusion=confusion_matrix(labels, predicted, labels=model.labels).tolist(),
-        mistakes=_mistakes(predictions, labels),
-        cut=sum(prediction.cut > 0 for prediction in predictions),
-        unknown=sum(prediction.unknown > 0 for prediction in predictions),
-    )
-
-
-def _mistakes(predictions: Sequence[Prediction], labels: Sequence[str]) -> list[Mistake]:
     wrong = [
         Mistake(p.text, label, p.label, p.probabilities[label])
         for p, label in zip(predictions, labels, strict=True)
         if p.label != label
     ]
-    return sorted(wrong, key=lambda mistake: mistake.probability)
+    return Evaluation(
+        documents=len(texts),
+        accuracy=float(accuracy_score(labels, predicted)),
+        macro_f1=float(per_class[2].mean()),
+        classes=[
+            ClassScore(label, float(precision), float(recall), float(f1), int(support))
+            for label, precision, recall, f1, support in zip(model.labels, *per_class, strict=True)
+        ],
+        confusion=confusion_matrix(labels, predicted, labels=model.labels).tolist(),
+        mistakes=sorted(wrong, key=lambda mistake: mistake.probability),
+        cut=sum(prediction.cut > 0 for prediction in predictions),
+        unknown=sum(prediction.unknown > 0 for prediction in predictions),
+    )

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
-from torch import nn
 
 from zoo.errors import ZooError, one_line
 from zoo.inference import directory as files
-from zoo.inference.card import Card
 from zoo.models.text_model import TextModel
 from zoo.registry import Registry, loading
-from zoo.registry.cell import Cell
-from zoo.tasks.base import Task, TaskSetup
+from zoo.tasks.base import TaskSetup
 from zoo.train.sample_outputs import same_outputs
 
 
@@ -52,19 +49,26 @@ def load_from(
     try:
         task = card.find_task(registry, allow_changed=allow_changed)
         cell = card.find_cell(registry, allow_changed=allow_changed)
-        setup = TaskSetup(
-            _task_options(task, card),
-            card.sizes,
-            card.training,
-            card.vocab_size,
-            card.labels,
-        )
-        model = _build(task, setup, cell, card.seed)
-        _load_weights(model, directory / files.WEIGHTS)
+        with _explained(f"{files.CONFIG} does not match task '{card.task}'"):
+            options = task.options.model_validate(card.task_options)
+        setup = TaskSetup(options, card.sizes, card.training, card.vocab_size, card.labels)
+        with _explained("cannot be built here", ValueError, TypeError, RuntimeError, MemoryError):
+            model = task.build(setup, cell, card.seed)
+        with _explained(
+            f"{files.WEIGHTS} does not match {files.CONFIG}", OSError, SafetensorError, RuntimeError
+        ):
+            model.load_state_dict(load_file(directory / files.WEIGHTS))
         saved = card.sample_outputs.model_dump()
         if not allow_changed and not same_outputs(model, task.sample_scores, saved):
-            raise ZooError(_different_outputs(card, cell))
-        text_model = task.text_model(setup, model, _tokenizer(directory / files.TOKENIZER))
+            changed = card.differences(cell)
+            raise ZooError(
+                "gives other outputs here than when it was saved"
+                f"{f'; changed since: {changed}' if changed else ''}; it was trained with "
+                f"encoder-zoo {card.zoo}; --allow-changed (allow_changed=True) loads it anyway"
+            )
+        with _explained(f"{files.TOKENIZER} is not a tokenizer", Exception):
+            tokenizer = Tokenizer.from_file(str(directory / files.TOKENIZER))
+        text_model = task.text_model(setup, model, tokenizer)
     except ZooError as error:
         raise ZooError(f"{directory}: {error}") from error
     text_model.card = card
@@ -72,44 +76,12 @@ def load_from(
     return text_model.to(device).eval()
 
 
-def _task_options(task: Task, card: Card) -> Any:
+@contextlib.contextmanager
+def _explained(what: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Turns errors of these kinds, and of pydantic, into ZooErrors that begin with ``what``."""
     try:
-        return task.options.model_validate(card.task_options)
+        yield
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(map(str, first["loc"]))
-        raise ZooError(
-            f"{files.CONFIG} does not match task '{card.task}': {name}: {first['msg']}"
-        ) from None
-
-
-def _build(task: Task, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
-    """The model as it was before training."""
-    try:
-        return task.build(setup, cell, seed)
-    except (ValueError, TypeError, RuntimeError, MemoryError) as error:
-        raise ZooError(f"cannot be built here: {one_line(error)}") from error
-
-
-def _load_weights(model: nn.Module, file: Path) -> None:
-    try:
-        model.load_state_dict(load_file(file))
-    except (OSError, SafetensorError, RuntimeError) as error:
-        raise ZooError(f"{file.name} does not match {files.CONFIG}: {one_line(error)}") from error
-
-
-def _tokenizer(file: Path) -> Tokenizer:
-    try:
-        return Tokenizer.from_file(str(file))
-    except Exception as error:  # tokenizers raises nothing more specific
-        raise ZooError(f"{file.name} is not a tokenizer: {one_line(error)}") from error
-
-
-def _different_outputs(card: Card, cell: Cell) -> str:
-    changed = card.differences(cell)
-    return (
-        "gives other outputs here than when it was saved"
-        + (f"; changed since: {changed}" if changed else "")
-        + f"; it was trained with encoder-zoo {card.zoo}; --allow-changed (allow_changed=True) "
-        "loads it anyway"
-    )
+        raise ZooError(f"{what}: {files.first_error(error)}") from None
+    except kinds as error:
+        raise ZooError(f"{what}: {one_line(error)}") from error

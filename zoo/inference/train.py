@@ -48,31 +48,6 @@ def train(
     """
     request = request.model_copy(update={"baseline": "none", "seeds": (seed,), "jobs": 1})
     plan = make_plan(request, zoo.registry)
-    _refuse_several(plan)
-    refuse_taken(save)
-    with (
-        open_executor(zoo, on) as executor,
-        tempfile.TemporaryDirectory(prefix="zoo-") as scratch,
-    ):
-        prepared = prepare(request, plan.task, zoo, executor, progress, plan.rows)
-        job = _job(plan, prepared, seed)
-        metrics = plan.task.metrics_from(zoo.registry)
-        progress.phase("train", 1)
-        with contextlib.closing(
-            executor.run([job], limits=prepared.limits, directory=Path(scratch))
-        ) as events:
-            for event in events:
-                progress.event(event, [metric.description for metric in metrics])
-                if isinstance(event, Ended):
-                    if event.result.status != "ok":
-                        raise TrainingFailedError(event.result)
-                    card = _card(request, zoo, plan, prepared, job, event.result)
-                    weights = event.result.artifacts[WEIGHTS]
-                    return _saved(card, prepared, weights, zoo, save)
-    raise RuntimeError(f"the executor '{on}' lost the job '{job.name}'")
-
-
-def _refuse_several(plan: Plan) -> None:
     if len(plan.rows) > 1:
         choices = zip(*(row.choices for row in plan.rows), strict=True)
         many = [a for a, c in zip(AXES, choices, strict=True) if len(set(map(str, c))) > 1]
@@ -80,14 +55,31 @@ def _refuse_several(plan: Plan) -> None:
             f"this trains one model, and there are several choices of {' and '.join(many)}; "
             "'zoo bench' compares them"
         )
-
-
-def _job(plan: Plan, prepared: Prepared, seed: int) -> TrainJob:
-    row = plan.rows[0]
-    identity = {"cell": dict(row.model.cell), "baseline": ""}
-    key = training_key(identity, seed, prepared.config, plugin_hashes(row.choices))
-    name = f"{row.name} seed {seed}"
-    return TrainJob(prepared.setup, name, key, model=row.model, seed=seed, save_weights=True)
+    refuse_taken(save)
+    with (
+        open_executor(zoo, on) as executor,
+        tempfile.TemporaryDirectory(prefix="zoo-") as scratch,
+    ):
+        prepared = prepare(request, plan.task, zoo, executor, progress, plan.rows)
+        row = plan.rows[0]
+        identity = {"cell": dict(row.model.cell), "baseline": ""}
+        key = training_key(identity, seed, prepared.config, plugin_hashes(row.choices))
+        name = f"{row.name} seed {seed}"
+        job = TrainJob(prepared.setup, name, key, model=row.model, seed=seed, save_weights=True)
+        metrics = [metric.description for metric in plan.task.metrics_from(zoo.registry)]
+        progress.phase("train", 1)
+        with contextlib.closing(
+            executor.run([job], limits=prepared.limits, directory=Path(scratch))
+        ) as events:
+            for event in events:
+                progress.event(event, metrics)
+                if isinstance(event, Ended):
+                    if event.result.status != "ok":
+                        raise TrainingFailedError(event.result)
+                    card = _card(request, zoo, plan, prepared, job, event.result)
+                    weights = event.result.artifacts[WEIGHTS]
+                    return _saved(card, prepared, weights, zoo, save)
+    raise RuntimeError(f"the executor '{on}' lost the job '{job.name}'")
 
 
 def _card(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
 from zoo.data.batching.document_batches import padded
-from zoo.models.text_model import Answer, TextPredictor
+from zoo.models.text_model import Answer, TextPredictor, evaluating
 
 
 class TextClassifier(TextPredictor):
@@ -34,19 +33,14 @@ class TextClassifier(TextPredictor):
         """The likeliest class of each text of token ids, and the probability of every class."""
         found = []
         for probabilities in self(*padded(ids, self.device)).float().softmax(dim=-1).tolist():
-            best = max(range(len(probabilities)), key=probabilities.__getitem__)
             named = dict(zip(self.labels, probabilities, strict=True))
-            found.append(Answer(self.labels[best], probabilities[best], named))
+            best = max(named, key=named.__getitem__)
+            found.append(Answer(best, named[best], named))
         return found
 
-    @torch.inference_mode()
     def logits(self, texts: Sequence[str]) -> Tensor:
         """Logits (texts, classes) of all texts in one batch, without dropout."""
-        was_training = self.training
-        self.eval()
-        try:
-            ids = [encoding.ids[: self.max_length] for encoding in self.encode(texts)]
+        ids = [encoding.ids[: self.max_length] for encoding in self.encode(texts)]
+        with evaluating(self):
             logits: Tensor = self(*padded(ids, self.device)).float()
-            return logits
-        finally:
-            self.train(was_training)
+        return logits

@@ -11,7 +11,7 @@ from zoo.data.encoding.encoded_pairs import END as TARGET_END
 from zoo.data.encoding.encoded_pairs import PAD, START, decode_text, encode_source
 from zoo.data.encoding.encoded_stream import END
 from zoo.errors import ZooError
-from zoo.models.decoding.generate import Decoding, Generation, generate, transduce
+from zoo.models.decoding.generate import Decoding, generate, transduce
 from zoo.models.decoding.sampling import Sampling
 from zoo.models.encoder_decoder import EncoderDecoder
 from zoo.models.language_model import LanguageModel
@@ -66,8 +66,6 @@ class TextGenerator(TextModel):
         """
         if isinstance(prompts, str):
             raise ZooError("generate takes a list of prompts, not one prompt")
-        # None: use the cache where the model has one.
-        use_cache = None if cache else False
         for number, prompt in enumerate(prompts, start=1):
             ids, room = self._read(prompt, number)
             if max_new is not None and max_new > room:
@@ -75,23 +73,29 @@ class TextGenerator(TextModel):
                     f"{max_new} new tokens: prompt {number} leaves room for {room} of the "
                     f"model's {self.max_length}"
                 )
-            usual = NEW_TOKENS if self.continues_prompt else room
+            usual = min(room, NEW_TOKENS) if self.continues_prompt else room
+            batch = torch.tensor([ids], device=self.device)
             try:
                 decoding = Decoding(
-                    min(room, usual) if max_new is None else max_new,
+                    usual if max_new is None else max_new,
                     sampling=sampling,
                     beams=beams,
                     no_repeat=no_repeat,
-                    cache=use_cache,
+                    # None: use the cache where the model has one.
+                    cache=None if cache else False,
                     end=END if self.continues_prompt else TARGET_END,
                     banned=() if self.continues_prompt else (PAD, START),
                 )
-                found = self._generate(ids, decoding)
+                if isinstance(self.model, EncoderDecoder):
+                    (found,) = transduce(self.model, batch, decoding, start=START)
+                    text = decode_text(self.tokenizer, found.ids)
+                else:
+                    assert isinstance(self.model, LanguageModel)
+                    (found,) = generate(self.model, batch, decoding)
+                    text = self.tokenizer.decode(found.ids)
             except ValueError as error:
                 raise ZooError(str(error)) from error
-            yield GeneratedText(
-                prompt, self._text(found.ids), len(found.ids), found.ended, found.log_probability
-            )
+            yield GeneratedText(prompt, text, len(found.ids), found.ended, found.log_probability)
 
     def _read(self, prompt: str, number: int) -> tuple[list[int], int]:
         """The ids of a prompt, and how many tokens may follow it."""
@@ -110,16 +114,3 @@ class TextGenerator(TextModel):
                 f"{self.max_length}"
             )
         return ids, room
-
-    def _generate(self, ids: list[int], decoding: Decoding) -> Generation:
-        batch = torch.tensor([ids], device=self.device)
-        if isinstance(self.model, EncoderDecoder):
-            return transduce(self.model, batch, decoding, start=START)[0]
-        assert isinstance(self.model, LanguageModel)
-        return generate(self.model, batch, decoding)[0]
-
-    def _text(self, ids: list[int]) -> str:
-        if isinstance(self.model, EncoderDecoder):
-            return decode_text(self.tokenizer, ids)
-        text: str = self.tokenizer.decode(ids)
-        return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +16,18 @@ from torch import nn
 from zoo.errors import ZooError
 
 BATCH_SIZE = 64
+
+
+@contextlib.contextmanager
+def evaluating(module: nn.Module) -> Iterator[None]:
+    """Without dropout and gradients inside the block; the module's mode is restored."""
+    was_training = module.training
+    module.eval()
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        module.train(was_training)
 
 
 class TextModel(nn.Module):
@@ -38,35 +51,35 @@ class TextModel(nn.Module):
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """What a model predicts for one text.
+class Answer:
+    """A model's answer to one text.
 
-    label: the answer. probability: of the label; None where the task has none. probabilities: of
-    every class, in the model's order. tokens: how many were read, special ones included; cut: how
-    many were beyond the model's length; unknown: how many of those read are not in its vocabulary.
+    probability: of the label; None where the task has none. probabilities: of every class, in the
+    model's order.
+    """
+
+    label: str
+    probability: float | None = None
+    probabilities: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction(Answer):
+    """What a model predicts for one text: its answer, and how much of the text it read.
+
+    tokens: how many were read, special ones included; cut: how many were beyond the model's
+    length; unknown: how many of those read are not in its vocabulary.
     """
 
     text: str
-    label: str
     tokens: int
     cut: int
     unknown: int
-    probability: float | None = None
-    probabilities: dict[str, float] = field(default_factory=dict)
 
     @property
     def all_unknown(self) -> bool:
         """Whether every token that was read, except [CLS], is unknown."""
         return self.unknown >= self.tokens - 1
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A model's answer to one text, as in Prediction."""
-
-    label: str
-    probability: float | None = None
-    probabilities: dict[str, float] = field(default_factory=dict)
 
 
 class TextPredictor(TextModel, ABC):
@@ -88,28 +101,19 @@ class TextPredictor(TextModel, ABC):
             raise ZooError("predict takes a list of texts, not one text")
         numbered = enumerate(texts, start=1)
         while batch := list(itertools.islice(numbered, batch_size)):
-            yield from self._predict([text for _, text in batch], batch[0][0])
-
-    def _predict(self, texts: list[str], first: int) -> Iterator[Prediction]:
-        ids = [encoding.ids for encoding in self.encode(texts, first)]
-        read = [each[: self.max_length] for each in ids]
-        was_training = self.training
-        self.eval()
-        try:
-            with torch.inference_mode():
+            given = [text for _, text in batch]
+            ids = [encoding.ids for encoding in self.encode(given, batch[0][0])]
+            read = [each[: self.max_length] for each in ids]
+            with evaluating(self):
                 answers = self.answers(read)
-        finally:
-            self.train(was_training)
-        for text, every, shown, answer in zip(texts, ids, read, answers, strict=True):
-            yield Prediction(
-                text,
-                answer.label,
-                tokens=len(shown),
-                cut=len(every) - len(shown),
-                unknown=shown.count(self.unknown_id),
-                probability=answer.probability,
-                probabilities=answer.probabilities,
-            )
+            for text, every, shown, answer in zip(given, ids, read, answers, strict=True):
+                yield Prediction(
+                    **vars(answer),
+                    text=text,
+                    tokens=len(shown),
+                    cut=len(every) - len(shown),
+                    unknown=shown.count(self.unknown_id),
+                )
 
     def encode(self, texts: Sequence[str], first: int = 1) -> list[Encoding]:
         """The tokens of each text, not cut; ZooError for an empty one, numbered from ``first``."""

@@ -12,23 +12,27 @@ import torch
 from torch import Tensor
 
 from zoo.components.tokens import Tokens
+from zoo.data.batching.document_batches import in_batches
 
 
 @dataclass(frozen=True)
 class BlockBatch:
     """A few blocks: ids and targets int (B, L), where a target is the token after its id.
 
-    items: the number of targets. rows: the index of each block. real_tokens and padded_tokens are
-    equal, as there is no padding.
+    rows: the index of each block.
     """
 
     ids: Tensor
     targets: Tensor
     tokens: Tokens
     rows: np.ndarray
-    items: int
-    real_tokens: int
-    padded_tokens: int
+
+    @property
+    def items(self) -> int:
+        """The number of targets; without padding it is also that of all tokens."""
+        return self.ids.numel()
+
+    real_tokens = padded_tokens = items
 
 
 class Blocks:
@@ -44,11 +48,8 @@ class Blocks:
     ) -> None:
         self.device = device
         self.ids = torch.from_numpy(np.array(ids, dtype=np.int64)).to(device)
-        targets = len(ids) - 1
-        whole, rest = divmod(targets, length)
-        self.lengths = np.full(whole, length, dtype=np.int64)
-        if short and rest:
-            self.lengths = np.append(self.lengths, rest)
+        whole, rest = divmod(len(ids) - 1, length)
+        self.lengths = np.array([length] * whole + [rest] * (short and rest > 0), dtype=np.int64)
         self.starts = np.arange(len(self.lengths), dtype=np.int64) * length
 
     def __len__(self) -> int:
@@ -67,16 +68,7 @@ class Blocks:
         starts = torch.from_numpy(self.starts[rows]).to(self.device, non_blocking=True)
         tokens = Tokens.whole(length, self.device)
         places = starts[:, None] + tokens.positions
-        items = length * len(rows)
-        return BlockBatch(
-            self.ids[places],
-            self.ids[places + 1],
-            tokens,
-            rows,
-            items,
-            items,
-            items,
-        )
+        return BlockBatch(self.ids[places], self.ids[places + 1], tokens, rows)
 
     def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[BlockBatch]:
         """All blocks once, in an order drawn from (seed, epoch)."""
@@ -90,5 +82,5 @@ class Blocks:
     def _batches(self, order: np.ndarray, batch_size: int) -> Iterator[BlockBatch]:
         for length in sorted(set(self.lengths.tolist()), reverse=True):
             same = order[self.lengths[order] == length]
-            for start in range(0, len(same), batch_size):
-                yield self.batch(same[start : start + batch_size])
+            for rows in in_batches(same, batch_size):
+                yield self.batch(rows)

@@ -57,9 +57,8 @@ class ByLength(ABC, Generic[B]):
 
     def ordered(self, batch_size: int) -> Iterator[B]:
         """All items once, longest first, for evaluation."""
-        order = np.argsort(-self.lengths, kind="stable")
-        for start in range(0, len(order), batch_size):
-            yield self.batch(order[start : start + batch_size])
+        for rows in in_batches(np.argsort(-self.lengths, kind="stable"), batch_size):
+            yield self.batch(rows)
 
 
 class Split(ByLength[Batch]):
@@ -90,21 +89,15 @@ class Split(ByLength[Batch]):
         lengths = self.lengths[rows]
         longest = int(lengths.max())
         picked = torch.from_numpy(rows).to(self.device, non_blocking=True)
-        positions = torch.arange(longest, device=self.device)
-        places = (self.starts[picked, None] + positions).clamp_max(len(self.ids) - 1)
-        attention_mask = None
+        tokens = Tokens.whole(longest, self.device)
+        places = (self.starts[picked, None] + tokens.positions).clamp_max(len(self.ids) - 1)
         ids = self.ids[places]
         if int(lengths.min()) < longest:
-            attention_mask = positions < self._lengths[picked, None]
+            attention_mask = tokens.positions < self._lengths[picked, None]
+            tokens = replace(tokens, attention_mask=attention_mask)
             ids = ids.masked_fill(~attention_mask, PAD)
-        return Batch(
-            ids,
-            Tokens(attention_mask, positions, in_order=True),
-            self.labels[picked],
-            rows,
-            int(lengths.sum()),
-            longest * len(rows),
-        )
+        real = int(lengths.sum())
+        return Batch(ids, tokens, self.labels[picked], rows, real, longest * len(rows))
 
 
 def padded(documents: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tokens]:
@@ -119,6 +112,11 @@ def padded(documents: Sequence[Sequence[int]], device: torch.device) -> tuple[Te
     return torch.tensor(rows, device=device), tokens
 
 
+def in_batches(rows: np.ndarray, batch_size: int) -> list[np.ndarray]:
+    """The rows in their order, cut into batches; the last may be smaller."""
+    return [rows[start : start + batch_size] for start in range(0, len(rows), batch_size)]
+
+
 def shuffled_by_length(
     lengths: np.ndarray, batch_size: int, seed: int, epoch: int
 ) -> list[np.ndarray]:
@@ -128,6 +126,5 @@ def shuffled_by_length(
     """
     draw = np.random.default_rng([seed, epoch])
     noisy = lengths * np.exp(draw.uniform(-NOISE, NOISE, len(lengths)))
-    order = np.argsort(noisy, kind="stable")
-    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    batches = in_batches(np.argsort(noisy, kind="stable"), batch_size)
     return [batches[i] for i in draw.permutation(len(batches))]

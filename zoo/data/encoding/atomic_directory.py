@@ -63,10 +63,9 @@ def damaged_file(directory: Path, digests: Mapping[str, str]) -> str:
     """The first of these files that is missing or not what was written; empty if all are intact."""
     for name, expected in digests.items():
         try:
-            intact = digest(directory / name) == expected
+            if digest(directory / name) != expected:
+                return name
         except OSError:
-            intact = False
-        if not intact:
             return name
     return ""
 

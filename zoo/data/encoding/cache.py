@@ -47,7 +47,11 @@ def entry(key: str, build: Callable[[Path], None]) -> Path:
         root.mkdir(parents=True, exist_ok=True)
         with FileLock(root / f"{key}.lock"):
             if not is_intact(final):
-                _remove(final, *root.glob(f".{key}.*.draft"))
+                for path in (final, *root.glob(f".{key}.*.draft")):
+                    if path.is_dir() and not path.is_symlink():
+                        shutil.rmtree(path)
+                    else:
+                        path.unlink(missing_ok=True)
                 with draft_directory(final) as draft:
                     build(draft)
     except OSError as error:
@@ -56,11 +60,3 @@ def entry(key: str, build: Callable[[Path], None]) -> Path:
             "set ZOO_CACHE to a directory that can"
         ) from error
     return final
-
-
-def _remove(*paths: Path) -> None:
-    for path in paths:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)

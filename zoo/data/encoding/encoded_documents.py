@@ -37,12 +37,6 @@ class Documents:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def __getitem__(self, index: int) -> npt.NDArray[np.int32]:
-        """The token ids of one document (length)."""
-        if not 0 <= index < len(self):
-            raise IndexError(f"document {index} of {len(self)}")
-        return self.ids[self.offsets[index] : self.offsets[index + 1]]
-
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
         """Tokens of each document (documents)."""

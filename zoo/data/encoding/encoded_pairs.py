@@ -65,7 +65,13 @@ def encode_pairs(pairs: Pairs, vocab_size: int, max_length: int) -> EncodedPairs
                 encoded[f"{split}_{side}"] = [
                     [*start, *encoding.ids, END] for encoding in tokenizer.encode_batch_fast(column)
                 ]
-        _refuse_long(pairs.name, [ids for side in encoded.values() for ids in side], max_length)
+        lengths = [len(ids) for side in encoded.values() for ids in side]
+        if (longest := max(lengths)) > max_length:
+            too_long = sum(length > max_length for length in lengths)
+            raise ZooError(
+                f"{pairs.name}: {too_long} sources or targets are longer than {max_length} "
+                f"tokens; the longest takes --max-length {longest}"
+            )
         for name, documents in encoded.items():
             save_ids(directory, name, documents)
         (directory / TEXTS).write_text(json.dumps(texts), encoding="utf-8")
@@ -83,13 +89,3 @@ def decode_text(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
     """The text of a target's ids, without the special ones."""
     text: str = tokenizer.decode([i for i in ids if i >= len(SPECIALS)])
     return text.strip()
-
-
-def _refuse_long(name: str, documents: list[list[int]], max_length: int) -> None:
-    lengths = [len(ids) for ids in documents]
-    if (longest := max(lengths)) > max_length:
-        too_long = sum(length > max_length for length in lengths)
-        raise ZooError(
-            f"{name}: {too_long} sources or targets are longer than {max_length} tokens; the "
-            f"longest takes --max-length {longest}"
-        )

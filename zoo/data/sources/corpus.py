@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -75,16 +75,14 @@ class Corpus:
         if not self.duplicates:
             return self
         test = {plain_words(text) for text in self.test_texts}
-        kept = [i for i, text in enumerate(self.train_texts) if plain_words(text) not in test]
-        dropped = len(self.train_texts) - len(kept)
+        documents = zip(self.train_texts, self.train_labels, strict=True)
+        kept = [document for document in documents if plain_words(document[0]) not in test]
         if not kept:
             raise ZooError(f"{self.name}: every train document is also in test")
-        return dataclasses.replace(
-            self,
-            train_texts=[self.train_texts[i] for i in kept],
-            train_labels=[self.train_labels[i] for i in kept],
-            notes={**self.notes, "duplicates": f"{dropped} dropped from train"},
-        )
+        texts, labels = map(list, zip(*kept, strict=True))
+        dropped = f"{len(self.train_texts) - len(texts)} dropped from train"
+        notes = {**self.notes, "duplicates": dropped}
+        return dataclasses.replace(self, train_texts=texts, train_labels=labels, notes=notes)
 
 
 def _check_split(what: str, texts: list[str], labels: list[int], names: list[str]) -> None:
@@ -115,6 +113,16 @@ def _check_split(what: str, texts: list[str], labels: list[int], names: list[str
 def plain_words(text: str) -> str:
     """A text without differences of case and spacing; duplicates are equal by it."""
     return " ".join(text.casefold().split())
+
+
+def split_digest(splits: Mapping[str, Sequence[str | Sequence[str]]]) -> str:
+    """SHA-256 in hex of the splits: the number of items, then an item's text or texts."""
+    pieces: list[str | bytes] = []
+    for split, items in splits.items():
+        pieces.append(f"{split} {len(items)}:".encode())
+        for item in items:
+            pieces += [item] if isinstance(item, str) else item
+    return content_digest(pieces)
 
 
 def content_digest(pieces: Iterable[str | bytes]) -> str:

@@ -41,7 +41,9 @@ def read_corpus(
     """
     files = _split_files(path) if path.is_dir() else {"train": [path]}
     splits = {
-        split: merge_tables(read_table(file, text_column, label_column) for file in shards)
+        split: merge_tables(
+            make_table(str(shard), read_rows(shard), text_column, label_column) for shard in shards
+        )
         for split, shards in files.items()
     }
     return make_corpus(name, splits, seed)
@@ -77,11 +79,6 @@ def make_corpus(name: str, splits: Mapping[str, Table], seed: int) -> tuple[Corp
         notes={"split": split},
     )
     return corpus, notices
-
-
-def read_table(path: Path, text_column: str, label_column: str) -> Table:
-    """Texts and labels of one file; ZooError naming file and row where one is missing or broken."""
-    return make_table(str(path), read_rows(path), text_column, label_column)
 
 
 def make_table(
@@ -125,11 +122,11 @@ def merge_tables(tables: Iterable[Table]) -> Table:
 def _split_files(directory: Path) -> dict[str, list[Path]]:
     """The files of each split; a split may be in shards, ``train-00000-of-00002``."""
     files = sorted(f for f in directory.iterdir() if f.is_file() and f.suffix.lower() in FORMATS)
-    splits = {
-        split: found
-        for split in ("train", *TEST_SPLITS)
-        if (found := [f for f in files if _is_split(f, split)])
-    }
+    splits: dict[str, list[Path]] = {}
+    for split in ("train", *TEST_SPLITS):
+        name = re.compile(rf"{split}(-\d+-of-\d+)?")
+        if found := [file for file in files if name.fullmatch(file.stem.lower())]:
+            splits[split] = found
     if "train" not in splits:
         there = ", ".join(f.name for f in files[:8]) or "no data file"
         raise ZooError(
@@ -143,10 +140,6 @@ def _split_files(directory: Path) -> dict[str, list[Path]]:
                 f"{directory} has two files for one split: {', '.join(f.name for f in found)}"
             )
     return splits
-
-
-def _is_split(file: Path, split: str) -> bool:
-    return re.fullmatch(rf"{split}(-\d+-of-\d+)?", file.stem.lower()) is not None
 
 
 def _label(where: str, value: Any) -> str | int:

@@ -33,7 +33,8 @@ def load_corpus(
     Raises ZooError where the data cannot be loaded or do not fit.
     """
     if spec is None:
-        return _default(registry, text_column, label_column)
+        _refuse_columns(DEFAULT, text_column, label_column)
+        return _default(registry)
     spec = spec.strip()
     if spec.startswith(HUB):
         from zoo.data.sources import hub
@@ -41,8 +42,8 @@ def load_corpus(
         return hub.load(
             spec.removeprefix(HUB), text_column=text_column, label_column=label_column, seed=seed
         )
-    looks_like_path = "/" in spec.partition("(")[0] or spec.startswith(("~", "."))
-    if not looks_like_path and _is_registered(registry, spec):
+    bare = spec.partition("(")[0].strip()  # a path has a slash or a dot, and no component has
+    if any(bare in (c.name, c.full_name) for c in registry.components("data")):
         _refuse_columns(spec, text_column, label_column)
         return _registered(registry.choose("data", spec)), []
     path = Path(spec).expanduser()
@@ -59,10 +60,9 @@ def load_corpus(
     )
 
 
-def _default(registry: Registry, text_column: str, label_column: str) -> tuple[Corpus, list[str]]:
+def _default(registry: Registry) -> tuple[Corpus, list[str]]:
     from zoo.data.sources.hub import HubError
 
-    _refuse_columns(DEFAULT, text_column, label_column)
     try:
         return _registered(registry.choose("data", DEFAULT)), []
     except HubError as error:
@@ -85,11 +85,6 @@ def _registered(choice: Choice) -> Corpus:
     if not isinstance(corpus, Corpus):
         raise ZooError(f"{what} gives no Corpus but a {type(corpus).__name__}")
     return dataclasses.replace(corpus, name=str(choice)) if choice.given else corpus
-
-
-def _is_registered(registry: Registry, spec: str) -> bool:
-    name = spec.partition("(")[0].strip()
-    return any(name in (c.name, c.full_name) for c in registry.components("data"))
 
 
 def _refuse_columns(spec: str, text_column: str, label_column: str) -> None:

@@ -16,7 +16,6 @@ from itertools import accumulate, pairwise
 from zoo.data.sources import newswire_grammar as grammar
 from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.newswire_grammar import SENTENCES, SHARED, TIMES, TOPICS
-from zoo.data.sources.newswire_names import Names, invent
 from zoo.errors import ZooError
 
 LABEL_NAMES = sorted(TOPICS)
@@ -40,6 +39,7 @@ MIXED_DIGRESSION = (0.42, 0.52)
 
 # The people, organisations and places are the same for every seed of stories.
 NAMES_SEED = 1957
+NAMES = {"given": 220, "surnames": 1600, "organisations": 700, "places": 400}
 
 
 def load(*, seed: int = 0, train: int = 1225, test: int = 1000) -> Corpus:
@@ -66,14 +66,10 @@ def load(*, seed: int = 0, train: int = 1225, test: int = 1000) -> Corpus:
 
 
 @cache
-def _forms() -> tuple[list[grammar.Words], grammar.Words]:
-    """The forms of each topic's words, and of the shared ones."""
-    return [grammar.forms(TOPICS[name]) for name in LABEL_NAMES], grammar.forms(SHARED)
-
-
-@cache
-def _names() -> Names:
-    return invent(NAMES_SEED, given=220, surnames=1600, organisations=700, places=400)
+def _vocabulary() -> tuple[list[grammar.Words], grammar.Words, grammar.Words]:
+    """The forms of each topic's words and of the shared ones, and the names."""
+    topics = [grammar.forms(TOPICS[name]) for name in LABEL_NAMES]
+    return topics, grammar.forms(SHARED), grammar.invent_names(NAMES_SEED, NAMES)
 
 
 class StoryWriter:
@@ -82,10 +78,7 @@ class StoryWriter:
     def __init__(self, seed: int) -> None:
         # Of all its methods only random() is promised to stay the same from Python to Python.
         self.draw: Callable[[], float] = random.Random(seed).random
-        self.topics, self.shared = _forms()
-        self.names = _names()
-        parts = len(LABEL_NAMES)
-        self.own_names = [self.names.part(i, parts) for i in range(parts)]
+        self.topics, self.shared, self.names = _vocabulary()
 
     def pick(self, choices: Sequence[str]) -> str:
         """One of the choices; the first ones are the most frequent."""
@@ -129,13 +122,14 @@ class StoryWriter:
         """The people (P), organisations (O) and places (L) of one story."""
 
         def some(sort: str, count: int) -> list[str]:
-            pools = (self.own_names[topic], self.names)
-            return [self.pick(getattr(pools[self.draw() >= OWN_NAME], sort)) for _ in range(count)]
+            every = self.names[sort]
+            own = every[topic :: len(LABEL_NAMES)]
+            return [self.pick(own if self.draw() < OWN_NAME else every) for _ in range(count)]
 
         people = [
             form
             for surname in some("surnames", 3)
-            for form in (f"{self.pick(self.names.given)} {surname}", f"mr {surname}", surname)
+            for form in (f"{self.pick(self.names['given'])} {surname}", f"mr {surname}", surname)
         ]
         return {"P": people, "O": some("organisations", 3), "L": some("places", 3)}
 

@@ -1,9 +1,15 @@
-"""The grammar of newswire: words and sentences of ``newswire.toml``, inflection, articles."""
+"""The grammar of newswire: words and sentences of ``newswire.toml``, inflection, articles, names.
+
+The names are invented, so that newswire has as many rare words as news.
+"""
 
 from __future__ import annotations
 
+import random
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 Words = Mapping[str, tuple[str, ...]]
@@ -93,13 +99,41 @@ def gerund(verb: str) -> str:
 
 def with_articles(words: list[str]) -> list[str]:
     """The words, with ``an`` for ``a`` before a vowel sound."""
-    follows = [*words[1:], ""]
+    # Not before "uni", "use", "euro" and "one", which are not spoken with a vowel.
+    spoken = re.compile(f"(?!uni|use|euro|one)[{_VOWELS}]")
     return [
-        "an" if word == "a" and _starts_with_vowel_sound(after) else word
-        for word, after in zip(words, follows, strict=True)
+        "an" if word == "a" and spoken.match(after) else word
+        for word, after in pairwise([*words, ""])
     ]
 
 
-def _starts_with_vowel_sound(word: str) -> bool:
-    """Whether a word begins with a vowel sound; a few written vowels are not one."""
-    return word[:1] in tuple(_VOWELS) and not word.startswith(("uni", "use", "euro", "one"))
+def invent_names(seed: int, counts: Mapping[str, int]) -> Words:
+    """So many given names, surnames, organisations and places, in this order, all distinct.
+
+    They are the same for the same seed on every machine.
+    """
+    draw = random.Random(seed).random
+
+    def pick(pieces: Sequence[str]) -> str:
+        return pieces[int(draw() * len(pieces))]
+
+    ends: dict[str, Callable[[], str]] = {
+        "given": lambda: pick(["a", "e", "o", "in", "", ""]),
+        "surnames": lambda: pick(SYLLABLES["surname_ends"]),
+        "organisations": lambda: f"{pick(['', 'o', 'ex', 'is'])} {pick(SYLLABLES['company_ends'])}",
+        "places": lambda: pick(SYLLABLES["place_ends"]),
+    }
+
+    def name(sort: str) -> str:
+        syllables = [
+            pick(SYLLABLES["onsets"]) + pick(SYLLABLES["nuclei"])
+            for _ in range(1 + int(draw() * 2))
+        ]
+        return "".join(syllables) + pick(SYLLABLES["codas"]) + ends[sort]()
+
+    found: dict[str, str] = {}  # the sort of each name
+    for sort, count in counts.items():
+        fewest = len(found) + count
+        while len(found) < fewest:
+            found.setdefault(name(sort), sort)
+    return {sort: tuple(name for name in found if found[name] == sort) for sort in counts}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from zoo.data.sources.corpus import content_digest
+from zoo.data.sources.corpus import split_digest
 from zoo.data.sources.diagnostics.string_pairs import PARAMETERS, Pair, is_built_in, make_pairs
 from zoo.data.sources.tables import read_utf8
 from zoo.data.sources.train_test_split import stratified
@@ -27,10 +27,7 @@ class Pairs:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 in hex of pairs and split; the same on every machine."""
-        pieces: list[str | bytes] = []
-        for name, pairs in (("train", self.train), ("test", self.test)):
-            pieces += (f"{name} {len(pairs)}:".encode(), *(side for pair in pairs for side in pair))
-        return content_digest(pieces)
+        return split_digest({"train": self.train, "test": self.test})
 
 
 def load_pairs(spec: str) -> Pairs:
@@ -69,9 +66,8 @@ def read_pairs(path: Path) -> Pairs:
             )
         source, target = (side.strip() for side in sides)
         if not source or not target:
-            raise ZooError(
-                f"{path}, line {number}: the {'target' if source else 'source'} is empty"
-            )
+            side = "target" if source else "source"
+            raise ZooError(f"{path}, line {number}: the {side} is empty")
         by_source.setdefault(source, []).append((source, target))
     groups = list(by_source.values())
     if len(groups) < 2:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from zoo.data.sources.corpus import content_digest, plain_words
+from zoo.data.sources.corpus import plain_words, split_digest
 from zoo.data.sources.load_corpus import COLUMNS, load_corpus
 from zoo.data.sources.tables import read_utf8
 from zoo.errors import ZooError
@@ -35,11 +35,8 @@ class Texts:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 in hex of texts and split; the same on every machine."""
-        pieces: list[str | bytes] = []
         # "held": published fingerprints were computed with this word.
-        for name, texts in (("train", self.train), ("held", self.validation)):
-            pieces += (f"{name} {len(texts)}:".encode(), *texts)
-        return content_digest(pieces)
+        return split_digest({"train": self.train, "held": self.validation})
 
 
 def load_texts(

@@ -1,17 +1,20 @@
-"""Reading CSV, TSV, JSON lines, JSON and Parquet files row by row, and text in UTF-8."""
+"""Reading CSV, TSV, JSON lines, JSON and Parquet row by row, and UTF-8 text line by line."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from zoo.errors import ZooError, one_line
+from zoo.errors import ZooError, nearest, one_line
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 JSON = (".jsonl", ".ndjson", ".json")
 FORMATS = (*SEPARATORS, *JSON, ".parquet")
+PIPE = "-"  # stdin, given as a file
 
 Row = dict[str, Any]
 
@@ -45,6 +48,43 @@ def read_rows(path: Path, chunk: int = 1000) -> Iterator[tuple[str, Row]]:
         raise ZooError(f"{path} cannot be read: {error.strerror or error}") from error
     except (ValueError, NotImplementedError) as error:  # as pandas and pyarrow raise them
         raise ZooError(f"{path} cannot be read: {one_line(error)}") from error
+
+
+def read_texts(source: str, column: str = "text") -> Iterator[str]:
+    """The texts of a file, or of stdin for ``-``, read as they are asked for.
+
+    The file's suffix decides: of CSV, TSV or JSON lines a column, of any other file every line.
+    Raises ZooError, naming the line or row, for an empty text and whatever cannot be read.
+    """
+    for where, text in _placed_texts(source, column):
+        if not text.strip():
+            raise ZooError(f"{where} is empty: every line must hold a text")
+        yield text
+
+
+def _placed_texts(source: str, column: str) -> Iterator[tuple[str, str]]:
+    path = Path(source)
+    suffix = path.suffix.lower()
+    if source != PIPE and suffix in (*SEPARATORS, ".jsonl", ".ndjson"):
+        for place, row in read_rows(path):
+            if suffix in SEPARATORS and column not in row:
+                raise ZooError(
+                    f"{path} has no column '{column}' (--text-column){nearest(column, row)}"
+                )
+            text = row.get(column)
+            if not isinstance(text, str):
+                raise ZooError(f"{path}, {place}: '{column}' (--text-column) is not text")
+            yield f"{path}, {place}", text
+        return
+    name = "stdin" if source == PIPE else str(path)
+    try:
+        with (
+            contextlib.nullcontext(sys.stdin.buffer) if source == PIPE else path.open("rb") as file
+        ):
+            for number, line in enumerate(text_lines(name, file), start=1):
+                yield f"{name}, line {number}", line
+    except OSError as error:
+        raise ZooError(f"{name} cannot be read: {error.strerror}") from error
 
 
 def text_lines(name: str, file: BinaryIO) -> Iterator[str]:
@@ -106,16 +146,13 @@ def _json_rows(path: Path) -> Iterator[tuple[str, Row]]:
     """
     with path.open("rb") as file:
         is_array = file.peek(64)[:64].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
-        if is_array:
-            places = ((f"row {i}", row) for i, row in enumerate(_parsed(path), start=1))
-        else:
-            lines = enumerate(text_lines(str(path), file), start=1)
-            places = (
-                (f"line {i}", _parsed(path, line, f" in line {i}"))
-                for i, line in lines
-                if line.strip()
-            )
-        for place, row in places:
+        items = _parsed(path) if is_array else text_lines(str(path), file)
+        for number, row in enumerate(items, start=1):
+            place = f"{'row' if is_array else 'line'} {number}"
+            if not is_array:
+                if not row.strip():
+                    continue
+                row = _parsed(path, row, f" in {place}")
             if not isinstance(row, dict):
                 raise ZooError(f"{path}, {place} is no object but a {type(row).__name__}")
             yield place, row

@@ -20,7 +20,6 @@ from zoo.data.sources.corpus import Corpus
 from zoo.errors import ZooError
 
 T = TypeVar("T")
-Frame = tuple[str | None, ...]
 
 ORDERED = ("how", "are", "you")
 ORDERS = tuple(permutations(range(len(ORDERED))))
@@ -53,7 +52,9 @@ def load(*, seed: int = 0, train: int = 6000, test: int = 1200, max_distance: in
         raise ZooError(f"order needs max_distance >= 1, not {max_distance}")
     draw = random.Random(seed).random
     frames = _frames(draw, (train + test) // orders, max_distance)
-    texts = [_fill(frame, order) for frame in frames for order in ORDERS]
+    texts = [
+        frame.format(*(ORDERED[word] for word in order)) for frame in frames for order in ORDERS
+    ]
     labels = list(range(orders)) * len(frames)
     return Corpus(
         name="order",
@@ -69,16 +70,16 @@ def load(*, seed: int = 0, train: int = 6000, test: int = 1200, max_distance: in
     )
 
 
-def _frames(draw: Callable[[], float], number: int, max_distance: int) -> list[Frame]:
-    """Documents with None for each of the three words; no two have the same bag of words."""
+def _frames(draw: Callable[[], float], number: int, max_distance: int) -> list[str]:
+    """Documents with {} for each of the three words; no two have the same bag of words."""
     distances = [2**power for power in range(max_distance.bit_length())]
-    frames: dict[tuple[str, ...], Frame] = {}
+    frames: dict[tuple[str, ...], str] = {}
     while len(frames) < number:
         before, after = FEWEST + int(draw() * EDGE), int(draw() * EDGE)
         first, second = _pick(draw, distances), _pick(draw, distances)
         lengths = (before, first - 1, second - 1, after)
         runs = [[_pick(draw, FILLERS) for _ in range(length)] for length in lengths]
-        frame = (*runs[0], None, *runs[1], None, *runs[2], None, *runs[3])
+        frame = " ".join((*runs[0], "{}", *runs[1], "{}", *runs[2], "{}", *runs[3]))
         # By its bag of words, so that no test document is a training one reordered.
         frames.setdefault(tuple(sorted(word for run in runs for word in run)), frame)
     return list(frames.values())
@@ -86,9 +87,3 @@ def _frames(draw: Callable[[], float], number: int, max_distance: int) -> list[F
 
 def _pick(draw: Callable[[], float], choices: Sequence[T]) -> T:
     return choices[int(draw() * len(choices))]
-
-
-def _fill(frame: Frame, order: Sequence[int]) -> str:
-    """The frame with the three words, in that order, for its None."""
-    words = iter(ORDERED[word] for word in order)
-    return " ".join(next(words) if word is None else word for word in frame)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from zoo.errors import ZooError, nearest
@@ -23,10 +23,10 @@ FIRST_DAY, DAYS = datetime.date(1900, 1, 1).toordinal(), 73_000  # some two cent
 SIZES = {"seed": 0, "train": 4000, "test": 400}
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     **{name: {**SIZES, "shortest": 3, "longest": 10} for name in ("reverse", "copy", "sort")},
-    "dates": dict(SIZES),
+    "dates": SIZES,
 }
-ANSWERS: Mapping[str, Callable[[list[str]], list[str]]] = {
-    "reverse": lambda words: words[::-1],
+ANSWERS: Mapping[str, Callable[[list[str]], Iterable[str]]] = {
+    "reverse": reversed,
     "copy": list,
     "sort": sorted,
 }
@@ -54,7 +54,6 @@ def make_pairs(spec: str) -> tuple[list[Pair], list[Pair]]:
     if name == "dates":
         if train + test > DAYS:
             raise ZooError(f"dates has {DAYS} pairs, not {train + test}")
-        make: Callable[[Draw], Pair] = _date
     else:
         shortest, longest = asked["shortest"], asked["longest"]
         if not 1 <= shortest <= longest:
@@ -62,24 +61,20 @@ def make_pairs(spec: str) -> tuple[list[Pair], list[Pair]]:
         # At most a tenth of all texts, or drawing until enough are different would take too long.
         if train + test > sum(len(SYMBOLS) ** n for n in range(shortest, longest + 1)) / 10:
             raise ZooError(f"{name} has no {train + test} different texts of that length")
-        make = _symbols(ANSWERS[name], shortest, longest)
     found: dict[str, str] = {}
     while len(found) < train + test:
-        source, target = make(draw)
+        dates = name == "dates"
+        source, target = _date(draw) if dates else _symbols(name, draw, shortest, longest)
         found[source] = target
     pairs = list(found.items())
     return pairs[:train], pairs[train:]
 
 
-def _symbols(
-    answer: Callable[[list[str]], list[str]], shortest: int, longest: int
-) -> Callable[[Draw], Pair]:
-    def make(draw: Draw) -> Pair:
-        length = shortest + int(draw() * (longest - shortest + 1))
-        words = [SYMBOLS[int(draw() * len(SYMBOLS))] for _ in range(length)]
-        return " ".join(words), " ".join(answer(words))
-
-    return make
+def _symbols(name: str, draw: Draw, shortest: int, longest: int) -> Pair:
+    """Some symbols, and the answer of the task to them."""
+    length = shortest + int(draw() * (longest - shortest + 1))
+    words = [SYMBOLS[int(draw() * len(SYMBOLS))] for _ in range(length)]
+    return " ".join(words), " ".join(ANSWERS[name](words))
 
 
 def _date(draw: Draw) -> Pair:

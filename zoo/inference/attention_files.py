@@ -1,0 +1,103 @@
+"""Attention maps as files: heat maps in PNG or SVG, or one HTML page with details on hover."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo.errors import ZooError
+from zoo.inference.attention_map import AttentionMap, View
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CELL, LEAST, MOST = 0.3, 2.5, 30.0  # inches: of a token, and of a whole map at least and at most
+COLUMNS = 4
+DIGITS = 4  # of a weight in a page, so that it stays small
+
+
+def write_map(file: Path, attention_map: AttentionMap, shown: Sequence[View], title: str) -> None:
+    """Write a page of every layer and head to an .html file, or a picture of the views shown.
+
+    The same map gives the same file. Raises ZooError where it cannot be written.
+    """
+    try:
+        if file.suffix.lower() == ".html":
+            file.write_text(render_page(attention_map, title), encoding="utf-8")
+        else:
+            write_picture(file, attention_map.tokens, shown, title)
+    except OSError as error:
+        raise ZooError(f"cannot write to {file}: {error.strerror}") from error
+
+
+def render_page(attention_map: AttentionMap, title: str) -> str:
+    """The page of every layer and head, and of the mean over heads; it needs no other file.
+
+    Markup in the tokens is escaped.
+    """
+    from jinja2 import Environment
+
+    template = files("zoo.inference").joinpath("templates", "attention.html").read_text("utf-8")
+    arrays = {"mean": attention_map.averaged, "heads": attention_map.weights}
+    rounded = {name: each.astype(float).round(DIGITS).tolist() for name, each in arrays.items()}
+    page: str = (
+        Environment(autoescape=True)
+        .from_string(template)
+        .render(
+            title=title,
+            text=attention_map.text,
+            cut=attention_map.cut,
+            data={"tokens": attention_map.tokens, **rounded},
+        )
+    )
+    return page
+
+
+def write_picture(file: Path, tokens: Sequence[str], shown: Sequence[View], title: str) -> None:
+    """Draw the views in a grid with one colour scale from 0, as PNG or SVG by the file's suffix.
+
+    Needs no display. Raises OSError where the file cannot be written.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    columns = min(COLUMNS, len(shown))
+    rows = math.ceil(len(shown) / columns)
+    side = min(MOST, max(LEAST, CELL * len(tokens)))
+    figure = Figure(figsize=(columns * (side + 1.2) + 0.6, rows * (side + 1.2)), dpi=120)
+    figure.set_layout_engine("constrained")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    image, most = None, max(float(view.weights.max()) for view in shown)
+    for axes, view in zip(grid.flat, shown, strict=False):
+        image = axes.imshow(view.weights, vmin=0.0, vmax=most, cmap="viridis")
+        _label(axes, tokens, view.title)
+    for axes in list(grid.flat)[len(shown) :]:
+        axes.set_axis_off()
+    assert image is not None
+    figure.colorbar(image, ax=grid, shrink=0.8, label="attention weight")
+    figure.suptitle(title, fontsize=9).set_parse_math(False)
+    kind = file.suffix.lower().removeprefix(".")
+    with (
+        warnings.catch_warnings(),
+        matplotlib.rc_context({"svg.hashsalt": "encoder-zoo", "svg.fonttype": "none"}),
+    ):
+        # Letters that the font lacks are drawn as boxes in a PNG; an SVG has the text itself.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        metadata = {"Date" if kind == "svg" else "Software": None}
+        figure.savefig(file, format=kind, metadata=metadata)
+
+
+def _label(axes: Axes, tokens: Sequence[str], title: str) -> None:
+    axes.set_title(title, fontsize=9)
+    size = 8 if len(tokens) * CELL <= MOST else 8 * MOST / (len(tokens) * CELL)
+    places = range(len(tokens))
+    axes.set_xticks(places, tokens, rotation=90, fontsize=size)
+    axes.set_yticks(places, tokens, fontsize=size)
+    for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]:
+        label.set_parse_math(False)  # a token may be a dollar sign
+    axes.set_xlabel("key", fontsize=8)
+    axes.set_ylabel("query", fontsize=8)
