@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 import pytest
-from console import ENV
 from classify_runs import FAILING, SIZES, TASK, WORDS
+from console import ENV
 
 from zoo.cli import main
 from zoo.cli.request_options import SECTIONS, RequestCommand

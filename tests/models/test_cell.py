@@ -55,8 +55,8 @@ def test_the_usual_cell_has_no_obstacle(parse: Parse) -> None:
             {"attention": "leaky"},
             64,
             4,
-            "leaky does not declare 'padding', which the task needs (padded positions never influence "
-            "real ones)",
+            "leaky does not declare 'padding', which the task needs "
+            "(padded positions never influence real ones)",
         ),
         ({"pe": "sin"}, 64, 5, "width 64 is not divisible into 5 heads"),
         ({"attention": "naive"}, 64, 128, "width 64 is not divisible into 128 heads"),
