@@ -9,8 +9,7 @@ from pathlib import Path
 
 from bench.publish.page import Run
 from bench.publish.scaling import ScaleRun, scale_overview
-from zoo.report.tables.markdown import escaped, grid, line, link
-from zoo.report.tables.text import counted, from_to
+from zoo.report.tables.text import counted, escaped, from_to, grid, line, link
 
 ABOUT = """\
 # Published results

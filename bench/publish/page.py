@@ -8,18 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.publish.published_figures import Figure, PublishedDifference, published_differences
-from bench.publish.suite_page import Published
+from bench.publish.published import Figure, Published, PublishedDifference, published_differences
 from zoo.config.metric_description import MetricDescription
-from zoo.report.plots.draw_all import NAMES
+from zoo.report.rows import class_scores, confusions_of, labels_of
 from zoo.report.run_report import RunReport
-from zoo.report.stats.intervals import Interval, mean_interval
-from zoo.report.stats.per_class import class_scores, confusions_of, labels_of
+from zoo.report.stats.intervals import Interval, over_seeds
 from zoo.report.tables.effects_text import sentence
-from zoo.report.tables.markdown import bullets, code, escaped, grid, line, link
 from zoo.report.tables.readable import as_text
-from zoo.report.tables.text import counted
-from zoo.report.write import PLOTS
+from zoo.report.tables.text import bullets, code, counted, escaped, grid, line, link
+from zoo.report.write import NAMES, PLOTS
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -200,7 +197,7 @@ def _classes(report: RunReport) -> list[str]:
     scores = {name: class_scores(confusions) for name, confusions in found.items()}
 
     def cell(name: str, label: int, kind: int) -> str:
-        return mean_interval(scores[name][:, label, kind].tolist()).text("{:.3f}")
+        return _interval(over_seeds(scores[name][:, label, kind].tolist()), "{:.3f}")
 
     kinds = ("precision", "recall", "F1")
     return [

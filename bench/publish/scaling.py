@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from zoo.report.tables.markdown import line, link
 from zoo.report.tables.scaling_table import as_text, axis
+from zoo.report.tables.text import line, link
 from zoo.report.write import write_file, write_scale
 from zoo.sweep.records import Record, RecordFile
 

@@ -81,7 +81,7 @@ def test_known_effects_are_covered_at_the_stated_rate(generator):
         for (axis, one, other), effect in main(effects(records)).items():
             if (axis, other) != ("pe", "none"):  # both effects of pe depend on the same rope cells
                 true = truth[one] - truth[other] if axis == "pe" else 0.0
-                covered += effect.difference.interval.low <= true <= effect.difference.interval.high
+                covered += effect.difference.low <= true <= effect.difference.high
                 total += 1
     assert at_rate(covered, total, 0.95)
 

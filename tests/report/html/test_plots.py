@@ -16,12 +16,11 @@ from hostile import DOLLARS, SCRIPT
 from large_run import large_run
 from rendered import rendered
 
-from zoo.report.plots.draw_all import NAMES
 from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import main_effects
 from zoo.report.stats.paired import Term, corrected, difference
-from zoo.report.write import write_report
+from zoo.report.write import NAMES, write_report
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -18,12 +18,12 @@ import numpy as np
 
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
-from zoo.report.compare.change import Change, why_not_comparable
-from zoo.report.compare.compare_cost import REFERENCE, CostChanges
+from zoo.report.compare.compare_cost import REFERENCE, Change, CostChanges
 from zoo.report.rows import Row, make_rows
-from zoo.report.stats.intervals import ENOUGH, OverSeeds, over_seeds, t_half
+from zoo.report.stats.intervals import ENOUGH, over_seeds
 from zoo.report.stats.paired import ALPHA, Term, difference, holm, p_of_votes
 from zoo.report.stats.ratios import within
+from zoo.report.tables.same_settings import why_not_comparable
 from zoo.report.tables.text import counted
 from zoo.sweep.records import Record
 
@@ -135,15 +135,13 @@ def failure_reason(comparison: Comparison, fail_on: str) -> str:
 def _metric_change(one: Row, other: Row) -> Change:
     """The ranking metric, paired by the seeds that both have."""
     metric = other.metric
-    before, after = (
-        over_seeds(list(r.values.values()), metric.lowest, metric.highest) for r in (one, other)
-    )
+    before, after = (over_seeds(list(row.values.values())) for row in (one, other))
     change = Change(
         metric.label,
         before=before.mean if before else None,
         after=after.mean if after else None,
-        before_half=_half(before, one),
-        after_half=_half(after, other),
+        before_half=before.half if before else None,
+        after_half=after.half if after else None,
     )
     if not before or not after:
         return replace(change, why="not scored in both" if before or after else "")
@@ -159,7 +157,7 @@ def _metric_change(one: Row, other: Row) -> Change:
     assert found is not None
     change = replace(change, value=found.mean, seeds=len(seeds), p=found.p)
     if found.p is not None:
-        return replace(change, low=found.interval.low, high=found.interval.high)
+        return replace(change, low=found.low, high=found.high)
     few = f"{counted(len(seeds), 'seed')} in common, {ENOUGH} are needed"
     if all(seed in row.wrong for row in (one, other) for seed in seeds):
         # An example counts once, in however many of the seeds the two models disagree on it.
@@ -167,13 +165,6 @@ def _metric_change(one: Row, other: Row) -> Change:
         p = p_of_votes(np.sum(votes, axis=0))
         return replace(change, p=p, models_only=True, why=f"for these models only: {few}")
     return replace(change, why=few)
-
-
-def _half(found: OverSeeds | None, row: Row) -> float | None:
-    """Half the interval as the table prints it: not cut at the metric's limits."""
-    if found is None or found.sd is None or len(row.values) < ENOUGH:
-        return None
-    return t_half(found.sd, len(row.values))
 
 
 def _with_verdict(change: Change, adjusted: float | None, metric: MetricDescription) -> Change:

@@ -6,12 +6,10 @@ from dataclasses import asdict
 from typing import Any
 
 from zoo.config.metric_description import MetricDescription
-from zoo.report.compare.change import Change
-from zoo.report.compare.compare_cost import REFERENCE
+from zoo.report.compare.compare_cost import REFERENCE, Change
 from zoo.report.compare.compare_runs import ComparedRow, Comparison
 from zoo.report.stats.ratios import MEMORY_TIE
-from zoo.report.tables.markdown import bullets, line
-from zoo.report.tables.text import counted, percent, plain
+from zoo.report.tables.text import bullets, counted, line, percent, plain
 
 HEADS = {"train speed": "× train", "inference speed": "× infer", "memory": "× memory"}
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.report.rows import Row
+from zoo.report.rows import Row, class_scores, confusions_of, labels_of
 from zoo.report.run_report import RunReport
-from zoo.report.stats.per_class import class_scores, confusions_of, labels_of
 from zoo.report.tables.text import counted, plain
 from zoo.sweep.records import Record
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import Any
 
 from zoo.report.run_report import RunReport
 
@@ -24,77 +24,58 @@ _RATIOS = {"× train": "train", "× infer": "infer"}
 Whisker = tuple[float, float, float]  # low, middle and high, in percent of the column's scale
 
 
-@dataclass(frozen=True)
-class Head:
-    """A column. first: the order in which the first click sorts it."""
-
-    text: str
-    number: bool
-    first: str
-
-
-@dataclass(frozen=True)
-class Cell:
-    """key: what it sorts by, "" if empty. classes: of CSS."""
-
-    text: str
-    key: str
-    whisker: Whisker | None
-    classes: str
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row. facets: its choices on the axes that vary, which filters use. classes: of CSS."""
-
-    number: int
-    name: str
-    cells: list[Cell]
-    facets: dict[str, str]
-    baseline: bool
-    ok: bool
-    best: bool
-    classes: str
-
-
-def heads_of(run: RunReport) -> list[Head]:
-    """The columns of the readable table."""
+def heads_of(run: RunReport) -> list[dict[str, Any]]:
+    """The columns of the readable table; ``first``: the order in which the first click sorts."""
     metrics = {metric.label: metric for metric in run.metrics}
     heads = []
     for text in map(str, run.shown.columns):
         metric = metrics.get(text)
         more = metric.higher_is_better if metric else text in _MORE_IS_BETTER
         number = text in _SORTED_BY or metric is not None
-        heads.append(Head(text, number, "descending" if number and more else "ascending"))
+        first = "descending" if number and more else "ascending"
+        heads.append({"text": text, "number": number, "first": first})
     return heads
 
 
-def lines_of(run: RunReport) -> list[Line]:
-    """The rows of the readable table, in its order."""
+def lines_of(run: RunReport) -> list[dict[str, Any]]:
+    """The rows of the readable table, in its order.
+
+    ``facets``: a row's choices on the axes that vary, which filters use. ``classes``: of CSS.
+    """
     whiskers = {head: _whiskers(run, head) for head in (run.metric.label, *_RATIOS)}
     several_best = sum(line["rank"] == 1 for line in run.lines) > 1
     lines = []
     for number, (row, values) in enumerate(zip(run.rows, run.lines, strict=True)):
         shown = run.shown.iloc[number].items()
-        cells = [_cell(run, str(head), text, number, whiskers) for head, text in shown]
         ok, best = values["status"] == "ok", several_best and values["rank"] == 1
         marks = {"best": best, "bad": not ok, "reference": row.name == run.reference}
-        facets = {axis: row.cell[axis] for axis in run.axes if not row.baseline}
-        name, baseline = run.short_name(row), bool(row.baseline)
-        lines.append(Line(number, name, cells, facets, baseline, ok, best, _classes(marks)))
+        lines.append(
+            {
+                "number": number,
+                "name": run.short_name(row),
+                "cells": [_cell(run, str(head), text, number, whiskers) for head, text in shown],
+                "facets": {axis: row.cell[axis] for axis in run.axes if not row.baseline},
+                "baseline": bool(row.baseline),
+                "ok": ok,
+                "best": best,
+                "classes": _classes(marks),
+            }
+        )
     return lines
 
 
 def _cell(
     run: RunReport, head: str, text: str, number: int, whiskers: dict[str, list[Whisker | None]]
-) -> Cell:
+) -> dict[str, Any]:
+    """What a cell shows; ``key``: what it sorts by, "" if empty."""
     columns = {**_SORTED_BY, **{m.label: f"{m.name}_mean" for m in run.metrics}}
     values, is_number = run.lines[number], head in columns
     value = values[columns[head]] if is_number else text
     key = "" if value is None else repr(float(value)) if is_number else text
     tie = head in _RATIOS and bool(values[f"{_RATIOS[head]}_tie"])
     marks = {"number": is_number, "tie": tie, "words": not is_number and len(text) > 24}
-    return Cell(text, key, whiskers[head][number] if head in whiskers else None, _classes(marks))
+    whisker = whiskers[head][number] if head in whiskers else None
+    return {"text": text, "key": key, "whisker": whisker, "classes": _classes(marks)}
 
 
 def _classes(marks: dict[str, bool]) -> str:

@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
-from zoo.report.plots.plot import Plot, finish
-from zoo.report.plots.style import HUES, RULE, WIDTH
+from zoo.report.plots.plot import HUES, RULE, WIDTH, Plot, finish
 from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
 

@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
 
-from zoo.report.plots.plot import Plot, finish
-from zoo.report.plots.style import HUES, MUTED, PAPER, RULE, WIDTH
+from zoo.report.plots.plot import HUES, MUTED, PAPER, RULE, WIDTH, Plot, finish
 from zoo.report.stats.effects import Effect, MainEffects
 from zoo.report.stats.ratios import memory_verdict
 from zoo.report.tables.effects_text import sentence
@@ -73,10 +72,7 @@ def _metric(effect: Effect) -> Estimate | None:
     found, metric = effect.difference, effect.metric
     if found is None:
         return None
-    low, high = (
-        None if end is None else metric.scale * end
-        for end in (found.interval.low, found.interval.high)
-    )
+    low, high = (None if end is None else metric.scale * end for end in (found.low, found.high))
     better = 1 if metric.better(found.mean) > 0 else -1
     known = None if found.adjusted is None else int(found.real) * better
     return metric.scale * found.mean, low, high, known

@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from zoo.report.plots.plot import Plot, finish
-from zoo.report.plots.style import MUTED, PAPER, WIDTH
+from zoo.report.plots.plot import MUTED, PAPER, WIDTH, Plot, finish
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import plain
 

@@ -15,8 +15,7 @@ from matplotlib.ticker import (
     StrMethodFormatter,
 )
 
-from zoo.report.plots.plot import Plot, finish
-from zoo.report.plots.style import HUES, MARKERS, WIDTH, styled
+from zoo.report.plots.plot import HUES, MARKERS, WIDTH, Plot, finish, styled
 from zoo.report.tables.scaling_table import Curve, axis, curves
 from zoo.report.tables.text import plain
 from zoo.sweep.records import Record

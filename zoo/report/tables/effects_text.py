@@ -8,9 +8,8 @@ from typing import Any
 from zoo.report.stats.effects import Effect, Effects
 from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.ratios import Ratio, memory_verdict
-from zoo.report.tables.markdown import code
 from zoo.report.tables.notes import lower_is_better
-from zoo.report.tables.text import counted, percent
+from zoo.report.tables.text import code, counted, percent
 
 LARGEST = 3  # interactions that are printed
 
@@ -117,8 +116,8 @@ def _data(effect: Effect) -> dict[str, Any]:
     if found := effect.difference:
         data[effect.metric.name] = {
             "mean": found.mean,
-            "low": found.interval.low,
-            "high": found.interval.high,
+            "low": found.low,
+            "high": found.high,
             "p": found.p,
             "p_adjusted": found.adjusted,
             "tie": None if found.adjusted is None else not found.real,

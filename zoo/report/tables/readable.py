@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.report.stats.intervals import ENOUGH, t_half
-from zoo.report.tables.markdown import line
-from zoo.report.tables.text import plain
+from zoo.report.tables.text import line, plain
 
 _FRONTS = {"front": "{}", "tied": "({})"}
 
@@ -128,3 +129,15 @@ def _fronts(row: pd.Series) -> str:
 
 def _number(value: Any, form: str) -> str:
     return "" if value is None or pd.isna(value) else form.format(value)
+
+
+def as_latex(table: pd.DataFrame, notes: Sequence[str]) -> str:
+    """A ``tabular`` to ``\\input`` into a float of one's own, after the notes as comments.
+
+    It needs ``\\usepackage{booktabs}`` and an engine that reads UTF-8.
+    """
+    body = as_text(table, "latex_booktabs")
+    # After \\ a bracket or a star would be an argument of the line break.
+    body = re.sub(r"(?m)^(\s*)(?=[\[*])", r"\1{}", body)
+    comments = [f"% {plain(note)}" for note in notes]
+    return "\n".join([r"% needs \usepackage{booktabs}", *comments, body, ""])
