@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -107,7 +108,7 @@ def _point(run: RunReport, number: int, cost: Cost) -> Point | None:
     x, y = line[cost.column], line[f"{name}_mean"]
     if x is None or y is None:
         return None
-    ends = [(line.get(f"{c}_low"), line.get(f"{c}_high")) for c in (cost.column, name)]
+    ends: list[Any] = [(line.get(f"{c}_low"), line.get(f"{c}_high")) for c in (cost.column, name)]
     xs, ys = (None if None in pair else pair for pair in ends)
     return Point(number, float(x), float(y), xs, ys, line[cost.name.replace("-", "_")])
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.report.stats.intervals import ENOUGH, t_half
-from zoo.report.tables.text import line, plain
+from zoo.report.tables.text import plain, tabulated
 
 _FRONTS = {"front": "{}", "tied": "({})"}
 
@@ -27,23 +27,12 @@ def metrics_in(table: pd.DataFrame) -> tuple[MetricDescription, ...]:
 
 def as_text(table: pd.DataFrame, style: str = "simple") -> str:
     """The readable table laid out by tabulate, each row on one line, in a style of tabulate's."""
-    from tabulate import tabulate
-
     shown = readable(table)
-    one_line = line if style == "github" else plain
     others = {metric.label for metric in metrics_in(table)[1:]}
     numbers, units = {"rank", "seeds", "params"} | others, ("/s", " ms", " MiB", " s")
     heads = [str(head) for head in shown.columns]
     align = ["right" if h in numbers or h.endswith(units) else "left" for h in heads]
-    return str(
-        tabulate(
-            [[one_line(value) for value in row] for row in shown.values.tolist()],
-            headers=[one_line(head) for head in heads],
-            tablefmt=style,
-            colalign=align if len(shown) else None,
-            disable_numparse=True,
-        )
-    )
+    return tabulated(shown.values.tolist(), heads, style, align)
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:

@@ -79,11 +79,34 @@ def grid(rows: Sequence[Mapping[str, str]]) -> str:
     Cells are Markdown already, except for pipes inside code, which would end a cell: they are
     escaped here.
     """
-    from tabulate import tabulate
-
     heads = [head for head in rows[0] if any(row.get(head) for row in rows)]
     cells = [[_BARE_PIPE.sub(r"\\|", row.get(head, "")) for head in heads] for row in rows]
-    return str(tabulate(cells, headers=heads, tablefmt="github", disable_numparse=True))
+    return _laid_out(cells, heads, "github", None)
+
+
+def tabulated(
+    rows: Sequence[Sequence[object]],
+    heads: Sequence[str],
+    style: str = "simple",
+    align: Sequence[str] | None = None,
+) -> str:
+    """A table in a style of tabulate's, each row on one line; ``github`` escapes Markdown.
+
+    align: left or right, of each column.
+    """
+    one_line = line if style == "github" else plain
+    cells = [[one_line(value) for value in row] for row in rows]
+    return _laid_out(cells, [one_line(head) for head in heads], style, align if rows else None)
+
+
+def _laid_out(
+    cells: list[list[str]], heads: list[str], style: str, align: Sequence[str] | None
+) -> str:
+    from tabulate import tabulate
+
+    return str(
+        tabulate(cells, headers=heads, tablefmt=style, colalign=align, disable_numparse=True)
+    )
 
 
 def link(text: str, target: str) -> str:
