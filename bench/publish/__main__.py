@@ -73,7 +73,9 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
 def _published_pages(suites: Path) -> dict[str, tuple[Path, Published]]:
     """Directory to the suite that made it and what the suite says of its page."""
     pages: dict[str, tuple[Path, Published]] = {}
-    for file in _suite_files(suites):
+    if not suites.is_dir():
+        raise ZooError(f"--suites {suites}: no such directory")
+    for file in sorted(suites.glob("*.toml")):
         published = load_published(file)
         if published is None:
             continue
@@ -82,12 +84,6 @@ def _published_pages(suites: Path) -> dict[str, tuple[Path, Published]]:
                 raise ZooError(f"suite {file}: {place} is published by {pages[place][0]} already")
             pages[place] = file, published
     return pages
-
-
-def _suite_files(suites: Path) -> Sequence[Path]:
-    if not suites.is_dir():
-        raise ZooError(f"--suites {suites}: no such directory")
-    return sorted(suites.glob("*.toml"))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -94,7 +94,7 @@ def _figures(run: Run) -> list[str]:
         )
     parts.append(bullets(notes))
     if found := published_differences(figures):
-        parts += ["### Which of the published differences are real", _summary(found, metric)]
+        parts += ["### Which of the published differences are real", _summary(found)]
         parts.append(_differences_table(found, metric))
     return parts
 
@@ -107,11 +107,11 @@ def _figures_table(figures: Sequence[Figure], metric: MetricDescription) -> str:
             {
                 "published as": line(one.published.name),
                 "here": code(one.cell),
-                "published": _value(one.published.value, value),
-                "ours": _interval(one.ours, value),
-                "published s": _value(one.published.seconds, "{:,.0f}"),
+                "published": _shown(one.published.value, value),
+                "ours": _shown(one.ours, value),
+                "published s": _shown(one.published.seconds, "{:,.0f}"),
                 "× published": _ratio(one.published.seconds, first.published.seconds),
-                "our s": _interval(one.seconds, "{:,.1f}"),
+                "our s": _shown(one.seconds, "{:,.1f}"),
                 "× ours": _ratio(seconds, ours[0]),
                 "source": line(one.published.source),
             }
@@ -120,31 +120,24 @@ def _figures_table(figures: Sequence[Figure], metric: MetricDescription) -> str:
     )
 
 
-def _summary(found: Sequence[PublishedDifference], metric: MetricDescription) -> str:
+def _summary(found: Sequence[PublishedDifference]) -> str:
     """How many of the published differences hold, and which."""
     seeds = min((d.ours.seeds for d in found if d.ours), default=0)
     by = {v: [d for d in found if d.verdict == v] for v in ("real", "reversed", "tie", "")}
+    listed = {v: "; ".join(f"{d.names} ({d.ours_text})" for d in of) for v, of in by.items()}
     real = f"{len(by['real'])} hold over {seeds} seeds"
     sentences = [f"Of {len(found)} published differences, {real}"]
     if by["real"]:
-        sentences[-1] += f": {_listed(by['real'], metric)}"
+        sentences[-1] += f": {listed['real']}"
     if by["reversed"]:
-        reverse = _listed(by["reversed"], metric)
-        sentences.append(f"{len(by['reversed'])} are real in the other direction: {reverse}")
+        count = len(by["reversed"])
+        sentences.append(f"{count} are real in the other direction: {listed['reversed']}")
     if by["tie"]:
-        ties = "; ".join(_names(d) for d in by["tie"])
+        ties = "; ".join(d.names for d in by["tie"])
         sentences.append(f"{len(by['tie'])} cannot be distinguished from chance: {ties}")
     if by[""]:
         sentences.append(f"{len(by[''])} are unknown: too few seeds")
     return ". ".join(sentences) + "."
-
-
-def _listed(found: Sequence[PublishedDifference], metric: MetricDescription) -> str:
-    return "; ".join(f"{_names(d)} ({_ours(d, metric)})" for d in found)
-
-
-def _ours(one: PublishedDifference, metric: MetricDescription) -> str:
-    return metric.format_difference(one.ours.mean, one.ours.half) if one.ours else ""
 
 
 def _differences_table(found: Sequence[PublishedDifference], metric: MetricDescription) -> str:
@@ -152,9 +145,9 @@ def _differences_table(found: Sequence[PublishedDifference], metric: MetricDescr
     table = grid(
         [
             {
-                "difference": _names(d),
+                "difference": d.names,
                 "published": metric.format_difference(d.published),
-                "ours": _ours(d, metric),
+                "ours": d.ours_text,
                 "p": f"{d.ours.adjusted:.3f}" if d.ours and d.ours.adjusted is not None else "",
                 "verdict": words[d.verdict],
             }
@@ -167,10 +160,6 @@ def _differences_table(found: Sequence[PublishedDifference], metric: MetricDescr
         f"t-test's over seeds and McNemar's over {metric.scored}, after Holm's correction for "
         f"{counted(len(found), 'difference')}."
     )
-
-
-def _names(one: PublishedDifference) -> str:
-    return f"{code(one.first.cell)} against {code(one.second.cell)}"
 
 
 def _plots(directory: Path) -> list[str]:
@@ -197,7 +186,7 @@ def _classes(report: RunReport) -> list[str]:
     scores = {name: class_scores(confusions) for name, confusions in found.items()}
 
     def cell(name: str, label: int, kind: int) -> str:
-        return _interval(over_seeds(scores[name][:, label, kind].tolist()), "{:.3f}")
+        return _shown(over_seeds(scores[name][:, label, kind].tolist()), "{:.3f}")
 
     kinds = ("precision", "recall", "F1")
     return [
@@ -223,12 +212,10 @@ def _classes(report: RunReport) -> list[str]:
     ]
 
 
-def _value(value: float | None, form: str) -> str:
-    return "" if value is None else form.format(value)
-
-
-def _interval(value: Interval | None, form: str) -> str:
-    return value.text(form) if value else ""
+def _shown(value: Interval | float | None, form: str) -> str:
+    if value is None:
+        return ""
+    return value.text(form) if isinstance(value, Interval) else form.format(value)
 
 
 def _ratio(value: float | None, first: float | None) -> str:

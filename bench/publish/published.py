@@ -24,6 +24,7 @@ from zoo.registry.kinds import AXES
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import Interval, over_seeds
 from zoo.report.stats.paired import Difference, Term, corrected, difference
+from zoo.report.tables.text import code
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -128,6 +129,17 @@ class PublishedDifference:
     second: Figure
     published: float
     ours: Difference | None
+
+    @property
+    def names(self) -> str:
+        """Both rows, as Markdown."""
+        return f"{code(self.first.cell)} against {code(self.second.cell)}"
+
+    @property
+    def ours_text(self) -> str:
+        """Our difference with its interval; empty where there is none."""
+        metric, ours = self.first.row.metric, self.ours
+        return metric.format_difference(ours.mean, ours.half) if ours else ""
 
     @property
     def verdict(self) -> str:

@@ -19,7 +19,6 @@ from factory import (
     train_record,
     write_records,
 )
-from zoo.report.compare.change import why_not_comparable
 
 from zoo.cli import main
 from zoo.config.metric_description import MetricDescription
@@ -32,6 +31,7 @@ from zoo.report.stats.effects import make_effects
 from zoo.report.stats.paired import Comparisons
 from zoo.report.tables.effects_text import effects_data, effects_text, sentence
 from zoo.report.tables.readable import as_text
+from zoo.report.tables.same_settings import why_not_comparable
 
 NOISE = (0.001, -0.002, 0.0005, 0.0015, -0.001)
 ROPE, SIN, NONE = (cell(pe=pe) for pe in ("rope", "sin", "none"))

@@ -86,6 +86,12 @@ class Row:
         return self.measured.metrics if self.measured else {}
 
     @property
+    def only_skipped(self) -> bool:
+        """Whether every record of it says that it was skipped."""
+        ran = self.trained or self.cost_records
+        return not ran and all(record.status == "skipped" for record in self.failed)
+
+    @property
     def bad(self) -> Record | None:
         """The first record whose status is not ok; None where all went well."""
         cost = [self.cost_record] if self.cost_record is not None else []

@@ -6,7 +6,6 @@ import functools
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from datetime import date
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -24,21 +23,25 @@ def report_page(run: RunReport, plots: Sequence[Plot]) -> str:
     """The page as text; the same run gives the same text."""
     data = run.records[-1].config["data"]
     measured = any(row.cost_record for row in run.rows)
-    return render(
-        "report.html",
-        title=f"{data['name']}: {run.metric.label}{', speed and memory' if measured else ''}",
-        run=run_sentence(run),
-        outcome=outcome_sentence(run),
-        heads=heads_of(run),
-        lines=lines_of(run),
-        axes=run.axes,
-        notes=run.notes,
-        differing=differing_settings(run.records),
-        plots=[(plot, inline_svg(plot.svg)) for plot in plots],
-        details=details_of(run),
-        failures=failures_of(run),
-        environments=environments_of(run),
-        zoo=next((r.environment["zoo"] for r in run.records if "zoo" in r.environment), ""),
+    # Strings are text and escaped; Markup is trusted.
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            title=f"{data['name']}: {run.metric.label}{', speed and memory' if measured else ''}",
+            run=run_sentence(run),
+            outcome=outcome_sentence(run),
+            heads=heads_of(run),
+            lines=lines_of(run),
+            axes=run.axes,
+            notes=run.notes,
+            differing=differing_settings(run.records),
+            plots=[(plot, _inline_svg(plot.svg)) for plot in plots],
+            details=details_of(run),
+            failures=failures_of(run),
+            environments=environments_of(run),
+            zoo=next((r.environment["zoo"] for r in run.records if "zoo" in r.environment), ""),
+        )
     )
 
 
@@ -48,31 +51,21 @@ _VARIABLES = {INK: "--ink", MUTED: "--muted", RULE: "--rule", PAPER: "--paper"} 
 
 
 @functools.cache
-def environment() -> Environment:
-    """The templates of this package."""
+def _environment() -> Environment:
     made = Environment(
         loader=PackageLoader("zoo.report.html"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_clean,
+        finalize=lambda v: plain(v) if isinstance(v, str) and not isinstance(v, Markup) else v,
         keep_trailing_newline=True,
     )
     made.globals["hues"] = list(enumerate(HUES))
     return made
 
 
-def render(template: str, **values: Any) -> str:
-    """A page. Strings are text and escaped; Markup is trusted."""
-    return environment().get_template(template).render(**values)
-
-
-def _clean(value: Any) -> Any:
-    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def inline_svg(svg: str) -> Markup:
+def _inline_svg(svg: str) -> Markup:
     """A plot's SVG for a page: as wide as possible, in colours that follow dark mode."""
     root = ElementTree.fromstring(svg)
     for size in ("width", "height"):

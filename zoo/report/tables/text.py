@@ -81,7 +81,7 @@ def grid(rows: Sequence[Mapping[str, str]]) -> str:
     """
     heads = [head for head in rows[0] if any(row.get(head) for row in rows)]
     cells = [[_BARE_PIPE.sub(r"\\|", row.get(head, "")) for head in heads] for row in rows]
-    return _laid_out(cells, heads, "github", None)
+    return laid_out(cells, heads, "github")
 
 
 def tabulated(
@@ -96,12 +96,16 @@ def tabulated(
     """
     one_line = line if style == "github" else plain
     cells = [[one_line(value) for value in row] for row in rows]
-    return _laid_out(cells, [one_line(head) for head in heads], style, align if rows else None)
+    return laid_out(cells, [one_line(head) for head in heads], style, align if rows else None)
 
 
-def _laid_out(
-    cells: list[list[str]], heads: list[str], style: str, align: Sequence[str] | None
+def laid_out(
+    cells: Sequence[Sequence[str]],
+    heads: Sequence[str],
+    style: str,
+    align: Sequence[str] | None = None,
 ) -> str:
+    """A table of cells that need no escape, in a style of tabulate's."""
     from tabulate import tabulate
 
     return str(
