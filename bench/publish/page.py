@@ -67,7 +67,6 @@ def page(run: Run) -> str:
 
 
 def _files(run: Run) -> str:
-    """Links to everything the page is made from."""
     lines = []
     if run.suite is not None:
         path = Path(os.path.relpath(run.suite, run.home)).as_posix()
@@ -121,7 +120,6 @@ def _figures_table(figures: Sequence[Figure], metric: MetricDescription) -> str:
 
 
 def _summary(found: Sequence[PublishedDifference]) -> str:
-    """How many of the published differences hold, and which."""
     seeds = min((d.ours.seeds for d in found if d.ours), default=0)
     by = {v: [d for d in found if d.verdict == v] for v in ("real", "reversed", "tie", "")}
     listed = {v: "; ".join(f"{d.names} ({d.ours_text})" for d in of) for v, of in by.items()}

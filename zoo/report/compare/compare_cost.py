@@ -150,15 +150,13 @@ class CostChanges:
 
 def machine_changes(one: Record, other: Record) -> list[str]:
     """What timings depend on and differs: ``threads 2 against 4``; empty for one machine."""
-    values = zip(
-        (*MACHINE_FIELDS, "compile"),
-        (*machine_of(one.environment), one.config.get("execution", {}).get("compile", False)),
-        (*machine_of(other.environment), other.config.get("execution", {}).get("compile", False)),
-        strict=True,
+    ours, theirs = (
+        (*machine_of(r.environment), r.config.get("execution", {}).get("compile", False))
+        for r in (one, other)
     )
     return [
         f"{name.replace('_', ' ')} {before or 'none'} against {after or 'none'}"
-        for name, before, after in values
+        for name, before, after in zip((*MACHINE_FIELDS, "compile"), ours, theirs, strict=True)
         if before != after
     ]
 

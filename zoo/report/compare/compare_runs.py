@@ -202,7 +202,6 @@ def _outcome(row: Row, kind: str) -> str | None:
 
 
 def _overall(changes: Sequence[Change]) -> tuple[str, str]:
-    """The verdict on a row and what it is based on."""
     retrained = [c for c in changes if not c.models_only]
     by = {v: [c for c in retrained if c.verdict == v] for v in ("worse", "better", "tie")}
     models = [c for c in changes if c.models_only and c.verdict]

@@ -50,7 +50,6 @@ def comparison_data(comparison: Comparison, before: str, after: str) -> dict[str
 
 
 def _table(comparison: Comparison) -> list[dict[str, str]]:
-    """Of every row, head to text."""
     cells = [row.cell for row in comparison.rows if not row.baseline]
     known = list(cells[0]) if cells else ["attention"]
     axes = [axis for axis in known if len({cell[axis] for cell in cells}) > 1] or known[:2]

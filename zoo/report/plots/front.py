@@ -184,15 +184,14 @@ def _baselines(axes: Axes, run: RunReport, points: Sequence[Point]) -> None:
         if not row.baseline or value is None:
             continue
         name = f"{run.short_name(row, 32)}: {run.metric.format(value)}"
-        if low - SEEN * height <= value <= high + SEEN * height:
-            axes.axhline(value, color=MUTED, linewidth=0.9, linestyle=":", zorder=1)
-            place, side = (1.0, value), "bottom"
+        above, edge = value > high, not low - SEEN * height <= value <= high + SEEN * height
+        if edge:
+            name = f"{name} {'↑' if above else '↓'}"
         else:
-            name = f"{name} {'↑' if value > high else '↓'}"
-            place, side = (1.0, 1.0 if value > high else 0.0), "top" if value > high else "bottom"
-        kind = (
-            axes.get_yaxis_transform() if side == "bottom" and "↓" not in name else axes.transAxes
-        )
+            axes.axhline(value, color=MUTED, linewidth=0.9, linestyle=":", zorder=1)
+        place = (1.0, float(above) if edge else value)
+        side = "top" if edge and above else "bottom"
+        kind = axes.transAxes if edge else axes.get_yaxis_transform()
         axes.text(*place, name, transform=kind, ha="right", va=side, fontsize=8, color=MUTED)
 
 

@@ -130,9 +130,8 @@ def _described(svg: bytes, name: str, title: str, about: str, marks: Mapping[str
                 element.set(key, re.sub(f"'?{FAMILY}'?", _FONTS, value))
     _child(root, "desc", about, f"{name}-about")
     _child(root, "title", title, f"{name}-title")
-    root.set("role", "group")
-    root.set("aria-labelledby", f"{name}-title")
-    root.set("aria-describedby", f"{name}-about")
+    labels = {"aria-labelledby": f"{name}-title", "aria-describedby": f"{name}-about"}
+    root.attrib.update({"role": "group"} | labels)
     return ElementTree.tostring(root, encoding="unicode")
 
 

@@ -192,12 +192,9 @@ def _base(rows: Sequence[Row], reference: str) -> str:
 
 def _batches(rows: Sequence[Row]) -> Batches:
     """The batches that every model is measured on, as real and padded tokens; one list per run."""
-    for row in rows:
-        for record in row.cost_records:
-            if record.status == "ok" and not row.baseline:
-                batches: Batches = record.samples["properties"]["batches"]
-                return batches
-    return []
+    records = [r for row in rows if not row.baseline for r in row.cost_records if r.status == "ok"]
+    batches: Batches = records[0].samples["properties"]["batches"] if records else []
+    return batches
 
 
 def _read(row: Row, record: Record, batches: Batches) -> _Measured:
@@ -241,5 +238,4 @@ def _logs(
 
 
 def _rate(seconds: list[float], batches: Batches) -> float:
-    """Real tokens per second of a round."""
     return sum(real for real, _ in batches[: len(seconds)]) / sum(seconds)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -48,33 +47,26 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
             status if status == "ok" else f"{status}: {reason}"
             for status, reason in zip(table["status"], table["reason"], strict=True)
         ]
-    if table["rank"].notna().any():
-        shown["rank"] = _ranks(table["rank"])
     metric, *others = metrics_in(table)
-    if table[f"{metric.name}_mean"].notna().any():
-        shown[metric.label] = [_value(row, metric) for _, row in table.iterrows()]
-        for other in others:
-            if (values := table[f"{other.name}_mean"]).notna().any():
-                shown[other.label] = ["" if pd.isna(v) else other.format(v) for v in values]
-        shown["seeds"] = [str(n) for n in table["seeds"]]
-    shown["params"] = [_number(v, "{:,.0f}") for v in table["params"]]
+    lines = [line for _, line in table.iterrows()]
+    scored = bool(table[f"{metric.name}_mean"].notna().any())
+    columns = {"rank": _ranks(table["rank"]), metric.label: [_value(row, metric) for row in lines]}
+    for other in others:
+        columns[other.label] = _numbers(table[f"{other.name}_mean"], f"{{:.{other.digits}f}}")
+    columns["seeds"] = [str(n) if scored else "" for n in table["seeds"]]
+    columns["params"] = _numbers(table["params"], "{:,.0f}")
     for phase in ("train", "infer"):
-        if table[f"{phase}_tokens_per_s"].notna().any():
-            speeds = table[f"{phase}_tokens_per_s"]
-            shown[f"{phase} tok/s"] = [_number(value, "{:,.0f}") for value in speeds]
-        if table[f"{phase}_ratio"].notna().any():
-            shown[f"× {phase}"] = [_ratio(row, phase, known) for _, row in table.iterrows()]
-    for head, column, form in (
-        ("latency ms", "latency_ms", "{:.2f}"),
-        ("memory MiB", "peak_memory_mib", "{:,.0f}"),
-    ):
-        if table[column].notna().any():
-            shown[head] = [_number(value, form) for value in table[column]]
+        columns[f"{phase} tok/s"] = _numbers(table[f"{phase}_tokens_per_s"], "{:,.0f}")
+        columns[f"× {phase}"] = [_ratio(row, phase, known) for row in lines]
+    columns["latency ms"] = _numbers(table["latency_ms"], "{:.2f}")
+    columns["memory MiB"] = _numbers(table["peak_memory_mib"], "{:,.0f}")
     # Training may have run next to other work: once speeds are measured, its seconds say nothing.
-    if table["train_tokens_per_s"].isna().all() and table["train_seconds"].notna().any():
-        shown["train s"] = [_number(value, "{:.1f}") for value in table["train_seconds"]]
-    if has_front(table):
-        shown["front"] = [_fronts(row) for _, row in table.iterrows()]
+    if table["train_tokens_per_s"].isna().all():
+        columns["train s"] = _numbers(table["train_seconds"], "{:.1f}")
+    columns["front"] = [_fronts(row) for row in lines]
+    for head, values in columns.items():
+        if head == "params" or any(values):
+            shown[head] = values
     return shown
 
 
@@ -116,8 +108,8 @@ def _fronts(row: pd.Series) -> str:
     )
 
 
-def _number(value: Any, form: str) -> str:
-    return "" if value is None or pd.isna(value) else form.format(value)
+def _numbers(values: pd.Series, form: str) -> list[str]:
+    return ["" if value is None or pd.isna(value) else form.format(value) for value in values]
 
 
 def as_latex(table: pd.DataFrame, notes: Sequence[str]) -> str:

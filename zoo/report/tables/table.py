@@ -94,13 +94,12 @@ def _standings(rows: Sequence[Row], speeds: Speeds) -> dict[str, dict[str, Any]]
         ratio = speeds.ratio("train", one, other)
         return ratio.verdict if ratio else None
 
-    def smaller(one: str, other: str) -> int | None:
-        return memory_verdict(memory[one], memory[other])
-
     with_speed = [row.name for row in compared.rows if row.name in speeds.measured]
     with_memory = [row.name for row in compared.rows if memory[row.name]]
     speed_front = pareto(with_speed, compared.verdict, faster)
-    memory_front = pareto(with_memory, compared.verdict, smaller)
+    memory_front = pareto(
+        with_memory, compared.verdict, lambda a, b: memory_verdict(memory[a], memory[b])
+    )
     columns = {}
     for row in rows:
         metric, rank = row.metric, ranks.get(row.name)
