@@ -14,16 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.publish.overview import overview
-from bench.publish.page import Run, page
+from bench.publish.page import PAGE, Run, find_scales, page, write_scale_page
 from bench.publish.published import Published, load_published, make_figures
-from bench.publish.scaling import find_scales, write_scale_page
 from zoo.errors import WriteError, ZooError
 from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.write import write_file, write_report
 from zoo.sweep.records import FILE
-
-PAGE = "README.md"
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,11 @@ from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import Interval, over_seeds
 from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.readable import as_text
+from zoo.report.tables.scaling_table import as_text as scaling_text
+from zoo.report.tables.scaling_table import axis
 from zoo.report.tables.text import bullets, code, counted, escaped, grid, line, link
-from zoo.report.write import NAMES, PLOTS
+from zoo.report.write import NAMES, PLOTS, write_file, write_scale
+from zoo.sweep.records import Record, RecordFile
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -59,7 +62,7 @@ def page(run: Run) -> str:
     if published and published.notes and not run.figures:
         parts += ["## Notes", bullets([line(note) for note in published.notes])]
     if found := report.effects:
-        effects = bullets([sentence(effect) for effect in found.effects])
+        effects = bullets([sentence(effect) for effect in found.main])
         parts += ["## Effect of each choice", line(found.about), effects]
     parts += _plots(run.directory)
     parts += _classes(report)
@@ -218,3 +221,56 @@ def _shown(value: Interval | float | None, form: str) -> str:
 
 def _ratio(value: float | None, first: float | None) -> str:
     return f"{value / first:.2f}" if value and first else ""
+
+
+SCALE_FILE = "scale.jsonl"
+PAGE = "README.md"
+
+
+@dataclass(frozen=True)
+class ScaleRun:
+    """What ``zoo scale`` measured. place: its directory under the published one."""
+
+    place: str
+    records: list[Record]
+
+    @property
+    def title(self) -> str:
+        """What was varied."""
+        return f"How cost grows with {axis(self.records)}"
+
+
+def find_scales(source: Path) -> list[ScaleRun]:
+    """Every run of ``zoo scale`` under a directory; ZooError for a file that cannot be read."""
+    found = []
+    for file in sorted(source.rglob(SCALE_FILE)):
+        if records := RecordFile(file.parent, SCALE_FILE).read():
+            found.append(ScaleRun(file.parent.relative_to(source).as_posix(), records))
+    return found
+
+
+def write_scale_page(run: ScaleRun, directory: Path) -> None:
+    """Tables, plot and page into an existing directory."""
+    write_scale(run.records, directory)
+    command = next((r for r in run.records if r.status == "ok"), run.records[0]).command
+    files = [("CSV", "scale.csv"), ("PNG", "scale.png"), ("records", SCALE_FILE)]
+    parts = [
+        f"# {line(run.title)}",
+        f"![{line(run.title)}](scale.svg)",
+        scaling_text(run.records, "github"),
+        f"Every record has the command that repeats it, such as\n\n    {line(command)}"
+        if command
+        else "",
+        " · ".join(link(label, name) for label, name in files),
+    ]
+    write_file(directory / PAGE, "\n\n".join(filter(None, parts)) + "\n")
+
+
+def scale_overview(run: ScaleRun) -> list[str]:
+    """Its part of the overview."""
+    files = [("page", PAGE), ("table", "scale.md"), ("CSV", "scale.csv"), ("records", SCALE_FILE)]
+    return [
+        f"### {line(run.title)}",
+        " · ".join(link(label, f"{run.place}/{name}") for label, name in files),
+        f"![{line(run.title)}]({run.place}/scale.svg)",
+    ]

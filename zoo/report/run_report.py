@@ -10,7 +10,7 @@ import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import Row, make_rows, varying_axes
-from zoo.report.stats.effects import MainEffects, main_effects
+from zoo.report.stats.effects import Effects, main_effects
 from zoo.report.stats.ratios import find_reference
 from zoo.report.tables.notes import made_on, notes
 from zoo.report.tables.readable import axes_in, readable
@@ -83,7 +83,7 @@ class RunReport:
         return varying_axes(self.recorded_rows, self.reference)
 
     @cached_property
-    def effects(self) -> MainEffects | None:
+    def effects(self) -> Effects | None:
         """The effect of each component; None where the records have too little for any."""
         return main_effects(self.recorded_rows, self.reference)
 

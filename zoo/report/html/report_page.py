@@ -10,8 +10,7 @@ from datetime import date
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from zoo.report.html.details import details_of, environments_of, failures_of
-from zoo.report.html.page_table import heads_of, lines_of
+from zoo.report.html.page_data import details_of, environments_of, failures_of, heads_of, lines_of
 from zoo.report.plots.plot import HUES, INK, MUTED, PAPER, RULE, Plot
 from zoo.report.run_report import RunReport
 from zoo.report.tables.notes import held_out, machine_summary

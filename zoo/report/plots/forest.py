@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
 
 from zoo.report.plots.plot import HUES, MUTED, PAPER, RULE, WIDTH, Plot, finish
-from zoo.report.stats.effects import Effect, MainEffects
+from zoo.report.stats.effects import Effect, Effects
 from zoo.report.stats.ratios import memory_verdict
 from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.text import plain
@@ -21,11 +21,11 @@ BETTER, WORSE = HUES[0], HUES[1]
 Estimate = tuple[float, float | None, float | None, int | None]
 
 
-def forest_plots(found: MainEffects | None) -> list[Plot]:
+def forest_plots(found: Effects | None) -> list[Plot]:
     """One plot with a panel each for metric, speed and memory; none without effects."""
-    if found is None or not found.effects:
+    if found is None or not found.main:
         return []
-    effects, metric = found.effects, found.effects[0].metric
+    effects, metric = found.main, found.main[0].metric
     unit = "percentage points" if metric.unit == "points" else metric.unit
     labels = f"{metric.label}, {unit}", "training speed, ×", "peak memory, ×"
     panels = zip(labels, zip(*map(_estimates, effects), strict=True), strict=True)

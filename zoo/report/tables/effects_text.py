@@ -67,15 +67,15 @@ def _times(ratio: Ratio, what: str) -> str:
 
 
 def _notes(effects: Effects) -> list[str]:
-    grid, metric = effects.grid, effects.main[0].metric
-    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in grid.axes.items())
+    metric, seeds = effects.main[0].metric, effects.seeds
+    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in effects.axes.items())
     lines = [
-        f"Averaged over a full grid: {shape}, {counted(len(grid.seeds), 'seed')}. The effects are "
+        f"Averaged over a full grid: {shape}, {counted(len(seeds), 'seed')}. The effects are "
         "those in these combinations, on this test set."
     ]
     if not metric.higher_is_better:
         lines.append(lower_is_better(metric))
-    if len(grid.seeds) >= ENOUGH:
+    if len(seeds) >= ENOUGH:
         tests = counted(len(effects.main), "effect")
         if effects.interactions:
             tests += f" and for {counted(len(effects.interactions), 'interaction')}"
@@ -101,8 +101,8 @@ def _notes(effects: Effects) -> list[str]:
 def effects_data(effects: Effects) -> dict[str, Any]:
     """The same as plain values, for JSON, with all interactions."""
     return {
-        "grid": {axis: list(choices) for axis, choices in effects.grid.axes.items()},
-        "seeds": list(effects.grid.seeds),
+        "grid": {axis: list(choices) for axis, choices in effects.axes.items()},
+        "seeds": list(effects.seeds),
         "effects": [_data(effect) for effect in effects.main],
         "interactions": [_data(effect) for effect in effects.interactions],
     }
