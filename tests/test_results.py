@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.publish.__main__ import main as publish
-from bench.publish.suite_page import load_published
+from bench.publish.published import load_published
 from zoo.cli import main
 
 ROOT = Path(__file__).parents[1]

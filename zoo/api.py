@@ -43,7 +43,7 @@ def bench(
     with their status and reason.
     """
     from zoo.errors import ZooError
-    from zoo.report.tables.table import make_table
+    from zoo.report.run_report import RunReport
 
     if fresh and collect:
         raise ZooError("fresh runs everything again and collect runs nothing: use one of them")
@@ -64,7 +64,7 @@ def bench(
         collect=collect,
         finished=write_tables_of,
     )
-    return make_table(outcome.records)
+    return RunReport(outcome.records).table
 
 
 def write_tables_of(plan: Plan, records: Sequence[Record], directory: Path) -> None:

@@ -10,10 +10,77 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from bench.publish.publish import publish
+from bench.publish.overview import overview
+from bench.publish.page import PAGE, Run, find_scales, page, write_scale_page
+from bench.publish.published import Published, load_published, make_figures
 from zoo.errors import WriteError, ZooError
+from zoo.report.read import read_run
+from zoo.report.run_report import RunReport
+from zoo.report.write import write_file, write_report
+from zoo.sweep.records import FILE
+
+
+@dataclass(frozen=True)
+class Made:
+    """directories: those made. missing: suites and a directory that each names, without records."""
+
+    directories: list[Path]
+    missing: list[tuple[Path, str]]
+
+
+def publish(source: Path, suites: Path | None = None, out: Path | None = None) -> Made:
+    """Make the report and the page of every directory that has records, and the overview.
+
+    source: the published directory. suites: the directory of the suites that made its runs. out:
+    where to write, by default where the records are. Nothing is written unless everything can be
+    made. Raises ZooError where there are no records, or where some cannot be read, and where a
+    suite cannot be read, does not fit its records, or names a directory that another one names.
+    """
+    if not source.is_dir():
+        raise ZooError(f"{source}: no such directory")
+    source = source.resolve()
+    homes = {path.parent.relative_to(source).as_posix(): path.parent for path in source.rglob(FILE)}
+    if not homes:
+        raise ZooError(f"{source}: no directory with {FILE} in it")
+    pages = _published_pages(suites) if suites is not None else {}
+    scales = find_scales(source)
+    runs: list[Run] = []
+    for place, home in sorted(homes.items()):
+        suite, published = pages.get(place, (None, None))
+        report = RunReport(read_run(home), published.reference if published else "")
+        figures = make_figures(report.recorded_rows, published.figures) if published else []
+        runs.append(Run(place, (out or source) / place, home, report, suite, published, figures))
+    for run in runs:
+        run.directory.mkdir(parents=True, exist_ok=True)
+        write_report(run.report, run.directory)
+        write_file(run.directory / PAGE, page(run))
+    for scale in scales:
+        directory = (out or source) / scale.place
+        directory.mkdir(parents=True, exist_ok=True)
+        write_scale_page(scale, directory)
+    write_file((out or source) / PAGE, overview(runs, scales))
+    missing = [(pages[place][0], place) for place in pages if place not in homes]
+    made = [run.directory for run in runs] + [(out or source) / scale.place for scale in scales]
+    return Made(made, missing)
+
+
+def _published_pages(suites: Path) -> dict[str, tuple[Path, Published]]:
+    """Directory to the suite that made it and what the suite says of its page."""
+    pages: dict[str, tuple[Path, Published]] = {}
+    if not suites.is_dir():
+        raise ZooError(f"--suites {suites}: no such directory")
+    for file in sorted(suites.glob("*.toml")):
+        published = load_published(file)
+        if published is None:
+            continue
+        for place in published.directory:
+            if place in pages:
+                raise ZooError(f"suite {file}: {place} is published by {pages[place][0]} already")
+            pages[place] = file, published
+    return pages
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,10 +7,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.publish.page import Run
-from bench.publish.scaling import ScaleRun, scale_overview
-from zoo.report.tables.markdown import escaped, grid, line, link
-from zoo.report.tables.text import counted, from_to
+from bench.publish.page import Run, ScaleRun, scale_overview
+from zoo.report.tables.text import counted, escaped, from_to, grid, line, link
 
 ABOUT = """\
 # Published results

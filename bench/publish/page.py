@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.publish.published_figures import Figure, PublishedDifference, published_differences
-from bench.publish.suite_page import Published
+from bench.publish.published import Figure, Published, PublishedDifference, published_differences
 from zoo.config.metric_description import MetricDescription
-from zoo.report.plots.draw_all import NAMES
+from zoo.report.rows import class_scores, confusions_of, labels_of
 from zoo.report.run_report import RunReport
-from zoo.report.stats.intervals import Interval, mean_interval
-from zoo.report.stats.per_class import class_scores, confusions_of, labels_of
+from zoo.report.stats.intervals import Interval, over_seeds
 from zoo.report.tables.effects_text import sentence
-from zoo.report.tables.markdown import bullets, code, escaped, grid, line, link
 from zoo.report.tables.readable import as_text
-from zoo.report.tables.text import counted
-from zoo.report.write import PLOTS
+from zoo.report.tables.scaling_table import as_text as scaling_text
+from zoo.report.tables.scaling_table import axis
+from zoo.report.tables.text import bullets, code, counted, escaped, grid, line, link
+from zoo.report.write import NAMES, PLOTS, write_file, write_scale
+from zoo.sweep.records import Record, RecordFile
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -62,7 +62,7 @@ def page(run: Run) -> str:
     if published and published.notes and not run.figures:
         parts += ["## Notes", bullets([line(note) for note in published.notes])]
     if found := report.effects:
-        effects = bullets([sentence(effect) for effect in found.effects])
+        effects = bullets([sentence(effect) for effect in found.main])
         parts += ["## Effect of each choice", line(found.about), effects]
     parts += _plots(run.directory)
     parts += _classes(report)
@@ -70,7 +70,6 @@ def page(run: Run) -> str:
 
 
 def _files(run: Run) -> str:
-    """Links to everything the page is made from."""
     lines = []
     if run.suite is not None:
         path = Path(os.path.relpath(run.suite, run.home)).as_posix()
@@ -97,7 +96,7 @@ def _figures(run: Run) -> list[str]:
         )
     parts.append(bullets(notes))
     if found := published_differences(figures):
-        parts += ["### Which of the published differences are real", _summary(found, metric)]
+        parts += ["### Which of the published differences are real", _summary(found)]
         parts.append(_differences_table(found, metric))
     return parts
 
@@ -110,11 +109,11 @@ def _figures_table(figures: Sequence[Figure], metric: MetricDescription) -> str:
             {
                 "published as": line(one.published.name),
                 "here": code(one.cell),
-                "published": _value(one.published.value, value),
-                "ours": _interval(one.ours, value),
-                "published s": _value(one.published.seconds, "{:,.0f}"),
+                "published": _shown(one.published.value, value),
+                "ours": _shown(one.ours, value),
+                "published s": _shown(one.published.seconds, "{:,.0f}"),
                 "× published": _ratio(one.published.seconds, first.published.seconds),
-                "our s": _interval(one.seconds, "{:,.1f}"),
+                "our s": _shown(one.seconds, "{:,.1f}"),
                 "× ours": _ratio(seconds, ours[0]),
                 "source": line(one.published.source),
             }
@@ -123,31 +122,23 @@ def _figures_table(figures: Sequence[Figure], metric: MetricDescription) -> str:
     )
 
 
-def _summary(found: Sequence[PublishedDifference], metric: MetricDescription) -> str:
-    """How many of the published differences hold, and which."""
+def _summary(found: Sequence[PublishedDifference]) -> str:
     seeds = min((d.ours.seeds for d in found if d.ours), default=0)
     by = {v: [d for d in found if d.verdict == v] for v in ("real", "reversed", "tie", "")}
+    listed = {v: "; ".join(f"{d.names} ({d.ours_text})" for d in of) for v, of in by.items()}
     real = f"{len(by['real'])} hold over {seeds} seeds"
     sentences = [f"Of {len(found)} published differences, {real}"]
     if by["real"]:
-        sentences[-1] += f": {_listed(by['real'], metric)}"
+        sentences[-1] += f": {listed['real']}"
     if by["reversed"]:
-        reverse = _listed(by["reversed"], metric)
-        sentences.append(f"{len(by['reversed'])} are real in the other direction: {reverse}")
+        count = len(by["reversed"])
+        sentences.append(f"{count} are real in the other direction: {listed['reversed']}")
     if by["tie"]:
-        ties = "; ".join(_names(d) for d in by["tie"])
+        ties = "; ".join(d.names for d in by["tie"])
         sentences.append(f"{len(by['tie'])} cannot be distinguished from chance: {ties}")
     if by[""]:
         sentences.append(f"{len(by[''])} are unknown: too few seeds")
     return ". ".join(sentences) + "."
-
-
-def _listed(found: Sequence[PublishedDifference], metric: MetricDescription) -> str:
-    return "; ".join(f"{_names(d)} ({_ours(d, metric)})" for d in found)
-
-
-def _ours(one: PublishedDifference, metric: MetricDescription) -> str:
-    return metric.format_difference(one.ours.mean, one.ours.half) if one.ours else ""
 
 
 def _differences_table(found: Sequence[PublishedDifference], metric: MetricDescription) -> str:
@@ -155,9 +146,9 @@ def _differences_table(found: Sequence[PublishedDifference], metric: MetricDescr
     table = grid(
         [
             {
-                "difference": _names(d),
+                "difference": d.names,
                 "published": metric.format_difference(d.published),
-                "ours": _ours(d, metric),
+                "ours": d.ours_text,
                 "p": f"{d.ours.adjusted:.3f}" if d.ours and d.ours.adjusted is not None else "",
                 "verdict": words[d.verdict],
             }
@@ -170,10 +161,6 @@ def _differences_table(found: Sequence[PublishedDifference], metric: MetricDescr
         f"t-test's over seeds and McNemar's over {metric.scored}, after Holm's correction for "
         f"{counted(len(found), 'difference')}."
     )
-
-
-def _names(one: PublishedDifference) -> str:
-    return f"{code(one.first.cell)} against {code(one.second.cell)}"
 
 
 def _plots(directory: Path) -> list[str]:
@@ -200,7 +187,7 @@ def _classes(report: RunReport) -> list[str]:
     scores = {name: class_scores(confusions) for name, confusions in found.items()}
 
     def cell(name: str, label: int, kind: int) -> str:
-        return mean_interval(scores[name][:, label, kind].tolist()).text("{:.3f}")
+        return _shown(over_seeds(scores[name][:, label, kind].tolist()), "{:.3f}")
 
     kinds = ("precision", "recall", "F1")
     return [
@@ -226,13 +213,64 @@ def _classes(report: RunReport) -> list[str]:
     ]
 
 
-def _value(value: float | None, form: str) -> str:
-    return "" if value is None else form.format(value)
-
-
-def _interval(value: Interval | None, form: str) -> str:
-    return value.text(form) if value else ""
+def _shown(value: Interval | float | None, form: str) -> str:
+    if value is None:
+        return ""
+    return value.text(form) if isinstance(value, Interval) else form.format(value)
 
 
 def _ratio(value: float | None, first: float | None) -> str:
     return f"{value / first:.2f}" if value and first else ""
+
+
+SCALE_FILE = "scale.jsonl"
+PAGE = "README.md"
+
+
+@dataclass(frozen=True)
+class ScaleRun:
+    """What ``zoo scale`` measured. place: its directory under the published one."""
+
+    place: str
+    records: list[Record]
+
+    @property
+    def title(self) -> str:
+        """What was varied."""
+        return f"How cost grows with {axis(self.records)}"
+
+
+def find_scales(source: Path) -> list[ScaleRun]:
+    """Every run of ``zoo scale`` under a directory; ZooError for a file that cannot be read."""
+    found = []
+    for file in sorted(source.rglob(SCALE_FILE)):
+        if records := RecordFile(file.parent, SCALE_FILE).read():
+            found.append(ScaleRun(file.parent.relative_to(source).as_posix(), records))
+    return found
+
+
+def write_scale_page(run: ScaleRun, directory: Path) -> None:
+    """Tables, plot and page into an existing directory."""
+    write_scale(run.records, directory)
+    command = next((r for r in run.records if r.status == "ok"), run.records[0]).command
+    files = [("CSV", "scale.csv"), ("PNG", "scale.png"), ("records", SCALE_FILE)]
+    parts = [
+        f"# {line(run.title)}",
+        f"![{line(run.title)}](scale.svg)",
+        scaling_text(run.records, "github"),
+        f"Every record has the command that repeats it, such as\n\n    {line(command)}"
+        if command
+        else "",
+        " · ".join(link(label, name) for label, name in files),
+    ]
+    write_file(directory / PAGE, "\n\n".join(filter(None, parts)) + "\n")
+
+
+def scale_overview(run: ScaleRun) -> list[str]:
+    """Its part of the overview."""
+    files = [("page", PAGE), ("table", "scale.md"), ("CSV", "scale.csv"), ("records", SCALE_FILE)]
+    return [
+        f"### {line(run.title)}",
+        " · ".join(link(label, f"{run.place}/{name}") for label, name in files),
+        f"![{line(run.title)}]({run.place}/scale.svg)",
+    ]

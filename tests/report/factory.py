@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from zoo.config.metric_description import MetricDescription
+from zoo.report.run_report import RunReport
 from zoo.sweep.keys import digest
 from zoo.sweep.records import Record, RecordFile, Status
 
@@ -199,3 +200,13 @@ def expected(odds: float, hardness: np.ndarray, spread: float = 0.1, shared: flo
     own = odds + np.hypot(spread, shared) * points
     chance = (1 / (1 + np.exp(-(own[:, None] - hardness)))).mean(axis=1)
     return float((weights * chance).sum() / weights.sum())
+
+
+def make_table(records, reference=""):
+    """The table of these records."""
+    return RunReport(records, reference).table
+
+
+def caption(records):
+    """The lines under it, as one text."""
+    return "\n".join(RunReport(records).notes)

@@ -10,9 +10,9 @@ from hostile import CLOSING, LABELS, LONG, NAMES, SCRIPT
 from large_run import large_run
 
 from zoo.report.html.report_page import report_page
-from zoo.report.plots.draw_all import make_plots
 from zoo.report.plots.plot import Plot
 from zoo.report.run_report import RunReport
+from zoo.report.write import make_plots
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,16 @@ import subprocess
 
 import pytest
 from example import run
-from factory import cell, skipped, train_record
+from factory import caption, cell, make_table, skipped, train_record
 
-from zoo.report.tables.latex import as_latex
-from zoo.report.tables.readable import readable
-from zoo.report.tables.table import caption, make_table
+from zoo.report.tables.readable import as_latex, readable
 
 HOSTILE = "50%_of $x$ & \\input{x} #1 ~^ {<b>}\nnext"
 
 
 def latex(records):
     table = make_table(records)
-    return as_latex(table, caption(records, table).splitlines()), table
+    return as_latex(table, caption(records).splitlines()), table
 
 
 def body(text):

@@ -7,11 +7,11 @@ import re
 from example import run
 from factory import cell, failed, skipped, train_record, write_records
 
-from bench.publish.publish import publish
+from bench.publish.__main__ import publish
 from zoo.report.compare.compare_runs import compare
 from zoo.report.compare.compare_text import comparison_text
 from zoo.report.run_report import RunReport
-from zoo.report.tables.markdown import code, grid, line
+from zoo.report.tables.text import code, grid, line
 from zoo.report.write import write_tables
 
 HOSTILE = "a|b <img src=x>\n| --- | c\\|d &lt; `e"

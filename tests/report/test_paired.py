@@ -34,7 +34,7 @@ def test_the_test_over_seeds_is_scipys_paired_t_test():
     assert found.mean == pytest.approx(np.mean(accuracies[0] - accuracies[1]))
     assert found.p == pytest.approx(expected.pvalue)
     low, high = expected.confidence_interval(0.95)
-    assert (found.interval.low, found.interval.high) == pytest.approx((low, high))
+    assert (found.low, found.high) == pytest.approx((low, high))
 
 
 def test_the_test_over_examples_is_mcnemars_test():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zoo.report.stats.pareto import pareto
+from zoo.report.tables.table import pareto
 
 
 def judge(scores, tie=0.0):

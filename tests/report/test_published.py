@@ -11,9 +11,13 @@ from factory import cell, name, train_record, write_records
 from test_scaling import sweep
 
 from bench.publish.__main__ import main
-from bench.publish.published_figures import make_figures, published_differences
-from bench.publish.scaling import FILE as SCALE
-from bench.publish.suite_page import PublishedFigure, load_published
+from bench.publish.page import SCALE_FILE as SCALE
+from bench.publish.published import (
+    PublishedFigure,
+    load_published,
+    make_figures,
+    published_differences,
+)
 from zoo.errors import ZooError
 from zoo.report.rows import make_rows
 

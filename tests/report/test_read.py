@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from example import run
 
-from bench.publish.publish import publish
+from bench.publish.__main__ import publish
 from zoo.cli.compare import compare
 from zoo.cli.report import report
 from zoo.errors import ZooError

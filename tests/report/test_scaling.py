@@ -9,8 +9,7 @@ import pytest
 
 from zoo.errors import ZooError
 from zoo.report.plots.scaling_plot import scale_plot
-from zoo.report.stats.power_fit import fit
-from zoo.report.tables.scaling_table import as_text, curves, make_frame
+from zoo.report.tables.scaling_table import as_text, curves, fit, make_frame
 from zoo.report.write import write_scale
 from zoo.sweep.records import Record
 

@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 import pytest
+from factory import cell, train_record
 from rates import at_rate
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
+from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import over_seeds, sampling_error
 from zoo.report.stats.paired import holm
 
@@ -54,9 +56,15 @@ def test_seeds_that_agree_have_an_interval_of_no_width():
 
 
 def test_no_interval_goes_beyond_the_limits_of_the_metric():
-    high, low = over_seeds([1.0, 0.99, 1.0], 0, 1), over_seeds([0.0, 0.01, 0.0], 0, 1)
-    assert high.high == 1.0
-    assert low.low == 0.0
+    wrong = {"none": [0, 10, 0], "sin": [1000, 990, 1000]}
+    records = [
+        train_record(cell(pe=pe), seed, count)
+        for pe, counts in wrong.items()
+        for seed, count in enumerate(counts)
+    ]
+    table = RunReport(records).table.set_index("pe")
+    assert table.loc["none", "accuracy_high"] == 1.0
+    assert table.loc["sin", "accuracy_low"] == 0.0
     assert over_seeds([1.0, 0.99, 1.0]).high > 1
 
 

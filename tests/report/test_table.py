@@ -7,12 +7,21 @@ import io
 import pandas as pd
 import pytest
 from example import REFERENCE, SPEED, TWIN, run
-from factory import cell, cost_record, failed, name, record, skipped, train_record
+from factory import (
+    caption,
+    cell,
+    cost_record,
+    failed,
+    make_table,
+    name,
+    record,
+    skipped,
+    train_record,
+)
 
 from zoo.errors import ZooError
 from zoo.report.run_report import RunReport
-from zoo.report.tables.readable import readable
-from zoo.report.tables.table import as_text, caption, make_table
+from zoo.report.tables.readable import as_text, readable
 from zoo.report.write import write_tables
 
 
@@ -97,7 +106,7 @@ def test_with_too_few_seeds_nothing_is_ranked(seeds):
     assert table["tie"].isna().all()
     assert table["accuracy_low"].isna().all()
     assert (table["pareto_speed"] == "").all()
-    text = f"{as_text(table)}\n{caption(run(seeds=seeds), table)}"
+    text = f"{as_text(table)}\n{caption(run(seeds=seeds))}"
     assert "too few seeds for an interval" in text
     assert "±" not in as_text(table)
     assert "1=" not in text

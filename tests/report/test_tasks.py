@@ -10,8 +10,10 @@ from factory import (
     BITS_PER_BYTE,
     CONFIG,
     LM,
+    caption,
     cell,
     cost_record,
+    make_table,
     name,
     record,
     train_record,
@@ -21,15 +23,15 @@ from factory import (
 from zoo.cli import main
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
-from zoo.report.compare.change import why_not_comparable
-from zoo.report.html.run_summary import run_sentence
+from zoo.report.html.report_page import run_sentence
 from zoo.report.read import read_run
 from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import make_effects
 from zoo.report.stats.paired import Comparisons
 from zoo.report.tables.effects_text import effects_data, effects_text, sentence
-from zoo.report.tables.table import as_text, caption, make_table
+from zoo.report.tables.readable import as_text
+from zoo.report.tables.same_settings import why_not_comparable
 
 NOISE = (0.001, -0.002, 0.0005, 0.0015, -0.001)
 ROPE, SIN, NONE = (cell(pe=pe) for pe in ("rope", "sin", "none"))
@@ -137,7 +139,7 @@ def test_the_front_of_bits_and_speed_has_the_lower_and_the_faster():
 def test_a_table_of_bits_has_their_name_and_direction():
     records = [*lm(NONE, 2.5), *lm(SIN, 2.0)]
     table = make_table(records)
-    shown, notes = as_text(table), caption(records, table)
+    shown, notes = as_text(table), caption(records)
     assert "bits/byte" in shown
     assert "nats/token" in shown
     assert "2.000 ± 0.002" in shown
@@ -179,7 +181,7 @@ def test_exact_matches_are_paired_by_example_and_shown_with_the_other_metrics():
     assert list(table["pe"]) == ["rope", "sin"]
     assert list(table["rank"]) == [1, 2]
     assert list(table["exact_match_beam_mean"]) == pytest.approx([0.99, 0.7])
-    assert "McNemar" in caption(records, table)
+    assert "McNemar" in caption(records)
     assert "exact, beam" in as_text(table)
 
 
@@ -225,7 +227,7 @@ def test_an_unknown_paired_metric_is_tested_over_its_examples():
     assert list(table["rank"]) == [1, 1, 3]
     assert table["arrived_sampling_error"].notna().all()
     assert "0.9000 ± 0.0000" in as_text(table)
-    notes = caption(records, table)
+    notes = caption(records)
     assert "McNemar's test over the routes" in notes
     assert "Test set: 200 routes." in notes
     assert "per mille (95%, Wilson)" in notes

@@ -12,7 +12,6 @@ from pydantic import (
     Field,
     NonNegativeInt,
     PositiveFloat,
-    TypeAdapter,
     ValidationError,
     create_model,
 )
@@ -58,11 +57,8 @@ class _Samples(BaseModel):
     reference: _Reference
 
 
-_CONFIG, _SAMPLES = TypeAdapter(_Config), TypeAdapter(_Samples)
-
-
 @functools.cache
-def _metrics_model(descriptions: tuple[MetricDescription, ...]) -> TypeAdapter[Any]:
+def _metrics_model(descriptions: tuple[MetricDescription, ...]) -> type[BaseModel]:
     """Costs are not negative, and metrics are within the range of their description."""
     ranges = dict.fromkeys(COSTS, (0.0, math.inf))
     for metric in descriptions:
@@ -72,14 +68,12 @@ def _metrics_model(descriptions: tuple[MetricDescription, ...]) -> TypeAdapter[A
         name: (Annotated[Number, Field(ge=low, le=high)] | None, None)
         for name, (low, high) in ranges.items()
     }
-    return TypeAdapter(
-        create_model(
-            "_Metrics",
-            examples=(NonNegativeInt | None, None),
-            confusion=(list[list[NonNegativeInt]], []),
-            errors=(list[Annotated[list[Any], Field(min_length=1)]], []),
-            **numbers,
-        )
+    return create_model(
+        "_Metrics",
+        examples=(NonNegativeInt | None, None),
+        confusion=(list[list[NonNegativeInt]], []),
+        errors=(list[Annotated[list[Any], Field(min_length=1)]], []),
+        **numbers,
     )
 
 
@@ -103,14 +97,14 @@ def _problem(record: Record, axes: set[str]) -> str:
     """What is wrong with a record; empty where nothing is."""
     if not record.baseline and (set(record.cell) != axes or not axes):
         return f"cell: has {', '.join(record.cell) or 'nothing'}, not {', '.join(sorted(axes))}"
-    parts: list[tuple[str, TypeAdapter[Any], Any]] = [("config", _CONFIG, record.config)]
+    parts: list[tuple[str, type[BaseModel], Any]] = [("config", _Config, record.config)]
     if record.status == "ok":
         parts.append(("metrics", _metrics_model(record.metric_descriptions), record.metrics))
         if record.kind == "cost":
-            parts.append(("samples", _SAMPLES, record.samples))
+            parts.append(("samples", _Samples, record.samples))
     for part, model, value in parts:
         try:
-            model.validate_python(value)
+            model.model_validate(value)
         except ValidationError as error:
             first = error.errors()[0]
             return f"{'.'.join(map(str, (part, *first['loc'])))}: {first['msg']}"

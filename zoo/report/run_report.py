@@ -10,10 +10,11 @@ import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import Row, make_rows, varying_axes
-from zoo.report.stats.effects import MainEffects, main_effects
-from zoo.report.stats.ratios import Speeds, find_reference
+from zoo.report.stats.effects import Effects, main_effects
+from zoo.report.stats.ratios import find_reference
+from zoo.report.tables.notes import made_on, notes
 from zoo.report.tables.readable import axes_in, readable
-from zoo.report.tables.table import build_table, caption
+from zoo.report.tables.table import build_table
 from zoo.report.tables.text import plain
 from zoo.sweep.records import Record
 
@@ -32,9 +33,8 @@ class RunReport:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """What ``table.csv`` holds."""
-        speeds = Speeds(self.recorded_rows, self.reference)
-        return build_table(self.recorded_rows, self.reference, speeds)
+        """What ``table.csv`` holds: one row per cell, best first, then the rest, then baselines."""
+        return build_table(self.recorded_rows, self.reference)
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -52,7 +52,9 @@ class RunReport:
     @cached_property
     def notes(self) -> list[str]:
         """The lines under the table."""
-        return caption(self.records, self.table).splitlines()
+        if not self.records:
+            return ["No records."]
+        return [*notes(self.table), made_on(self.records[-1], self.metric)]
 
     @cached_property
     def shown(self) -> pd.DataFrame:
@@ -81,7 +83,7 @@ class RunReport:
         return varying_axes(self.recorded_rows, self.reference)
 
     @cached_property
-    def effects(self) -> MainEffects | None:
+    def effects(self) -> Effects | None:
         """The effect of each component; None where the records have too little for any."""
         return main_effects(self.recorded_rows, self.reference)
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from zoo.errors import WriteError
 from zoo.report.run_report import RunReport
-from zoo.report.tables.latex import as_latex
-from zoo.report.tables.markdown import bullets, line
-from zoo.report.tables.readable import as_text
+from zoo.report.tables.readable import as_latex, as_text
+from zoo.report.tables.text import bullets, line
 from zoo.sweep.records import Record
 
+if TYPE_CHECKING:
+    from zoo.report.plots.plot import Plot
+
 PLOTS = "plots"  # the folder in a run's directory
+NAMES = ("pareto-speed", "pareto-memory", "grid", "effects", "epochs")  # of plots
 PAGE = "report.html"
 
 
@@ -25,7 +29,6 @@ def write_report(run: RunReport, directory: Path) -> None:
     Raises WriteError where a file cannot be written.
     """
     from zoo.report.html.report_page import report_page
-    from zoo.report.plots.draw_all import NAMES, make_plots
 
     write_tables(run, directory)
     plots = make_plots(run)
@@ -38,6 +41,18 @@ def write_report(run: RunReport, directory: Path) -> None:
         for suffix in (".png", ".svg"):
             folder.joinpath(f"{name}{suffix}").unlink(missing_ok=True)
     write_file(directory / PAGE, report_page(run, plots))
+
+
+def make_plots(run: RunReport) -> list[Plot]:
+    """Those of NAMES that the records have enough data for."""
+    from zoo.report.plots.epochs import epoch_plots
+    from zoo.report.plots.forest import forest_plots
+    from zoo.report.plots.front import front_plots
+    from zoo.report.plots.heat import heat_plots
+    from zoo.report.plots.plot import styled
+
+    with styled():
+        return [*front_plots(run), *heat_plots(run), *forest_plots(run.effects), *epoch_plots(run)]
 
 
 def write_tables(run: RunReport, directory: Path) -> None:

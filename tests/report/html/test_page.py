@@ -17,9 +17,8 @@ from large_run import LABELS, large_run
 from rendered import render, rendered
 from sklearn.metrics import precision_recall_fscore_support
 
-from zoo.report.html.details import row_command
-from zoo.report.rows import make_rows
-from zoo.report.stats.per_class import class_scores
+from zoo.report.html.page_data import row_command
+from zoo.report.rows import class_scores, make_rows
 
 XHTML = "{http://www.w3.org/1999/xhtml}"
 

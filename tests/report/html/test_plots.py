@@ -16,12 +16,11 @@ from hostile import DOLLARS, SCRIPT
 from large_run import large_run
 from rendered import rendered
 
-from zoo.report.plots.draw_all import NAMES
 from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import main_effects
 from zoo.report.stats.paired import Term, corrected, difference
-from zoo.report.write import write_report
+from zoo.report.write import NAMES, write_report
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -147,7 +146,7 @@ def test_effects_of_one_factor_at_a_time_where_the_grid_is_not_full():
     others = [name(pe="none"), name(norm="rms"), name(norm="none")]
     found = main_effects(make_rows(left), left[0].name)
     assert found.about == f"With everything else as in the reference, {left[0].name}."
-    assert [(e.axis, e.component, e.against) for e in found.effects] == [
+    assert [(e.axis, e.component, e.against) for e in found.main] == [
         ("pe", "rope", "none"),
         ("norm", "layer", "rms"),
         ("norm", "layer", "none"),
@@ -156,4 +155,4 @@ def test_effects_of_one_factor_at_a_time_where_the_grid_is_not_full():
     assert full.about == "Averaged over the full grid of 2 pe × 3 norm."
     pairs = [difference([Term(rows[records[0].name], rows[one])]) for one in others]
     adjusted = [d.adjusted for d in corrected(pairs)]
-    assert [e.difference.adjusted for e in found.effects] == adjusted
+    assert [e.difference.adjusted for e in found.main] == adjusted

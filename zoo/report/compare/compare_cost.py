@@ -11,17 +11,49 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from zoo.errors import ZooError
-from zoo.report.compare.change import Change, why_not_comparable
 from zoo.report.rows import Row, find_row
 from zoo.report.stats.ratios import Speeds, combined, memory_verdict
+from zoo.report.tables.same_settings import why_not_comparable
 from zoo.sweep.machine import MACHINE_FIELDS, machine_of
 from zoo.sweep.records import Record
 
 PHASES = {"train": "train speed", "infer": "inference speed"}
 REFERENCE = "the reference"
+Verdict = Literal["better", "worse", "tie"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One quantity of one row, before and after.
+
+    before, after: means over seeds, with half of their own 95% intervals; tokens/s or MiB if
+    measured on one machine. value: a difference of the metric, or a ratio of speeds or memories
+    (after over before; of ratios to the reference where ``relative``); low, high: its 95%
+    interval, not corrected. p: two-sided; adjusted: corrected. floor: the noise floor as a share.
+    verdict: None if unknown, with the reason in ``why``. models_only: it is about these trained
+    models, not about what training again would give.
+    """
+
+    metric: str
+    before: float | None = None
+    after: float | None = None
+    before_half: float | None = None
+    after_half: float | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    floor: float | None = None
+    p: float | None = None
+    adjusted: float | None = None
+    seeds: int = 0
+    relative: bool = False
+    models_only: bool = False
+    verdict: Verdict | None = None
+    why: str = ""
 
 
 class CostChanges:
@@ -118,15 +150,13 @@ class CostChanges:
 
 def machine_changes(one: Record, other: Record) -> list[str]:
     """What timings depend on and differs: ``threads 2 against 4``; empty for one machine."""
-    values = zip(
-        (*MACHINE_FIELDS, "compile"),
-        (*machine_of(one.environment), one.config.get("execution", {}).get("compile", False)),
-        (*machine_of(other.environment), other.config.get("execution", {}).get("compile", False)),
-        strict=True,
+    ours, theirs = (
+        (*machine_of(r.environment), r.config.get("execution", {}).get("compile", False))
+        for r in (one, other)
     )
     return [
         f"{name.replace('_', ' ')} {before or 'none'} against {after or 'none'}"
-        for name, before, after in values
+        for name, before, after in zip((*MACHINE_FIELDS, "compile"), ours, theirs, strict=True)
         if before != after
     ]
 

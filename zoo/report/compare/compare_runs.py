@@ -11,19 +11,19 @@ much: its verdict is ``models differ``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
-from zoo.report.compare.change import Change, why_not_comparable
-from zoo.report.compare.compare_cost import REFERENCE, CostChanges
+from zoo.report.compare.compare_cost import REFERENCE, Change, CostChanges
 from zoo.report.rows import Row, make_rows
-from zoo.report.stats.intervals import ENOUGH, OverSeeds, over_seeds, t_half
+from zoo.report.stats.intervals import ENOUGH, over_seeds
 from zoo.report.stats.paired import ALPHA, Term, difference, holm, p_of_votes
 from zoo.report.stats.ratios import within
+from zoo.report.tables.same_settings import why_not_comparable
 from zoo.report.tables.text import counted
 from zoo.sweep.records import Record
 
@@ -67,9 +67,7 @@ def compare(before: Sequence[Record], after: Sequence[Record], reference: str = 
     new = {row.name: row for row in make_rows(after)}
     common = [name for name in new if name in old]
     if not common:
-        raise ZooError(
-            f"no cell in common: one run has {_some(list(old))}, the other {_some(list(new))}"
-        )
+        raise ZooError(f"no cell in common: one run has {_some(old)}, the other {_some(new)}")
     if before[-1].task != after[-1].task:
         raise ZooError(
             f"one run is of the task {before[-1].task}, the other of {after[-1].task}: there is "
@@ -87,10 +85,9 @@ def compare(before: Sequence[Record], after: Sequence[Record], reference: str = 
     found: list[tuple[Row, Row, list[Change]]] = []
     for name in common:
         one, other = old[name], new[name]
-        skipped_before, skipped_now = _only_skipped(one), _only_skipped(other)
-        if skipped_before and not skipped_now:
+        if one.only_skipped and not other.only_skipped:
             added[name] = f"before skipped: {one.failed[0].reason}"
-        elif skipped_now and not skipped_before:
+        elif other.only_skipped and not one.only_skipped:
             gone[name] = f"skipped: {other.failed[0].reason}"
         else:
             found.append((one, other, [_metric_change(one, other), *costs.of(one, other)]))
@@ -101,6 +98,8 @@ def compare(before: Sequence[Record], after: Sequence[Record], reference: str = 
         judged = tuple(_with_verdict(c, next(adjusted), metric) for c in changes)
         verdict, why = _lost_or_recovered(one, other) or _overall(judged)
         rows.append(ComparedRow(other.name, other.cell, other.baseline, judged, verdict, why))
+    ours, theirs = _flat_environment(before[-1]), _flat_environment(after[-1])
+    environment = {n: (ours.get(n, ""), theirs.get(n, "")) for n in [*ours, *theirs]}
     return Comparison(
         metric,
         rows,
@@ -108,7 +107,7 @@ def compare(before: Sequence[Record], after: Sequence[Record], reference: str = 
         gone,
         costs.reference,
         costs.how,
-        _environment_changes(before[-1], after[-1]),
+        {name: pair for name, pair in environment.items() if pair[0] != pair[1]},
         sum(p is not None for p in tested),
     )
 
@@ -135,15 +134,13 @@ def failure_reason(comparison: Comparison, fail_on: str) -> str:
 def _metric_change(one: Row, other: Row) -> Change:
     """The ranking metric, paired by the seeds that both have."""
     metric = other.metric
-    before, after = (
-        over_seeds(list(r.values.values()), metric.lowest, metric.highest) for r in (one, other)
-    )
+    before, after = (over_seeds(list(row.values.values())) for row in (one, other))
     change = Change(
         metric.label,
         before=before.mean if before else None,
         after=after.mean if after else None,
-        before_half=_half(before, one),
-        after_half=_half(after, other),
+        before_half=before.half if before else None,
+        after_half=after.half if after else None,
     )
     if not before or not after:
         return replace(change, why="not scored in both" if before or after else "")
@@ -159,7 +156,7 @@ def _metric_change(one: Row, other: Row) -> Change:
     assert found is not None
     change = replace(change, value=found.mean, seeds=len(seeds), p=found.p)
     if found.p is not None:
-        return replace(change, low=found.interval.low, high=found.interval.high)
+        return replace(change, low=found.low, high=found.high)
     few = f"{counted(len(seeds), 'seed')} in common, {ENOUGH} are needed"
     if all(seed in row.wrong for row in (one, other) for seed in seeds):
         # An example counts once, in however many of the seeds the two models disagree on it.
@@ -167,13 +164,6 @@ def _metric_change(one: Row, other: Row) -> Change:
         p = p_of_votes(np.sum(votes, axis=0))
         return replace(change, p=p, models_only=True, why=f"for these models only: {few}")
     return replace(change, why=few)
-
-
-def _half(found: OverSeeds | None, row: Row) -> float | None:
-    """Half the interval as the table prints it: not cut at the metric's limits."""
-    if found is None or found.sd is None or len(row.values) < ENOUGH:
-        return None
-    return t_half(found.sd, len(row.values))
 
 
 def _with_verdict(change: Change, adjusted: float | None, metric: MetricDescription) -> Change:
@@ -212,7 +202,6 @@ def _outcome(row: Row, kind: str) -> str | None:
 
 
 def _overall(changes: Sequence[Change]) -> tuple[str, str]:
-    """The verdict on a row and what it is based on."""
     retrained = [c for c in changes if not c.models_only]
     by = {v: [c for c in retrained if c.verdict == v] for v in ("worse", "better", "tie")}
     models = [c for c in changes if c.models_only and c.verdict]
@@ -232,24 +221,6 @@ def _overall(changes: Sequence[Change]) -> tuple[str, str]:
     return "tie", "; ".join([*limits, *(f"{c.metric}: {c.why}" for c in unknown)])
 
 
-def _only_skipped(row: Row) -> bool:
-    return (
-        not row.trained
-        and not row.cost_records
-        and all(record.status == "skipped" for record in row.failed)
-    )
-
-
-def _environment_changes(one: Record, other: Record) -> dict[str, tuple[str, str]]:
-    """Versions and machine, where they differ."""
-    before, after = _flat_environment(one), _flat_environment(other)
-    return {
-        name: (before.get(name, ""), after.get(name, ""))
-        for name in dict.fromkeys([*before, *after])
-        if before.get(name) != after.get(name)
-    }
-
-
 def _flat_environment(record: Record) -> dict[str, str]:
     values = record.environment.items()
     flat = {name: str(value) for name, value in values if not isinstance(value, dict)}
@@ -259,6 +230,6 @@ def _flat_environment(record: Record) -> dict[str, str]:
     return flat | {f"plug-in {name}": version for name, version in record.plugins.items()}
 
 
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:3])
-    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown
+def _some(rows: Mapping[str, Row]) -> str:
+    more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
+    return f"{', '.join(list(rows)[:3])}{more}"

@@ -6,35 +6,29 @@ from dataclasses import asdict
 from typing import Any
 
 from zoo.config.metric_description import MetricDescription
-from zoo.report.compare.change import Change
-from zoo.report.compare.compare_cost import REFERENCE
+from zoo.report.compare.compare_cost import REFERENCE, Change
 from zoo.report.compare.compare_runs import ComparedRow, Comparison
+from zoo.report.stats.intervals import Interval
 from zoo.report.stats.ratios import MEMORY_TIE
-from zoo.report.tables.markdown import bullets, line
-from zoo.report.tables.text import counted, percent, plain
+from zoo.report.tables.text import bullets, counted, line, percent, plain, tabulated
 
 HEADS = {"train speed": "× train", "inference speed": "× infer", "memory": "× memory"}
 
 
 def comparison_text(comparison: Comparison, before: str, after: str, markdown: bool = False) -> str:
     """The table of what changed, the rows that only one run has, and what the marks mean."""
-    from tabulate import tabulate
-
     one_line = line if markdown else plain
     rows = _table(comparison)
     heads = [head for head in rows[0] if any(row[head] for row in rows)] if rows else []
-    table = tabulate(
-        [[one_line(row[head]) for head in heads] for row in rows],
-        headers=[one_line(head) for head in heads],
-        tablefmt="github" if markdown else "simple",
-        disable_numparse=True,
-    )
+    cells = [[row[head] for head in heads] for row in rows]
+    table = tabulated(cells, heads, "github" if markdown else "simple")
     sides = [one_line(f"before: {before}"), one_line(f"after: {after}")]
-    lines = [
-        *_only("Added", comparison.added),
-        *_only("Gone", comparison.gone),
-        *_notes(comparison),
+    sides_only = [
+        f"{what}: {', '.join(f'{name} ({why})' if why else name for name, why in names.items())}."
+        for what, names in (("Added", comparison.added), ("Gone", comparison.gone))
+        if names
     ]
+    lines = [*sides_only, *_notes(comparison)]
     notes = bullets([line(one) for one in lines]) if markdown else "\n".join(map(plain, lines))
     parts = (("  \n" if markdown else "\n").join(sides), table, notes)
     return "\n\n".join(part for part in parts if part)
@@ -56,7 +50,6 @@ def comparison_data(comparison: Comparison, before: str, after: str) -> dict[str
 
 
 def _table(comparison: Comparison) -> list[dict[str, str]]:
-    """Of every row, head to text."""
     cells = [row.cell for row in comparison.rows if not row.baseline]
     known = list(cells[0]) if cells else ["attention"]
     axes = [axis for axis in known if len({cell[axis] for cell in cells}) > 1] or known[:2]
@@ -69,19 +62,17 @@ def _line(row: ComparedRow, axes: list[str], metric: MetricDescription) -> dict[
         shown[axes[0]] = row.baseline
     changes = {change.metric: change for change in row.changes}
     scored = changes.get(metric.label, Change(metric.label))
-    shown[f"{metric.label} before"] = _mean(metric, scored.before, scored.before_half)
-    shown["after"] = _mean(metric, scored.after, scored.after_half)
+    for head, mean, half in (
+        (f"{metric.label} before", scored.before, scored.before_half),
+        ("after", scored.after, scored.after_half),
+    ):
+        interval = Interval(mean, half).text(f"{{:.{metric.digits}f}}") if mean is not None else ""
+        shown[head] = interval
     shown["change"] = _difference(metric, scored)
     for quantity, head in HEADS.items():
         shown[head] = _ratio(changes.get(quantity, Change(quantity)))
     shown["verdict"] = f"{row.verdict}: {row.why}" if row.why else row.verdict
     return shown
-
-
-def _mean(metric: MetricDescription, mean: float | None, half: float | None) -> str:
-    if mean is None:
-        return ""
-    return metric.format(mean) + (f" ± {metric.format(half)}" if half is not None else "")
 
 
 def _difference(metric: MetricDescription, change: Change) -> str:
@@ -101,13 +92,6 @@ def _ratio(change: Change) -> str:
     if change.low is None or change.high is None:
         return f"tie ({change.value:.2f})" if change.verdict == "tie" else text
     return f"{text} ({change.low:.2f} to {change.high:.2f})"
-
-
-def _only(what: str, names: dict[str, str]) -> list[str]:
-    if not names:
-        return []
-    listed = [f"{name} ({why})" if why else name for name, why in names.items()]
-    return [f"{what}: {', '.join(listed)}."]
 
 
 def _notes(comparison: Comparison) -> list[str]:

@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
-from zoo.report.plots.plot import Plot, finish
-from zoo.report.plots.style import HUES, RULE, WIDTH
+from zoo.report.plots.plot import HUES, RULE, WIDTH, Plot, finish
 from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
 
@@ -47,12 +46,11 @@ def epoch_plots(run: RunReport) -> list[Plot]:
     names = [run.short_name(run.rows[n], 32) for n in named]
     columns = min(3 if max(map(len, names)) < 24 else 2, len(named))
     figure.legend(handles, names, loc="outside lower center", ncols=columns)
-    rest = len(curves) - len(named)
     about = (
         "Mean over seeds on the training split, during training and so with dropout. The shaded "
         "band is from the lowest to the highest seed."
     )
-    if rest:
+    if rest := len(curves) - len(named):
         about += f" The reference and the best are in colour; the other {rest} are grey."
     title = f"{' and '.join(shown).capitalize()} per epoch"
     return [finish("epochs", title, about, figure, marks)]

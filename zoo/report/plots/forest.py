@@ -8,9 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
 
-from zoo.report.plots.plot import Plot, finish
-from zoo.report.plots.style import HUES, MUTED, PAPER, RULE, WIDTH
-from zoo.report.stats.effects import Effect, MainEffects
+from zoo.report.plots.plot import HUES, MUTED, PAPER, RULE, WIDTH, Plot, finish
+from zoo.report.stats.effects import Effect, Effects
 from zoo.report.stats.ratios import memory_verdict
 from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.text import plain
@@ -22,18 +21,15 @@ BETTER, WORSE = HUES[0], HUES[1]
 Estimate = tuple[float, float | None, float | None, int | None]
 
 
-def forest_plots(found: MainEffects | None) -> list[Plot]:
+def forest_plots(found: Effects | None) -> list[Plot]:
     """One plot with a panel each for metric, speed and memory; none without effects."""
-    if found is None or not found.effects:
+    if found is None or not found.main:
         return []
-    effects, metric = found.effects, found.effects[0].metric
+    effects, metric = found.main, found.main[0].metric
     unit = "percentage points" if metric.unit == "points" else metric.unit
-    panels = {
-        f"{metric.label}, {unit}": [_metric(effect) for effect in effects],
-        "training speed, ×": [_speed(effect) for effect in effects],
-        "peak memory, ×": [_memory(effect) for effect in effects],
-    }
-    shown = {label: estimates for label, estimates in panels.items() if any(estimates)}
+    labels = f"{metric.label}, {unit}", "training speed, ×", "peak memory, ×"
+    panels = zip(labels, zip(*map(_estimates, effects), strict=True), strict=True)
+    shown = {label: estimates for label, estimates in panels if any(estimates)}
     if not shown:
         return []
     # From the top down, with the space of a line between axes.
@@ -44,8 +40,7 @@ def forest_plots(found: MainEffects | None) -> list[Plot]:
         at -= 1.0 + 0.7 * (effect.axis != last) + 0.6 * long
         places.append(at)
         last = effect.axis
-    size = (WIDTH, FRAME + LINE * -at)
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Figure(figsize=(WIDTH, FRAME + LINE * -at), layout="constrained")
     columns = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
     marks = {}
     for column, (axes, (label, estimates)) in enumerate(zip(columns, shown.items(), strict=True)):
@@ -69,28 +64,18 @@ def forest_plots(found: MainEffects | None) -> list[Plot]:
     return [finish("effects", "Effect of each component", about, figure, marks)]
 
 
-def _metric(effect: Effect) -> Estimate | None:
-    found, metric = effect.difference, effect.metric
-    if found is None:
-        return None
-    low, high = (
-        None if end is None else metric.scale * end
-        for end in (found.interval.low, found.interval.high)
-    )
-    better = 1 if metric.better(found.mean) > 0 else -1
-    known = None if found.adjusted is None else int(found.real) * better
-    return metric.scale * found.mean, low, high, known
-
-
-def _speed(effect: Effect) -> Estimate | None:
-    ratio = effect.speed.get("train")
-    return (ratio.value, ratio.low, ratio.high, ratio.verdict) if ratio else None
-
-
-def _memory(effect: Effect) -> Estimate | None:
-    if effect.memory is None:
-        return None
-    return effect.memory, None, None, memory_verdict(effect.memory, 1.0)
+def _estimates(effect: Effect) -> tuple[Estimate | None, Estimate | None, Estimate | None]:
+    """Of the metric, the training speed and the memory."""
+    metric, found, ratio = effect.metric, effect.difference, effect.speed.get("train")
+    scored = memory = None
+    if found is not None:
+        low, high = (None if end is None else metric.scale * end for end in (found.low, found.high))
+        better = 1 if metric.better(found.mean) > 0 else -1
+        known = None if found.adjusted is None else int(found.real) * better
+        scored = metric.scale * found.mean, low, high, known
+    if effect.memory is not None:
+        memory = effect.memory, None, None, memory_verdict(effect.memory, 1.0)
+    return scored, (ratio.value, ratio.low, ratio.high, ratio.verdict) if ratio else None, memory
 
 
 def _floor(effects: Sequence[Effect]) -> float | None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
 from zoo.config.metric_description import MetricDescription
 from zoo.report.plots.labels import place_labels
-from zoo.report.plots.markers import MarkerStyles
-from zoo.report.plots.plot import Plot, finish
-from zoo.report.plots.style import INK, MUTED, PAPER, WIDTH
+from zoo.report.plots.plot import HUES, INK, MARKERS, MUTED, PAPER, WIDTH, Plot, finish
+from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import plain
 
@@ -26,13 +27,10 @@ SEEN = 1.5  # a baseline farther away than this many heights of the cells is nam
 
 @dataclass(frozen=True)
 class Cost:
-    """The horizontal axis: columns of the table, and in which direction it is better."""
+    """The horizontal axis. column: of the table; with ``_low`` and ``_high`` its interval."""
 
     name: str
     column: str
-    low: str
-    high: str
-    standing: str
     label: str
     more_is_better: bool
     title: str
@@ -61,15 +59,14 @@ def front_plots(run: RunReport) -> list[Plot]:
         if base:
             split = "\n" if len(named) > ONE_LINE else " "
             label += f",{split}which does {base['train_tokens_per_s']:,.0f} tokens/s"
-        speed = ("train_ratio", "train_ratio_low", "train_ratio_high", "pareto_speed", label)
+        speed = "train_ratio"
     else:
-        label = "training speed, tokens/s"
-        speed = ("train_tokens_per_s", "", "", "pareto_speed", label)
-    memory = ("peak_memory_mib", "", "", "pareto_memory", "peak memory in training, MiB")
+        speed, label = "train_tokens_per_s", "training speed, tokens/s"
+    memory, mib = "peak_memory_mib", "peak memory in training, MiB"
     name = plain(run.metric.label).capitalize()
     costs = [
-        Cost("pareto-speed", *speed, True, f"{name} against training speed"),
-        Cost("pareto-memory", *memory, False, f"{name} against memory"),
+        Cost("pareto-speed", speed, label, True, f"{name} against training speed"),
+        Cost("pareto-memory", memory, mib, False, f"{name} against memory"),
     ]
     return [plot for cost in costs if (plot := _front_plot(run, cost))]
 
@@ -87,14 +84,20 @@ def _front_plot(run: RunReport, cost: Cost) -> Plot | None:
         marks[f"row-{point.number}"] = run.describe(point.number)
         _draw(axes, point, styles, run, crowd=len(points) > CROWD)
     stairs = _stairs(points, run.metric, cost.more_is_better)
-    _draw_stairs(axes, stairs)
+    # A step is at the best value available at that cost.
+    xs, ys, dashes = [p.x for p in stairs], [p.y for p in stairs], (0, (4, 2))
+    axes.step(xs, ys, where="pre", color=INK, linewidth=1.1, linestyle=dashes, zorder=1)
     _scale(axes, points)
     _baselines(axes, run, points)
     axes.set_xlabel(f"{cost.label} ({'right' if cost.more_is_better else 'left'} is better)")
     axes.set_ylabel(
         run.metric_label + ("" if run.metric.higher_is_better else " (lower is better)")
     )
-    _legend(figure, styles)
+    if entries := styles.legend():
+        legend = figure.legend(handles=entries, loc="outside right upper", handletextpad=0.3)
+        for text in legend.get_texts():
+            if text.get_text() in styles.axes:
+                text.set_fontweight("bold")
     _name(axes, points, stairs, run)
     return finish(cost.name, cost.title, _about(cost, points, stairs, run), figure, marks)
 
@@ -105,32 +108,25 @@ def _point(run: RunReport, number: int, cost: Cost) -> Point | None:
     x, y = line[cost.column], line[f"{name}_mean"]
     if x is None or y is None:
         return None
-    low, high = line.get(cost.low), line.get(cost.high)
-    bottom, top = line[f"{name}_low"], line[f"{name}_high"]
-    return Point(
-        number,
-        float(x),
-        float(y),
-        None if low is None or high is None else (low, high),
-        None if bottom is None or top is None else (bottom, top),
-        line[cost.standing],
-    )
+    ends: list[Any] = [(line.get(f"{c}_low"), line.get(f"{c}_high")) for c in (cost.column, name)]
+    xs, ys = (None if None in pair else pair for pair in ends)
+    return Point(number, float(x), float(y), xs, ys, line[cost.name.replace("-", "_")])
 
 
 def _draw(axes: Axes, point: Point, styles: MarkerStyles, run: RunReport, crowd: bool) -> None:
-    style, on_front = styles.of(run.rows[point.number]), point.standing == "front"
+    (hue, marker), on_front = styles.of(run.rows[point.number]), point.standing == "front"
     faint = 0.25 if crowd and not on_front else 0.6
     for ends, line in ((point.xs, axes.hlines), (point.ys, axes.vlines)):
         if ends is not None:
             across = point.y if line == axes.hlines else point.x
-            line(across, *ends, color=style.hue, linewidth=1, alpha=faint, zorder=2)
+            line(across, *ends, color=hue, linewidth=1, alpha=faint, zorder=2)
     axes.plot(
         point.x,
         point.y,
-        style.marker,
+        marker,
         markersize=6.5 if on_front else 5.5,
-        markeredgecolor=style.hue,
-        markerfacecolor=style.hue if on_front else PAPER,
+        markeredgecolor=hue,
+        markerfacecolor=hue if on_front else PAPER,
         alpha=0.55 if crowd and not on_front else 1.0,
         zorder=4 if on_front else 3,
         gid=f"row-{point.number}",
@@ -147,12 +143,6 @@ def _stairs(
         if not stairs or sign * point.x < sign * stairs[-1].x:
             stairs.append(point)
     return stairs
-
-
-def _draw_stairs(axes: Axes, stairs: Sequence[Point]) -> None:
-    # A step is at the best value available at that cost.
-    xs, ys = [p.x for p in stairs], [p.y for p in stairs]
-    axes.step(xs, ys, where="pre", color=INK, linewidth=1.1, linestyle=(0, (4, 2)), zorder=1)
 
 
 def _name(axes: Axes, points: Sequence[Point], stairs: list[Point], run: RunReport) -> None:
@@ -178,10 +168,9 @@ def _scale(axes: Axes, points: Sequence[Point]) -> None:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     axes.margins(0.08, 0.12)
 
 
@@ -195,24 +184,15 @@ def _baselines(axes: Axes, run: RunReport, points: Sequence[Point]) -> None:
         if not row.baseline or value is None:
             continue
         name = f"{run.short_name(row, 32)}: {run.metric.format(value)}"
-        if low - SEEN * height <= value <= high + SEEN * height:
-            axes.axhline(value, color=MUTED, linewidth=0.9, linestyle=":", zorder=1)
-            place, side = (1.0, value), "bottom"
+        above, edge = value > high, not low - SEEN * height <= value <= high + SEEN * height
+        if edge:
+            name = f"{name} {'↑' if above else '↓'}"
         else:
-            name = f"{name} {'↑' if value > high else '↓'}"
-            place, side = (1.0, 1.0 if value > high else 0.0), "top" if value > high else "bottom"
-        kind = (
-            axes.get_yaxis_transform() if side == "bottom" and "↓" not in name else axes.transAxes
-        )
+            axes.axhline(value, color=MUTED, linewidth=0.9, linestyle=":", zorder=1)
+        place = (1.0, float(above) if edge else value)
+        side = "top" if edge and above else "bottom"
+        kind = axes.transAxes if edge else axes.get_yaxis_transform()
         axes.text(*place, name, transform=kind, ha="right", va=side, fontsize=8, color=MUTED)
-
-
-def _legend(figure: Figure, styles: MarkerStyles) -> None:
-    if entries := styles.legend():
-        legend = figure.legend(handles=entries, loc="outside right upper", handletextpad=0.3)
-        for text in legend.get_texts():
-            if text.get_text() in styles.axes:
-                text.set_fontweight("bold")
 
 
 def _about(cost: Cost, points: Sequence[Point], stairs: list[Point], run: RunReport) -> str:
@@ -230,3 +210,49 @@ def _about(cost: Cost, points: Sequence[Point], stairs: list[Point], run: RunRep
         "significantly better on one axis and at least tied on the other. Bars are 95% intervals: "
         f"vertical, of the mean over seeds; {across}."
     )
+
+
+class MarkerStyles:
+    """The first axis that varies has the colour, and the second the marker.
+
+    Where the first has more choices than there are colours, both show the first axis.
+    """
+
+    def __init__(self, axes: Mapping[str, Sequence[str]]) -> None:
+        self.axes = list(axes)[:2]
+        choices = [list(axes[axis]) for axis in self.axes]
+        self.first = {c: HUES[i % len(HUES)] for i, c in enumerate(choices[0] if choices else [])}
+        both = (
+            len(choices) == 2 and len(self.first) <= len(HUES) and len(choices[1]) <= len(MARKERS)
+        )
+        if not both:
+            self.axes = self.axes[:1]
+        marked = choices[1] if both else []
+        self.second = {choice: MARKERS[i] for i, choice in enumerate(marked)}
+
+    def of(self, row: Row) -> tuple[str, str]:
+        """The colour and the marker of a cell."""
+        if not self.axes:
+            return HUES[0], MARKERS[0]
+        choice = row.cell[self.axes[0]]
+        if self.second:
+            return self.first[choice], self.second[row.cell[self.axes[1]]]
+        turn = list(self.first).index(choice) // len(HUES)
+        return self.first[choice], MARKERS[turn % len(MARKERS)]
+
+    def legend(self) -> list[Line2D]:
+        """An entry for every choice, below the name of its axis."""
+        entries: list[Line2D] = []
+        if self.axes:
+            entries.append(_entry(self.axes[0], "none", "none"))
+            for number, (choice, hue) in enumerate(self.first.items()):
+                turn = 0 if self.second else number // len(HUES)
+                entries.append(_entry(choice, hue, MARKERS[turn % len(MARKERS)]))
+        if self.second:
+            entries.append(_entry(self.axes[1], "none", "none"))
+            entries += [_entry(choice, MUTED, marker) for choice, marker in self.second.items()]
+        return entries
+
+
+def _entry(text: str, hue: str, marker: str) -> Line2D:
+    return Line2D([], [], color=hue, marker=marker, linestyle="none", label=plain(text, 24))

@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from zoo.report.plots.plot import Plot, finish
-from zoo.report.plots.style import MUTED, PAPER, WIDTH
+from zoo.report.plots.plot import MUTED, PAPER, WIDTH, Plot, finish
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import plain
 
@@ -28,13 +27,14 @@ def heat_plots(run: RunReport) -> list[Plot]:
     if not {"attention", "pe"} <= set(run.axes):
         return []
     cells, metric = _cells(run), run.metric
+    both = (
+        (metric.name, f"{metric.name}_mean", run.metric_label, metric.digits),
+        (RATIO, RATIO, "training speed, × the reference's", 2),
+    )
     panels = [
-        (column, label, form)
-        for column, label, form in (
-            (metric.name, run.metric_label, f"{{:.{metric.digits}f}}"),
-            (RATIO, "training speed, × the reference's", "{:.2f}"),
-        )
-        if sum(run.lines[n][_middle(column)] is not None for n in cells.values()) > 1
+        panel
+        for panel in both
+        if sum(run.lines[n][panel[1]] is not None for n in cells.values()) > 1
     ]
     if not panels:
         return []
@@ -42,20 +42,21 @@ def heat_plots(run: RunReport) -> list[Plot]:
     figure = Figure(figsize=(WIDTH, FRAME + LINE * len(attention)), layout="constrained")
     columns = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
     marks: dict[str, str] = {}
-    for place, (axes, (column, label, form)) in enumerate(zip(columns, panels, strict=True)):
-        values = {at: run.lines[number][_middle(column)] for at, number in cells.items()}
+    for place, (axes, (column, mean, label, digits)) in enumerate(
+        zip(columns, panels, strict=True)
+    ):
+        values = {at: run.lines[number][mean] for at, number in cells.items()}
         known = [float(value) for value in values.values() if value is not None]
         width = _width(run, list(cells.values()), column)
         scale = _scale(known, width, 1 if column == RATIO else metric.direction)
         for x, one in enumerate(pe):
             for y, other in enumerate(attention):
                 number = cells.get((other, one))
-                gid = f"row-{number}-{place}" if number is not None else ""
+                gid, status, value = "", "not run", values.get((other, one))
                 if number is not None:
+                    gid, status = f"row-{number}-{place}", str(run.lines[number]["status"])
                     marks[gid] = run.describe(number)
-                value = values.get((other, one))
-                status = "not run" if number is None else str(run.lines[number]["status"])
-                text = form.format(value) if value is not None else status.replace("ok", "")
+                text = f"{value:.{digits}f}" if value is not None else status.replace("ok", "")
                 _cell(axes, x, y, scale(value) if value is not None else None, text, gid)
         # Long names leave less room for the title.
         long = max(map(len, attention)) > LONG
@@ -78,11 +79,6 @@ def _cells(run: RunReport) -> Cells:
         for number, row in enumerate(run.rows)
         if not row.baseline and all(row.cell[axis] == choice for axis, choice in base.items())
     }
-
-
-def _middle(column: str) -> str:
-    """The column of a metric's mean; a ratio's column has its own name."""
-    return column if column == RATIO else f"{column}_mean"
 
 
 def _width(run: RunReport, numbers: list[int], column: str) -> float:

@@ -12,7 +12,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from zoo.report.plots.style import PAPER
+from zoo.report.plots.plot import PAPER
 
 Point = tuple[float, float]
 Boxes = NDArray[np.float64]  # (boxes, 4): left, lower, right and upper end, in pixels

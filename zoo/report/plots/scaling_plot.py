@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,20 +16,14 @@ from matplotlib.ticker import (
     StrMethodFormatter,
 )
 
-from zoo.report.plots.plot import Plot, finish
-from zoo.report.plots.style import HUES, MARKERS, WIDTH, styled
-from zoo.report.tables.scaling_table import Curve, axis, curves
+from zoo.report.plots.plot import HUES, MARKERS, WIDTH, Plot, finish, styled
+from zoo.report.tables.scaling_table import COSTS, Curve, axis, curves
 from zoo.report.tables.text import plain
 from zoo.sweep.records import Record
 
-PANELS = {
-    "train_seconds": ("training step", "ms", 1000.0),
-    "infer_seconds": ("inference step", "ms", 1000.0),
-    "train_memory_mib": ("training memory", "MiB", 1.0),
-    "infer_memory_mib": ("inference memory", "MiB", 1.0),
-}
+TITLES = ("training step", "inference step", "training memory", "inference memory")
 NAMES = {"length": "length, tokens", "dim": "width", "layers": "layers", "batch": "batch, texts"}
-FAILED = "x"
+CROSS: dict[str, Any] = {"marker": "x", "linestyle": "none"}
 
 
 def scale_plot(records: Sequence[Record]) -> Plot:
@@ -38,19 +33,20 @@ def scale_plot(records: Sequence[Record]) -> Plot:
         figure = Figure(figsize=(WIDTH, 5.2), layout="constrained")
         panels = figure.subplots(2, 2).ravel()
         marks: dict[str, str] = {}
-        for place, (metric, axes) in enumerate(zip(PANELS, panels, strict=True)):
+        for place, (metric, axes) in enumerate(zip(COSTS, panels, strict=True)):
             for number, curve in enumerate(found):
                 gid = f"row-{number}-{place}"
                 exponent = curve.exponent(metric)
                 power = f": {over} to the power of {exponent}" if exponent else ""
                 marks[gid] = f"{curve.name}{power}"
                 _draw(axes, curve, metric, number, gid)
-            _scale(axes, metric, over, found)
-        handles = [_entry(curve.name, number) for number, curve in enumerate(found)]
+            _scale(axes, TITLES[place], metric, over, found)
+        handles = [
+            Line2D([], [], label=plain(curve.name, 30), **_style(number))
+            for number, curve in enumerate(found)
+        ]
         if any(_failed(curve) for curve in found):
-            handles.append(
-                Line2D([], [], color="k", marker=FAILED, linestyle="none", label="failed")
-            )
+            handles.append(Line2D([], [], label="failed", color="k", **CROSS))
         figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(handles)))
         about = (
             f"Cost of one step of one batch against {NAMES[over]}. Both scales are logarithmic: a "
@@ -61,13 +57,12 @@ def scale_plot(records: Sequence[Record]) -> Plot:
 
 
 def _draw(axes: Axes, curve: Curve, metric: str, number: int, gid: str) -> None:
-    hue, marker = HUES[number % len(HUES)], MARKERS[number % len(MARKERS)]
+    style = _style(number)
     values, costs = curve.points(metric)
-    shown = [cost * PANELS[metric][2] for cost in costs]
-    axes.plot(values, shown, color=hue, marker=marker, markersize=4, linewidth=1.3, gid=gid)
-    stopped = _failed(curve)
-    if stopped and shown:
-        axes.plot([stopped], [shown[-1]], color=hue, marker=FAILED, linestyle="none")
+    shown = [cost * COSTS[metric][1] for cost in costs]
+    axes.plot(values, shown, linewidth=1.3, gid=gid, **style)
+    if (stopped := _failed(curve)) and shown:
+        axes.plot([stopped], [shown[-1]], color=style["color"], **CROSS)
 
 
 def _failed(curve: Curve) -> int | None:
@@ -76,8 +71,7 @@ def _failed(curve: Curve) -> int | None:
     return bad[0] if bad else None
 
 
-def _scale(axes: Axes, metric: str, over: str, found: Sequence[Curve]) -> None:
-    title, unit, _ = PANELS[metric]
+def _scale(axes: Axes, title: str, metric: str, over: str, found: Sequence[Curve]) -> None:
     axes.set_title(title)
     if not any(curve.points(metric)[0] for curve in found):
         axes.set_axis_off()
@@ -95,9 +89,9 @@ def _scale(axes: Axes, metric: str, over: str, found: Sequence[Curve]) -> None:
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel(NAMES[over])
-    axes.set_ylabel(unit)
+    axes.set_ylabel(COSTS[metric][0].split()[-1])
 
 
-def _entry(name: str, number: int) -> Line2D:
+def _style(number: int) -> dict[str, Any]:
     hue, marker = HUES[number % len(HUES)], MARKERS[number % len(MARKERS)]
-    return Line2D([], [], color=hue, marker=marker, markersize=4, label=plain(name, 30))
+    return {"color": hue, "marker": marker, "markersize": 4}

@@ -18,12 +18,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
-from zoo.report.rows import Row
-from zoo.report.stats.grid import Grid, full_grid
+from zoo.report.rows import Row, varying_axes
+from zoo.report.stats.grid import Grid, Levels, full_grid
 from zoo.report.stats.paired import Difference, Term, corrected, difference
 from zoo.report.stats.ratios import PHASES, Ratio, Speeds, find_reference
 
@@ -51,11 +51,17 @@ class Effect:
 
 @dataclass(frozen=True)
 class Effects:
-    """Main effects in the order of the axes; interactions in that of the grid."""
+    """Main effects in the order of the axes; interactions in that of the grid.
 
-    grid: Grid
+    about: a sentence that says what the main effects are averages over. axes: those compared, with
+    their choices. seeds: those of the full grid; none where one factor was varied at a time.
+    """
+
+    about: str
     main: list[Effect]
-    interactions: list[Effect]
+    axes: Levels
+    seeds: tuple[int, ...] = ()
+    interactions: list[Effect] = field(default_factory=list)
 
 
 # Pairs of cells, and the weight of each pair in an average.
@@ -85,30 +91,22 @@ def make_effects(
             pairs = first_pairs + [(plus, minus, -weight) for plus, minus, weight in other_pairs]
             names = (axis, one, against, second, two, other)
             interactions.append(_effect(pairs, grid, speeds, names))
-    return Effects(grid, _corrected(main), _corrected(interactions))
+    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in grid.axes.items())
+    about = f"Averaged over the full grid of {shape}."
+    return Effects(about, _corrected(main), grid.axes, grid.seeds, _corrected(interactions))
 
 
-@dataclass(frozen=True)
-class MainEffects:
-    """Main effects, and a sentence that says what they are averages over."""
-
-    effects: list[Effect]
-    about: str
-
-
-def main_effects(rows: Sequence[Row], reference: str) -> MainEffects | None:
+def main_effects(rows: Sequence[Row], reference: str) -> Effects | None:
     """Effects in the full grid, or else of one factor at a time; None where there are neither."""
     if not reference:
         return None
     try:
-        found = make_effects(rows, reference)
+        return make_effects(rows, reference)
     except ZooError:
         return _one_factor_effects(rows, reference)
-    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in found.grid.axes.items())
-    return MainEffects(found.main, f"Averaged over the full grid of {shape}.")
 
 
-def _one_factor_effects(rows: Sequence[Row], reference: str) -> MainEffects | None:
+def _one_factor_effects(rows: Sequence[Row], reference: str) -> Effects | None:
     """Each choice with all else as in the reference; choices that lack a seed are left out."""
     base = next((row for row in rows if row.name == reference), None)
     if base is None:
@@ -127,7 +125,7 @@ def _one_factor_effects(rows: Sequence[Row], reference: str) -> MainEffects | No
     order = list(base.cell)
     effects.sort(key=lambda effect: order.index(effect.axis))
     about = f"With everything else as in the reference, {reference}."
-    return MainEffects(_corrected(effects), about)
+    return Effects(about, _corrected(effects), varying_axes(rows, reference))
 
 
 def _pairs(grid: Grid, plus: dict[str, str], minus: dict[str, str]) -> Pairs:

@@ -53,11 +53,9 @@ def full_grid(rows: Sequence[Row], reference: str, only: Mapping[str, Sequence[s
     known = {tuple(row.cell[axis] for axis in axes): row for row in cells}
     seeds = tuple(sorted({seed for row in cells for seed in row.values}))
     measured = any(row.measured for row in cells)
-    missing = {}
-    for choices in itertools.product(*axes.values()):
-        if lack := _lack(known.get(choices), seeds, measured):
-            missing[choices] = lack
-    if missing:
+    grid = itertools.product(*axes.values())
+    lacks = {choices: _lack(known.get(choices), seeds, measured) for choices in grid}
+    if missing := {choices: lack for choices, lack in lacks.items() if lack}:
         raise ZooError(_message(missing, axes))
     return Grid(axes, known, seeds)
 

@@ -18,15 +18,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 LEVEL = 0.95
+ROUNDING = 1e-12  # what rounding may leave of a difference that is 0
 ENOUGH = 3  # seeds, or rounds: of two, a t-interval reaches over 12 standard errors to each side
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean, and half the width of its interval; None with too few values for one."""
+    """A mean, half the width of its 95% interval, and the standard deviation of the values.
+
+    None where there are too few values. low, high: the ends, not cut at any limit.
+    """
 
     mean: float
     half: float | None = None
+    sd: float | None = None
 
     @property
     def low(self) -> float | None:
@@ -44,16 +49,6 @@ class Interval:
         return mean if self.half is None else f"{mean} ± {form.format(self.half)}"
 
 
-@dataclass(frozen=True)
-class OverSeeds:
-    """The mean of a metric over seeds, its standard deviation, and the mean's 95% interval."""
-
-    mean: float
-    sd: float | None
-    low: float | None
-    high: float | None
-
-
 def t_half(sd: float, count: int) -> float:
     """Half the 95% interval of a mean of ``count`` values with this standard deviation."""
     return t_quantile(count - 1) * sd / math.sqrt(count)
@@ -67,31 +62,22 @@ def t_quantile(df: float) -> float:
     return float(special.stdtrit(df, (1 + LEVEL) / 2))
 
 
-def over_seeds(
-    values: Sequence[float], lowest: float | None = None, highest: float | None = None
-) -> OverSeeds | None:
-    """Summary of one value per seed; None of no values, no interval of fewer than three.
+def t_test(mean: float, error: float, df: float) -> float:
+    """Two-sided p-value that a mean with this standard error is 0."""
+    from scipy import special
 
-    The interval is cut at ``lowest`` and ``highest``, beyond which no true value lies.
-    """
+    if abs(mean) < ROUNDING:
+        return 1.0
+    return 0.0 if error < ROUNDING else float(2 * special.stdtr(df, -abs(mean) / error))
+
+
+def over_seeds(values: Sequence[float]) -> Interval | None:
+    """The mean of one value per seed; None of no values, no interval of fewer than three."""
     if not values:
         return None
-    mean = statistics.fmean(values)
-    sd = statistics.stdev(values) if len(values) > 1 else None
-    if sd is None or len(values) < ENOUGH:
-        return OverSeeds(mean, sd, None, None)
-    half = t_half(sd, len(values))
-    low = mean - half if lowest is None else max(lowest, mean - half)
-    high = mean + half if highest is None else min(highest, mean + half)
-    return OverSeeds(mean, sd, low, high)
-
-
-def mean_interval(values: Sequence[float]) -> Interval:
-    """The mean of one or more values; with three or more, its t-interval, not cut."""
-    mean = statistics.fmean(values)
-    if len(values) < ENOUGH:
-        return Interval(mean)
-    return Interval(mean, t_half(statistics.stdev(values), len(values)))
+    mean, count = statistics.fmean(values), len(values)
+    sd = statistics.stdev(values) if count > 1 else None
+    return Interval(mean, None if sd is None or count < ENOUGH else t_half(sd, count), sd)
 
 
 def sampling_error(accuracy: float, examples: int) -> float | None:

@@ -30,30 +30,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.report.rows import Row
-from zoo.report.stats.intervals import ENOUGH, LEVEL, Interval, t_half
+from zoo.report.stats.intervals import ENOUGH, LEVEL, ROUNDING, Interval, over_seeds, t_test
 
 ALPHA = 1 - LEVEL
-ROUNDING = 1e-12  # what rounding may leave of a difference that is 0
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Interval):
     """A mean difference of a metric over seeds, in the metric's own direction.
 
-    half: half of its own 95% t-interval; p: two-sided; None with fewer than three seeds.
-    adjusted: p corrected for everything that was tested with it.
+    half: of its own 95% t-interval, not corrected; p: two-sided; None with fewer than three
+    seeds. adjusted: p corrected for everything that was tested with it.
     """
 
-    mean: float
-    seeds: int
-    half: float | None = None
+    seeds: int = 0
     p: float | None = None
     adjusted: float | None = None
-
-    @property
-    def interval(self) -> Interval:
-        """The mean with its interval, not corrected."""
-        return Interval(self.mean, self.half)
 
     @property
     def real(self) -> bool:
@@ -78,28 +70,19 @@ def difference(terms: Sequence[Term], seeds: Sequence[int] | None = None) -> Dif
     if not seeds:
         return None
     values = [sum(t.weight * (t.plus.values[s] - t.minus.values[s]) for t in terms) for s in seeds]
-    mean, count = statistics.fmean(values), len(values)
-    if count < ENOUGH:
-        return Difference(mean, count)
-    sd = statistics.stdev(values)
+    found, count = over_seeds(values), len(values)
+    assert found is not None
+    if found.half is None or found.sd is None:
+        return Difference(found.mean, seeds=count)
     shares = all(row.examples for row in rows)
-    p = max(_t_test(mean, sd, count), _mcnemar(terms, seeds) if shares else 0.0)
+    p = t_test(found.mean, found.sd / math.sqrt(count), count - 1)
+    p = max(p, _mcnemar(terms, seeds) if shares else 0.0)
     # One function computed in two ways may differ in the seventh digit and to the same side with
     # every seed: significant, and of no use to anybody. A share needs no such rule.
     metric = rows[0].metric
-    if not shares and round(metric.scale * abs(mean), metric.unit_digits) == 0:
+    if not shares and round(metric.scale * abs(found.mean), metric.unit_digits) == 0:
         p = 1.0
-    return Difference(mean, count, t_half(sd, count), p)
-
-
-def _t_test(mean: float, sd: float, count: int) -> float:
-    """Two-sided p-value of the t-test that the mean is 0."""
-    from scipy import special
-
-    if abs(mean) < ROUNDING:
-        return 1.0
-    error = sd / math.sqrt(count)
-    return 0.0 if error < ROUNDING else float(2 * special.stdtr(count - 1, -abs(mean) / error))
+    return Difference(found.mean, found.half, found.sd, count, p)
 
 
 def _mcnemar(terms: Sequence[Term], seeds: Sequence[int]) -> float:
@@ -111,7 +94,11 @@ def _mcnemar(terms: Sequence[Term], seeds: Sequence[int]) -> float:
     """
     rows = [row for term in terms for row in (term.plus, term.minus)]
     if all(seed in row.wrong for row in rows for seed in seeds):
-        votes = np.concatenate([_votes(terms, seed) for seed in seeds])
+        wrong = [
+            [t.weight * (t.minus.wrong[s].astype(float) - t.plus.wrong[s]) for t in terms]
+            for s in seeds
+        ]
+        votes = np.concatenate([np.sum(of_seed, axis=0) for of_seed in wrong])
     else:
         # Only counts are known: assume the fewest disputes, all won by the better side.
         votes = np.concatenate([_fewest_votes(term, seed) for term in terms for seed in seeds])
@@ -130,13 +117,6 @@ def p_of_votes(votes: NDArray[np.float64]) -> float:
     if total - step <= ROUNDING:
         return 1.0
     return float(2 * special.ndtr(-(total - step) / math.sqrt(square)))
-
-
-def _votes(terms: Sequence[Term], seed: int) -> NDArray[np.float64]:
-    votes: NDArray[np.float64] = np.sum(
-        [t.weight * (t.minus.wrong[seed].astype(float) - t.plus.wrong[seed]) for t in terms], axis=0
-    )
-    return votes
 
 
 def _fewest_votes(term: Term, seed: int) -> NDArray[np.float64]:

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from zoo.errors import ZooError
 from zoo.report.rows import Row, find_row
-from zoo.report.stats.intervals import ENOUGH, t_quantile
-from zoo.report.stats.paired import ROUNDING
+from zoo.report.stats.intervals import ENOUGH, t_quantile, t_test
 from zoo.sweep.records import Record
 
 PHASES = ("train", "infer")
@@ -122,7 +121,8 @@ class Speeds:
                 return None
             one = self.measured[name]
             sessions.setdefault(one.session, []).append(weight * one.speed[phase])
-        return [_summed(logs) for logs in sessions.values()]
+        cut = [[one[: min(map(len, logs))] for one in logs] for logs in sessions.values()]
+        return [np.sum(logs, axis=0) for logs in cut]
 
     def floor(self, phase: str, names: Sequence[str]) -> float | None:
         """The noise floor as a share: the largest of the sessions these rows were measured in."""
@@ -150,50 +150,27 @@ def find_reference(rows: Sequence[Row], wanted: str = "") -> str:
 def combined(sessions: Sequence[Logs], floor: float | None) -> Ratio:
     """The product of independent sessions' ratios, with its interval and its p-value."""
     mean = math.fsum(float(rounds.mean()) for rounds in sessions)
-    error = _error(sessions)
-    if error is None:
+    if (found := _error(sessions)) is None:
         return Ratio(math.exp(mean), floor=floor)
-    half = error.half
-    return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), floor, error.p(mean))
+    error, df = found
+    half = t_quantile(df) * error
+    p = t_test(mean, error, df)
+    return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), floor, p)
 
 
-@dataclass(frozen=True)
-class _Error:
-    """A standard error and its degrees of freedom."""
+def _error(sessions: Sequence[Logs]) -> tuple[float, float] | None:
+    """Standard error and degrees of freedom of a sum of means of independent samples (Welch).
 
-    size: float
-    df: float
-
-    @property
-    def half(self) -> float:
-        """Half the 95% interval."""
-        return t_quantile(self.df) * self.size if self.size else 0.0
-
-    def p(self, mean: float) -> float:
-        """Two-sided p-value that the true mean is 0."""
-        from scipy import special
-
-        if abs(mean) < ROUNDING:
-            return 1.0
-        return float(2 * special.stdtr(self.df, -abs(mean) / self.size)) if self.size else 0.0
-
-
-def _error(sessions: Sequence[Logs]) -> _Error | None:
-    """The error of a sum of means of independent samples (Welch); None with too few rounds."""
+    None with too few rounds.
+    """
     if not sessions or min(map(len, sessions)) < ENOUGH:
         return None
     parts = [float(s.var(ddof=1)) / len(s) for s in sessions]
     total = math.fsum(parts)
     if total == 0:
-        return _Error(0.0, 1.0)
+        return 0.0, 1.0
     df = total**2 / math.fsum(p**2 / (len(s) - 1) for p, s in zip(parts, sessions, strict=True))
-    return _Error(math.sqrt(total), df)
-
-
-def _summed(logs: Sequence[Logs]) -> Logs:
-    rounds = min(map(len, logs))
-    total: Logs = np.sum([one[:rounds] for one in logs], axis=0)
-    return total
+    return math.sqrt(total), df
 
 
 def _base_of(record: Record) -> str:
@@ -215,12 +192,9 @@ def _base(rows: Sequence[Row], reference: str) -> str:
 
 def _batches(rows: Sequence[Row]) -> Batches:
     """The batches that every model is measured on, as real and padded tokens; one list per run."""
-    for row in rows:
-        for record in row.cost_records:
-            if record.status == "ok" and not row.baseline:
-                batches: Batches = record.samples["properties"]["batches"]
-                return batches
-    return []
+    records = [r for row in rows if not row.baseline for r in row.cost_records if r.status == "ok"]
+    batches: Batches = records[0].samples["properties"]["batches"] if records else []
+    return batches
 
 
 def _read(row: Row, record: Record, batches: Batches) -> _Measured:
@@ -239,8 +213,10 @@ def _read(row: Row, record: Record, batches: Batches) -> _Measured:
 
 def _floor(twin: Logs) -> float | None:
     """The farther end of the interval of the reference against itself, as a share."""
-    error = _error([twin])
-    return None if error is None else math.expm1(abs(float(twin.mean())) + error.half)
+    if (found := _error([twin])) is None:
+        return None
+    error, df = found
+    return math.expm1(abs(float(twin.mean())) + t_quantile(df) * error)
 
 
 def _logs(
@@ -255,17 +231,11 @@ def _logs(
         return np.empty(0)
     pairs = [(own[phase], base[phase]) for own, base in zip(rounds, base_rounds, strict=False)]
     if batches == base_batches:
-        return np.array([_batch_by_batch(own, base) for own, base in pairs])
+        finished = [np.log(list(zip(*pair, strict=False))) for pair in pairs]
+        return np.array([float(np.median(logs[:, 1] - logs[:, 0])) for logs in finished])
     rates = [(_rate(own, batches), _rate(base, base_batches)) for own, base in pairs]
     return np.array([math.log(own / base) for own, base in rates])
 
 
 def _rate(seconds: list[float], batches: Batches) -> float:
-    """Real tokens per second of a round."""
     return sum(real for real, _ in batches[: len(seconds)]) / sum(seconds)
-
-
-def _batch_by_batch(own: list[float], base: list[float]) -> float:
-    """Median log of how many times as fast, over the batches that both finished; in seconds."""
-    both = min(len(own), len(base))
-    return float(np.median(np.log(base[:both]) - np.log(own[:both])))

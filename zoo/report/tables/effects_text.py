@@ -8,9 +8,8 @@ from typing import Any
 from zoo.report.stats.effects import Effect, Effects
 from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.ratios import Ratio, memory_verdict
-from zoo.report.tables.markdown import code
 from zoo.report.tables.notes import lower_is_better
-from zoo.report.tables.text import counted, percent
+from zoo.report.tables.text import code, counted, percent
 
 LARGEST = 3  # interactions that are printed
 
@@ -68,15 +67,15 @@ def _times(ratio: Ratio, what: str) -> str:
 
 
 def _notes(effects: Effects) -> list[str]:
-    grid, metric = effects.grid, effects.main[0].metric
-    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in grid.axes.items())
+    metric, seeds = effects.main[0].metric, effects.seeds
+    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in effects.axes.items())
     lines = [
-        f"Averaged over a full grid: {shape}, {counted(len(grid.seeds), 'seed')}. The effects are "
+        f"Averaged over a full grid: {shape}, {counted(len(seeds), 'seed')}. The effects are "
         "those in these combinations, on this test set."
     ]
     if not metric.higher_is_better:
         lines.append(lower_is_better(metric))
-    if len(grid.seeds) >= ENOUGH:
+    if len(seeds) >= ENOUGH:
         tests = counted(len(effects.main), "effect")
         if effects.interactions:
             tests += f" and for {counted(len(effects.interactions), 'interaction')}"
@@ -102,8 +101,8 @@ def _notes(effects: Effects) -> list[str]:
 def effects_data(effects: Effects) -> dict[str, Any]:
     """The same as plain values, for JSON, with all interactions."""
     return {
-        "grid": {axis: list(choices) for axis, choices in effects.grid.axes.items()},
-        "seeds": list(effects.grid.seeds),
+        "grid": {axis: list(choices) for axis, choices in effects.axes.items()},
+        "seeds": list(effects.seeds),
         "effects": [_data(effect) for effect in effects.main],
         "interactions": [_data(effect) for effect in effects.interactions],
     }
@@ -117,8 +116,8 @@ def _data(effect: Effect) -> dict[str, Any]:
     if found := effect.difference:
         data[effect.metric.name] = {
             "mean": found.mean,
-            "low": found.interval.low,
-            "high": found.interval.high,
+            "low": found.low,
+            "high": found.high,
             "p": found.p,
             "p_adjusted": found.adjusted,
             "tie": None if found.adjusted is None else not found.real,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Sequence
 
 import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.report.stats.intervals import ENOUGH, t_half
-from zoo.report.tables.markdown import line
-from zoo.report.tables.text import plain
+from zoo.report.tables.text import plain, tabulated
 
 _FRONTS = {"front": "{}", "tied": "({})"}
 
@@ -26,23 +26,12 @@ def metrics_in(table: pd.DataFrame) -> tuple[MetricDescription, ...]:
 
 def as_text(table: pd.DataFrame, style: str = "simple") -> str:
     """The readable table laid out by tabulate, each row on one line, in a style of tabulate's."""
-    from tabulate import tabulate
-
     shown = readable(table)
-    one_line = line if style == "github" else plain
     others = {metric.label for metric in metrics_in(table)[1:]}
     numbers, units = {"rank", "seeds", "params"} | others, ("/s", " ms", " MiB", " s")
     heads = [str(head) for head in shown.columns]
     align = ["right" if h in numbers or h.endswith(units) else "left" for h in heads]
-    return str(
-        tabulate(
-            [[one_line(value) for value in row] for row in shown.values.tolist()],
-            headers=[one_line(head) for head in heads],
-            tablefmt=style,
-            colalign=align if len(shown) else None,
-            disable_numparse=True,
-        )
-    )
+    return tabulated(shown.values.tolist(), heads, style, align)
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
@@ -58,33 +47,26 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
             status if status == "ok" else f"{status}: {reason}"
             for status, reason in zip(table["status"], table["reason"], strict=True)
         ]
-    if table["rank"].notna().any():
-        shown["rank"] = _ranks(table["rank"])
     metric, *others = metrics_in(table)
-    if table[f"{metric.name}_mean"].notna().any():
-        shown[metric.label] = [_value(row, metric) for _, row in table.iterrows()]
-        for other in others:
-            if (values := table[f"{other.name}_mean"]).notna().any():
-                shown[other.label] = ["" if pd.isna(v) else other.format(v) for v in values]
-        shown["seeds"] = [str(n) for n in table["seeds"]]
-    shown["params"] = [_number(v, "{:,.0f}") for v in table["params"]]
+    lines = [line for _, line in table.iterrows()]
+    scored = bool(table[f"{metric.name}_mean"].notna().any())
+    columns = {"rank": _ranks(table["rank"]), metric.label: [_value(row, metric) for row in lines]}
+    for other in others:
+        columns[other.label] = _numbers(table[f"{other.name}_mean"], f"{{:.{other.digits}f}}")
+    columns["seeds"] = [str(n) if scored else "" for n in table["seeds"]]
+    columns["params"] = _numbers(table["params"], "{:,.0f}")
     for phase in ("train", "infer"):
-        if table[f"{phase}_tokens_per_s"].notna().any():
-            speeds = table[f"{phase}_tokens_per_s"]
-            shown[f"{phase} tok/s"] = [_number(value, "{:,.0f}") for value in speeds]
-        if table[f"{phase}_ratio"].notna().any():
-            shown[f"× {phase}"] = [_ratio(row, phase, known) for _, row in table.iterrows()]
-    for head, column, form in (
-        ("latency ms", "latency_ms", "{:.2f}"),
-        ("memory MiB", "peak_memory_mib", "{:,.0f}"),
-    ):
-        if table[column].notna().any():
-            shown[head] = [_number(value, form) for value in table[column]]
+        columns[f"{phase} tok/s"] = _numbers(table[f"{phase}_tokens_per_s"], "{:,.0f}")
+        columns[f"× {phase}"] = [_ratio(row, phase, known) for row in lines]
+    columns["latency ms"] = _numbers(table["latency_ms"], "{:.2f}")
+    columns["memory MiB"] = _numbers(table["peak_memory_mib"], "{:,.0f}")
     # Training may have run next to other work: once speeds are measured, its seconds say nothing.
-    if table["train_tokens_per_s"].isna().all() and table["train_seconds"].notna().any():
-        shown["train s"] = [_number(value, "{:.1f}") for value in table["train_seconds"]]
-    if has_front(table):
-        shown["front"] = [_fronts(row) for _, row in table.iterrows()]
+    if table["train_tokens_per_s"].isna().all():
+        columns["train s"] = _numbers(table["train_seconds"], "{:.1f}")
+    columns["front"] = [_fronts(row) for row in lines]
+    for head, values in columns.items():
+        if head == "params" or any(values):
+            shown[head] = values
     return shown
 
 
@@ -126,5 +108,17 @@ def _fronts(row: pd.Series) -> str:
     )
 
 
-def _number(value: Any, form: str) -> str:
-    return "" if value is None or pd.isna(value) else form.format(value)
+def _numbers(values: pd.Series, form: str) -> list[str]:
+    return ["" if value is None or pd.isna(value) else form.format(value) for value in values]
+
+
+def as_latex(table: pd.DataFrame, notes: Sequence[str]) -> str:
+    """A ``tabular`` to ``\\input`` into a float of one's own, after the notes as comments.
+
+    It needs ``\\usepackage{booktabs}`` and an engine that reads UTF-8.
+    """
+    body = as_text(table, "latex_booktabs")
+    # After \\ a bracket or a star would be an argument of the line break.
+    body = re.sub(r"(?m)^(\s*)(?=[\[*])", r"\1{}", body)
+    comments = [f"% {plain(note)}" for note in notes]
+    return "\n".join([r"% needs \usepackage{booktabs}", *comments, body, ""])

@@ -1,4 +1,4 @@
-"""Whether records may be in one table: made with the same settings, measured on one machine."""
+"""Whether records may be in one table, and whether two of them can be compared."""
 
 from __future__ import annotations
 
@@ -53,3 +53,37 @@ def refuse_differing(records: Sequence[Record], directories: Sequence[object]) -
             f"{names} cannot be in one table, because they differ in {listed}. Report each "
             "separately, or compare them with zoo compare"
         )
+
+
+def why_not_comparable(one: Record, other: Record) -> str:
+    """Why two records cannot be compared; empty where they can."""
+    ours, theirs = one.config, other.config
+    data, others = ours["data"], theirs["data"]
+    if data["fingerprint"] != others["fingerprint"]:
+        names = [f"{one['name']} ({one['fingerprint'][:12]})" for one in (data, others)]
+        return f"other data: {' against '.join(names)}"
+    shares = [config.get("training", {}).get("validation", 0.0) for config in (ours, theirs)]
+    if shares[0] != shares[1] or data.get("test") != others.get("test"):
+        return f"other test split: {_split(one, shares[0])} against {_split(other, shares[1])}"
+    if data.get("train") != others.get("train"):
+        return (
+            f"other training split: {data.get('train')} {_scored(one)} against "
+            f"{others.get('train')}"
+        )
+    settings, other_settings = settings_of(ours), settings_of(theirs)
+    differ = [
+        f"{name.partition('.')[2]} {settings.get(name)} against {other_settings.get(name)}"
+        for name in dict.fromkeys([*settings, *other_settings])
+        if not name.startswith("execution.") and settings.get(name) != other_settings.get(name)
+    ]
+    return f"other settings: {', '.join(differ)}" if differ else ""
+
+
+def _split(record: Record, share: float) -> str:
+    if share:
+        return f"{share:.0%} of the training {_scored(record)}"
+    return f"{record.config['data'].get('test')} test {_scored(record)}"
+
+
+def _scored(record: Record) -> str:
+    return record.metric_descriptions[0].scored if record.metric_descriptions else "examples"

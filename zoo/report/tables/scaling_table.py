@@ -5,13 +5,49 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
-from tabulate import tabulate
+from scipy import stats
 
 from zoo.errors import ZooError
-from zoo.report.stats.power_fit import Exponent, fit
 from zoo.report.tables.notes import machine_summary
+from zoo.report.tables.text import laid_out
 from zoo.sweep.records import Record
+
+FEWEST = 3
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """cost ∝ value^power over the values from ``first`` on, with its 95% interval."""
+
+    power: float
+    low: float
+    high: float
+    first: int
+    points: int
+
+    def __str__(self) -> str:
+        return f"{self.power:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+def fit(values: Sequence[int], costs: Sequence[float]) -> Exponent | None:
+    """Least squares of log cost on log value, over the upper half of the values.
+
+    The lower half is dominated by constant costs: a process's own memory, a step's fixed work.
+    Half is rounded up and has at least three points; with fewer points the result is None. The
+    interval is Student's t of the slope, with the number of points less two degrees of freedom.
+    """
+    pairs = sorted((v, c) for v, c in zip(values, costs, strict=True) if c > 0)
+    upper = pairs[-max(FEWEST, -(-len(pairs) // 2)) :]
+    if len(upper) < FEWEST:
+        return None
+    logs = np.log(np.array(upper, dtype=float))
+    line = stats.linregress(logs[:, 0], logs[:, 1])
+    wide = float(stats.t.ppf(0.975, len(upper) - 2) * line.stderr)
+    slope = float(line.slope)
+    return Exponent(slope, slope - wide, slope + wide, upper[0][0], len(upper))
+
 
 # Metric to the head of its column and the factor from the metric's unit to the shown one.
 COSTS = {
@@ -22,7 +58,6 @@ COSTS = {
 }
 # MiB; below that a process's peak memory is a matter of pages and arenas, not of the work.
 LEAST = 1.0
-MEMORY = "_mib"
 
 
 @dataclass(frozen=True)
@@ -56,17 +91,14 @@ def curves(records: Sequence[Record]) -> list[Curve]:
     if len(axes) != 1:
         raise ZooError(f"expected records of one axis, got {', '.join(sorted(axes))}")
     last = {(r.name, r.config["value"]): r for r in records}
-    cells = dict.fromkeys(r.name for r in records)
-    choices = [tuple(next(r for r in records if r.name == name).cell.items()) for name in cells]
+    cells = {r.name: r.cell for r in reversed(records)}
     found = []
-    for name, parts in zip(cells, choices, strict=True):
-        differing = [
-            choice for n, (_, choice) in enumerate(parts) if len({c[n] for c in choices}) > 1
-        ]
-        own = sorted(
-            (r for (n, _), r in last.items() if n == name), key=lambda r: r.config["value"]
-        )
-        found.append(Curve("+".join(differing) or parts[0][1], tuple(own)))
+    for name in dict.fromkeys(r.name for r in records):
+        parts = cells[name]
+        differing = [c for a, c in parts.items() if len({x[a] for x in cells.values()}) > 1]
+        own = sorted(k for k in last if k[0] == name)
+        label = "+".join(differing) or next(iter(parts.values()))
+        found.append(Curve(label, tuple(last[key] for key in own)))
     return found
 
 
@@ -94,34 +126,19 @@ def make_frame(records: Sequence[Record]) -> pd.DataFrame:
 
 def as_text(records: Sequence[Record], style: str = "simple") -> str:
     """The table of points, the table of exponents, and notes on both."""
-    over, found = axis(records), curves(records)
-    points = [
-        [c.name, f"{r.config['value']:,}", *_costs(r), "" if r.status == "ok" else _status(r)]
-        for c in found
-        for r in c.records
-    ]
-    powers = [
-        [c.name, *("" if (e := c.exponent(m)) is None else str(e) for m in COSTS)] for c in found
-    ]
-    heads = [head for head, _ in COSTS.values()]
+    over, found, heads = axis(records), curves(records), [head for head, _ in COSTS.values()]
+    points = []
+    for curve, r in [(c, record) for c in found for record in c.records]:
+        skipped = f"skipped: {r.reason}" if r.status == "skipped" else r.status
+        status = "" if r.status == "ok" else skipped
+        points.append([curve.name, f"{r.config['value']:,}", *_costs(r), status])
+    powers = [[c.name, *(str(c.exponent(m) or "") for m in COSTS)] for c in found]
+    of = [h.rpartition(" ")[0] + (" time" if "ms" in h else " memory") for h in heads]
+    align = ("left", *["right"] * 5, "left")
     parts = [
-        tabulate(
-            points,
-            ["cell", over, *heads, "status"],
-            style,
-            disable_numparse=True,
-            colalign=("left", *["right"] * 5, "left"),
-        ),
+        laid_out(points, ["cell", over, *heads, "status"], style, align),
         f"Grows with {over} to the power of:",
-        tabulate(
-            powers,
-            [
-                "cell",
-                *(h.rpartition(" ")[0] + (" time" if "ms" in h else " memory") for h in heads),
-            ],
-            style,
-            disable_numparse=True,
-        ),
+        laid_out(powers, ["cell", *of], style),
         "\n".join(f"- {note}" for note in notes(records)),
     ]
     return "\n\n".join(parts)
@@ -148,20 +165,12 @@ def _costs(record: Record) -> list[str]:
     shown = []
     for metric, (_, unit) in COSTS.items():
         value = record.metrics.get(metric)
-        if value is None:
-            shown.append("")
+        if value is None or _unmeasurable(metric, value):
+            shown.append("" if value is None else f"< {LEAST:g}")
         else:
-            shown.append(f"< {LEAST:g}" if _unmeasurable(metric, value) else _figure(value * unit))
+            shown.append(f"{value * unit:,.0f}" if value * unit >= 100 else f"{value * unit:.3g}")
     return shown
 
 
 def _unmeasurable(metric: str, cost: float) -> bool:
-    return metric.endswith(MEMORY) and cost < LEAST
-
-
-def _figure(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _status(record: Record) -> str:
-    return f"skipped: {record.reason}" if record.status == "skipped" else record.status
+    return metric.endswith("_mib") and cost < LEAST

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import pandas as pd
 
-from zoo.report.rows import Row, axes_of, make_rows
+from zoo.report.rows import Row, axes_of
 from zoo.report.stats.intervals import over_seeds, sampling_error
 from zoo.report.stats.paired import Comparisons
-from zoo.report.stats.pareto import pareto
-from zoo.report.stats.ratios import PHASES, Speeds, find_reference, memory_verdict
-from zoo.report.tables.notes import made_on, notes
-from zoo.report.tables.readable import as_text, metrics_in
-from zoo.sweep.records import Record
-
-__all__ = ["as_text", "build_table", "caption", "make_table"]
+from zoo.report.stats.ratios import PHASES, Speeds, memory_verdict
 
 # Columns that have the names of metrics in records of kind "cost".
 COST_COLUMNS = ("train_tokens_per_s", "infer_tokens_per_s", "latency_ms", "peak_memory_mib")
@@ -33,18 +26,7 @@ MORE_COST_COLUMNS = (
 )
 
 
-def make_table(records: Sequence[Record], reference: str = "") -> pd.DataFrame:
-    """One row per cell, best first, then what failed or was skipped, then baselines.
-
-    A later record of the same row, kind and seed replaces an earlier one. reference: the cell that
-    ratios are to; by default the one that the latest cost measurement was made against.
-    """
-    rows = make_rows(records)
-    reference = find_reference(rows, reference)
-    return build_table(rows, reference, Speeds(rows, reference))
-
-
-def build_table(rows: Sequence[Row], reference: str, speeds: Speeds) -> pd.DataFrame:
+def build_table(rows: Sequence[Row], reference: str) -> pd.DataFrame:
     """The table of these rows. Columns named after metrics are in the metrics' own units.
 
     Other columns: ratios, and shares from 0 to 1. A ``tie`` is True, False, or empty if unknown.
@@ -53,6 +35,7 @@ def build_table(rows: Sequence[Row], reference: str, speeds: Speeds) -> pd.DataF
     shown = rows or [Row("", {}, "")]  # of no rows, the columns alone
     axes, metric = axes_of(shown), shown[0].metric
     base = next((row for row in rows if row.name == reference), None)
+    speeds = Speeds(rows, reference)
     standings = _standings(shown, speeds)
     lines = [
         _results(row, axes) | standings[row.name] | _ratios(row, base, reference, speeds)
@@ -78,31 +61,26 @@ def _results(row: Row, axes: Sequence[str]) -> dict[str, Any]:
     """What was measured. A baseline's name is in the column of the first axis."""
     cost, metric = row.cost, row.metric
     metrics = [record.metrics for record in row.trained.values()]
-    values = over_seeds(list(row.values.values()))
+    means = {m.name: over_seeds(list(row.values_of(m.name).values())) for m in row.metrics}
+    ranked, others = means[metric.name], {m.name: means[m.name] for m in row.metrics[1:]}
+    seconds = over_seeds([m["train_seconds"] for m in metrics if "train_seconds" in m])
+    bad, reason = row.bad, row.bad.reason if row.bad else ""
+    if bad is not None and bad.status != "skipped":
+        reason = f"{'cost' if bad.kind == 'cost' else f'seed {bad.seed}'}: {reason}"
     columns: dict[str, Any] = {axis: row.cell.get(axis, "") for axis in axes}
     if row.baseline:
         columns[axes[0]] = row.baseline
     return columns | {
-        "status": row.bad.status if row.bad else "ok",
-        "reason": _reason(row.bad),
+        "status": bad.status if bad else "ok",
+        "reason": reason,
         "seeds": len(row.trained),
         "params": cost.get("params") or next((m.get("params") for m in metrics), None),
-        f"{metric.name}_mean": values.mean if values else None,
-        f"{metric.name}_std": values.sd if values else None,
-        **{f"{m.name}_mean": _mean(list(row.values_of(m.name).values())) for m in row.metrics[1:]},
+        f"{metric.name}_mean": ranked.mean if ranked else None,
+        f"{metric.name}_std": ranked.sd if ranked else None,
+        **{f"{name}_mean": found.mean if found else None for name, found in others.items()},
         **{column: cost.get(column) for column in COST_COLUMNS},
-        "train_seconds": _mean([m["train_seconds"] for m in metrics if "train_seconds" in m]),
+        "train_seconds": seconds.mean if seconds else None,
     }
-
-
-def _reason(bad: Record | None) -> str:
-    if bad is None or bad.status == "skipped":
-        return bad.reason if bad else ""
-    return f"{'cost' if bad.kind == 'cost' else f'seed {bad.seed}'}: {bad.reason}"
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return statistics.fmean(values) if values else None
 
 
 def _standings(rows: Sequence[Row], speeds: Speeds) -> dict[str, dict[str, Any]]:
@@ -116,22 +94,26 @@ def _standings(rows: Sequence[Row], speeds: Speeds) -> dict[str, dict[str, Any]]
         ratio = speeds.ratio("train", one, other)
         return ratio.verdict if ratio else None
 
-    def smaller(one: str, other: str) -> int | None:
-        return memory_verdict(memory[one], memory[other])
-
     with_speed = [row.name for row in compared.rows if row.name in speeds.measured]
     with_memory = [row.name for row in compared.rows if memory[row.name]]
     speed_front = pareto(with_speed, compared.verdict, faster)
-    memory_front = pareto(with_memory, compared.verdict, smaller)
+    memory_front = pareto(
+        with_memory, compared.verdict, lambda a, b: memory_verdict(memory[a], memory[b])
+    )
     columns = {}
     for row in rows:
         metric, rank = row.metric, ranks.get(row.name)
-        values = over_seeds(list(row.values.values()), metric.lowest, metric.highest)
+        values = over_seeds(list(row.values.values()))
+        low, high = (values.low, values.high) if values else (None, None)
+        if low is not None and metric.lowest is not None:
+            low = max(low, metric.lowest)  # no true value is lower
+        if high is not None and metric.highest is not None:
+            high = min(high, metric.highest)
         columns[row.name] = {
             "rank": rank,
             "tie": None if rank is None else rank == 1 and not best_alone,
-            f"{metric.name}_low": values.low if values else None,
-            f"{metric.name}_high": values.high if values else None,
+            f"{metric.name}_low": low,
+            f"{metric.name}_high": high,
             f"{metric.name}_sampling_error": sampling_error(values.mean, row.examples)
             if values
             else None,
@@ -168,12 +150,22 @@ def _ratios(row: Row, base: Row | None, reference: str, speeds: Speeds) -> dict[
     return columns | {"kernels": " ".join(row.cost.get("kernels", []))}
 
 
-def caption(records: Sequence[Record], table: pd.DataFrame | None = None) -> str:
-    """What the table says and what it was made on: one line each.
+Verdict = Callable[[str, str], int | None]
+Standing = Literal["front", "tied", "dominated"]
 
-    table: the one made of these records; it is made here if not given.
-    """
-    if not records:
-        return "No records."
-    table = make_table(records) if table is None else table
-    return "\n".join([*notes(table), made_on(records[-1], metrics_in(table)[0])])
+
+def pareto(names: Sequence[str], first: Verdict, second: Verdict) -> dict[str, Standing]:
+    """Where each row stands; verdicts say 1, 0 or -1 of a pair, or None if unknown."""
+    standing: dict[str, Standing] = {}
+    for name in names:
+        standing[name] = "front"
+        for other in names:
+            if other == name or (better := first(other, name)) not in (0, 1):
+                continue
+            verdicts = (better, second(other, name))
+            if verdicts == (1, 1):
+                standing[name] = "dominated"
+                break
+            if verdicts in ((1, 0), (0, 1)):
+                standing[name] = "tied"
+    return standing

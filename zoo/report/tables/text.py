@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 # Embeddings, overrides and isolates. If a text opens one and nothing closes it, everything after
 # it on the line changes direction, including the page's own words.
@@ -41,3 +44,75 @@ def from_to(low: int, high: int) -> str:
 def percent(share: float) -> str:
     """A share as ``11%`` or ``1.3%``."""
     return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
+
+
+# What could begin markup inside a line: names of classes and plug-ins may contain anything.
+_MARKUP = re.compile(r"([\\`*_\[\]<>|]|&(?=#?\w+;))")
+_BARE_PIPE = re.compile(r"(?<!\\)\|")
+
+
+def escaped(text: str) -> str:
+    """The text with nothing in it that Markdown or HTML would take for markup."""
+    return _MARKUP.sub(r"\\\1", text)
+
+
+def line(text: object) -> str:
+    """The same on one line, as a cell of a table or an item of a list needs it."""
+    return escaped(plain(text))
+
+
+def code(text: object) -> str:
+    """A name as code, on one line; it may contain backticks. ``grid`` escapes its pipes."""
+    shown = plain(text)
+    fence = "`" * (1 + max(map(len, re.findall(r"`+", shown)), default=0))
+    return f"{fence}{shown}{fence}" if len(fence) == 1 else f"{fence} {shown} {fence}"
+
+
+def bullets(lines: Sequence[str]) -> str:
+    """One item a line; lines are Markdown already."""
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def grid(rows: Sequence[Mapping[str, str]]) -> str:
+    """A table of rows with the same keys, without empty columns.
+
+    Cells are Markdown already, except for pipes inside code, which would end a cell: they are
+    escaped here.
+    """
+    heads = [head for head in rows[0] if any(row.get(head) for row in rows)]
+    cells = [[_BARE_PIPE.sub(r"\\|", row.get(head, "")) for head in heads] for row in rows]
+    return laid_out(cells, heads, "github")
+
+
+def tabulated(
+    rows: Sequence[Sequence[object]],
+    heads: Sequence[str],
+    style: str = "simple",
+    align: Sequence[str] | None = None,
+) -> str:
+    """A table in a style of tabulate's, each row on one line; ``github`` escapes Markdown.
+
+    align: left or right, of each column.
+    """
+    one_line = line if style == "github" else plain
+    cells = [[one_line(value) for value in row] for row in rows]
+    return laid_out(cells, [one_line(head) for head in heads], style, align if rows else None)
+
+
+def laid_out(
+    cells: Sequence[Sequence[str]],
+    heads: Sequence[str],
+    style: str,
+    align: Sequence[str] | None = None,
+) -> str:
+    """A table of cells that need no escape, in a style of tabulate's."""
+    from tabulate import tabulate
+
+    return str(
+        tabulate(cells, headers=heads, tablefmt=style, colalign=align, disable_numparse=True)
+    )
+
+
+def link(text: str, target: str) -> str:
+    """A link to a relative path."""
+    return f"[{text}]({quote(target)})"
