@@ -78,7 +78,7 @@ def component_checks(
     settings: CheckSettings | None = None,
 ) -> list[ComponentCheck]:
     """Every check of every component named; the arguments are parametrize_with_checks's."""
-    from zoo.conformance.all_checks import checks_of
+    from zoo.conformance.check import checks_of
     from zoo.conformance.selection import select_choices
     from zoo.registry.loading import load
 

@@ -7,8 +7,7 @@ does not import torch; ``checks_of`` does.
 
 from __future__ import annotations
 
-from zoo.conformance.all_checks import checks_of
-from zoo.conformance.check import Check, CheckFailed, CheckSettings, CheckSkipped
+from zoo.conformance.check import Check, CheckFailed, CheckSettings, CheckSkipped, checks_of
 from zoo.conformance.runner import CheckResult, counts, run_check, run_checks
 from zoo.conformance.selection import select_choices
 

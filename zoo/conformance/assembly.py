@@ -6,9 +6,9 @@ import torch
 
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.conformance.assertions import finite, must
+from zoo.conformance.assertions import finite, has_shape, must
 from zoo.conformance.check import CheckSkipped, check
-from zoo.conformance.setups.setup import DIM, HEADS, HIDDEN, ModuleSetup
+from zoo.conformance.setup import DIM, HEADS, HIDDEN, ModuleSetup
 from zoo.models.build import build_classifier
 from zoo.registry import AXES, BUILT_IN, Choice, Owner, Register
 from zoo.registry.cell import Cell
@@ -49,7 +49,7 @@ def _train(cell: Cell, slot: str, sizes: Sizes) -> None:
     ids = torch.randint(50, (4, 12))
     real = torch.arange(12) < torch.tensor([12, 5, 1, 0])[:, None]
     logits = model(ids, Tokens(real, torch.arange(12)))
-    must(tuple(logits.shape) == (4, 3), f"logits of shape {tuple(logits.shape)} instead of (4, 3)")
+    has_shape(logits, (4, 3), "logits")
     finite(logits, f"logits of a model with an encoding that needs {slot!r}")
     torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1, 2, 0])).backward()
     for name, parameter in model.named_parameters():

@@ -11,7 +11,7 @@ import torch
 
 from zoo.conformance.assertions import must, same
 from zoo.conformance.check import CheckFailed, check
-from zoo.conformance.setups.setup import ModuleSetup, Setup
+from zoo.conformance.setup import ModuleSetup, Setup
 from zoo.registry import AXES, KINDS, Choice
 
 _NOTHING = inspect.Parameter.empty
@@ -31,23 +31,18 @@ def parameters(setup: Setup) -> None:
             type(plain) is type(default) and plain == default,
             f"the default of '{name}' cannot be written down: {default!r}",
         )
-    taken = inspect.signature(component.resolve()).parameters
-    rest = [p for p in taken.values() if p.name not in setup.passes]
-    anything = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in rest)
-    named = {
-        p.name: p.default
-        for p in rest
-        if p.kind not in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    }
+    taken = inspect.signature(component.resolve()).parameters.values()
+    rest = [p for p in taken if p.name not in setup.passes]
+    anything = any(p.kind is p.VAR_KEYWORD for p in rest)
+    named = {p.name: p.default for p in rest if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
     for name, default in declared.items():
-        must(
-            name not in setup.passes, f"'{name}' is registered, but the contract passes it already"
-        )
-        must(name in named or anything, f"'{name}' is registered, but the factory does not take it")
+        what = f"'{name}' is registered"
+        must(name not in setup.passes, f"{what}, but the contract passes it already")
+        must(name in named or anything, f"{what}, but the factory does not take it")
         if name in named:
             must(
                 type(named[name]) is type(default) and named[name] == default,
-                f"'{name}' is registered with {default!r}, but the factory's default is "
+                f"{what} with {default!r}, but the factory's default is "
                 + ("missing" if named[name] is _NOTHING else repr(named[name])),
             )
     for name in named:
@@ -77,8 +72,5 @@ def defaults(setup: ModuleSetup) -> None:
     bare = type(setup)(Choice(component, setup.choice.label), setup.settings)
     explicit = type(setup)(replace(bare.choice, given=dict(component.parameters)), setup.settings)
     for case in setup.cases(torch.float32):
-        same(
-            case(explicit.build(torch.float32)),
-            case(bare.build(torch.float32)),
-            f"{case.name}: output with the defaults given",
-        )
+        one, other = (case(which.build(torch.float32)) for which in (explicit, bare))
+        same(one, other, f"{case.name}: output with the defaults given")

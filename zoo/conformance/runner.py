@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.conformance.all_checks import checks_of
-from zoo.conformance.check import Check, CheckFailed, CheckSettings, CheckSkipped
+from zoo.conformance.check import Check, CheckFailed, CheckSettings, CheckSkipped, checks_of
 from zoo.errors import ZooError, nearest, one_line
 from zoo.registry import Choice
 
@@ -107,7 +106,7 @@ def _outcome(
     reason = check.applies(choice)
     if reason is not None:
         return "skipped", reason
-    from zoo.conformance.setups import setup_for
+    from zoo.conformance.setup import Setup
     from zoo.models.seeding import seeded
 
     try:
@@ -118,7 +117,8 @@ def _outcome(
             contextlib.redirect_stdout(sys.stderr),
             seeded(settings.seed, f"checks/{check.kind}/{check.name}"),
         ):
-            check.body(setup_for(choice, settings, files))
+            setup = Setup.of_kind.get(check.kind, Setup)
+            check.body(setup(choice, settings, files))
     except CheckSkipped as skip:
         return "skipped", str(skip)
     except CheckFailed as failure:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
+import pkgutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
-from typing import Any
+from typing import Any, cast
 
 from zoo.errors import ComponentError, one_line
 
@@ -55,34 +55,24 @@ class Component:
         """
         if not isinstance(self.factory, str):
             return self.factory
-        module, _, attribute = self.factory.partition(":")
+        what = f"{self.kind} '{self.name}' of {self.owner}"
         try:
-            target: Any = importlib.import_module(module)
-            for part in attribute.split("."):
-                target = getattr(target, part)
+            factory: Any = pkgutil.resolve_name(self.factory)
         except Exception as error:
-            raise ComponentError(
-                f"{self.kind} '{self.name}' of {self.owner} cannot be loaded from "
-                f"'{self.factory}': {one_line(error)}"
-            ) from error
-        if not callable(target):
-            raise ComponentError(
-                f"{self.kind} '{self.name}' of {self.owner}: '{self.factory}' is no factory "
-                f"but a {type(target).__name__}"
-            )
-        factory: Callable[..., Any] = target
-        return factory
+            message = f"{what} cannot be loaded from '{self.factory}': {one_line(error)}"
+            raise ComponentError(message) from error
+        if not callable(factory):
+            found = type(factory).__name__
+            raise ComponentError(f"{what}: '{self.factory}' is no factory but a {found}")
+        return cast(Callable[..., Any], factory)
 
     def file(self) -> str | None:
         """The factory's source file, found without importing its module; None if unknown."""
         factory: Any = self.factory
         while hasattr(factory, "func"):  # functools.partial itself is defined in Python's library
             factory = factory.func
-        module = (
-            factory.partition(":")[0]
-            if isinstance(factory, str)
-            else getattr(factory, "__module__", "")
-        )
+        lazy = isinstance(factory, str)
+        module = factory.partition(":")[0] if lazy else getattr(factory, "__module__", "")
         try:
             spec = find_module(module)
         except (ImportError, ValueError):

@@ -47,14 +47,12 @@ class Register:
                 f"illegal {kind} name {name!r}: lower-case letters and digits, "
                 "joined by single '-', '_' or '.'"
             )
-        if name == "all":
-            raise ValueError(f"{kind} 'all' is reserved: it means every {kind}")
-        if not (callable(factory) or (isinstance(factory, str) and _is_lazy(factory))):
-            raise ValueError(
-                f"the factory of {kind} '{name}' must be callable or 'package.module:Class', "
-                f"not {factory!r}"
-            )
         what = f"{kind} '{name}'"
+        if name == "all":
+            raise ValueError(f"{what} is reserved: it means every {kind}")
+        if not (callable(factory) or (isinstance(factory, str) and _is_lazy(factory))):
+            expected = "callable or 'package.module:Class'"
+            raise ValueError(f"the factory of {what} must be {expected}, not {factory!r}")
         if not isinstance(summary, str) or not isinstance(source, str):
             raise ValueError(f"summary and source of {what} must be text")
         listed: object = capabilities
@@ -63,18 +61,14 @@ class Register:
         if parameters is not None and not isinstance(parameters, Mapping):
             raise ValueError(f"parameters of {what} must map names to defaults")
         for parameter in parameters or {}:
-            if not (isinstance(parameter, str) and parameter.isidentifier()) or iskeyword(
-                parameter
-            ):
+            if not (isinstance(parameter, str) and _is_name(parameter)):
                 raise ValueError(f"{what} has a parameter that is no Python name: {parameter!r}")
         for capability in capabilities:
             if not isinstance(capability, str) or capability not in CAPABILITIES[kind]:
-                raise ValueError(
-                    f"{kind} '{name}' declares an unknown capability '{capability}'"
-                    f"{nearest(capability, CAPABILITIES[kind])}"
-                )
+                hint = nearest(capability, CAPABILITIES[kind])
+                raise ValueError(f"{what} declares an unknown capability '{capability}'{hint}")
         if any(c.kind == kind and c.name == name for c in self.components):
-            raise ValueError(f"{kind} '{name}' is registered twice")
+            raise ValueError(f"{what} is registered twice")
         self.components.append(
             Component(
                 kind=kind,
@@ -87,6 +81,10 @@ class Register:
                 owner=self.owner,
             )
         )
+
+
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and not iskeyword(text)
 
 
 def _is_lazy(factory: str) -> bool:

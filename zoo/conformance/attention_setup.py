@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from zoo.components.attention.base import Attention, Cache
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
-from zoo.conformance.reference_parts import ReferenceEncoding
-from zoo.conformance.setups.setup import (
-    BATCH,
+from zoo.conformance.reference import ReferenceEncoding
+from zoo.conformance.setup import (
     DIM,
     HEADS,
     MAX_LENGTH,
     Case,
+    Draw,
     ModuleSetup,
-    normal,
     padded_tokens,
     token_tensors,
 )
@@ -29,7 +27,7 @@ LENGTHS = (6, 149)
 LONG = 523
 
 
-class AttentionSetup(ModuleSetup):
+class AttentionSetup(ModuleSetup, kind="attention"):
     """Builds ``Attention(dim, heads, dropout=…)`` and calls it in every declared way."""
 
     passes = ("dim", "heads", "dropout", "max_length")
@@ -37,52 +35,51 @@ class AttentionSetup(ModuleSetup):
     takes_dropout = True
 
     def make(self, dropout: float = 0.0) -> Any:
-        """Build the attention."""
         fixed = {"max_length": MAX_LENGTH} if self.can("fixed-length") else {}
         return self.choice.build(DIM, HEADS, dropout=dropout, **fixed)
 
     def encoding(self, module: Any) -> ReferenceEncoding:
         """The reference encoding with every declared slot."""
-        rotates, biases = self.can("rotate"), self.can("bias")
-        return ReferenceEncoding(rotates=rotates, biases=biases, heads=module.heads)
+        return ReferenceEncoding(self.can("rotate"), self.can("bias"), heads=module.heads)
 
-    def _cases(
-        self, generator: torch.Generator, dtype: torch.dtype, length: int, texts: slice
-    ) -> list[Case]:
-        x = normal(generator, BATCH, length, DIM, dtype=dtype)[texts]
-        context = normal(generator, BATCH, length + 3, DIM, dtype=dtype)[texts]
-        make_tokens = padded_tokens if self.can("padding") else lambda n, _: Tokens.whole(n)
-        whole, padded = Tokens.whole(length), make_tokens(length, texts)
-        keys = make_tokens(length + 3, texts)
+    def tokens(self, length: int, texts: slice = slice(None)) -> Tokens:
+        """Padded, if it takes padding."""
+        return padded_tokens(length, texts) if self.can("padding") else Tokens.whole(length)
 
-        def case(name: str, tokens: Tokens, encoded: bool = False, causal: bool = False) -> Case:
+    @property
+    def causal_or_not(self) -> tuple[bool, ...]:
+        """The values of ``causal`` that it takes."""
+        return (False, True) if self.can("causal") else (False,)
+
+    def _cases(self, draw: Draw, length: int) -> list[Case]:
+        x, context = draw(length, DIM), draw(length + 3, DIM)
+        padded, keys = self.tokens(length, draw.texts), self.tokens(length + 3, draw.texts)
+
+        def case(name: str, tokens: Tokens, encoded: bool = True, causal: bool = False) -> Case:
             def call(module: nn.Module, x: Tensor) -> Tensor:
-                position = self.encoding(module) if encoded else ReferenceEncoding()
-                out: Tensor = module(x, tokens=tokens, position=position, causal=causal)
-                return out
+                position = self.encoding(module) if encoded else None
+                return attend(module, x, tokens, position=position, causal=causal)
 
-            return Case(name, (x,), call, tuple(x.shape), token_tensors(tokens))
+            return Case(name, (x,), call, x.shape, token_tensors(tokens))
 
         def cross(module: nn.Module, x: Tensor, context: Tensor) -> Tensor:
-            position = self.encoding(module)
-            out: Tensor = module(x, context, tokens=padded, context_tokens=keys, position=position)
-            return out
+            return attend(module, x, padded, context, keys, position=self.encoding(module))
 
-        cases = [case("plain", whole)]
+        cases = [case("plain", Tokens.whole(length), encoded=False)]
         if self.can("rotate") or self.can("bias"):
-            cases.append(case("encoded", whole, encoded=True))
+            cases.append(case("encoded", Tokens.whole(length)))
         if self.can("padding"):
-            cases.append(case("padded", padded, encoded=True))
+            cases.append(case("padded", padded))
         if self.can("causal"):
-            cases.append(case("causal", padded, encoded=True, causal=True))
+            cases.append(case("causal", padded, causal=True))
         if self.can("cross"):
             fixed = (*token_tensors(padded), *token_tensors(keys))
-            cases.append(Case("cross", (x, context), cross, tuple(x.shape), fixed))
+            cases.append(Case("cross", (x, context), cross, x.shape, fixed))
         return cases
 
 
 def attend(
-    module: Attention,
+    module: nn.Module,
     x: Tensor,
     tokens: Tokens | None = None,
     context: Tensor | None = None,
