@@ -104,11 +104,16 @@ def padding_invariance(setup: BaselineSetup) -> None:
     close(module(more, longer), out, "logits with more padding", tolerance=1e-6)
 
 
+def _fitted(setup: BaselineSetup) -> Any:
+    model = setup.make()
+    model.fit(list(TEXTS), list(LABELS))
+    return model
+
+
 @check("baseline", applies=needs("texts"))
 def learns(setup: BaselineSetup) -> None:
     """Fitted to twelve texts of three topics, it predicts their topics."""
-    model = setup.make()
-    model.fit(list(TEXTS), list(LABELS))
+    model = _fitted(setup)
     predicted = list(model.predict(list(TEXTS)))
     must(len(predicted) == len(TEXTS), f"{len(predicted)} labels for {len(TEXTS)} texts")
     unknown = [label for label in predicted if label not in set(LABELS)]
@@ -121,9 +126,7 @@ def learns(setup: BaselineSetup) -> None:
 def same_again(setup: BaselineSetup) -> None:
     """Fitted twice it predicts the same, and for a single text the same as in a batch."""
     predicted = []
-    for _ in range(2):
-        model = setup.make()
-        model.fit(list(TEXTS), list(LABELS))
+    for model in (_fitted(setup), _fitted(setup)):
         unseen = ["the bank won the match", "rain", "words it never saw", "rates fell on monday"]
         predicted.append([int(label) for label in model.predict(unseen)])
         alone = [int(model.predict([text])[0]) for text in unseen]

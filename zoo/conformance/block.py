@@ -146,10 +146,8 @@ def residual(setup: BlockSetup) -> None:
     # Up to a factor: some blocks weight the two branches.
     scale = float((out * x).detach().sum() / (x * x).sum())
     passes = scale > 0.01 and largest(out - scale * x) < 1e-9
-    must(
-        passes or not setup.can("residual"),
-        f"declares 'residual', yet the input does not pass: it is off by {largest(out - x):.3g}",
-    )
+    what = f"yet the input does not pass: it is off by {largest(out - x):.3g}"
+    must(passes or not setup.can("residual"), f"declares 'residual', {what}")
     must(setup.can("residual") or not passes, "the input passes: it must declare 'residual'")
 
 
@@ -177,10 +175,8 @@ def final_norm(setup: BlockSetup) -> None:
     block, x = setup.block(), setup.hidden_states()
     small, large = (float(block(f * x, context_of()).detach().std()) for f in (1, 1000))
     growth = large / small
-    must(
-        growth < 10 or block.final_norm,
-        f"a thousand times the input gives {growth:.3g} times the output, and final_norm is False",
-    )
+    what = f"a thousand times the input gives {growth:.3g} times the output"
+    must(growth < 10 or block.final_norm, f"{what}, and final_norm is False")
 
 
 @check("block")
@@ -194,9 +190,8 @@ def norms_apart(setup: BlockSetup) -> None:
 
     block = setup.block(norm=norm)
     used = [module for module in made if any(module is m for m in block.modules())]
-    must(
-        len(used) >= 2, f"{len(used)} norm for two sub-layers: norm() was called {len(made)} times"
-    )
+    what = f"{len(used)} norm for two sub-layers"
+    must(len(used) >= 2, f"{what}: norm() was called {len(made)} times")
 
 
 @check("block")
@@ -212,9 +207,8 @@ def memory(setup: BlockSetup) -> None:
     block, x = setup.block(cross=True), setup.hidden_states()
     encoded, tokens = setup.normal(BATCH, 9, DIM, seed=1), padded_tokens(9)
 
-    def read(memory: Tensor) -> Tensor:
-        out: Tensor = block(x, context_of(memory=memory, memory_tokens=tokens))
-        return out
+    def read(memory: Tensor) -> Any:
+        return block(x, context_of(memory=memory, memory_tokens=tokens))
 
     out = read(encoded)
     has_shape(out, x.shape, "output")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 import torch
@@ -12,7 +13,7 @@ from zoo.components.attention.projections import CanonicalWeights
 from zoo.components.tokens import Tokens
 from zoo.conformance import reference
 from zoo.conformance.assertions import close, has_shape, largest, must
-from zoo.conformance.attention_setup import AttentionSetup, attend
+from zoo.conformance.attention import AttentionSetup
 from zoo.conformance.check import check, needs
 from zoo.conformance.setup import DIM, normal
 
@@ -37,17 +38,24 @@ class Situation:
 
     @property
     def queries(self) -> Tokens:
-        """The tokens of x."""
         return self.tokens(QUERIES)
 
     @property
     def keys(self) -> Tokens:
-        """The tokens of the context, or of x."""
         return self.tokens(KEYS if self.cross else QUERIES)
 
-    def encoding(self, module: Attention) -> reference.ReferenceEncoding:
-        """The encoding in use, for the module's number of heads."""
-        return reference.ReferenceEncoding(self.rotate, self.bias, heads=module.heads)
+    def call(
+        self, function: Callable[..., Tensor], heads: int, x: Tensor, context: Tensor | None
+    ) -> Tensor:
+        """Call an attention, or its ``weights``."""
+        return function(
+            x,
+            context,
+            tokens=self.queries,
+            context_tokens=self.keys if self.cross else None,
+            position=reference.ReferenceEncoding(self.rotate, self.bias, heads=heads),
+            causal=self.causal,
+        )
 
     def hidden(self) -> Tensor:
         """Which keys each query may not see: bool (B, 1, Lq, Lk)."""
@@ -88,15 +96,7 @@ def exact(setup: AttentionSetup) -> None:
     names = [field.name for field in fields(weights)]
     for situation in _situations(setup):
         x, context = _inputs(setup, situation)
-        out = attend(
-            module,
-            x,
-            situation.queries,
-            context,
-            situation.keys if situation.cross else None,
-            position=situation.encoding(module),
-            causal=situation.causal,
-        )
+        out = situation.call(module, module.heads, x, context)
         expected, _ = situation.expected(module, weights, x, context)
         close(out, expected, f"{situation.name}: output")
 
@@ -132,16 +132,8 @@ def attention_map(setup: AttentionSetup) -> None:
         module.load_canonical(weights)
     for situation in _situations(setup):
         x, context = _inputs(setup, situation)
-        keys = situation.keys
-        shown = module.weights(
-            x,
-            context,
-            tokens=situation.queries,
-            context_tokens=keys if situation.cross else None,
-            position=situation.encoding(module),
-            causal=situation.causal,
-        )
-        shape = (TEXTS, module.heads, QUERIES, len(keys.positions))
+        shown = situation.call(module.weights, module.heads, x, context)
+        shape = (TEXTS, module.heads, QUERIES, KEYS if situation.cross else QUERIES)
         has_shape(shown, shape, f"{situation.name}: map")
         stray = largest(shown.masked_fill(~situation.hidden(), 0))
         must(stray == 0, f"{situation.name}: a hidden key has a weight of {stray:.3g}")

@@ -154,10 +154,8 @@ def metric_contract(setup: Setup) -> None:
     from zoo.config.metric_description import MetricDescription
 
     metric = _made(setup)
-    must(
-        isinstance(metric.description, MetricDescription),
-        f"description is a {type(metric.description).__name__}, no MetricDescription",
-    )
+    what = f"description is a {type(metric.description).__name__}, no MetricDescription"
+    must(isinstance(metric.description, MetricDescription), what)
     must(callable(metric.compute), f"compute is a {type(metric.compute).__name__}, no function")
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, finite, largest, must
-from zoo.conformance.attention_setup import LENGTHS, LONG, AttentionSetup, attend
+from zoo.conformance.attention import LENGTHS, LONG, AttentionSetup, attend
 from zoo.conformance.check import check, needs
 from zoo.conformance.reference import GrowingCache
 from zoo.conformance.setup import (

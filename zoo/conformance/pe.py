@@ -134,10 +134,8 @@ def order(setup: EncodingSetup) -> None:
         attention = Split(DIM, HEADS).double().eval()
     tokens = Tokens.whole(LENGTH)
 
-    def output(x: Tensor) -> Tensor:
-        embedded = encoding.embed(x, tokens.positions)
-        out: Tensor = attention(embedded, tokens=tokens, position=encoding)
-        return out
+    def output(x: Tensor) -> Any:
+        return attention(encoding.embed(x, tokens.positions), tokens=tokens, position=encoding)
 
     x = 3 * setup.inputs()[0][:1]
     out = output(x)
@@ -169,10 +167,8 @@ def length(setup: EncodingSetup) -> None:
     beyond = last + LENGTH
     error = refusal(lambda: all_slots(beyond), (IndexError, ValueError))
     must(fixed or error is None, f"refuses position {int(beyond[-1])}: {error}")
-    must(
-        not fixed or error is not None,
-        f"built for {MAX_LENGTH} positions, yet takes position {int(beyond[-1])}",
-    )
+    what = f"built for {MAX_LENGTH} positions, yet takes position {int(beyond[-1])}"
+    must(not fixed or error is not None, what)
 
 
 @check("pe", applies=needs("rotate"))
@@ -223,9 +219,7 @@ def bias_offset(setup: EncodingSetup) -> None:
 def bias_shape(setup: EncodingSetup) -> None:
     """The bias is finite, and (Lq, Lk) for one head or for all."""
     bias = setup.build().bias(torch.arange(3), torch.arange(LENGTH))
-    must(
-        bias.dim() in (3, 4) and tuple(bias.shape[-2:]) == (3, LENGTH),
-        f"shape {tuple(bias.shape)}, where (H or 1, 3, {LENGTH}) is expected",
-    )
+    what = f"shape {tuple(bias.shape)}, where (H or 1, 3, {LENGTH}) is expected"
+    must(bias.dim() in (3, 4) and tuple(bias.shape[-2:]) == (3, LENGTH), what)
     must(bias.shape[-3] in (1, HEADS), f"{bias.shape[-3]} heads instead of 1 or {HEADS}")
     finite(bias, "bias")

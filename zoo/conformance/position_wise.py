@@ -111,8 +111,5 @@ def parameter_count(setup: FFNSetup) -> None:
     plain = 2 * DIM * HIDDEN
     # The hidden width may be rounded by one unit, and there may be biases.
     slack = 3 * DIM + 2 * HIDDEN + DIM
-    must(
-        abs(count - plain) <= slack,
-        f"{count} parameters, where a plain one has {plain} without biases and "
-        f"{slack} more or less are allowed",
-    )
+    what = f"{count} parameters, where a plain one has {plain} without biases"
+    must(abs(count - plain) <= slack, f"{what} and {slack} more or less are allowed")

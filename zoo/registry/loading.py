@@ -66,13 +66,8 @@ def load(files: Sequence[str | Path] = ()) -> Zoo:
     files: single Python files that register components as a plug-in's module does.
     Raises ZooError for a file that cannot be used.
     """
-    registry = Registry()
-    rows = []
-    for name in DEFAULT_PLUGINS:
-        owner = Owner(BUILT_IN, __version__)
-        registry.admit(call_hook(importlib.import_module(name), owner))
-        rows.append(PluginRow(name, BUILT_IN, __version__, "ok"))
-    found = installed()
+    registry, found = built_ins(), installed()
+    rows = [PluginRow(name, BUILT_IN, __version__, "ok") for name in DEFAULT_PLUGINS]
     selection = Selection(os.environ.get("ZOO_PLUGINS"))
     for plugin in found:
         row = PluginRow(plugin.name, plugin.owner.distribution, plugin.owner.version, "blocked")
@@ -87,6 +82,14 @@ def load(files: Sequence[str | Path] = ()) -> Zoo:
         rows = [_with_clash(r, message) if getattr(r, field) in names else r for r in rows]
     paths_as_text = tuple(map(str, paths))
     return Zoo(registry, tuple(rows), (*notes, *warnings), paths_as_text, tuple(notes))
+
+
+def built_ins() -> Registry:
+    """A new registry of the built-in components alone."""
+    registry = Registry()
+    for name in DEFAULT_PLUGINS:
+        registry.admit(call_hook(importlib.import_module(name), Owner(BUILT_IN, __version__)))
+    return registry
 
 
 def _load_installed(registry: Registry, plugin: Installed, row: PluginRow) -> PluginRow:

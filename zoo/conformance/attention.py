@@ -1,20 +1,114 @@
-"""What an attention takes: another text's keys, lengths, encodings, and nothing undeclared."""
+"""The set-up for attentions, and checks of what one takes and what it refuses."""
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import torch
+from torch import Tensor, nn
 
+from zoo.components.attention.base import Attention, Cache
+from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, finite, has_shape, largest, must, refusal
-from zoo.conformance.attention_setup import LENGTHS, AttentionSetup, attend
 from zoo.conformance.check import CheckFailed, check, needs
 from zoo.conformance.reference import CausalBias, GrowingCache, ReferenceEncoding
-from zoo.conformance.setup import BATCH, DIM, HEADS, MAX_LENGTH
+from zoo.conformance.setup import (
+    BATCH,
+    DIM,
+    HEADS,
+    MAX_LENGTH,
+    Case,
+    Draw,
+    ModuleSetup,
+    padded_tokens,
+    token_tensors,
+)
 from zoo.registry import Choice
 
 SHIFT = 7
+# A short text, and one longer than the usual window that no block size divides.
+LENGTHS = (6, 149)
+# Longer than the usual block of a kernel.
+LONG = 523
+
+
+class AttentionSetup(ModuleSetup, kind="attention"):
+    """Builds ``Attention(dim, heads, dropout=…)`` and calls it in every declared way."""
+
+    passes = ("dim", "heads", "dropout", "max_length")
+    contract = Attention
+    takes_dropout = True
+
+    def make(self, dropout: float = 0.0) -> Any:
+        fixed = {"max_length": MAX_LENGTH} if self.can("fixed-length") else {}
+        return self.choice.build(DIM, HEADS, dropout=dropout, **fixed)
+
+    def encoding(self, module: Any) -> ReferenceEncoding:
+        """The reference encoding with every declared slot."""
+        return ReferenceEncoding(self.can("rotate"), self.can("bias"), heads=module.heads)
+
+    def tokens(self, length: int, texts: slice = slice(None)) -> Tokens:
+        """Padded, if it takes padding."""
+        return padded_tokens(length, texts) if self.can("padding") else Tokens.whole(length)
+
+    @property
+    def causal_or_not(self) -> tuple[bool, ...]:
+        """The values of ``causal`` that it takes."""
+        return (False, True) if self.can("causal") else (False,)
+
+    def _cases(self, draw: Draw, length: int) -> list[Case]:
+        x, context = draw(length, DIM), draw(length + 3, DIM)
+        padded, keys = self.tokens(length, draw.texts), self.tokens(length + 3, draw.texts)
+
+        def case(name: str, tokens: Tokens, encoded: bool = True, causal: bool = False) -> Case:
+            def call(module: nn.Module, x: Tensor) -> Tensor:
+                position = self.encoding(module) if encoded else None
+                return attend(module, x, tokens, position=position, causal=causal)
+
+            return Case(name, (x,), call, x.shape, token_tensors(tokens))
+
+        def cross(module: nn.Module, x: Tensor, context: Tensor) -> Tensor:
+            return attend(module, x, padded, context, keys, position=self.encoding(module))
+
+        cases = [case("plain", Tokens.whole(length), encoded=False)]
+        if self.can("rotate") or self.can("bias"):
+            cases.append(case("encoded", Tokens.whole(length)))
+        if self.can("padding"):
+            cases.append(case("padded", padded))
+        if self.can("causal"):
+            cases.append(case("causal", padded, causal=True))
+        if self.can("cross"):
+            fixed = (*token_tensors(padded), *token_tensors(keys))
+            cases.append(Case("cross", (x, context), cross, x.shape, fixed))
+        return cases
+
+
+def attend(
+    module: nn.Module,
+    x: Tensor,
+    tokens: Tokens | None = None,
+    context: Tensor | None = None,
+    context_tokens: Tokens | None = None,
+    *,
+    position: PositionalEncoding | None = None,
+    causal: bool = False,
+    cache: Cache | None = None,
+) -> Tensor:
+    """Call an attention; the defaults are whole texts and no encoding."""
+    if context is not None and context_tokens is None:
+        context_tokens = Tokens.whole(context.shape[1])
+    out: Tensor = module(
+        x,
+        context,
+        tokens=tokens or Tokens.whole(x.shape[1]),
+        context_tokens=context_tokens,
+        position=position or ReferenceEncoding(),
+        causal=causal,
+        cache=cache,
+    )
+    return out
 
 
 @check("attention", applies=needs("cross"))
@@ -62,10 +156,8 @@ def length(setup: AttentionSetup) -> None:
     longer = setup.normal(1, MAX_LENGTH + 1, DIM)
     error = refusal(lambda: attend(module, longer), (ValueError, IndexError))
     must(fixed or error is None, f"refuses length {MAX_LENGTH + 1}: {error}")
-    must(
-        not fixed or error is not None,
-        f"built for {MAX_LENGTH} tokens, yet takes {MAX_LENGTH + 1} without a ValueError",
-    )
+    what = f"built for {MAX_LENGTH} tokens, yet takes {MAX_LENGTH + 1} without a ValueError"
+    must(not fixed or error is not None, what)
 
 
 @check("attention")
@@ -153,20 +245,16 @@ def undeclared(setup: AttentionSetup) -> None:
         "cache": lambda: attend(module, x, causal=setup.can("causal"), cache=GrowingCache()),
     }
     for capability, request in requests.items():
-        must(
-            setup.can(capability) or refusal(request) is not None,
-            f"does not declare {capability!r}, yet accepts a call with it: declare it, "
-            "or raise a ValueError",
-        )
+        what = f"does not declare {capability!r}, yet accepts a call with it"
+        refused = setup.can(capability) or refusal(request) is not None
+        must(refused, f"{what}: declare it, or raise a ValueError")
 
 
 @check("attention")
 def heads(setup: AttentionSetup) -> None:
     """The number and width of its heads are those that planning expects: heads · head_dim = dim."""
     module = setup.build()
-    expected = (1, DIM) if setup.can("one-head") else (HEADS, DIM // HEADS)
-    must(
-        (module.heads, module.head_dim) == expected,
-        f"{module.heads} heads of width {module.head_dim} instead of {expected[0]} of {expected[1]}"
-        + ("; one with a single head declares 'one-head'" if module.heads == 1 else ""),
-    )
+    heads, width = (1, DIM) if setup.can("one-head") else (HEADS, DIM // HEADS)
+    what = f"{module.heads} heads of width {module.head_dim} instead of {heads} of {width}"
+    hint = "; one with a single head declares 'one-head'" if module.heads == 1 else ""
+    must((module.heads, module.head_dim) == (heads, width), what + hint)
