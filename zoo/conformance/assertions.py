@@ -30,18 +30,19 @@ def close(actual: Tensor, expected: Tensor, what: str, *, tolerance: float = EXA
     has_shape(actual, expected.shape, what)
     if actual.numel() == 0:
         return
-    off = (actual.detach().double() - expected.detach().double()).abs()
+    actual, expected = actual.detach().double(), expected.detach().double()
+    off = (actual - expected).abs()
     bad = int((~off.isfinite()).sum())
     must(not bad, f"{what}: {bad} of {off.numel()} not finite")
-    allowed = tolerance * (1 + largest(expected.double()))
+    allowed = tolerance * (1 + largest(expected))
     worst = int(off.argmax())
-    index = tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), off.shape))
-    must(
-        float(off.max()) <= allowed,
-        f"{what}: {float(actual.flatten()[worst]):.6g} instead of "
-        f"{float(expected.flatten()[worst]):.6g} at {index}, off by {float(off.max()):.3g} "
-        f"where {allowed:.3g} is allowed",
-    )
+    if float(off.max()) > allowed:
+        index = tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), off.shape))
+        raise CheckFailed(
+            f"{what}: {float(actual.flatten()[worst]):.6g} instead of "
+            f"{float(expected.flatten()[worst]):.6g} at {index}, off by {float(off.max()):.3g} "
+            f"where {allowed:.3g} is allowed"
+        )
 
 
 def same(actual: Tensor, expected: Tensor, what: str) -> None:
