@@ -97,11 +97,15 @@ class NewPlugin:
 
     def files(self) -> dict[str, str]:
         """Path inside the folder to text, for every file."""
-        source = f"src/{self.package}"
-        folders = {"__init__.py": source, f"{self.kind}.py": source, "test_conformance.py": "tests"}
+        source = f"src/{self.package}/"
+        folders = {
+            "__init__.py": source,
+            f"{self.kind}.py": source,
+            "test_conformance.py": "tests/",
+        }
         templates = ("pyproject.toml", "README.md", *folders)
-        rendered = {f"{folders.get(t, '.')}/{t}": self._render(t) for t in templates}
-        return rendered | {f"{source}/py.typed": ""}
+        rendered = {folders.get(t, "") + t: self._render(t) for t in templates}
+        return rendered | {f"{source}py.typed": ""}
 
     def _render(self, template: str) -> str:
         starter = STARTERS[self.kind]
