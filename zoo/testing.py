@@ -52,14 +52,12 @@ class ComponentCheck:
 
         result = run_check(self.choice, self.name, files=self.files, settings=self.settings)
         about = f"{result.component} ({result.owner}), {result.check}"
+        if self.expected and result.status == "failed":
+            pytest.xfail(f"{self.expected} [{result.message}]")
         if self.expected:
-            if result.status == "failed":
-                pytest.xfail(f"{self.expected} [{result.message}]")
-            pytest.fail(
-                f"{about}: expected to fail ({self.expected}), but it {result.status}"
-                + (f": {result.message}" if result.message else ""),
-                pytrace=False,
-            )
+            found = f"{result.status}{': ' if result.message else ''}{result.message}"
+            what = f"{about}: expected to fail ({self.expected}), but it {found}"
+            pytest.fail(what, pytrace=False)
         if result.status == "skipped":
             pytest.skip(result.message)
         if result.status == "failed":
@@ -78,8 +76,7 @@ def component_checks(
     settings: CheckSettings | None = None,
 ) -> list[ComponentCheck]:
     """Every check of every component named; the arguments are parametrize_with_checks's."""
-    from zoo.conformance.all_checks import checks_of
-    from zoo.conformance.selection import select_choices
+    from zoo.conformance import checks_of, select_choices
     from zoo.registry.loading import load
 
     files = (plugin,) if isinstance(plugin, str | Path) else tuple(plugin)

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from zoo.components.attention.projections import CanonicalWeights
 from zoo.components.tokens import Tokens
 from zoo.conformance import reference
-from zoo.conformance.reference_parts import CausalBias, GrowingCache, ReferenceEncoding
+from zoo.conformance.reference import CausalBias, GrowingCache, ReferenceEncoding
 
 DIM, HEADS = 8, 2
 

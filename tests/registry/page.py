@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from zoo.conformance.all_checks import checks_of
+from zoo.conformance.check import checks_of
 from zoo.registry import CAPABILITIES, KINDS, Register, hookspecs
 
 PAGE = Path(__file__).parents[2] / "plugins" / "README.md"

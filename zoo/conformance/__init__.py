@@ -7,10 +7,8 @@ does not import torch; ``checks_of`` does.
 
 from __future__ import annotations
 
-from zoo.conformance.all_checks import checks_of
-from zoo.conformance.check import Check, CheckFailed, CheckSettings, CheckSkipped
-from zoo.conformance.runner import CheckResult, counts, run_check, run_checks
-from zoo.conformance.selection import select_choices
+from zoo.conformance.check import Check, CheckFailed, CheckSettings, CheckSkipped, checks_of
+from zoo.conformance.runner import CheckResult, counts, run_check, run_checks, select_choices
 
 __all__ = [
     "Check",

@@ -1,16 +1,32 @@
-"""Checks of baselines."""
+"""Checks of baselines: torch modules, and those that learn from texts or token sequences."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
+from torch import nn
 
 from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
 from zoo.conformance.assertions import close, must
 from zoo.conformance.check import check, needs
-from zoo.conformance.setups.baseline_setup import VOCAB_SIZE, BaselineSetup
-from zoo.conformance.setups.setup import BATCH, padded_mask, padded_tokens
+from zoo.conformance.setup import (
+    BATCH,
+    Case,
+    Draw,
+    ModuleSetup,
+    padded_mask,
+    padded_tokens,
+    token_tensors,
+    unpadded,
+)
+from zoo.data.encoding.word_pieces import SPECIALS
 
+CLASSES, VOCAB_SIZE = 4, 50
+VOCABULARY = [*SPECIALS, *(f"word{i}" for i in range(VOCAB_SIZE - len(SPECIALS)))]
+SIZES = Sizes(dim=8, layers=1, heads=2, hidden=16, max_length=32, vocab_size=VOCAB_SIZE)
 LENGTH = 6
 METHODS = {
     "texts": ("fit", "predict"),
@@ -24,6 +40,41 @@ TEXTS = [
     for words in ("the team won the match", "the bank raised its rates", "rain fell over hills")
 ]
 LABELS = [0, 1, 2] * 4
+
+
+class BaselineSetup(ModuleSetup, kind="baseline"):
+    """Builds ``Baseline(vocab_size=, classes=, sizes=, dropout=)``.
+
+    One that learns from texts takes none of these, one that learns from token sequences only
+    ``vocab_size``.
+    """
+
+    passes = ("vocab_size", "classes", "sizes", "dropout", "vocabulary", "head_hidden")
+    contract = nn.Module
+    takes_dropout = True
+    quiet_training = False
+
+    def make(self, dropout: float = 0.0) -> Any:
+        if self.can("stream"):
+            return self.choice.build(vocab_size=VOCAB_SIZE)
+        if not self.can("tokens"):
+            return self.choice.build()
+        more: dict[str, Any] = {"vocabulary": VOCABULARY} if self.can("vocabulary") else {}
+        if self.can("head"):
+            more["head_hidden"] = 0
+        return self.choice.build(
+            vocab_size=VOCAB_SIZE, classes=CLASSES, sizes=SIZES, dropout=dropout, **more
+        )
+
+    def _cases(self, draw: Draw, length: int) -> list[Case]:
+        ids = torch.randint(VOCAB_SIZE, (BATCH, length), generator=draw.generator)[draw.texts]
+
+        def case(name: str, tokens: Tokens) -> Case:
+            fixed = token_tensors(tokens)
+            return Case(name, (ids,), lambda m, ids: m(ids, tokens), (len(ids), CLASSES), fixed)
+
+        padded = padded_tokens(length, draw.texts)
+        return [case("plain", Tokens.whole(length)), case("padded", padded)]
 
 
 @check("baseline")
@@ -40,13 +91,12 @@ def sort(setup: BaselineSetup) -> None:
 def padding_invariance(setup: BaselineSetup) -> None:
     """Other ids in padding, or more padding, never change a text's logits."""
     module = setup.build()
-    ids = torch.randint(VOCAB_SIZE, (BATCH, LENGTH), generator=setup.generator(0))
+    ids = torch.randint(VOCAB_SIZE, (BATCH, LENGTH), generator=setup.generator())
     tokens, real = padded_tokens(LENGTH), padded_mask(LENGTH)
     out = module(ids, tokens)
-    for text in range(BATCH):
-        n = int(real[text].sum())
-        alone = module(ids[text : text + 1, :n], Tokens.whole(n))
-        close(out[text], alone[0], f"text {text}: padded against unpadded", tolerance=1e-6)
+    for text, alone in unpadded(ids, real):
+        expected = module(alone, Tokens.whole(alone.shape[1]))[0]
+        close(out[text], expected, f"text {text}: padded against unpadded", tolerance=1e-6)
     dirty = torch.where(real, ids, (ids + 7) % VOCAB_SIZE)
     close(module(dirty, tokens), out, "logits with other ids in padding", tolerance=1e-6)
     more = torch.cat([dirty, dirty], dim=1)
@@ -54,11 +104,16 @@ def padding_invariance(setup: BaselineSetup) -> None:
     close(module(more, longer), out, "logits with more padding", tolerance=1e-6)
 
 
+def _fitted(setup: BaselineSetup) -> Any:
+    model = setup.make()
+    model.fit(list(TEXTS), list(LABELS))
+    return model
+
+
 @check("baseline", applies=needs("texts"))
 def learns(setup: BaselineSetup) -> None:
     """Fitted to twelve texts of three topics, it predicts their topics."""
-    model = setup.make()
-    model.fit(list(TEXTS), list(LABELS))
+    model = _fitted(setup)
     predicted = list(model.predict(list(TEXTS)))
     must(len(predicted) == len(TEXTS), f"{len(predicted)} labels for {len(TEXTS)} texts")
     unknown = [label for label in predicted if label not in set(LABELS)]
@@ -71,9 +126,7 @@ def learns(setup: BaselineSetup) -> None:
 def same_again(setup: BaselineSetup) -> None:
     """Fitted twice it predicts the same, and for a single text the same as in a batch."""
     predicted = []
-    for _ in range(2):
-        model = setup.make()
-        model.fit(list(TEXTS), list(LABELS))
+    for model in (_fitted(setup), _fitted(setup)):
         unseen = ["the bank won the match", "rain", "words it never saw", "rates fell on monday"]
         predicted.append([int(label) for label in model.predict(unseen)])
         alone = [int(model.predict([text])[0]) for text in unseen]
@@ -100,10 +153,7 @@ def shares(setup: BaselineSetup) -> None:
     for before in ([0, 1, 2], [2, 0, VOCAB_SIZE - 1], [VOCAB_SIZE - 1, 1, VOCAB_SIZE - 2]):
         nats = [model.nats(np.array([*before, token]))[-1] for token in range(VOCAB_SIZE)]
         total = float(np.exp(-np.array(nats)).sum())
-        must(
-            abs(total - 1) < 1e-6,
-            f"the probabilities after {before} sum to {total:.6f}",
-        )
+        must(abs(total - 1) < 1e-6, f"the probabilities after {before} sum to {total:.6f}")
 
 
 @check("baseline", applies=needs("stream"))

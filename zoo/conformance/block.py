@@ -2,27 +2,108 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from zoo.components.attention.split import Split
 from zoo.components.block.base import Block, LayerContext
 from zoo.components.tokens import Tokens
-from zoo.conformance.assertions import close, differ, largest, must
-from zoo.conformance.check import REFUSALS, check, needs, unless
-from zoo.conformance.purity import DRAWS, DROPOUT, same_scale
-from zoo.conformance.reference_parts import GrowingCache, ReferenceEncoding
-from zoo.conformance.setups.block_setup import BlockSetup, context_of
-from zoo.conformance.setups.setup import BATCH, DIM, normal, padded_mask, padded_tokens
+from zoo.conformance.assertions import close, differ, has_shape, largest, must, refusal
+from zoo.conformance.check import check, needs, unless
+from zoo.conformance.modules import DRAWS, DROPOUT, same_scale
+from zoo.conformance.reference import GrowingCache, ReferenceEncoding
+from zoo.conformance.setup import (
+    BATCH,
+    DIM,
+    HEADS,
+    Case,
+    Draw,
+    ModuleSetup,
+    padded_mask,
+    padded_tokens,
+    perturb,
+    token_tensors,
+    with_garbage,
+)
+from zoo.models.seeding import seeded
 
 LENGTH = 6
+
+
+class BlockSetup(ModuleSetup, kind="block"):
+    """Builds ``Block(attention, ffn, norm, dropout=, cross=)`` from plain parts."""
+
+    passes = ("attention", "ffn", "norm", "dropout", "cross")
+    contract = Block
+    takes_dropout = True
+
+    def make(self, dropout: float = 0.0) -> Any:
+        return self.choice.build(
+            Split(DIM, HEADS), plain_ffn(), lambda: nn.LayerNorm(DIM), dropout=dropout
+        )
+
+    def block(
+        self,
+        *,
+        ffn: bool = True,
+        cross: bool = False,
+        norm: Callable[[], nn.Module] = lambda: nn.LayerNorm(DIM),
+        silent: bool = False,
+        dropout: float = 0.0,
+    ) -> Any:
+        """A block with or without some of its parts, in float64 and evaluation mode.
+
+        silent: with sub-layers that give zeros, and the block's own weights as initialised.
+        """
+        with seeded(self.settings.seed, "checks/build"):
+            attention, inner = Split(DIM, HEADS), plain_ffn() if ffn else None
+            more = {"cross": Split(DIM, HEADS)} if cross else {}
+            block = self.choice.build(attention, inner, norm, dropout=dropout, **more)
+            if not silent:
+                perturb(block)
+        for part in (attention.out, *(inner or ())) if silent else ():
+            for parameter in part.parameters():
+                nn.init.zeros_(parameter)
+        return block.double().eval()
+
+    def _cases(self, draw: Draw, length: int) -> list[Case]:
+        x = draw(length, DIM)
+        padded = replace(context_of(length), tokens=padded_tokens(length, draw.texts))
+
+        def case(name: str, context: LayerContext, rows: int = length) -> Case:
+            shape, fixed = (len(x), rows, DIM), token_tensors(context.tokens)
+            return Case(name, (x,), lambda block, x: block(x, context), shape, fixed)
+
+        return [
+            case("padded", padded),
+            case("causal", replace(padded, causal=True)),
+            case("few rows", replace(padded, read=slice(1, 3)), rows=2),
+        ]
+
+    def hidden_states(self) -> Tensor:
+        """Inputs (B, L, D)."""
+        return self.normal(BATCH, LENGTH, DIM)
+
+
+def plain_ffn() -> nn.Sequential:
+    """A feed-forward network that is smooth everywhere."""
+    return nn.Sequential(nn.Linear(DIM, 2 * DIM), nn.Tanh(), nn.Linear(2 * DIM, DIM))
+
+
+def context_of(length: int = LENGTH, **more: Any) -> LayerContext:
+    """Whole texts, and an encoding that rotates and adds a bias."""
+    encoding = ReferenceEncoding(rotates=True, biases=True, heads=HEADS)
+    return LayerContext(Tokens.whole(length), encoding, **more)
 
 
 @check("block")
 def few_rows(setup: BlockSetup) -> None:
     """Asked for some positions, it gives those rows of its whole output."""
-    block, x, context = setup.block(), setup.hidden_states(LENGTH), context_of(LENGTH)
+    block, x, context = setup.block(), setup.hidden_states(), context_of()
     whole = block(x, context)
     for rows in (slice(0, 1), slice(2, 5)):
         close(block(x, replace(context, read=rows)), whole[:, rows], f"rows {rows}")
@@ -31,14 +112,12 @@ def few_rows(setup: BlockSetup) -> None:
 @check("block")
 def layer_context(setup: BlockSetup) -> None:
     """The attention mask, the encoding and the causal mask reach the attention."""
-    block, x = setup.block(), setup.hidden_states(LENGTH)
-    tokens, real = padded_tokens(LENGTH), padded_mask(LENGTH)
-    padded = replace(context_of(LENGTH), tokens=tokens)
-    changed_padding = torch.where(real[..., None], x, 100 * torch.randn_like(x))
-    out = block(x, padded)
-    close(block(changed_padding, padded)[real], out[real], "real rows with other values in padding")
+    block, x, real = setup.block(), setup.hidden_states(), padded_mask(LENGTH)
+    padded = replace(context_of(), tokens=padded_tokens(LENGTH))
+    out, dirty = block(x, padded), block(with_garbage(x, real), padded)
+    close(dirty[real], out[real], "real rows with other values in padding")
 
-    encoded, plain = context_of(LENGTH), LayerContext(Tokens.whole(LENGTH), ReferenceEncoding())
+    encoded, plain = context_of(), LayerContext(Tokens.whole(LENGTH), ReferenceEncoding())
     differ(block(x, encoded), block(x, plain), "the output with and without an encoding")
     causal = replace(encoded, causal=True)
     changed = torch.cat([x[:, :3], torch.randn_like(x[:, 3:])], dim=1)
@@ -49,31 +128,26 @@ def layer_context(setup: BlockSetup) -> None:
 @check("block")
 def cache(setup: BlockSetup) -> None:
     """A cache reaches the attention: step by step equals the causal pass over the whole text."""
-    block, x = setup.block(), setup.hidden_states(LENGTH)
-    causal = context_of(LENGTH, causal=True)
-    kept = GrowingCache()
+    block, x = setup.block(), setup.hidden_states()
+    causal, filled = context_of(causal=True), GrowingCache()
     steps = []
-    for t in range(LENGTH):
-        now = slice(t, t + 1)
-        step = replace(causal, tokens=causal.tokens[now], cache=kept)
+    for now in (slice(t, t + 1) for t in range(LENGTH)):
+        step = replace(causal, tokens=causal.tokens[now], cache=filled)
         steps.append(block(x[:, now], step))
-    must(kept.content is not None, "the cache is never used")
+    must(filled.content is not None, "the cache is never used")
     close(torch.cat(steps, dim=1), block(x, causal), "step by step")
 
 
 @check("block")
 def residual(setup: BlockSetup) -> None:
     """If `residual` is declared, and only then, the input is added to the sub-layers' output."""
-    block = setup.block(norm=nn.Identity, silent=True)
-    x = setup.hidden_states(LENGTH)
-    out = block(x, context_of(LENGTH))
+    x = setup.hidden_states()
+    out = setup.block(norm=nn.Identity, silent=True)(x, context_of())
     # Up to a factor: some blocks weight the two branches.
     scale = float((out * x).detach().sum() / (x * x).sum())
     passes = scale > 0.01 and largest(out - scale * x) < 1e-9
-    must(
-        passes or not setup.can("residual"),
-        f"declares 'residual', yet the input does not pass: it is off by {largest(out - x):.3g}",
-    )
+    what = f"yet the input does not pass: it is off by {largest(out - x):.3g}"
+    must(passes or not setup.can("residual"), f"declares 'residual', {what}")
     must(setup.can("residual") or not passes, "the input passes: it must declare 'residual'")
 
 
@@ -84,28 +158,25 @@ def dropout_scale(setup: BlockSetup) -> None:
     def build_and_call(silent: bool = False) -> tuple[Block, Tensor]:
         # One sub-layer and no norm: what follows the dropout is linear.
         block = setup.block(ffn=False, norm=nn.Identity, silent=silent, dropout=DROPOUT)
-        return block, block(x, context_of(LENGTH)).detach()
+        return block, block(x, context_of()).detach()
 
-    x = setup.hidden_states(LENGTH)
+    x = setup.hidden_states()
     residual = build_and_call(silent=True)[1]
     block, expected = build_and_call()
     block.train()
     with torch.no_grad():
-        draws = [block(x, context_of(LENGTH)) - residual for _ in range(DRAWS)]
+        draws = [block(x, context_of()) - residual for _ in range(DRAWS)]
     same_scale(torch.stack(draws).mean(0), expected - residual)
 
 
 @check("block")
 def final_norm(setup: BlockSetup) -> None:
     """If its output grows with its input, `final_norm` is True."""
-    block = setup.block()
-    x = setup.hidden_states(LENGTH)
-    small, large = (float(block(f * x, context_of(LENGTH)).detach().std()) for f in (1, 1000))
+    block, x = setup.block(), setup.hidden_states()
+    small, large = (float(block(f * x, context_of()).detach().std()) for f in (1, 1000))
     growth = large / small
-    must(
-        growth < 10 or block.final_norm,
-        f"a thousand times the input gives {growth:.3g} times the output, and final_norm is False",
-    )
+    what = f"a thousand times the input gives {growth:.3g} times the output"
+    must(growth < 10 or block.final_norm, f"{what}, and final_norm is False")
 
 
 @check("block")
@@ -119,55 +190,44 @@ def norms_apart(setup: BlockSetup) -> None:
 
     block = setup.block(norm=norm)
     used = [module for module in made if any(module is m for m in block.modules())]
-    must(
-        len(used) >= 2, f"{len(used)} norm for two sub-layers: norm() was called {len(made)} times"
-    )
+    what = f"{len(used)} norm for two sub-layers"
+    must(len(used) >= 2, f"{what}: norm() was called {len(made)} times")
 
 
 @check("block")
 def no_ffn(setup: BlockSetup) -> None:
     """Without a feed-forward network it is a layer of attention only."""
-    block = setup.block(ffn=False)
-    out = block(setup.hidden_states(LENGTH), context_of(LENGTH))
-    must(tuple(out.shape) == (BATCH, LENGTH, DIM), f"shape {tuple(out.shape)}")
+    out = setup.block(ffn=False)(setup.hidden_states(), context_of())
+    has_shape(out, (BATCH, LENGTH, DIM), "output")
 
 
 @check("block", applies=needs("cross"))
 def memory(setup: BlockSetup) -> None:
     """With cross-attention it reads a memory of any length, ignores its padding, and needs one."""
-    block = setup.block(cross=True)
-    x = setup.hidden_states(LENGTH)
-    encoded, tokens = normal(setup.generator(1), BATCH, 9, DIM), padded_tokens(9)
+    block, x = setup.block(cross=True), setup.hidden_states()
+    encoded, tokens = setup.normal(BATCH, 9, DIM, seed=1), padded_tokens(9)
 
-    def read(memory: Tensor) -> Tensor:
-        out: Tensor = block(x, context_of(LENGTH, memory=memory, memory_tokens=tokens))
-        return out
+    def read(memory: Tensor) -> Any:
+        return block(x, context_of(memory=memory, memory_tokens=tokens))
 
     out = read(encoded)
-    must(tuple(out.shape) == tuple(x.shape), f"shape {tuple(out.shape)}")
+    has_shape(out, x.shape, "output")
     differ(read(encoded + 1), out, "changing the memory")
-    changed_padding = torch.where(
-        padded_mask(9)[..., None], encoded, 100 * torch.randn_like(encoded)
-    )
-    close(read(changed_padding), out, "the output with other values in the memory's padding")
-    kept = GrowingCache()
+    dirty = read(with_garbage(encoded, padded_mask(9)))
+    close(dirty, out, "the output with other values in the memory's padding")
+    filled = GrowingCache()
     for what, rows in (("first filled", slice(None)), ("read again", slice(0, 0))):
-        new = {"memory": encoded[:, rows], "memory_tokens": tokens[rows], "memory_cache": kept}
-        again = block(x, context_of(LENGTH, **new))
-        must(kept.content is not None, "the memory's cache is never used")
+        new, its_tokens = encoded[:, rows], tokens[rows]
+        context = context_of(memory=new, memory_tokens=its_tokens, memory_cache=filled)
+        again = block(x, context)
+        must(filled.content is not None, "the memory's cache is never used")
         close(again, out, f"the output with the memory's cache, {what}")
-    try:
-        block(x, context_of(LENGTH))
-    except ValueError:
-        return
-    must(False, "a block with cross-attention accepts a call without a memory")
+    error = refusal(lambda: block(x, context_of()), (ValueError,))
+    must(error is not None, "a block with cross-attention accepts a call without a memory")
 
 
 @check("block", applies=unless("cross"))
 def undeclared(setup: BlockSetup) -> None:
     """Not declaring `cross`, it refuses a cross-attention instead of ignoring it."""
-    try:
-        setup.block(cross=True)
-    except REFUSALS:
-        return
-    must(False, "takes a cross-attention, though it does not declare 'cross'")
+    error = refusal(lambda: setup.block(cross=True))
+    must(error is not None, "takes a cross-attention, though it does not declare 'cross'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -12,6 +13,11 @@ from zoo.registry import CAPABILITIES, Choice
 Applies = Callable[[Choice], str | None]
 Body = TypeVar("Body", bound=Callable[..., None])
 
+# The modules with checks, in the order in which these are run and listed.
+_MODULES = (
+    "registration modules attention masking exactness pe position_wise block pool baseline "
+    "experiment"
+).split()
 # What a component may raise when asked for something that it does not declare.
 REFUSALS = (ValueError, TypeError, NotImplementedError, ZooError)
 
@@ -47,23 +53,31 @@ class Check:
     applies: Applies
 
 
-# Kind to name to check, in the order of running.
-CHECKS: dict[str, dict[str, Check]] = {kind: {} for kind in CAPABILITIES}
+_CHECKS: dict[str, dict[str, Check]] = {kind: {} for kind in CAPABILITIES}
 
 
-def check(*kinds: str, applies: Applies | None = None) -> Callable[[Body], Body]:
+def checks_of(kind: str) -> dict[str, Check]:
+    """The checks of a kind by name, in the order in which they are run; imports torch."""
+    for module in _MODULES:
+        importlib.import_module(f"zoo.conformance.{module}")
+    return _CHECKS[kind]
+
+
+def check(
+    *kinds: str, name: str = "", applies: Applies = lambda choice: None
+) -> Callable[[Body], Body]:
     """Add a function to the checks of some kinds.
 
-    Its name, with dashes, is the check's name; its docstring, one line, is the claim.
+    Its name, with dashes, is the check's unless given; its docstring, one line, is the claim.
     """
 
     def add(body: Body) -> Body:
-        name = body.__name__.replace("_", "-")
+        called = name or body.__name__.replace("_", "-")
         claim = (body.__doc__ or "").strip()
-        assert len(claim.splitlines()) == 1, f"check {name} must state its claim in one line"
+        assert len(claim.splitlines()) == 1, f"check {called} must state its claim in one line"
         for kind in kinds:
-            assert name not in CHECKS[kind], f"two checks of {kind} are named {name}"
-            CHECKS[kind][name] = Check(name, kind, claim, body, applies or _always)
+            assert called not in _CHECKS[kind], f"two checks of {kind} are named {called}"
+            _CHECKS[kind][called] = Check(called, kind, claim, body, applies)
         return body
 
     return add
@@ -87,7 +101,3 @@ def unless(capability: str) -> Applies:
 def both(*conditions: Applies) -> Applies:
     """Applies where every condition does; otherwise gives the first reason."""
     return lambda choice: next((r for r in (c(choice) for c in conditions) if r), None)
-
-
-def _always(choice: Choice) -> str | None:
-    return None

@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
+from zoo.components.pool.base import Pool
 from zoo.conformance.assertions import close, finite, must
 from zoo.conformance.check import check, needs
-from zoo.conformance.setups.pool_setup import PoolSetup
-from zoo.conformance.setups.setup import BATCH, DIM, normal, padded_mask
+from zoo.conformance.setup import BATCH, DIM, Case, Draw, ModuleSetup, padded_mask, unpadded
 
 LENGTH = 6
+
+
+class PoolSetup(ModuleSetup, kind="pool"):
+    """Builds ``Pool(dim)`` and calls it with and without a mask."""
+
+    passes = ("dim",)
+    contract = Pool
+
+    def make(self, dropout: float = 0.0) -> Any:
+        return self.choice.build(DIM)
+
+    def _cases(self, draw: Draw, length: int) -> list[Case]:
+        x, mask = draw(length, DIM), padded_mask(length)[draw.texts]
+        shape = (len(x), DIM)
+        return [
+            Case("plain", (x,), lambda module, x: module(x, None), shape),
+            Case("padded", (x,), lambda module, x: module(x, mask), shape, (mask,)),
+        ]
 
 
 @check("pool")
 def padding_invariance(setup: PoolSetup) -> None:
     """Neither the values in padding, infinities too, nor its amount changes the output."""
     pool = setup.build()
-    x = normal(setup.generator(0), BATCH, LENGTH, DIM)
+    x = setup.normal(BATCH, LENGTH, DIM)
     attention_mask = padded_mask(LENGTH)
     out = pool(x, attention_mask)
     close(pool.train()(x, attention_mask), out, "output in training")
     pool.eval()
-    for text in range(BATCH):
-        n = int(attention_mask[text].sum())
-        close(out[text], pool(x[text : text + 1, :n], None)[0], f"text {text} against unpadded")
+    for text, alone in unpadded(x, attention_mask):
+        close(out[text], pool(alone, None)[0], f"text {text} against unpadded")
     for garbage in (100.0, torch.inf, torch.nan):
         dirty = x.masked_fill(~attention_mask[..., None], garbage)
         close(pool(dirty, attention_mask), out, f"output with {garbage} in padding")
@@ -37,7 +56,7 @@ def padding_invariance(setup: PoolSetup) -> None:
 def empty_documents(setup: PoolSetup) -> None:
     """A text of padding only gives a finite output and gradient, and affects no other text."""
     pool = setup.build()
-    x = normal(setup.generator(0), 2, LENGTH, DIM).requires_grad_()
+    x = setup.normal(2, LENGTH, DIM).requires_grad_()
     attention_mask = torch.tensor([[True] * LENGTH, [False] * LENGTH])
     out = pool(x, attention_mask)
     finite(out, "output")
@@ -51,7 +70,7 @@ def reads(setup: PoolSetup) -> None:
     """It reads the rows that `reads` gives and no others; all rows where that is None."""
     pool = setup.build()
     # Many texts, so that for a max pool every row is the greatest in some.
-    x = normal(setup.generator(0), 50, LENGTH, DIM).requires_grad_()
+    x = setup.normal(50, LENGTH, DIM).requires_grad_()
     out = pool(x, None)
     # Several lengths, so that a pool of the last token reads every row in some text.
     lengths = 1 + torch.arange(len(x)) % LENGTH
@@ -76,6 +95,6 @@ def first(setup: PoolSetup) -> None:
     """With `first` it reads only the first position, so that the last layer need give no other."""
     pool = setup.build()
     must(pool.reads == slice(0, 1), f"reads = {pool.reads} instead of slice(0, 1)")
-    x = normal(setup.generator(0), BATCH, LENGTH, DIM)
+    x = setup.normal(BATCH, LENGTH, DIM)
     other = torch.cat([x[:, :1], torch.randn_like(x[:, 1:])], dim=1)
     close(pool(other, None), pool(x, None), "output after changing all rows but the first")

@@ -1,18 +1,45 @@
-"""Checks of norms and feed-forward networks."""
+"""Checks of norms and feed-forward networks: (B, L, D) to (B, L, D)."""
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import torch
+from torch import nn
 
 from zoo.conformance.assertions import close, finite, must
 from zoo.conformance.check import check, needs
-from zoo.conformance.setups.position_wise_setup import FFNSetup, NormSetup
-from zoo.conformance.setups.setup import DIM, HIDDEN, ModuleSetup, normal
+from zoo.conformance.setup import DIM, HIDDEN, Case, Draw, ModuleSetup
 from zoo.registry import Choice
 
 STATISTICS = ("unit-rms", "unit-variance", "unbiased")
 # A norm's epsilon matters, so its claims hold to some 1e-4 for inputs of the order of one.
 NEAR = 1e-4
+
+
+class NormSetup(ModuleSetup, kind="norm"):
+    """Builds ``Norm(dim)``."""
+
+    passes: ClassVar[tuple[str, ...]] = ("dim",)
+    contract: ClassVar[Any] = nn.Module
+
+    def make(self, dropout: float = 0.0) -> Any:
+        return self.choice.build(DIM)
+
+    def _cases(self, draw: Draw, length: int) -> list[Case]:
+        x = 1 + 2 * draw(length, DIM)
+        return [Case("plain", (x,), lambda module, x: module(x), x.shape)]
+
+
+class FFNSetup(NormSetup, kind="ffn"):
+    """Builds ``FFN(dim, hidden, dropout)``; None is a layer without a feed-forward network."""
+
+    passes = ("dim", "hidden", "dropout")
+    contract = nn.Module | None
+    takes_dropout = True
+
+    def make(self, dropout: float = 0.0) -> Any:
+        return self.choice.build(DIM, HIDDEN, dropout)
 
 
 def _of_known_statistics(choice: Choice) -> str | None:
@@ -25,7 +52,7 @@ def _of_known_statistics(choice: Choice) -> str | None:
 def position_wise(setup: ModuleSetup) -> None:
     """Each position is computed by itself, and (…, D) may have any leading shape."""
     module = setup.build()
-    x = normal(setup.generator(0), 3, 4, DIM)
+    x = setup.normal(3, 4, DIM)
     out = module(x)
     for training in (False, True):
         module.train(training)
@@ -40,7 +67,7 @@ def position_wise(setup: ModuleSetup) -> None:
 def scale_invariance(setup: NormSetup) -> None:
     """Scaling the input changes nothing."""
     module = setup.build()
-    x = 1 + 2 * normal(setup.generator(0), 3, 4, DIM)
+    x = 1 + 2 * setup.normal(3, 4, DIM)
     out = module(x)
     for factor in (3.0, 1000.0):
         close(module(factor * x), out, f"output for {factor:g} times the input", tolerance=NEAR)
@@ -50,7 +77,7 @@ def scale_invariance(setup: NormSetup) -> None:
 def statistics(setup: NormSetup) -> None:
     """A newly built norm's outputs have the mean, variance or mean square that it declares."""
     module = setup.build(jitter=False)
-    out = module(1 + 2 * normal(setup.generator(0), 3, 4, DIM))
+    out = module(1 + 2 * setup.normal(3, 4, DIM))
     one = torch.ones(out.shape[:-1], dtype=out.dtype)
     if setup.can("unit-rms"):
         close(out.square().mean(-1), one, "mean square", tolerance=NEAR)
@@ -84,8 +111,5 @@ def parameter_count(setup: FFNSetup) -> None:
     plain = 2 * DIM * HIDDEN
     # The hidden width may be rounded by one unit, and there may be biases.
     slack = 3 * DIM + 2 * HIDDEN + DIM
-    must(
-        abs(count - plain) <= slack,
-        f"{count} parameters, where a plain one has {plain} without biases and "
-        f"{slack} more or less are allowed",
-    )
+    what = f"{count} parameters, where a plain one has {plain} without biases"
+    must(abs(count - plain) <= slack, f"{what} and {slack} more or less are allowed")

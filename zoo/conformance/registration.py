@@ -1,4 +1,4 @@
-"""Checks that the registration agrees with the factory."""
+"""Checks that the registration agrees with the factory, alone and in a whole model."""
 
 from __future__ import annotations
 
@@ -9,12 +9,25 @@ from typing import Any
 
 import torch
 
-from zoo.conformance.assertions import must, same
-from zoo.conformance.check import CheckFailed, check
-from zoo.conformance.setups.setup import ModuleSetup, Setup
+from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
+from zoo.conformance.assertions import finite, has_shape, must, same
+from zoo.conformance.check import CheckFailed, CheckSkipped, check
+from zoo.conformance.setup import DIM, HEADS, HIDDEN, ModuleSetup, Setup
+from zoo.models.build import build_classifier
 from zoo.registry import AXES, KINDS, Choice
+from zoo.registry.cell import Cell
+from zoo.registry.loading import built_ins
 
-_NOTHING = inspect.Parameter.empty
+# The second finds components that work only with the numbers of the first, which all other checks
+# use; its number of heads is no power of two.
+SIZES = (
+    Sizes(dim=DIM, layers=2, heads=HEADS, hidden=HIDDEN, max_length=12, vocab_size=50),
+    Sizes(dim=36, layers=1, heads=3, hidden=60, max_length=12, vocab_size=50),
+)
+# A plain encoding that needs the slot, and the other plain parts of a model.
+ENCODINGS = {"embed": "sin", "rotate": "rope", "bias": "alibi"}
+PLAIN = {"attention": "naive", "norm": "layer", "ffn": "gelu", "block": "pre", "pool": "mean"}
 
 
 @check(*KINDS)
@@ -27,29 +40,21 @@ def parameters(setup: Setup) -> None:
             plain = ast.literal_eval(repr(default))
         except (ValueError, SyntaxError):
             raise CheckFailed(f"the default of '{name}' is no plain value: {default!r}") from None
-        must(
-            type(plain) is type(default) and plain == default,
-            f"the default of '{name}' cannot be written down: {default!r}",
-        )
-    taken = inspect.signature(component.resolve()).parameters
-    rest = [p for p in taken.values() if p.name not in setup.passes]
-    anything = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in rest)
-    named = {
-        p.name: p.default
-        for p in rest
-        if p.kind not in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    }
+        same_again = type(plain) is type(default) and plain == default
+        must(same_again, f"the default of '{name}' cannot be written down: {default!r}")
+    taken = inspect.signature(component.resolve()).parameters.values()
+    rest = [p for p in taken if p.name not in setup.passes]
+    anything = any(p.kind is p.VAR_KEYWORD for p in rest)
+    named = {p.name: p.default for p in rest if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
     for name, default in declared.items():
-        must(
-            name not in setup.passes, f"'{name}' is registered, but the contract passes it already"
-        )
-        must(name in named or anything, f"'{name}' is registered, but the factory does not take it")
+        what = f"'{name}' is registered"
+        must(name not in setup.passes, f"{what}, but the contract passes it already")
+        must(name in named or anything, f"{what}, but the factory does not take it")
         if name in named:
-            must(
-                type(named[name]) is type(default) and named[name] == default,
-                f"'{name}' is registered with {default!r}, but the factory's default is "
-                + ("missing" if named[name] is _NOTHING else repr(named[name])),
-            )
+            own = named[name]
+            found = "missing" if own is inspect.Parameter.empty else repr(own)
+            equal = type(own) is type(default) and own == default
+            must(equal, f"{what} with {default!r}, but the factory's default is {found}")
     for name in named:
         must(name in declared, f"the factory takes '{name}', which is not registered")
 
@@ -77,8 +82,41 @@ def defaults(setup: ModuleSetup) -> None:
     bare = type(setup)(Choice(component, setup.choice.label), setup.settings)
     explicit = type(setup)(replace(bare.choice, given=dict(component.parameters)), setup.settings)
     for case in setup.cases(torch.float32):
-        same(
-            case(explicit.build(torch.float32)),
-            case(bare.build(torch.float32)),
-            f"{case.name}: output with the defaults given",
-        )
+        one, other = (case(which.build(torch.float32)) for which in (explicit, bare))
+        same(one, other, f"{case.name}: output with the defaults given")
+
+
+@check(*AXES)
+def assembles(setup: ModuleSetup) -> None:
+    """Planning refuses what it does not declare; every model that planning allows trains."""
+    kind, trained = setup.choice.component.kind, 0
+    reasons = []
+    for slot, encoding in ENCODINGS.items() if kind == "attention" else [("embed", "sin")]:
+        plain = Cell.parse(built_ins(), {**PLAIN, "pe": encoding})
+        cell = replace(plain, **{kind: setup.choice})
+        reason = cell.obstacle(DIM, HEADS, {"attention": {"padding"}})
+        if kind == "attention":
+            able = slot == "embed" or setup.can(slot)
+            must(able or bool(reason), f"planning allows an encoding that needs {slot!r}")
+        if reason:
+            reasons.append(reason)
+            continue
+        for sizes in SIZES:
+            _train(cell, slot, sizes)
+        trained += 1
+    if not trained:
+        raise CheckSkipped(f"planning allows no model with it: {reasons[0]}")
+
+
+def _train(cell: Cell, slot: str, sizes: Sizes) -> None:
+    """One step on texts of several lengths, an empty one among them."""
+    model = build_classifier(cell, sizes, vocab_size=50, classes=3, seed=0, dropout=0.1)
+    ids = torch.randint(50, (4, 12))
+    real = torch.arange(12) < torch.tensor([12, 5, 1, 0])[:, None]
+    logits = model(ids, Tokens(real, torch.arange(12)))
+    has_shape(logits, (4, 3), "logits")
+    finite(logits, f"logits of a model with an encoding that needs {slot!r}")
+    torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1, 2, 0])).backward()
+    for name, parameter in model.named_parameters():
+        if parameter.grad is not None:
+            finite(parameter.grad, f"gradient of {name}")

@@ -1,4 +1,4 @@
-"""Runs checks. Torch is imported when the first one runs."""
+"""Chooses the components to check, and runs checks. Torch is imported when the first one runs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.conformance.all_checks import checks_of
-from zoo.conformance.check import Check, CheckFailed, CheckSettings, CheckSkipped
-from zoo.errors import ZooError, nearest, one_line
-from zoo.registry import Choice
+from zoo.conformance.check import Check, CheckFailed, CheckSettings, CheckSkipped, checks_of
+from zoo.errors import ZooError, nearest
+from zoo.registry import KINDS, Choice
+from zoo.registry.hooks import described
+from zoo.registry.loading import Zoo
 
 STATUSES = ("passed", "failed", "skipped")
 
@@ -41,6 +42,51 @@ class CheckResult:
     def as_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
         return asdict(self)
+
+
+def select_choices(
+    zoo: Zoo, names: Iterable[str], *, files: bool = False, distributions: Iterable[str] = ()
+) -> list[Choice]:
+    """The choices asked for, each once, in the order of asking.
+
+    names: ``kind/name``, ``kind/name(param=value)``, ``kind/all`` or ``all``. files: also all
+    components of single-file plug-ins. distributions: also all components of these.
+    Raises ZooError where a name is unknown or nothing is left to check.
+    """
+    chosen = [choice for name in names for choice in _named(zoo, name)]
+    if files and zoo.files:
+        # The last plug-ins are the files, one each.
+        chosen += _of(zoo, {row.distribution for row in zoo.plugins[-len(zoo.files) :]})
+    for distribution in distributions:
+        found = _of(zoo, {distribution})
+        if not found:
+            hint = nearest(distribution, sorted({row.distribution for row in zoo.plugins}))
+            raise ZooError(f"distribution '{distribution}' registers nothing{hint}")
+        chosen += found
+    if not chosen:
+        raise ZooError("nothing to check; name components as kind/name, or say all")
+    return list({(c.component.kind, str(c)): c for c in chosen}.values())
+
+
+def _named(zoo: Zoo, name: str) -> list[Choice]:
+    if name.strip() == "all":
+        return _of(zoo)
+    kind, slash, text = name.partition("/")
+    if not slash or not text.strip():
+        raise ZooError(f"'{name}' is no component; write it as kind/name, such as attention/fused")
+    if kind not in KINDS:
+        raise ZooError(f"no kind '{kind}'{nearest(kind, KINDS)}")
+    return zoo.registry.choices(kind, text)
+
+
+def _of(zoo: Zoo, distributions: set[str] | None = None) -> list[Choice]:
+    """All components, or those of some distributions."""
+    components = (c for kind in KINDS for c in zoo.registry.components(kind))
+    return [
+        Choice(c, zoo.registry.label(c))
+        for c in components
+        if distributions is None or c.owner.distribution in distributions
+    ]
 
 
 def run_checks(
@@ -107,7 +153,7 @@ def _outcome(
     reason = check.applies(choice)
     if reason is not None:
         return "skipped", reason
-    from zoo.conformance.setups import setup_for
+    from zoo.conformance.setup import Setup
     from zoo.models.seeding import seeded
 
     try:
@@ -118,7 +164,8 @@ def _outcome(
             contextlib.redirect_stdout(sys.stderr),
             seeded(settings.seed, f"checks/{check.kind}/{check.name}"),
         ):
-            check.body(setup_for(choice, settings, files))
+            setup = Setup.of_kind.get(check.kind, Setup)
+            check.body(setup(choice, settings, files))
     except CheckSkipped as skip:
         return "skipped", str(skip)
     except CheckFailed as failure:
@@ -126,16 +173,8 @@ def _outcome(
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - even SystemExit or pytest.skip is a failure
-        return "failed", f"raised {_described(error)}{_place(error)}"
+        return "failed", f"raised {described(error)}{_place(error)}"
     return "passed", ""
-
-
-def _described(error: BaseException) -> str:
-    """The error in one line, even where its __str__ raises."""
-    try:
-        return one_line(error)
-    except Exception:  # noqa: BLE001 - __str__ is the component's code
-        return type(error).__name__
 
 
 @contextlib.contextmanager

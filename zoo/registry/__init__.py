@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from zoo.registry.catalog import Registry
-from zoo.registry.component import BUILT_IN, Choice, Component, Owner
+from zoo.registry.component import BUILT_IN, Choice, Component, Owner, Register
 from zoo.registry.kinds import AXES, CAPABILITIES, KINDS
-from zoo.registry.register import Register
 
 __all__ = [
     "AXES",

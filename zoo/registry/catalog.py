@@ -5,10 +5,9 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from zoo.errors import ZooError, nearest
-from zoo.registry.component import BUILT_IN, Choice, Component
+from zoo.registry.component import BUILT_IN, Choice, Component, Register
 from zoo.registry.kinds import KINDS
 from zoo.registry.naming import bind, split_call, split_list
-from zoo.registry.register import Register
 
 
 class Registry:

@@ -1,18 +1,23 @@
-"""A registered component, and a choice of one with its parameters. No torch here."""
+"""A registered component, how it is registered, and a choice of one. No torch here."""
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
+import pkgutil
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
-from typing import Any
+from keyword import iskeyword
+from types import MappingProxyType
+from typing import Any, cast
 
-from zoo.errors import ComponentError, one_line
+from zoo.errors import ComponentError, nearest, one_line
+from zoo.registry.kinds import CAPABILITIES, KINDS
 
 BUILT_IN = "encoder-zoo"  # the owner of what the zoo itself registers
+_NAME = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
@@ -55,34 +60,24 @@ class Component:
         """
         if not isinstance(self.factory, str):
             return self.factory
-        module, _, attribute = self.factory.partition(":")
+        what = f"{self.kind} '{self.name}' of {self.owner}"
         try:
-            target: Any = importlib.import_module(module)
-            for part in attribute.split("."):
-                target = getattr(target, part)
+            factory: Any = pkgutil.resolve_name(self.factory)
         except Exception as error:
-            raise ComponentError(
-                f"{self.kind} '{self.name}' of {self.owner} cannot be loaded from "
-                f"'{self.factory}': {one_line(error)}"
-            ) from error
-        if not callable(target):
-            raise ComponentError(
-                f"{self.kind} '{self.name}' of {self.owner}: '{self.factory}' is no factory "
-                f"but a {type(target).__name__}"
-            )
-        factory: Callable[..., Any] = target
-        return factory
+            message = f"{what} cannot be loaded from '{self.factory}': {one_line(error)}"
+            raise ComponentError(message) from error
+        if not callable(factory):
+            found = type(factory).__name__
+            raise ComponentError(f"{what}: '{self.factory}' is no factory but a {found}")
+        return cast(Callable[..., Any], factory)
 
     def file(self) -> str | None:
         """The factory's source file, found without importing its module; None if unknown."""
         factory: Any = self.factory
         while hasattr(factory, "func"):  # functools.partial itself is defined in Python's library
             factory = factory.func
-        module = (
-            factory.partition(":")[0]
-            if isinstance(factory, str)
-            else getattr(factory, "__module__", "")
-        )
+        lazy = isinstance(factory, str)
+        module = factory.partition(":")[0] if lazy else getattr(factory, "__module__", "")
         try:
             spec = find_module(module)
         except (ImportError, ValueError):
@@ -128,3 +123,82 @@ class Choice:
     def build(self, *args: Any, **kwargs: Any) -> Any:
         """Call the factory with the contract's arguments and the given parameters."""
         return self.component.resolve()(*args, **kwargs, **self.given)
+
+
+class Register:
+    """The callback that a plug-in's hook receives; it collects the plug-in's components."""
+
+    def __init__(self, owner: Owner) -> None:
+        self.owner = owner
+        self.components: list[Component] = []
+
+    def __call__(
+        self,
+        kind: str,
+        name: str,
+        factory: Callable[..., Any] | str,
+        *,
+        summary: str,
+        source: str = "",
+        capabilities: tuple[str, ...] | frozenset[str] | set[str] | list[str] = (),
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Register one component.
+
+        factory: a class or function, or a lazy ``"package.module:Class"`` string.
+        capabilities: what it can do, from ``zoo.registry.CAPABILITIES``.
+        parameters: its own parameters with their defaults, besides what the contract passes.
+        Raises ValueError for an unknown kind or capability, or an illegal name or parameter.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"no kind {kind!r}{nearest(str(kind), KINDS)}")
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ValueError(
+                f"illegal {kind} name {name!r}: lower-case letters and digits, "
+                "joined by single '-', '_' or '.'"
+            )
+        what = f"{kind} '{name}'"
+        if name == "all":
+            raise ValueError(f"{what} is reserved: it means every {kind}")
+        if not (callable(factory) or (isinstance(factory, str) and _is_lazy(factory))):
+            expected = "callable or 'package.module:Class'"
+            raise ValueError(f"the factory of {what} must be {expected}, not {factory!r}")
+        if not isinstance(summary, str) or not isinstance(source, str):
+            raise ValueError(f"summary and source of {what} must be text")
+        listed: object = capabilities
+        if isinstance(listed, str) or not isinstance(listed, Collection):
+            raise ValueError(f"capabilities of {what} must be a list of them, not {capabilities!r}")
+        if parameters is not None and not isinstance(parameters, Mapping):
+            raise ValueError(f"parameters of {what} must map names to defaults")
+        for parameter in parameters or {}:
+            if not (isinstance(parameter, str) and _is_name(parameter)):
+                raise ValueError(f"{what} has a parameter that is no Python name: {parameter!r}")
+        for capability in capabilities:
+            if not isinstance(capability, str) or capability not in CAPABILITIES[kind]:
+                hint = nearest(capability, CAPABILITIES[kind])
+                raise ValueError(f"{what} declares an unknown capability '{capability}'{hint}")
+        if any(c.kind == kind and c.name == name for c in self.components):
+            raise ValueError(f"{what} is registered twice")
+        self.components.append(
+            Component(
+                kind=kind,
+                name=name,
+                factory=factory,
+                summary=" ".join(summary.split()),
+                source=" ".join(source.split()),
+                capabilities=frozenset(capabilities),
+                parameters=MappingProxyType(dict(parameters or {})),
+                owner=self.owner,
+            )
+        )
+
+
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and not iskeyword(text)
+
+
+def _is_lazy(factory: str) -> bool:
+    module, colon, attribute = factory.partition(":")
+    return bool(colon) and all(
+        part.isidentifier() for path in (module, attribute) for part in path.split(".")
+    )

@@ -83,25 +83,20 @@ def _validate_hooks(manager: pluggy.PluginManager, plugin: Any) -> None:
     """Register the plug-in's hooks; PluginError for an unknown, wrong or missing one."""
     try:
         manager.register(plugin)
-    except pluggy.PluginValidationError as error:
-        _, *lines = str(error).splitlines()
-        raise PluginError(f"wrong signature: {' '.join(lines)}") from error
-    try:
         manager.check_pending()
     except pluggy.PluginValidationError as error:
-        unknown = re.match(r"unknown hook '(\w+)'", str(error))
-        hooks = [name for name in vars(hookspecs) if name.startswith("zoo_")]
-        raise PluginError(
-            f"no hook '{unknown[1]}'{nearest(unknown[1], hooks)}" if unknown else str(error)
-        ) from error
-    implementations = manager.hook.zoo_register.get_hookimpls()
-    if not implementations:
+        if unknown := re.match(r"unknown hook '(\w+)'", str(error)):
+            hooks = [name for name in vars(hookspecs) if name.startswith("zoo_")]
+            raise PluginError(f"no hook '{unknown[1]}'{nearest(unknown[1], hooks)}") from error
+        _, *lines = str(error).splitlines()
+        raise PluginError(f"wrong signature: {' '.join(lines)}") from error
+    found = manager.hook.zoo_register.get_hookimpls()
+    if not found:
         raise PluginError(
             "it implements no hook; a plug-in has an @hookimpl zoo_register(register)"
         )
-    for implementation in implementations:
-        if "register" not in implementation.argnames:
-            raise PluginError("wrong signature: zoo_register must take 'register', with no default")
+    if not all("register" in implementation.argnames for implementation in found):
+        raise PluginError("wrong signature: zoo_register must take 'register', with no default")
 
 
 def _require_zoo(requirement: Any) -> None:
@@ -130,11 +125,11 @@ def _plugin_errors(prefix: str = "") -> Iterator[None]:
     except (PluginError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise PluginError(prefix + _described(error)) from error
+        raise PluginError(prefix + described(error)) from error
 
 
-def _described(error: BaseException) -> str:
-    """The error in one line, shortened where it is long."""
+def described(error: BaseException) -> str:
+    """The error in one line, shortened where it is long, even if its ``__str__`` raises."""
     try:
         text = one_line(error)
     except KeyboardInterrupt:

@@ -65,7 +65,6 @@ def _plugins(distribution: importlib.metadata.Distribution) -> list[Installed]:
     return [Installed(entry.name, owner, entry, requirements) for entry in entries]
 
 
-@dataclass(frozen=True)
 class Selection:
     """The plug-ins that a value of ``ZOO_PLUGINS`` allows.
 
@@ -73,25 +72,16 @@ class Selection:
     name of a plug-in or of a distribution.
     """
 
-    setting: str | None
-
-    @property
-    def blocked(self) -> set[str]:
-        """The words with a minus sign, without it."""
-        return {normal(word[1:]) for word in self._words() if word.startswith("-")}
-
-    @property
-    def only(self) -> set[str]:
-        """The words without a minus sign."""
-        return {normal(word) for word in self._words() if not word.startswith("-")}
+    def __init__(self, setting: str | None) -> None:
+        words = [word.strip() for word in (setting or "").split(",")]
+        self.blocked = {normal(word[1:]) for word in words if word.startswith("-")}
+        self.only = {normal(word) for word in words if word and not word.startswith("-")}
+        self.everything = setting is None or bool(self.blocked and not self.only)
 
     def allows(self, plugin: Installed) -> bool:
         """Whether the plug-in may be loaded."""
         names = {normal(plugin.name), normal(plugin.owner.distribution)}
-        if names & self.blocked:
-            return False
-        everything = self.setting is None or bool(self.blocked and not self.only)
-        return everything or bool(names & self.only)
+        return not names & self.blocked and (self.everything or bool(names & self.only))
 
     def unknown(self, plugins: Sequence[Installed]) -> list[str]:
         """A line for each word that is the name of nothing installed."""
@@ -100,10 +90,6 @@ class Selection:
             f"ZOO_PLUGINS names '{word}', which is not installed{nearest(word, sorted(known))}"
             for word in sorted((self.blocked | self.only) - known)
         ]
-
-    def _words(self) -> list[str]:
-        words = [word.strip() for word in (self.setting or "").split(",")]
-        return [word for word in words if word]
 
 
 def normal(name: str) -> str:

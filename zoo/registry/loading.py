@@ -7,7 +7,7 @@ import hashlib
 import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,16 +19,8 @@ from zoo.registry.hooks import PluginError, call_hook, import_file, import_plugi
 from zoo.registry.installed import Installed, Selection, installed
 
 DEFAULT_PLUGINS = (
-    "zoo.components.attention",
-    "zoo.components.pe",
-    "zoo.components.norm",
-    "zoo.components.ffn",
-    "zoo.components.block",
-    "zoo.components.pool",
-    "zoo.components.baseline",
-    "zoo.data",
-    "zoo.tasks",
-    "zoo.execution",
+    *(f"zoo.components.{kind}" for kind in (*AXES, "baseline")),
+    *("zoo.data", "zoo.tasks", "zoo.execution"),
 )
 
 
@@ -74,13 +66,8 @@ def load(files: Sequence[str | Path] = ()) -> Zoo:
     files: single Python files that register components as a plug-in's module does.
     Raises ZooError for a file that cannot be used.
     """
-    registry = Registry()
-    rows = []
-    for name in DEFAULT_PLUGINS:
-        owner = Owner(BUILT_IN, __version__)
-        registry.admit(call_hook(importlib.import_module(name), owner))
-        rows.append(PluginRow(name, BUILT_IN, __version__, "ok"))
-    found = installed()
+    registry, found = built_ins(), installed()
+    rows = [PluginRow(name, BUILT_IN, __version__, "ok") for name in DEFAULT_PLUGINS]
     selection = Selection(os.environ.get("ZOO_PLUGINS"))
     for plugin in found:
         row = PluginRow(plugin.name, plugin.owner.distribution, plugin.owner.version, "blocked")
@@ -90,16 +77,19 @@ def load(files: Sequence[str | Path] = ()) -> Zoo:
 
     notes = selection.unknown(found)
     warnings = [_warning(row) for row in rows if row.error]
-    for message, concerns in [*_same_plugin_names(rows), *_same_component_names(registry)]:
+    for message, field, names in (*_same_plugin_names(rows), *_same_component_names(registry)):
         warnings.append(message)
-        rows = [_with_clash(row, message) if row.in_use and concerns(row) else row for row in rows]
-    return Zoo(
-        registry,
-        tuple(rows),
-        warnings=(*notes, *warnings),
-        files=tuple(map(str, paths)),
-        notes=tuple(notes),
-    )
+        rows = [_with_clash(r, message) if getattr(r, field) in names else r for r in rows]
+    paths_as_text = tuple(map(str, paths))
+    return Zoo(registry, tuple(rows), (*notes, *warnings), paths_as_text, tuple(notes))
+
+
+def built_ins() -> Registry:
+    """A new registry of the built-in components alone."""
+    registry = Registry()
+    for name in DEFAULT_PLUGINS:
+        registry.admit(call_hook(importlib.import_module(name), Owner(BUILT_IN, __version__)))
+    return registry
 
 
 def _load_installed(registry: Registry, plugin: Installed, row: PluginRow) -> PluginRow:
@@ -157,24 +147,24 @@ def _fault(component: Component) -> str:
     return ""
 
 
-Clash = tuple[str, Callable[[PluginRow], bool]]  # a warning, and which plug-ins it concerns
+# A warning, and the plug-ins that it concerns: a field of PluginRow and its values.
+Clash = tuple[str, str, set[str]]
 
 
-def _same_plugin_names(rows: Sequence[PluginRow]) -> list[Clash]:
+def _same_plugin_names(rows: Sequence[PluginRow]) -> Iterator[Clash]:
     """Plug-ins in use that share a name, though they come from several distributions."""
-    clashes: list[Clash] = []
     for name in sorted({row.name for row in rows}):
-        same = [row for row in rows if row.name == name and row.in_use]
+        same = [f"{r.distribution} {r.version}" for r in rows if r.name == name and r.in_use]
         if len(same) > 1:
-            message = (
-                f"{' and '.join(f'{row.distribution} {row.version}' for row in same)} each call a "
-                f"plug-in '{name}'; all are used, and ZOO_PLUGINS takes their distributions' names"
+            yield (
+                f"{' and '.join(same)} each call a plug-in '{name}'; all are used, and "
+                "ZOO_PLUGINS takes their distributions' names",
+                "name",
+                {name},
             )
-            clashes.append((message, lambda row, name=name: row.name == name))  # type: ignore[misc]
-    return clashes
 
 
-def _same_component_names(registry: Registry) -> list[Clash]:
+def _same_component_names(registry: Registry) -> Iterator[Clash]:
     """Components that share a bare name; one warning for all names of the same owners."""
     clauses: dict[tuple[Owner, ...], list[str]] = {}
     for kind in KINDS:
@@ -185,16 +175,15 @@ def _same_component_names(registry: Registry) -> list[Clash]:
                 ask = " or ".join(c.full_name for c in same if c.owner.distribution != BUILT_IN)
                 clause = f"{kind} '{name}' (ask for {ask})"
                 clauses.setdefault(tuple(c.owner for c in same), []).append(clause)
-    clashes: list[Clash] = []
     for owners, names in clauses.items():
-        # The built-in one keeps its bare name, so nothing is wrong with the zoo's own plug-ins.
-        others = {o.distribution for o in owners} - {BUILT_IN}
         message = f"{' and '.join(map(str, owners))} register the same names: {', '.join(names)}"
-        clashes.append((message, lambda row, others=others: row.distribution in others))  # type: ignore[misc]
-    return clashes
+        # The built-in one keeps its bare name, so nothing is wrong with the zoo's own plug-ins.
+        yield message, "distribution", {o.distribution for o in owners} - {BUILT_IN}
 
 
 def _with_clash(row: PluginRow, message: str) -> PluginRow:
+    if not row.in_use:
+        return row
     status = row.status if row.status == "partial" else "clash"
     return replace(row, status=status, error=f"{row.error}; {message}" if row.error else message)
 

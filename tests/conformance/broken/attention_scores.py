@@ -175,13 +175,13 @@ class BiasSubtracted(Split):
         return super().attend(q, k, v, mask, None if bias is None else -bias)
 
 
-@broken.caught_by("exact", "biases: output")
+@broken.caught_by("exact", "bias: output")
 class BiasOfFirstHead(Split):
     def attend(self, q, k, v, mask, bias):
         return super().attend(q, k, v, mask, None if bias is None else bias[..., :1, :, :])
 
 
-@broken.caught_by("exact", "biases: output")
+@broken.caught_by("exact", "bias: output")
 class BiasBeforeScale(Split):
     def attend(self, q, k, v, mask, bias):
         return super().attend(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from zoo.registry import Choice
 
 # All different, √(DIM / HEADS) from HEADS too, so that one used in place of another shows.
 BATCH, DIM, HEADS, HIDDEN, MAX_LENGTH = 3, 16, 2, 40, 600
-JITTER = 0.1
+JITTER, GARBAGE = 0.1, 100.0
 
 
 @dataclass(frozen=True)
@@ -31,30 +31,50 @@ class Case:
     name: str
     inputs: tuple[Tensor, ...]
     call: Callable[..., Tensor]
-    shape: tuple[int, ...]
+    shape: Sequence[int]
     fixed: tuple[Tensor, ...] = ()
 
     def __call__(self, module: nn.Module) -> Tensor:
-        """The component's output for this case's inputs."""
         return self.call(module, *self.inputs)
+
+    def leaves(self) -> tuple[Tensor, ...]:
+        """Copies of the inputs; those of a floating dtype require a gradient."""
+        return tuple(x.clone().requires_grad_(x.is_floating_point()) for x in self.inputs)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Draws the inputs of cases: standard normal numbers for some texts of a batch.
+
+    They are the same ones, rounded, in every dtype, and whichever texts are taken.
+    """
+
+    generator: torch.Generator
+    dtype: torch.dtype
+    texts: slice
+
+    def __call__(self, *shape: int) -> Tensor:
+        return normal(self.generator, BATCH, *shape)[self.texts].to(self.dtype)
 
 
 class Setup:
-    """Builds one choice as its contract says.
+    """Builds one choice as its contract says; a subclass is that of its ``kind``.
 
     passes: names of the arguments that the contract passes to the factory. contract: the type
     that the factory must give. files: the single-file plug-ins in use.
     """
 
+    of_kind: ClassVar[dict[str, type[Setup]]] = {}
     passes: ClassVar[tuple[str, ...]] = ()
     contract: ClassVar[Any] = object
 
+    def __init_subclass__(cls, kind: str = "") -> None:
+        if kind:
+            Setup.of_kind[kind] = cls
+
     def __init__(self, choice: Choice, settings: CheckSettings, files: Sequence[str] = ()) -> None:
         self.choice, self.settings, self.files = choice, settings, files
-
-    def can(self, *capabilities: str) -> bool:
-        """Whether the choice declares all of these."""
-        return self.choice.can(*capabilities)
+        self.can = choice.can
 
     def make(self, dropout: float = 0.0) -> Any:
         """Call the factory with the contract's arguments."""
@@ -80,13 +100,10 @@ class ModuleSetup(Setup, ABC):
 
         texts: which examples of the batch; each has the same values whichever are taken.
         """
-        return self._cases(self.generator(seed), dtype, length, texts)
+        return self._cases(Draw(self.generator(seed), dtype, texts), length)
 
     @abstractmethod
-    def _cases(
-        self, generator: torch.Generator, dtype: torch.dtype, length: int, texts: slice
-    ) -> list[Case]:
-        """The cases, with inputs from the generator."""
+    def _cases(self, draw: Draw, length: int) -> list[Case]: ...
 
     def build(
         self,
@@ -111,9 +128,13 @@ class ModuleSetup(Setup, ABC):
                 perturb(module)
         return module.to(dtype).eval()
 
-    def generator(self, seed: int) -> torch.Generator:
+    def generator(self, seed: int = 0) -> torch.Generator:
         """The random generator of all inputs."""
         return torch.Generator().manual_seed(1000 * self.settings.seed + seed + 1)
+
+    def normal(self, *shape: int, seed: int = 0) -> Tensor:
+        """Standard normal numbers from a new generator."""
+        return normal(self.generator(seed), *shape)
 
 
 def perturb(module: nn.Module) -> None:
@@ -123,15 +144,14 @@ def perturb(module: nn.Module) -> None:
             parameter.add_(JITTER * torch.randn(parameter.shape))
 
 
-def normal(generator: torch.Generator, *shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
-    """Standard normal numbers; the same ones, rounded, in every dtype."""
-    return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype)
+def normal(generator: torch.Generator, *shape: int) -> Tensor:
+    """Standard normal numbers in float64."""
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
 def padded_mask(length: int) -> Tensor:
     """The attention mask (B, L) of a full text, one of about half, and one of a single token."""
-    lengths = torch.tensor([length, (length + 1) // 2, 1])
-    return torch.arange(length) < lengths[:, None]
+    return torch.arange(length) < torch.tensor([length, (length + 1) // 2, 1])[:, None]
 
 
 def padded_tokens(length: int, texts: slice = slice(None)) -> Tokens:
@@ -143,3 +163,14 @@ def token_tensors(tokens: Tokens) -> tuple[Tensor, ...]:
     """The mask, where there is one, and the positions."""
     mask = tokens.attention_mask
     return (tokens.positions,) if mask is None else (mask, tokens.positions)
+
+
+def unpadded(x: Tensor, real: Tensor) -> Iterator[tuple[int, Tensor]]:
+    """The number of each text of x (B, L, ...), and its real tokens alone (1, n, ...)."""
+    for text, kept in enumerate(real):
+        yield text, x[text : text + 1, kept]
+
+
+def with_garbage(x: Tensor, real: Tensor) -> Tensor:
+    """The same real tokens, with large random values at padded positions."""
+    return torch.where(real[..., None], x.detach(), GARBAGE * torch.randn_like(x))

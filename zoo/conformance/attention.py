@@ -1,0 +1,260 @@
+"""The set-up for attentions, and checks of what one takes and what it refuses."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from zoo.components.attention.base import Attention, Cache
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens
+from zoo.conformance.assertions import close, differ, finite, has_shape, largest, must, refusal
+from zoo.conformance.check import CheckFailed, check, needs
+from zoo.conformance.reference import CausalBias, GrowingCache, ReferenceEncoding
+from zoo.conformance.setup import (
+    BATCH,
+    DIM,
+    HEADS,
+    MAX_LENGTH,
+    Case,
+    Draw,
+    ModuleSetup,
+    padded_tokens,
+    token_tensors,
+)
+from zoo.registry import Choice
+
+SHIFT = 7
+# A short text, and one longer than the usual window that no block size divides.
+LENGTHS = (6, 149)
+# Longer than the usual block of a kernel.
+LONG = 523
+
+
+class AttentionSetup(ModuleSetup, kind="attention"):
+    """Builds ``Attention(dim, heads, dropout=…)`` and calls it in every declared way."""
+
+    passes = ("dim", "heads", "dropout", "max_length")
+    contract = Attention
+    takes_dropout = True
+
+    def make(self, dropout: float = 0.0) -> Any:
+        fixed = {"max_length": MAX_LENGTH} if self.can("fixed-length") else {}
+        return self.choice.build(DIM, HEADS, dropout=dropout, **fixed)
+
+    def encoding(self, module: Any) -> ReferenceEncoding:
+        """The reference encoding with every declared slot."""
+        return ReferenceEncoding(self.can("rotate"), self.can("bias"), heads=module.heads)
+
+    def tokens(self, length: int, texts: slice = slice(None)) -> Tokens:
+        """Padded, if it takes padding."""
+        return padded_tokens(length, texts) if self.can("padding") else Tokens.whole(length)
+
+    @property
+    def causal_or_not(self) -> tuple[bool, ...]:
+        """The values of ``causal`` that it takes."""
+        return (False, True) if self.can("causal") else (False,)
+
+    def _cases(self, draw: Draw, length: int) -> list[Case]:
+        x, context = draw(length, DIM), draw(length + 3, DIM)
+        padded, keys = self.tokens(length, draw.texts), self.tokens(length + 3, draw.texts)
+
+        def case(name: str, tokens: Tokens, encoded: bool = True, causal: bool = False) -> Case:
+            def call(module: nn.Module, x: Tensor) -> Tensor:
+                position = self.encoding(module) if encoded else None
+                return attend(module, x, tokens, position=position, causal=causal)
+
+            return Case(name, (x,), call, x.shape, token_tensors(tokens))
+
+        def cross(module: nn.Module, x: Tensor, context: Tensor) -> Tensor:
+            return attend(module, x, padded, context, keys, position=self.encoding(module))
+
+        cases = [case("plain", Tokens.whole(length), encoded=False)]
+        if self.can("rotate") or self.can("bias"):
+            cases.append(case("encoded", Tokens.whole(length)))
+        if self.can("padding"):
+            cases.append(case("padded", padded))
+        if self.can("causal"):
+            cases.append(case("causal", padded, causal=True))
+        if self.can("cross"):
+            fixed = (*token_tensors(padded), *token_tensors(keys))
+            cases.append(Case("cross", (x, context), cross, x.shape, fixed))
+        return cases
+
+
+def attend(
+    module: nn.Module,
+    x: Tensor,
+    tokens: Tokens | None = None,
+    context: Tensor | None = None,
+    context_tokens: Tokens | None = None,
+    *,
+    position: PositionalEncoding | None = None,
+    causal: bool = False,
+    cache: Cache | None = None,
+) -> Tensor:
+    """Call an attention; the defaults are whole texts and no encoding."""
+    if context is not None and context_tokens is None:
+        context_tokens = Tokens.whole(context.shape[1])
+    out: Tensor = module(
+        x,
+        context,
+        tokens=tokens or Tokens.whole(x.shape[1]),
+        context_tokens=context_tokens,
+        position=position or ReferenceEncoding(),
+        causal=causal,
+        cache=cache,
+    )
+    return out
+
+
+@check("attention", applies=needs("cross"))
+def context(setup: AttentionSetup) -> None:
+    """A context of any other length is read, and each query by itself."""
+    module = setup.build()
+    x = setup.normal(BATCH, 5, DIM)
+    for length in (1, 3, LENGTHS[1]):
+        memory = setup.normal(BATCH, length, DIM, seed=1)
+        out = attend(module, x, context=memory)
+        has_shape(out, x.shape, f"context of length {length}")
+        finite(out, f"context of length {length}: output")
+        differ(attend(module, x, context=memory + 1), out, f"changing a context of {length}")
+        other = torch.cat([x[:, :2], torch.randn_like(x[:, 2:3]), x[:, 3:]], dim=1)
+        again = attend(module, other, context=memory)
+        rows = [0, 1, 3, 4]
+        close(again[:, rows], out[:, rows], f"context of {length}: rows of the other queries")
+
+
+@check("attention", applies=needs("cross"))
+def few_rows(setup: AttentionSetup) -> None:
+    """Queries from some rows of x only, with all of x as context, give those rows of the output."""
+    module = setup.build()
+    call = partial(attend, module, position=setup.encoding(module))
+    for length in LENGTHS:
+        x, tokens = setup.normal(BATCH, length, DIM), setup.tokens(length)
+        for causal in setup.causal_or_not:
+            whole = call(x, tokens, causal=causal)
+            for rows in (slice(0, 1), slice(2, 5), slice(None)):
+                few = call(x[:, rows], tokens[rows], x, tokens, causal=causal)
+                real = tokens[rows].attention_mask
+                real = torch.ones(few.shape[:2], dtype=torch.bool) if real is None else real
+                what = f"length {length}{', causal' if causal else ''}: rows {rows}"
+                close(few[real], whole[:, rows][real], f"{what} against those of the whole")
+
+
+@check("attention")
+def length(setup: AttentionSetup) -> None:
+    """It takes any length, or with `fixed-length` any up to its maximum, and refuses more."""
+    module, fixed = setup.build(), setup.can("fixed-length")
+    for asked in (1, 2, MAX_LENGTH):
+        out = attend(module, setup.normal(1, asked, DIM))
+        has_shape(out, (1, asked, DIM), f"length {asked}")
+        finite(out, f"length {asked}: output")
+    longer = setup.normal(1, MAX_LENGTH + 1, DIM)
+    error = refusal(lambda: attend(module, longer), (ValueError, IndexError))
+    must(fixed or error is None, f"refuses length {MAX_LENGTH + 1}: {error}")
+    what = f"built for {MAX_LENGTH} tokens, yet takes {MAX_LENGTH + 1} without a ValueError"
+    must(not fixed or error is not None, what)
+
+
+@check("attention")
+def permutation(setup: AttentionSetup) -> None:
+    """Without an encoding it is equivariant to permutation, or declares `order` and is not."""
+    module, ordered = setup.build(), setup.can("order")
+    off = 0.0
+    # The longest is for windows and the like, which see an order only beyond some distance.
+    for length in (*LENGTHS, MAX_LENGTH) if ordered else LENGTHS:
+        x = setup.normal(1, length, DIM)
+        shuffle = torch.randperm(length)
+        shuffled, expected = attend(module, x[:, shuffle]), attend(module, x)[:, shuffle]
+        off = max(off, largest(shuffled - expected))
+        try:
+            if not ordered:
+                close(shuffled, expected, f"length {length}: output of a shuffled text")
+        except CheckFailed as failure:
+            raise CheckFailed(f"{failure}; if it depends on the order, declare 'order'") from None
+    must(off > 1e-6 or not ordered, "declares 'order', yet is equivariant to permutation")
+
+
+def _encoded(choice: Choice) -> str | None:
+    if choice.can("rotate") or choice.can("bias"):
+        return None
+    return "it declares neither 'rotate' nor 'bias'"
+
+
+@check("attention", applies=_encoded)
+def positions(setup: AttentionSetup) -> None:
+    """The encoding is called with the positions given: any spacing, and each text's own."""
+    module = setup.build()
+    position = setup.encoding(module)
+    x = setup.normal(BATCH, 6, DIM)
+    near = torch.arange(6)
+    each = torch.stack([near, 3 * near, 2 * near + 1])  # (B, L)
+    out = attend(module, x, Tokens(None, each), position=position)
+    for text in range(BATCH):
+        alone = attend(module, x[text : text + 1], Tokens(None, each[text]), position=position)
+        close(out[text], alone[0], f"text {text} at positions of its own against alone")
+    differ(out[1:2], attend(module, x[1:2], position=position), "positions three times apart")
+
+
+@check("attention", applies=needs("rotate"))
+def rotation(setup: AttentionSetup) -> None:
+    """A rotation of queries and keys acts, and only through the offset of positions."""
+    module, rotated = setup.build(), ReferenceEncoding(rotates=True)
+    x = setup.normal(BATCH, 6, DIM)
+    out = attend(module, x, position=rotated)
+    differ(out, attend(module, x), "the output with and without a rotation")
+    if setup.can("absolute"):
+        return
+    later = Tokens(None, torch.arange(6) + SHIFT)
+    close(attend(module, x, later, position=rotated), out, f"output {SHIFT} positions later")
+    if setup.can("cross"):
+        again = attend(module, x, later, x, later, position=rotated)
+        close(again, out, f"output {SHIFT} positions later, by a context")
+
+
+@check("attention", applies=needs("bias"))
+def score_bias(setup: AttentionSetup) -> None:
+    """A bias acts on the scores: a very low one hides a key from a query, and no other key."""
+    module = setup.build()
+    position = ReferenceEncoding(biases=True, heads=module.heads)
+    x = setup.normal(BATCH, 6, DIM)
+    biased = attend(module, x, position=position)
+    differ(biased, attend(module, x), "the output with and without a bias")
+    causal = CausalBias(module.heads)
+    out = attend(module, x, position=causal)
+    changed = torch.cat([x[:, :3], torch.randn_like(x[:, 3:])], dim=1)
+    again = attend(module, changed, position=causal)
+    close(again[:, :3], out[:, :3], "rows from which a bias hides what is changed")
+    differ(again[:, 3:], out[:, 3:], "rows from which nothing is hidden")
+    each = Tokens(None, torch.arange(6).expand(BATCH, 6))
+    close(attend(module, x, each, position=position), biased, "output for positions per text")
+
+
+@check("attention")
+def undeclared(setup: AttentionSetup) -> None:
+    """It refuses a causal pass, a context or a cache that it does not declare."""
+    module = setup.build()
+    x, other = setup.normal(BATCH, 6, DIM), setup.normal(BATCH, 9, DIM, seed=1)
+    requests = {
+        "causal": lambda: attend(module, x, causal=True),
+        "cross": lambda: attend(module, x, context=other),
+        "cache": lambda: attend(module, x, causal=setup.can("causal"), cache=GrowingCache()),
+    }
+    for capability, request in requests.items():
+        what = f"does not declare {capability!r}, yet accepts a call with it"
+        refused = setup.can(capability) or refusal(request) is not None
+        must(refused, f"{what}: declare it, or raise a ValueError")
+
+
+@check("attention")
+def heads(setup: AttentionSetup) -> None:
+    """The number and width of its heads are those that planning expects: heads · head_dim = dim."""
+    module = setup.build()
+    heads, width = (1, DIM) if setup.can("one-head") else (HEADS, DIM // HEADS)
+    what = f"{module.heads} heads of width {module.head_dim} instead of {heads} of {width}"
+    hint = "; one with a single head declares 'one-head'" if module.heads == 1 else ""
+    must((module.heads, module.head_dim) == (heads, width), what + hint)

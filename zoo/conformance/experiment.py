@@ -1,0 +1,213 @@
+"""Checks of what an experiment has besides models: data sets, tasks, metrics, executors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from zoo.conformance.assertions import must
+from zoo.conformance.check import CheckFailed, CheckSkipped, check
+from zoo.conformance.setup import Setup
+from zoo.data.sources.corpus import Corpus
+from zoo.errors import ZooError
+from zoo.registry import AXES, BUILT_IN, CAPABILITIES
+
+# Loading takes a while, and so does finding that the Hub cannot be reached.
+_LOADED: dict[tuple[object, str], Corpus | ZooError] = {}
+_PROGRAM = """
+import sys
+from zoo.registry.loading import load
+
+load(sys.argv[2:]).registry.choose("task", sys.argv[1]).build()
+print("torch" in sys.modules)
+"""
+
+
+class DataSetup(Setup, kind="data"):
+    """Calls ``load(**parameters)``."""
+
+    contract = Corpus
+
+    def corpus(self) -> Any:
+        """The corpus, loaded once a process; CheckSkipped where the data cannot be had here."""
+        key = (self.choice.component.factory, str(self.choice))
+        if key not in _LOADED:
+            try:
+                _LOADED[key] = self.make()
+            except ZooError as error:
+                _LOADED[key] = error
+        loaded = _LOADED[key]
+        if isinstance(loaded, ZooError):
+            raise CheckSkipped(f"the data cannot be had here: {loaded}")
+        return loaded
+
+
+@check("data")
+def corpus(setup: DataSetup) -> None:
+    """It loads a Corpus of str texts and int labels, with every class in both splits."""
+    loaded = setup.corpus()
+    found = f"{type(loaded).__module__}.{type(loaded).__name__}"
+    must(isinstance(loaded, Corpus), f"gives a {found}, not a zoo.data.Corpus")
+    for split in ("train", "test"):
+        texts, labels = getattr(loaded, f"{split}_texts"), getattr(loaded, f"{split}_labels")
+        must(isinstance(texts, list), f"{split} texts are a {type(texts).__name__}, no list")
+        must(isinstance(labels, list), f"{split} labels are a {type(labels).__name__}, no list")
+        counts = Counter(labels)
+        absent = [name for number, name in enumerate(loaded.label_names) if not counts[number]]
+        must(not absent, f"no {split} document is {', '.join(map(repr, absent))}")
+
+
+@check("data")
+def same_again(setup: DataSetup) -> None:
+    """Loading it again gives the same documents in the same order."""
+    loaded, again = setup.corpus(), setup.make()
+    for part in ("train_texts", "train_labels", "test_texts", "test_labels", "label_names"):
+        one, other = getattr(loaded, part), getattr(again, part)
+        must(len(one) == len(other), f"{len(other)} {part} instead of {len(one)}")
+        differing = [i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+        what = f"{len(differing)} of {len(one)} {part} differ, the first at {differing[:1]}"
+        must(not differing, what)
+    must(loaded.fingerprint == again.fingerprint, "the fingerprints differ")
+
+
+@check("data")
+def leakage(setup: DataSetup) -> None:
+    """At most a tenth of the test documents are also in the training split."""
+    found, total = setup.corpus().duplicates, len(setup.corpus().test_texts)
+    # Some well-known sets have a few duplicates, which are dropped from train and reported.
+    must(found <= 0.1 * total, f"{found} of {total} test documents are also in train")
+
+
+@check("task")
+def contract(setup: Setup) -> None:
+    """The factory builds a zoo.tasks.base.Task without any argument."""
+    _made(setup)
+
+
+@check("task")
+def options(setup: Setup) -> None:
+    """Its options are a pydantic model, and every field has a default."""
+    model = getattr(_made(setup), "options", None)
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        raise CheckFailed(f"options is {model!r}, no subclass of pydantic.BaseModel")
+    required = [name for name, field in model.model_fields.items() if field.is_required()]
+    must(not required, f"options without a default: {', '.join(required)}")
+
+
+@check("task")
+def needs(setup: Setup) -> None:
+    """It needs, by axis, capabilities that components of that axis can declare."""
+    needed = getattr(_made(setup), "needs", None)
+    if not isinstance(needed, Mapping):
+        raise CheckFailed(f"needs is {needed!r}, no mapping from axis to a set of capabilities")
+    for axis, capabilities in needed.items():
+        must(axis in AXES, f"needs names {axis!r}, which is no axis")
+        found = type(capabilities).__name__
+        must(isinstance(capabilities, set | frozenset), f"needs of {axis} are a {found}, no set")
+        unknown = sorted(set(capabilities) - set(CAPABILITIES[axis]))
+        must(not unknown, f"no {axis} can declare {', '.join(map(repr, unknown))}")
+
+
+@check("task")
+def metrics(setup: Setup) -> None:
+    """It has at least one metric, and all its metrics are registered."""
+    from zoo.registry.loading import load
+
+    names = getattr(_made(setup), "metrics", None)
+    must(isinstance(names, tuple) and bool(names), f"metrics is {names!r}, no tuple of names")
+    registry = load(setup.files).registry
+    for name in names or ():
+        try:
+            registry.get("metric", name)
+        except ZooError as error:
+            raise CheckFailed(str(error)) from None
+
+
+@check("task")
+def no_torch(setup: Setup) -> None:
+    """Importing and building it does not import torch."""
+    owner, file = setup.choice.component.owner, setup.choice.component.file()
+    files = [file] if file and Path(file).name == owner.distribution else []
+    others = files or owner.distribution == BUILT_IN
+    environment = {
+        **os.environ,
+        "ZOO_PLUGINS": "" if others else owner.distribution,  # another plug-in may import torch
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    command = [sys.executable, "-c", _PROGRAM, str(setup.choice), *files]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    must(done.returncode == 0, f"in a new process: {''.join(done.stderr.splitlines()[-1:])}")
+    must(done.stdout.split()[-1:] == ["False"], "it imports torch, which slows down planning")
+
+
+@check("metric", name="contract")
+def metric_contract(setup: Setup) -> None:
+    """The factory builds a zoo.tasks.base.Metric: a description, and a function of outputs."""
+    from zoo.config.metric_description import MetricDescription
+
+    metric = _made(setup)
+    what = f"description is a {type(metric.description).__name__}, no MetricDescription"
+    must(isinstance(metric.description, MetricDescription), what)
+    must(callable(metric.compute), f"compute is a {type(metric.compute).__name__}, no function")
+
+
+@check("metric")
+def name(setup: Setup) -> None:
+    """Its description has the component's name, with '_' in place of '-'."""
+    expected, named = setup.choice.component.name.replace("-", "_"), _made(setup).description.name
+    must(named == expected, f"the description's name is '{named}' instead of '{expected}'")
+
+
+def _made(setup: Setup) -> Any:
+    """The task or metric; CheckFailed where the factory gives something else."""
+    from zoo.tasks.base import Metric, Task
+
+    made, expected = setup.make(), {"task": Task, "metric": Metric}[setup.choice.component.kind]
+    what = f"the factory gives a {type(made).__name__}, no {expected.__name__}"
+    must(isinstance(made, expected), what)
+    return made
+
+
+@check("executor", name="contract")
+def executor_contract(setup: Setup) -> None:
+    """The factory builds an object with the methods run and close."""
+    executor = setup.make()
+    for method in ("run", "close"):
+        found = callable(getattr(executor, method, None))
+        must(found, f"a {type(executor).__name__} has no {method}()")
+
+
+@check("executor")
+def events(setup: Setup) -> None:
+    """Every job starts once and ends once, and its result names the machine that ran it."""
+    from zoo.config.request import Request
+    from zoo.execution.base import Ended, InspectJob, JobSetup, Limits, Started
+
+    request = Request()
+    execution = request.execution.model_copy(update={"device": "cpu"})
+    job_setup = JobSetup(request.task, {}, request.sizes, request.training, execution)
+    jobs = [InspectJob(job_setup, f"job {number}", f"job-{number}") for number in range(2)]
+    executor = setup.make()
+    try:
+        with tempfile.TemporaryDirectory() as directory:
+            seen = list(executor.run(jobs, limits=Limits(), directory=Path(directory)))
+    finally:
+        executor.close()
+    for job in jobs:
+        kinds = [type(event) for event in seen if event.job.key == job.key]
+        must(kinds.count(Started) == 1, f"{job.name}: {kinds.count(Started)} Started events, not 1")
+        must(kinds.count(Ended) == 1, f"{job.name}: {kinds.count(Ended)} Ended events, not 1")
+        must(kinds[0] is Started and kinds[-1] is Ended, f"{job.name}: events out of order")
+    for event in seen:
+        if isinstance(event, Ended):
+            result = event.result
+            must(result.status == "ok", f"{event.job.name}: {result.status}: {result.reason}")
+            must(bool(result.environment.get("device")), f"{event.job.name}: no environment")

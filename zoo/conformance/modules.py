@@ -1,0 +1,260 @@
+"""Checks of every kind of module: numerics, dropout, and that it is a pure function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from zoo.conformance.assertions import close, finite, has_shape, must, same
+from zoo.conformance.check import CheckFailed, both, check, unless
+from zoo.conformance.setup import Case, ModuleSetup
+from zoo.registry import AXES, Choice
+
+MODULES = (*AXES, "baseline")
+DROPOUT, DRAWS = 0.5, 200
+# The largest error of float32 and bfloat16 against float64 with the same weights, relative to the
+# norm of the result: some hundred and some eight units in the last place.
+BOUNDS = {torch.float32: 2.0**-16, torch.bfloat16: 2.0**-5}
+
+
+def of_modules(choice: Choice) -> str | None:
+    """Components of the axes, and baselines that are torch modules."""
+    if choice.component.kind == "baseline" and not choice.can("tokens"):
+        return "it is no torch module: it does not declare 'tokens'"
+    return None
+
+
+@check(*MODULES, applies=of_modules)
+def shape_and_dtype(setup: ModuleSetup) -> None:
+    """The output has the contract's shape and the input's dtype, in float32, bfloat16, float64."""
+    for dtype in (torch.float32, torch.bfloat16, torch.float64):
+        module = setup.build(dtype)
+        for case in setup.cases(dtype):
+            out = case(module)
+            what = f"{case.name}, {dtype}"
+            must(isinstance(out, Tensor), f"{what}: gives a {type(out).__name__}, no tensor")
+            has_shape(out, case.shape, what)
+            must(out.dtype == dtype, f"{case.name}: {dtype} comes out as {out.dtype}")
+            finite(out, f"{what}: output")
+
+
+@check(*MODULES, applies=of_modules)
+def gradients(setup: ModuleSetup) -> None:
+    """Every parameter gets a finite gradient that is not zero, and so does the input."""
+    module = setup.build()
+    names = [name for name, p in module.named_parameters() if p.requires_grad]
+    largest = dict.fromkeys(names, 0.0)
+    reached = 0.0
+    for case in setup.cases():
+        inputs = case.leaves()
+        out = case.call(module, *inputs)
+        if not out.requires_grad:
+            continue  # parameters that no case reaches are reported below
+        direction = torch.randn(out.shape, dtype=out.dtype)
+        module.zero_grad()
+        (out * direction).sum().backward()
+        for x in inputs:
+            if x.grad is not None:
+                finite(x.grad, f"{case.name}: gradient of the input")
+                reached = max(reached, float(x.grad.abs().max()))
+        for name, parameter in module.named_parameters():
+            if parameter.grad is not None:
+                finite(parameter.grad, f"{case.name}: gradient of {name}")
+                largest[name] = max(largest[name], float(parameter.grad.abs().max()))
+    # Exactly zero, because a key's bias changes no softmax and its gradient is rounding error. A
+    # gradient that is merely too small is found by gradcheck.
+    dead = [name for name in names if largest[name] == 0]
+    must(not dead, f"no gradient reaches {', '.join(dead)} in any case")
+    floating = any(x.is_floating_point() for case in setup.cases() for x in case.inputs)
+    must(reached > 0 or not floating, "no gradient reaches the input in any case")
+
+
+@check(*MODULES, applies=of_modules)
+def gradcheck(setup: ModuleSetup) -> None:
+    """In float64 the gradients are those of finite differences, of inputs and parameters."""
+    module = setup.build()
+    parameters = tuple(p for p in module.parameters() if p.requires_grad)
+    for case in setup.cases():
+        inputs = case.leaves()
+        leaves = (*(x for x in inputs if x.requires_grad), *parameters)
+        if not leaves:
+            continue
+
+        def call(*_: Tensor, case: Case = case, inputs: tuple[Tensor, ...] = inputs) -> Tensor:
+            # gradcheck changes the leaves in place, and the module's parameters are among them.
+            return case.call(module, *inputs)
+
+        if not call().requires_grad:
+            continue
+        try:
+            torch.autograd.gradcheck(call, leaves, fast_mode=True, atol=1e-5, rtol=1e-4)
+        except RuntimeError as error:
+            raise CheckFailed(f"{case.name}: {' '.join(str(error).split())[:400]}") from error
+
+
+@check(*MODULES, applies=of_modules)
+def precision(setup: ModuleSetup) -> None:
+    """Float32 stays within 2^-16 and bfloat16 within 2^-5 of float64, relative to its norm."""
+    for dtype, bound in BOUNDS.items():
+        low, high = setup.build(dtype), setup.build()
+        # Give both the rounded weights, so that only arithmetic differs.
+        with torch.no_grad():
+            for weight, rounded in zip(high.parameters(), low.parameters(), strict=True):
+                weight.copy_(rounded)
+        for case, exact in zip(setup.cases(dtype), setup.cases(), strict=True):
+            inputs = (x.to(y.dtype) for x, y in zip(case.inputs, exact.inputs, strict=True))
+            expected = exact.call(high, *inputs).detach()
+            error = (case(low).double() - expected).detach().norm()
+            off = float(error / expected.norm().clamp_min(1e-30))
+            what = f"{case.name}: {dtype} is off by {off:.3g} of the norm"
+            must(off <= bound, f"{what}, where {bound:.3g} is allowed")
+
+
+@check(*MODULES, applies=both(of_modules, unless("eager")))
+def compiled(setup: ModuleSetup) -> None:
+    """torch.compile gives the same output and gradients."""
+    module = setup.build()
+    cases = setup.cases()
+    # Compiling takes seconds: of the cases, the one nearest to how models call it.
+    for case in [case for case in cases if case.name == "padded"] or cases[:2]:
+        torch.compiler.reset()
+        run = torch.compile(case.call, backend=setup.settings.compile_backend)
+        (out, grads), (expected, expected_grads) = (
+            _with_gradients(f, module, case) for f in (run, case.call)
+        )
+        close(out, expected, f"{case.name}: compiled output", tolerance=1e-6)
+        for name, grad in grads.items():
+            what = f"{case.name}: compiled gradient of {name}"
+            close(grad, expected_grads[name], what, tolerance=1e-6)
+
+
+@check(*MODULES, applies=of_modules)
+def state_dict(setup: ModuleSetup) -> None:
+    """A state_dict loaded into one of another seed gives the same output, bit by bit."""
+    first, second = setup.build(seed=0), setup.build(seed=1)
+    state = {name: value.clone() for name, value in first.state_dict().items()}
+    second.load_state_dict(state, strict=True)
+    for case in setup.cases():
+        expected, actual = case(first), case(second)
+        close(actual, expected, f"{case.name}: output after loading", tolerance=0.0)
+
+
+def _with_gradients(
+    call: Callable[..., Tensor], module: nn.Module, case: Case
+) -> tuple[Tensor, dict[str, Tensor]]:
+    inputs = case.leaves()
+    module.zero_grad()
+    out = call(module, *inputs)
+    if out.requires_grad:
+        out.sin().sum().backward()
+    leaves = {f"input {i}": x for i, x in enumerate(inputs)} | dict(module.named_parameters())
+    return out.detach(), {n: x.grad.clone() for n, x in leaves.items() if x.grad is not None}
+
+
+@check(*MODULES, applies=of_modules)
+def deterministic(setup: ModuleSetup) -> None:
+    """In evaluation the same call gives the same output, whatever the random state."""
+    module = setup.build(dropout=DROPOUT if setup.takes_dropout else 0.0)
+    for case in setup.cases():
+        torch.manual_seed(1)
+        first = case(module)
+        torch.manual_seed(2)
+        same(case(module), first, f"{case.name}: output of the same call under another seed")
+
+
+@check("attention", "ffn", "block")
+def dropout(setup: ModuleSetup) -> None:
+    """Dropout acts in training, and evaluation is as without dropout."""
+    with_dropout, without = setup.build(dropout=DROPOUT), setup.build()
+    acts = False
+    for case in setup.cases():
+        close(case(with_dropout), case(without), f"{case.name}: evaluation with dropout set")
+        torch.manual_seed(1)
+        first = case(with_dropout.train())
+        acts = acts or not torch.equal(first, case(with_dropout))
+        trained = case(without.train())
+        close(trained, case(without.eval()), f"{case.name}: training without dropout")
+        with_dropout.eval()
+    must(acts, f"training with dropout {DROPOUT} gives the same output twice, in every case")
+
+
+@check("attention", "ffn")
+def dropout_scale(setup: ModuleSetup) -> None:
+    """Dropout scales up what it leaves: the mean output in training is that of evaluation."""
+    module = setup.build(dropout=DROPOUT)
+    case = setup.cases()[0]
+    with torch.no_grad():
+        expected = case(module)
+        module.train()
+        draws = [case(module) for _ in range(DRAWS)]
+    same_scale(torch.stack(draws).mean(0), expected)
+
+
+def same_scale(mean: Tensor, expected: Tensor) -> None:
+    """Fail unless the mean over draws of dropout has about the scale of evaluation's output.
+
+    Dropout before something that is not linear changes the mean a little. With p = 0.5, not
+    dividing by 1 - p halves it, and dividing twice doubles it.
+    """
+    ratio = float((mean * expected).sum() / expected.square().sum())
+    must(0.7 < ratio < 1.4, f"training gives {ratio:.3g} times what evaluation does, on average")
+
+
+@check(*MODULES, applies=of_modules)
+def same_seed(setup: ModuleSetup) -> None:
+    """The same seed gives the same weights and buffers."""
+    first, second = setup.build(jitter=False), setup.build(jitter=False)
+    one, other = (dict(m.named_parameters()) | dict(m.named_buffers()) for m in (first, second))
+    must(one.keys() == other.keys(), f"names differ: {sorted(one.keys() ^ other.keys())}")
+    for name, value in one.items():
+        same(value, other[name], f"{name} of the second one built from the seed")
+
+
+@check(*MODULES, applies=of_modules)
+def no_state(setup: ModuleSetup) -> None:
+    """A call has no side effects: another call in between changes neither output nor state."""
+    module = setup.build()
+    state = {name: value.clone() for name, value in module.state_dict().items()}
+    others = [*setup.cases(seed=1, length=9), *setup.cases(seed=2, texts=slice(0, 1))]
+    for case in setup.cases():
+        first = case(module).clone()
+        same(case(module), first, f"{case.name}: output of the same call again")
+        for other in others:
+            other(module)
+            same(case(module), first, f"{case.name}: output after a call in between ({other.name})")
+    for name, value in module.state_dict().items():
+        same(value, state[name], f"{name} after calls in evaluation")
+
+
+@check(*MODULES, applies=of_modules)
+def inputs_untouched(setup: ModuleSetup) -> None:
+    """Inputs, masks and positions are never changed in place, in evaluation or training."""
+    module = setup.build()
+    for training in (False, True):
+        module.train(training)
+        for case in setup.cases():
+            tensors = (*case.inputs, *case.fixed)
+            before = [tensor.clone() for tensor in tensors]
+            case(module)
+            for number, (now, then) in enumerate(zip(tensors, before, strict=True)):
+                which = "input" if number < len(case.inputs) else "mask or positions"
+                same(now, then, f"{case.name}: {which} {number} after the call")
+
+
+@check(*MODULES, applies=of_modules)
+def batch_invariance(setup: ModuleSetup) -> None:
+    """A text gives the same output alone as in a batch, in evaluation and in training."""
+    module = setup.build()
+    for training in (False, True) if setup.quiet_training else (False,):
+        module.train(training)
+        batch = setup.cases()
+        for text in range(batch[0].inputs[0].shape[0]):
+            alone = setup.cases(texts=slice(text, text + 1))
+            for case, single in zip(batch, alone, strict=True):
+                out, expected = single(module), case(module)
+                if expected.shape[0] != case.inputs[0].shape[0]:
+                    continue  # the bias of an encoding has no batch dimension
+                mode = "training" if training else "evaluation"
+                close(out, expected[text : text + 1], f"{case.name}: text {text} alone, {mode}")

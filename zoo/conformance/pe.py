@@ -1,0 +1,225 @@
+"""Checks of positional encodings: their three slots, rotation and bias."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zoo.components.attention.split import Split
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens
+from zoo.conformance.assertions import close, finite, largest, must, refusal
+from zoo.conformance.check import both, check, needs, unless
+from zoo.conformance.setup import BATCH, DIM, HEADS, MAX_LENGTH, Case, Draw, ModuleSetup, normal
+from zoo.models.seeding import seeded
+
+HEAD_DIM, LENGTH, SHIFT = DIM // HEADS, 6, 5
+
+
+class EncodingSetup(ModuleSetup, kind="pe"):
+    """Builds ``PositionalEncoding(dim=, heads=, head_dim=, max_length=)`` and calls its slots."""
+
+    passes = ("dim", "heads", "head_dim", "max_length")
+    contract = PositionalEncoding
+
+    def make(self, dropout: float = 0.0) -> Any:
+        return self.choice.build(dim=DIM, heads=HEADS, head_dim=HEAD_DIM, max_length=MAX_LENGTH)
+
+    def inputs(self) -> tuple[Tensor, Tensor]:
+        """Embeddings (B, L, D) and heads (B, H, L, Dh)."""
+        generator = self.generator()
+        x = normal(generator, BATCH, LENGTH, DIM)
+        return x, normal(generator, BATCH, HEADS, LENGTH, HEAD_DIM)
+
+    def _cases(self, draw: Draw, length: int) -> list[Case]:
+        x, heads = draw(length, DIM), draw(HEADS, length, HEAD_DIM)
+
+        def cases_at(positions: Tensor, where: str) -> list[Case]:
+            def bias(module: PositionalEncoding, x: Tensor) -> Tensor:
+                # Plus 0 · x, so that this slot too is a function of its input.
+                return x.sum() * 0 + as_scores(module, positions).to(x.dtype)
+
+            def case(name: str, x: Tensor, call: Callable[..., Tensor], shape: Any) -> Case:
+                return Case(name + where, (x,), call, shape, (positions,))
+
+            cases = [
+                case("embed", x, lambda module, x: module.embed(x, positions), x.shape),
+                case("rotate", heads, lambda module, x: module.rotate(x, positions), heads.shape),
+                case("bias", x, bias, (HEADS, length, length)),
+            ]
+            return cases if self.can("bias") else cases[:2]
+
+        first = torch.arange(length)
+        far = MAX_LENGTH - 1 - 3 * first.flip(0)
+        return [*cases_at(first, ""), *cases_at(far, ", far positions")]
+
+
+def as_scores(encoding: PositionalEncoding, q: Tensor, k: Tensor | None = None) -> Tensor:
+    """The bias expanded to (…, H, Lq, Lk), as attention adds it; zeros where there is none."""
+    k = q if k is None else k
+    bias = encoding.bias(q, k)
+    if bias is None:
+        return torch.zeros(HEADS, q.shape[-1], k.shape[-1], dtype=torch.float64)
+    return bias.expand(*bias.shape[:-3], HEADS, q.shape[-1], k.shape[-1])
+
+
+@check("pe")
+def slots(setup: EncodingSetup) -> None:
+    """Every declared slot acts, and every other is the identity."""
+    encoding, (x, heads) = setup.build(), setup.inputs()
+    positions = torch.arange(LENGTH)
+    bias = as_scores(encoding, positions)
+    acts = {
+        "embed": not torch.equal(encoding.embed(x, positions), x),
+        "rotate": not torch.equal(encoding.rotate(heads, positions), heads),
+        # A constant added to all scores of a query changes no softmax.
+        "bias": largest(bias - bias[..., :1]) > 0,
+    }
+    for slot, does in acts.items():
+        must(does or not setup.can(slot), f"declares {slot!r}, yet that slot changes nothing")
+        must(setup.can(slot) or not does, f"its {slot} acts, but {slot!r} is not declared")
+
+
+@check("pe")
+def positions(setup: EncodingSetup) -> None:
+    """It uses the positions given: a subset, another order, or each text's own."""
+    encoding, (x, heads) = setup.build(), setup.inputs()
+    whole = torch.arange(LENGTH)
+    each = torch.stack([whole, whole + 2, whole * 3])  # (B, L)
+
+    def compare(some: Sequence[int], which: str) -> None:
+        given = torch.tensor(some)
+        for what, slot, x in by_slot:
+            moved = slot(x[..., given, :], given)
+            close(moved, slot(x, whole)[..., given, :], f"{what} {which}")
+
+    by_slot = (("embed", encoding.embed, x), ("rotate", encoding.rotate, heads))
+    compare((4, 1, 3), "at positions 4, 1, 3")
+    full, some = as_scores(encoding, whole), torch.tensor([4, 1, 3])
+    close(as_scores(encoding, some, whole), full[..., some, :], "bias of queries 4, 1, 3")
+    close(as_scores(encoding, whole, some), full[..., some], "bias of keys 4, 1, 3")
+    # The same length in another order: shows a result cached by length.
+    other = [5, 2, 0, 4, 1, 3]
+    compare(other, "in another order")
+    reordered = full[..., other, :][..., other]
+    close(as_scores(encoding, torch.tensor(other)), reordered, "bias in another order")
+    for text in range(BATCH):
+        one, which = slice(text, text + 1), "of one text among positions (B, L)"
+        for what, slot, x in by_slot:
+            close(slot(x, each)[one], slot(x[one], each[text]), f"{what} {which}")
+        if setup.can("bias"):
+            shape = (BATCH, HEADS, LENGTH, LENGTH)
+            biased = as_scores(encoding, each).expand(shape)[text]
+            close(biased, as_scores(encoding, each[text]), f"bias {which}")
+
+
+@check("pe", applies=needs("embed"))
+def embed_adds(setup: EncodingSetup) -> None:
+    """What embed adds depends only on the positions, not on the embeddings."""
+    encoding, (x, _) = setup.build(), setup.inputs()
+    positions = torch.arange(LENGTH)
+    added = encoding.embed(torch.zeros_like(x), positions)
+    close(encoding.embed(x, positions) - x, added, "what is added to embeddings and to zeros")
+
+
+@check("pe")
+def order(setup: EncodingSetup) -> None:
+    """Exchanging two tokens changes the output if `order` is declared, and only then."""
+    encoding = setup.build()
+    with seeded(setup.settings.seed, "checks/attention"):
+        attention = Split(DIM, HEADS).double().eval()
+    tokens = Tokens.whole(LENGTH)
+
+    def output(x: Tensor) -> Any:
+        return attention(encoding.embed(x, tokens.positions), tokens=tokens, position=encoding)
+
+    x = 3 * setup.inputs()[0][:1]
+    out = output(x)
+    for one, other in itertools.combinations(range(LENGTH), 2):
+        exchange = list(range(LENGTH))
+        exchange[one], exchange[other] = other, one
+        off = largest(output(x[:, exchange]) - out[:, exchange])
+        what = f"exchanging tokens {one} and {other} changes the output by {off:.3g}"
+        must(off > 1e-7 or not setup.can("order"), f"declares 'order', but {what}")
+        must(off < 1e-9 or setup.can("order"), f"{what}, but 'order' is not declared")
+    if setup.can("embed", "order"):
+        table = encoding.embed(torch.zeros(1, MAX_LENGTH, DIM).double(), torch.arange(MAX_LENGTH))
+        alike = MAX_LENGTH - len(table[0].unique(dim=0))
+        must(not alike, f"{alike} of {MAX_LENGTH} positions have the embedding of another one")
+
+
+@check("pe")
+def length(setup: EncodingSetup) -> None:
+    """It takes every position below its maximum length; with `fixed-length` it refuses more."""
+    encoding, (x, heads), fixed = setup.build(), setup.inputs(), setup.can("fixed-length")
+
+    def all_slots(positions: Tensor) -> None:
+        encoding.embed(x, positions)
+        encoding.rotate(heads, positions)
+        encoding.bias(positions, positions)
+
+    last = torch.arange(MAX_LENGTH - LENGTH, MAX_LENGTH)
+    all_slots(last)
+    beyond = last + LENGTH
+    error = refusal(lambda: all_slots(beyond), (IndexError, ValueError))
+    must(fixed or error is None, f"refuses position {int(beyond[-1])}: {error}")
+    what = f"built for {MAX_LENGTH} positions, yet takes position {int(beyond[-1])}"
+    must(not fixed or error is not None, what)
+
+
+@check("pe", applies=needs("rotate"))
+def rotation_norm(setup: EncodingSetup) -> None:
+    """Rotating preserves the norm of every query and key."""
+    encoding = setup.build()
+    heads = setup.normal(BATCH, HEADS, LENGTH, HEAD_DIM)
+    for start in (0, 500):
+        rotated = encoding.rotate(heads, torch.arange(LENGTH) + start)
+        close(rotated.norm(dim=-1), heads.norm(dim=-1), f"norms at positions from {start} on")
+
+
+@check("pe", applies=both(needs("rotate"), unless("absolute")))
+def rotation_offset(setup: EncodingSetup) -> None:
+    """Scores of rotated queries and keys depend only on the offset of their positions."""
+    encoding = setup.build()
+    q, k = setup.normal(2, BATCH, HEADS, LENGTH, HEAD_DIM)
+
+    def scores(start: int) -> torch.Tensor:
+        positions = torch.arange(LENGTH) + start
+        rotated_q, rotated_k = (encoding.rotate(x, positions) for x in (q, k))
+        return torch.matmul(rotated_q, rotated_k.mT)
+
+    # Looser than rounding in float64: angles may be stored in float32.
+    for start in (SHIFT, 400):
+        close(scores(start), scores(0), f"scores {start} positions later", tolerance=1e-4)
+
+
+@check("pe", applies=needs("bias"))
+def bias_direction(setup: EncodingSetup) -> None:
+    """The bias of (i, j) is that of (j, i), or it declares `directed` and it is not."""
+    bias, directed = as_scores(setup.build(), torch.arange(LENGTH)), setup.can("directed")
+    off = largest(bias - bias.mT)
+    what = f"bias of (i, j) and (j, i) differ by {off:.3g}: declare 'directed'"
+    must(off < 1e-9 or directed, what)
+    must(off > 1e-9 or not directed, "declares 'directed', yet its bias is symmetric")
+
+
+@check("pe", applies=both(needs("bias"), unless("absolute")))
+def bias_offset(setup: EncodingSetup) -> None:
+    """The bias depends only on the offset of positions."""
+    encoding, positions = setup.build(), torch.arange(LENGTH)
+    bias = as_scores(encoding, positions)
+    close(as_scores(encoding, positions + SHIFT), bias, f"bias {SHIFT} positions later")
+
+
+@check("pe", applies=needs("bias"))
+def bias_shape(setup: EncodingSetup) -> None:
+    """The bias is finite, and (Lq, Lk) for one head or for all."""
+    bias = setup.build().bias(torch.arange(3), torch.arange(LENGTH))
+    what = f"shape {tuple(bias.shape)}, where (H or 1, 3, {LENGTH}) is expected"
+    must(bias.dim() in (3, 4) and tuple(bias.shape[-2:]) == (3, LENGTH), what)
+    must(bias.shape[-3] in (1, HEADS), f"{bias.shape[-3]} heads instead of 1 or {HEADS}")
+    finite(bias, "bias")

@@ -1,1 +1,0 @@
-"""Checks of positional encodings, by theme."""
