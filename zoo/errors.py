@@ -35,5 +35,6 @@ def nearest(word: str, choices: Iterable[str]) -> str:
 
 def one_line(error: BaseException) -> str:
     """An exception as one line: its type and the whole of its message."""
-    text = " ".join(str(error).split())
+    words = "".join(c if c.isprintable() else " " for c in str(error)).split()
+    text = " ".join(words)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

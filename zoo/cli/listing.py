@@ -70,7 +70,7 @@ def info(component: str, plugins: tuple[str, ...], as_json: bool) -> None:
     click.echo("parameters:" if found.parameters else "parameters:  none")
     for name, default in found.parameters.items():
         click.echo(f"  {name}={default!r}")
-    click.echo("capabilities:" if found.capabilities else "capabilities:none")
+    click.echo("capabilities:" if found.capabilities else "capabilities: none")
     width = max(map(len, found.capabilities), default=0)
     for name, meaning in described["capabilities"].items():
         click.echo(f"  {name:<{width}}  {meaning}")

@@ -44,8 +44,7 @@ class JobSetup:
     """What all jobs of one run share.
 
     execution: device and precision as resolved before the first job. plugin_selection: the value
-    of ``ZOO_PLUGINS``; None where it is not set. labels: how many made-up classes where there are
-    no data.
+    of ``ZOO_PLUGINS``; None where it is not set.
     """
 
     task: str

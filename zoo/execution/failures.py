@@ -40,6 +40,8 @@ def from_exception(error: BaseException) -> JobError:
     trace = "".join(traceback.format_exception(error))
     if isinstance(error, ZooError):
         return JobError("crashed", str(error), trace, rejected=True)
+    if isinstance(error, SystemExit):
+        return JobError("crashed", f"exited with status {error.code}", trace)
     if isinstance(error, DivergedError):
         return JobError("diverged", str(error), trace)
     # By name, for this module must not import torch.

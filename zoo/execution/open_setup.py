@@ -88,9 +88,9 @@ def _data_directory(
     """The cache entry of the data; made again where it is missing and its source is known."""
     try:
         return cached_entry(data.key)
-    except ZooError:
+    except ZooError as error:
         if not data.spec:
-            raise
+            raise ZooError(f"{error}; its source is a file of the machine that submitted") from None
     loaded = task.load(data.spec, options, setup.sizes, registry)
     if loaded.encoded.key != data.key:
         raise ZooError(f"data '{data.spec}' are not the same here as where the run was started")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import signal
 import sys
 import time
 import types
@@ -27,7 +28,7 @@ class Worker:
         self._pipe, theirs = context.Pipe()
         self._log, self._oom_kills = log, oom_kills()
         self._process = context.Process(target=_serve, args=(theirs, limits, str(log)), daemon=True)
-        with _without_main():
+        with _without_main(), _interrupts_held_back():
             self._process.start()
         theirs.close()
 
@@ -68,7 +69,7 @@ class Worker:
     def call(self, function: str, *arguments: Any, seconds: float | None = None) -> Any:
         """Call a function in the worker and wait for what it returns.
 
-        seconds: the process is ended after so many. Raises JobError.
+        seconds: time limit, after which the process is killed. Raises JobError.
         """
         self.send(function, *arguments)
         deadline = None if seconds is None else time.monotonic() + seconds
@@ -117,3 +118,17 @@ def _without_main() -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = main
+
+
+@contextlib.contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Start processes with SIGINT blocked: Ctrl-C is for the process that submits.
+
+    It reaches all processes of the terminal, and one that is still importing would print a
+    traceback. This process gets it as soon as the mask is restored.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -23,7 +23,7 @@ def run_job(job: Job, directory: Path, limits: Limits) -> Iterator[Step | Result
     """Yield the steps of a job as they are done and, last, its result.
 
     directory: for the job's artifacts; it exists. A training that finds its checkpoint there
-    resumes. An executor passes on what this yields; only a process that dies is its own affair
+    resumes. An executor passes on what this yields; itself it classifies only a process that died
     (``failures.from_exit``).
     """
     start = time.monotonic()
@@ -33,5 +33,5 @@ def run_job(job: Job, directory: Path, limits: Limits) -> Iterator[Step | Result
             if isinstance(item, Result):
                 item = replace(item, seconds=time.monotonic() - start)
             yield item
-    except Exception as error:  # noqa: BLE001 - a component may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a component may raise anything
         yield from_exception(error).result(time.monotonic() - start)

@@ -1,4 +1,4 @@
-"""Jobs that need one process: training one model, and a look at the machine."""
+"""Jobs that need one process: training one model, and inspecting the machine."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from zoo.errors import ComponentError, ZooError
 from zoo.execution.base import WEIGHTS, InspectJob, Limits, Result, Step, TrainJob
@@ -30,6 +31,7 @@ def inspect(job: InspectJob, directory: Path, limits: Limits) -> Iterator[Step |
     Raises ZooError where a component refuses the values that it was given. A component that is
     broken is no reason to stop: the rows that use it will say so.
     """
+    torch.set_num_threads(limits.threads)
     runtime = resolve(job.setup.execution)
     opened = open_setup(job.setup)
     for model in job.models:
@@ -46,6 +48,7 @@ def inspect(job: InspectJob, directory: Path, limits: Limits) -> Iterator[Step |
 
 def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
     """Train and score one model with one seed."""
+    torch.set_num_threads(limits.threads)
     opened = open_setup(job.setup)
     estimator = opened.estimator(job.model)
     if estimator is not None:

@@ -63,7 +63,9 @@ def train(
         prepared = prepare(request, plan.task, zoo, executor, progress, plan.rows)
         row = plan.rows[0]
         identity = {"cell": dict(row.model.cell), "baseline": ""}
-        key = training_key(identity, seed, prepared.config, plugin_hashes(row.choices))
+        key = training_key(
+            identity, seed, prepared.config, plugin_hashes([*row.choices, *plan.scoring])
+        )
         name = f"{row.name} seed {seed}"
         job = TrainJob(prepared.setup, name, key, model=row.model, seed=seed, save_weights=True)
         metrics = [metric.description for metric in plan.task.metrics_from(zoo.registry)]

@@ -1,4 +1,4 @@
-"""glibc's malloc: told to keep what a step frees for the next one, or to give it back at once."""
+"""glibc's malloc: keep freed blocks for the next step, or return them to the system at once."""
 
 from __future__ import annotations
 

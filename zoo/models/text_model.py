@@ -131,4 +131,4 @@ def refuse_no_text(text: object, name: str) -> None:
     if not isinstance(text, str):
         raise ZooError(f"{name} is not a text but a {type(text).__name__}")
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise ZooError(f"{name} contains half a character (a lone surrogate)")
+        raise ZooError(f"{name} contains an unpaired surrogate, which is not valid text")

@@ -84,7 +84,7 @@ class Selection:
         return not names & self.blocked and (self.everything or bool(names & self.only))
 
     def unknown(self, plugins: Sequence[Installed]) -> list[str]:
-        """A line for each word that is the name of nothing installed."""
+        """One line for each name that matches no installed plug-in."""
         known = {normal(name) for p in plugins for name in (p.name, p.owner.distribution)}
         return [
             f"ZOO_PLUGINS names '{word}', which is not installed{nearest(word, sorted(known))}"

@@ -23,9 +23,13 @@ PACKAGE = Path(zoo.__file__).parent
 # The code that decides the number. Reports and the command line are not part of it.
 TRAINING_CODE = (
     *("components", "models", "data", "tasks", "train"),
-    *("execution/train_job.py", "execution/open_setup.py"),
+    *("execution/train_job.py", "execution/open_setup.py", "execution/worker.py"),
 )
-COST_CODE = (*TRAINING_CODE, "measure", "execution/cost_job.py", "execution/cost_steps.py")
+COST_CODE = (
+    *(*TRAINING_CODE, "measure"),
+    *("execution/cost_job.py", "execution/cost_steps.py"),
+)
+SCALE_CODE = (*COST_CODE, "sweep/scale.py")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -38,7 +42,7 @@ def digest(value: Any) -> str:
 def training_key(
     model: Mapping[str, Any], seed: int, config: Mapping[str, Any], plugins: Mapping[str, str]
 ) -> str:
-    """The key of one training. model: ``model_of`` a row; plugins: ``plugin_hashes``."""
+    """The key of one training. model: what a row is; plugins: ``plugin_hashes``."""
     return digest(["train", model, seed, config, plugins, code_hash(TRAINING_CODE)])
 
 
@@ -52,7 +56,8 @@ def cost_key(
 ) -> str:
     """The key of a cost or scale measurement. more: what else it depends on."""
     machine = machine_of(environment)
-    return digest([kind, model, config, plugins, code_hash(COST_CODE), machine, *more])
+    code = code_hash(SCALE_CODE if kind == "scale" else COST_CODE)
+    return digest([kind, model, config, plugins, code, machine, *more])
 
 
 def plugin_hashes(choices: Iterable[Choice]) -> dict[str, str]:

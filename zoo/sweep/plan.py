@@ -33,9 +33,14 @@ class PlanRow:
 
 @dataclass(frozen=True)
 class Plan:
-    """Cells first, baselines after them. reference: the name of a cell that can run."""
+    """Cells first, baselines after them.
+
+    scoring: the choices of the task and its metrics, whose code every result depends on.
+    reference: the name of a cell that can run.
+    """
 
     task: Task
+    scoring: tuple[Choice, ...]
     rows: tuple[PlanRow, ...]
     reference: str
 
@@ -61,7 +66,8 @@ def make_plan(request: Request, registry: Registry) -> Plan:
     if request.baseline.strip() not in ("", "none"):
         for choice in _baselines(request, registry, task):
             rows.append(PlanRow(ModelSpec(baseline=str(choice)), (choice,)))
-    return Plan(task, tuple(rows), reference)
+    scoring = registry.choose("task", request.task), *task.metric_choices(registry)
+    return Plan(task, scoring, tuple(rows), reference)
 
 
 def _factorial(axes: Sequence[Sequence[Choice]]) -> Iterator[tuple[Choice, ...]]:

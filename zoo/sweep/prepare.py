@@ -1,4 +1,4 @@
-"""What comes before any training: the data, and a look at the machine that will run the jobs."""
+"""What comes before any training: the data, and an inspection of the machine that runs the jobs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def prepare(
     loaded = task.load(request.data, options, request.sizes, zoo.registry)
     for notice in loaded.notices:
         progress.notice(notice)
-    setup = job_setup(request, zoo, DataReference(loaded.encoded.key, _portable(request, zoo)))
+    setup = job_setup(request, zoo, DataReference(loaded.encoded.key, loaded.spec))
     limits = job_limits(request)
     environment, setup = inspect(executor, setup, limits, rows)
     config = {
@@ -145,11 +145,3 @@ def job_limits(request: Request) -> Limits:
         memory_limit=request.memory_limit,
         timeout=request.timeout,
     )
-
-
-def _portable(request: Request, zoo: Zoo) -> str:
-    """What loads the same data on another machine; empty where they are a local file."""
-    data = request.data or ""
-    name = data.partition("(")[0].strip()
-    known = any(name in (c.name, c.full_name) for c in zoo.registry.components("data"))
-    return data if known or data.startswith("hub:") else ""

@@ -12,15 +12,20 @@ from zoo.tasks.base import Task
 
 
 def repeat_command(request: Request, task: Task, model: ModelSpec, seed: int | None = None) -> str:
-    """``zoo bench`` with the options that give this one row again (with this seed alone)."""
+    """``zoo bench`` with the options that give this one row again.
+
+    seed: of a training, which is then all that runs; None: of a cost.
+    """
     words = ["zoo", "bench", *_changed("task", request.task, Request.model_fields["task"].default)]
     if model.baseline:
         words += ["--baseline", model.baseline]
     else:
         words += _axes(task, model)
         words += ["--baseline", "none"]
-    if seed is not None:
-        words += ["--seed", str(seed)]
+    if seed is None:
+        words += ["--phases", "cost", *_changed_in(request, "rounds")]
+    else:
+        words += ["--phases", "train", "--seed", str(seed)]
     return shlex.join([*words, *_settings(request, task)])
 
 
@@ -31,6 +36,7 @@ def scale_command(request: Request, task: Task, model: ModelSpec, over: str, val
     settings = list(_settings(request, task))
     if "--batch-size" not in settings:  # zoo bench and zoo scale have different defaults
         settings += ["--batch-size", str(request.training.batch_size)]
+    words += _changed_in(request, "rounds")
     return shlex.join([*words, *settings, "--over", over, "--values", str(value)])
 
 
@@ -48,6 +54,7 @@ def _settings(request: Request, task: Task) -> Iterator[str]:
     for part, model in PARTS.items():
         values = getattr(request, part).model_dump()
         yield from _different(values, model.model_fields, task.defaults)
+    yield from _changed_in(request, "threads")
     for file in request.plugins:
         yield from ("--plugin", file)
 
@@ -57,6 +64,10 @@ def _different(
 ) -> Iterator[str]:
     for name, field in fields.items():
         yield from _changed(name, values[name], defaults.get(name, field.default))
+
+
+def _changed_in(request: Request, name: str) -> list[str]:
+    return _changed(name, getattr(request, name), Request.model_fields[name].default)
 
 
 def _changed(name: str, value: Any, default: Any) -> list[str]:

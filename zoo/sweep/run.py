@@ -79,7 +79,7 @@ class _Run:
             key=key,
             config=self.prepared.config,
             metric_descriptions=self.descriptions,
-            plugins=plugin_hashes(row.choices),
+            plugins=plugin_hashes([*row.choices, *self.plan.scoring]),
             command=repeat_command(self.request, self.plan.task, row.model, seed),
             started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             **rest,
@@ -156,7 +156,9 @@ def _train(this: _Run, only_known: bool, fresh: bool) -> int:
     for seed in this.request.seeds:
         for row in this.plan.runnable:
             config = this.prepared.config
-            key = training_key(_identity(row), seed, config, plugin_hashes(row.choices))
+            key = training_key(
+                _identity(row), seed, config, plugin_hashes([*row.choices, *this.plan.scoring])
+            )
             if not this.reuse(key, only_known or not fresh) and not only_known:
                 name = f"{row.name} seed {seed}"
                 jobs.append(TrainJob(this.prepared.setup, name, key, model=row.model, seed=seed))
@@ -189,7 +191,7 @@ def _measure(this: _Run, only_known: bool, fresh: bool) -> int:
     keys: dict[str, str] = {}
     reference = next(r for r in this.plan.rows if r.name == this.plan.reference)
     for row in this.plan.runnable:
-        plugins = plugin_hashes([*row.choices, *reference.choices])
+        plugins = plugin_hashes([*row.choices, *reference.choices, *this.plan.scoring])
         config, environment = this.prepared.config, this.prepared.environment
         key = cost_key("cost", _identity(row), config, plugins, environment, reference.name)
         if not this.reuse(key, only_known or not fresh) and not only_known:

@@ -194,7 +194,7 @@ def _record(
         cell=dict(row.model.cell),
         key=_key(this, row, value, reason if status == "skipped" else ""),
         config={**this.config, "value": value, "limits": this.allowed},
-        plugins=plugin_hashes(row.choices),
+        plugins=plugin_hashes([*row.choices, *this.plan.scoring]),
         command=scale_command(this.request, this.plan.task, row.model, this.over, value),
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         **{"environment": dict(this.environment), **rest},
@@ -213,5 +213,5 @@ def _stop_after_failure(this: _Run, record: Record, value: int) -> None:
 def _key(this: _Run, row: PlanRow, value: int, obstacle: str) -> str:
     """Of the work, whatever its limits; of a row that is skipped, with the reason."""
     model = {"cell": dict(row.model.cell)}
-    plugins = plugin_hashes(row.choices)
+    plugins = plugin_hashes([*row.choices, *this.plan.scoring])
     return cost_key("scale", model, this.config, plugins, this.environment, value, obstacle)

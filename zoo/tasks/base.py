@@ -171,9 +171,13 @@ class Task(ABC):
         """Whether a baseline (component or choice) can be compared with models of this task."""
         return any(baseline.can(capability) for capability in self.baselines)
 
+    def metric_choices(self, registry: Registry) -> list[Choice]:
+        """The task's metrics among those registered; ZooError where one is missing."""
+        return [registry.choose("metric", name) for name in self.metrics]
+
     def metrics_from(self, registry: Registry) -> list[Metric]:
-        """The task's metrics; ZooError where one is not registered."""
-        return [registry.choose("metric", name).build() for name in self.metrics]
+        """The task's metrics, built."""
+        return [choice.build() for choice in self.metric_choices(registry)]
 
     @abstractmethod
     def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:

@@ -78,7 +78,7 @@ class Classify(Task):
         self, spec: str | None, options: ClassifyOptions, sizes: Sizes, registry: Registry
     ) -> Loaded:
         from zoo.data.encoding.encoded_documents import encode
-        from zoo.data.sources.load_corpus import load_corpus
+        from zoo.data.sources.load_corpus import load_corpus, portable_spec
 
         corpus, notices = load_corpus(
             registry, spec, text_column=options.text_column, label_column=options.label_column
@@ -104,7 +104,7 @@ class Classify(Task):
             "vocab_size": encoded.vocab_size,
             "notes": corpus.notes,
         }
-        return Loaded(encoded, description, notices=notices)
+        return Loaded(encoded, description, portable_spec(registry, corpus.name), notices)
 
     def open(self, directory: Path) -> EncodedDocuments:
         from zoo.data.encoding.encoded_documents import EncodedDocuments

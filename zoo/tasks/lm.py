@@ -84,6 +84,7 @@ class LanguageModelling(Task):
         self, spec: str | None, options: LanguageModellingOptions, sizes: Sizes, registry: Registry
     ) -> Loaded:
         from zoo.data.encoding.encoded_stream import encode_stream
+        from zoo.data.sources.load_corpus import portable_spec
         from zoo.data.sources.plain_text import load_texts
 
         texts, notices = load_texts(
@@ -114,7 +115,7 @@ class LanguageModelling(Task):
             "summary": f"{train:,} tokens to train on, {held_out:,} for validation ({size:,} "
             f"bytes; {texts.notes['held out']})",
         }
-        return Loaded(encoded, description, notices=notices)
+        return Loaded(encoded, description, portable_spec(registry, texts.name), notices)
 
     def open(self, directory: Path) -> EncodedStream:
         from zoo.data.encoding.encoded_stream import EncodedStream

@@ -66,6 +66,7 @@ class SequenceToSequence(Task):
         registry: Registry,
     ) -> Loaded:
         from zoo.data.encoding.encoded_pairs import encode_pairs
+        from zoo.data.sources.diagnostics.string_pairs import is_built_in
         from zoo.data.sources.pairs import DEFAULT, load_pairs
 
         pairs = load_pairs(spec or DEFAULT)
@@ -81,7 +82,8 @@ class SequenceToSequence(Task):
             "summary": f"{len(pairs.train):,} training and {len(pairs.test):,} test pairs. "
             "Speeds are of passes over given targets, not of decoding",
         }
-        return Loaded(encoded, description)
+        spec = pairs.name if is_built_in(pairs.name) else ""
+        return Loaded(encoded, description, spec)
 
     def open(self, directory: Path) -> EncodedPairs:
         from zoo.data.encoding.encoded_pairs import EncodedPairs

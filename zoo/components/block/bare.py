@@ -11,5 +11,5 @@ class Bare(Block):
     """f(norm(x)), with no residual."""
 
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
-        """f(norm(x)); without a residual there is nothing to cut to rows."""
+        """f(norm(x)); without a residual, no rows have to be selected."""
         return self.drop(sublayer(norm(x)))

@@ -42,8 +42,7 @@ def load_corpus(
         return hub.load(
             spec.removeprefix(HUB), text_column=text_column, label_column=label_column, seed=seed
         )
-    bare = spec.partition("(")[0].strip()  # a path has a slash or a dot, and no component has
-    if any(bare in (c.name, c.full_name) for c in registry.components("data")):
+    if _is_registered(registry, spec):
         _refuse_columns(spec, text_column, label_column)
         return _registered(registry.choose("data", spec)), []
     path = Path(spec).expanduser()
@@ -107,3 +106,13 @@ def _unknown(registry: Registry, spec: str, path: Path) -> str:
         f"no data '{spec}', and no such file or directory{nearest(spec, registry.labels('data'))}; "
         f"or a path, or {HUB}owner/name"
     )
+
+
+def _is_registered(registry: Registry, spec: str) -> bool:
+    bare = spec.partition("(")[0].strip()  # a path has a slash or a dot, and no component has
+    return any(bare in (c.name, c.full_name) for c in registry.components("data"))
+
+
+def portable_spec(registry: Registry, name: str) -> str:
+    """What loads data of this name on any machine; empty where they are a file of this one."""
+    return name if name.startswith(HUB) or _is_registered(registry, name) else ""
