@@ -138,9 +138,10 @@ def test_impossible_sizes_are_refused(parameters: dict[str, int], message: str) 
 @pytest.mark.slow
 @pytest.mark.parametrize("pe", ["none", "sin", "learned", "rope", "alibi"])
 def test_encodings_distinguish_the_orders_and_none_does_not(tmp_path: Path, pe: str) -> None:
-    request = f"bench --data order --attention fused --pe {pe} --phases trials --baseline none"
+    request = f"bench --data order --attention fused --pe {pe} --phases train --baseline none"
+    options = ["--on", "inline", "--out", str(tmp_path / "run")]
     subprocess.run(
-        [sys.executable, "-m", "zoo", *request.split(), "--out", str(tmp_path / "run")],
+        [sys.executable, "-m", "zoo", *request.split(), *options],
         check=True,
         capture_output=True,
         timeout=300,

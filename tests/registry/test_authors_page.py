@@ -12,7 +12,9 @@ import pytest
 from page import PAGE, generated, hooks, rewritten, signature
 from sandbox import make_sandbox
 
+from zoo.cli import main
 from zoo.registry import CAPABILITIES, KINDS
+from zoo.sweep.records import RecordFile
 
 TEXT = PAGE.read_text("utf-8")
 
@@ -84,6 +86,25 @@ def test_the_pages_commands_work_as_typed(tmp_path: Path, whole: bool) -> None:
         command = ["-c", RUN_ALL, repr(arguments)] if program == "zoo" else ["-m", program]
         done = sandbox.run(*command, *(arguments[0] if program != "zoo" else []), cwd=tmp_path)
         assert done.returncode == 0, f"{program}\n{done.stdout}\n{done.stderr}"
+
+
+def test_the_pages_task_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "balanced.py"
+    file.write_text(next(block for block in blocks("python") if "class Balanced" in block), "utf-8")
+    assert main(["check", "--plugin", str(file), "task/balanced", "metric/balanced_accuracy"]) == 0
+    bench = ["bench", "--plugin", str(file), "--task", "balanced", "--on", "inline", *SMALL]
+    data = ["--data", "newswire(train=100, test=30)", "--phases", "train", "--epochs", "1"]
+    assert main([*bench, *data, "--out", str(tmp_path / "out")]) == 0
+    record = RecordFile(tmp_path / "out").read()[0]
+    assert record.metric_descriptions[0].label == "balanced accuracy"
+    # The key follows the code of the metric, whose plug-in the record names.
+    assert "balanced.py" in record.plugins
+    file.write_text(
+        file.read_text("utf-8").replace("return float(", "return 0.5 * float("), "utf-8"
+    )
+    assert main([*bench, *data, "--out", str(tmp_path / "out")]) == 0
+    assert len({r.key for r in RecordFile(tmp_path / "out").read()}) == 4
 
 
 def test_the_pages_test_is_one_that_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,8 @@ def test_a_batch_is_the_documents_padded_to_the_longest(lengths, batch_size):
         assert batch.real_tokens == sum(lengths[row] for row in batch.rows)
         for place, row in enumerate(batch.rows):
             n = lengths[row]
-            assert batch.ids[place, :n].tolist() == texts[row].tolist()
+            start = texts.offsets[row]
+            assert batch.ids[place, :n].tolist() == texts.ids[start : start + n].tolist()
             assert (batch.ids[place, n:] == 0).all()
             if batch.tokens.attention_mask is None:
                 assert n == longest

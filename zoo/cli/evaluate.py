@@ -84,7 +84,9 @@ def evaluate(
         if split in (part, "all"):
             texts += its_texts
             labels += (corpus.label_names[label] for label in its_labels)
-    found = evaluate_texts(model, texts, labels)
+    task = model.card.find_task(saved.registry, allow_changed=True)
+    metrics = task.metrics_from(saved.registry)
+    found = evaluate_texts(model, texts, labels, metrics)
     if as_json:
         content = {"data": corpus.name, "fingerprint": corpus.fingerprint, "split": split}
         content |= asdict(found)
@@ -93,7 +95,8 @@ def evaluate(
         return
     part = "all documents" if split == "all" else f"{split} split"
     click.echo(f"{model.card.cell} on {corpus.name}, {part}: {found.documents} documents")
-    click.echo(f"accuracy {found.accuracy:.3f}, macro F1 {found.macro_f1:.3f}\n")
+    described = (metric.description for metric in metrics)
+    click.echo(", ".join(f"{d.label} {d.format(found.metrics[d.name])}" for d in described) + "\n")
     _print(found, mistakes)
     report_limits(found.cut, found.unknown, found.documents, model.max_length)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import sys
 import time
@@ -27,7 +28,9 @@ class Worker:
         context = _context()
         self._pipe, theirs = context.Pipe()
         self._log, self._oom_kills = log, oom_kills()
-        self._process = context.Process(target=_serve, args=(theirs, limits, str(log)), daemon=True)
+        self._process = context.Process(
+            target=_serve, args=(theirs, limits, str(log), dict(os.environ)), daemon=True
+        )
         with _without_main(), _interrupts_held_back():
             self._process.start()
         theirs.close()
@@ -91,8 +94,16 @@ class Worker:
         self._process.join()
 
 
-def _serve(pipe: connection.Connection, limits: Limits, log: str) -> None:
-    """Run in the worker; in a module without torch, so that starting a worker needs none."""
+def _serve(
+    pipe: connection.Connection, limits: Limits, log: str, environment: dict[str, str]
+) -> None:
+    """Run in the worker; in a module without torch, so that starting a worker needs none.
+
+    environment: of this process now. The fork server has that of its own start, and a variable
+    such as ``ZOO_CACHE`` may have been set since.
+    """
+    os.environ.clear()
+    os.environ.update(environment)
     from zoo.execution.worker import serve
 
     serve(pipe, limits, log)

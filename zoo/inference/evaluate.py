@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from zoo.errors import ZooError, nearest
 from zoo.models.text_classifier import TextClassifier
+from zoo.tasks.base import Metric
 
 
 @dataclass(frozen=True)
@@ -34,14 +37,16 @@ class Mistake:
 class Evaluation:
     """The scores of a model on some documents.
 
-    macro_f1: over all classes of the model. confusion: rows are true classes, columns predicted
-    ones. mistakes: all, the lowest probability of the true class first. cut, unknown: how many
-    documents are longer than the model reads, and how many have tokens it does not know.
+    macro_f1: over all classes of the model. metrics: those of the model's task, by name.
+    confusion: rows are true classes, columns predicted ones. mistakes: all, the lowest probability
+    of the true class first. cut, unknown: how many documents are longer than the model reads, and
+    how many have tokens it does not know.
     """
 
     documents: int
     accuracy: float
     macro_f1: float
+    metrics: dict[str, float]
     classes: list[ClassScore]
     confusion: list[list[int]]
     mistakes: list[Mistake]
@@ -49,10 +54,15 @@ class Evaluation:
     unknown: int
 
 
-def evaluate(model: TextClassifier, texts: Sequence[str], labels: Sequence[str]) -> Evaluation:
+def evaluate(
+    model: TextClassifier,
+    texts: Sequence[str],
+    labels: Sequence[str],
+    metrics: Sequence[Metric] = (),
+) -> Evaluation:
     """Predict every text and compare the prediction with its label, the name of a class.
 
-    Raises ZooError for a label that the model does not know.
+    metrics: of the model's task. Raises ZooError for a label that the model does not know.
     """
     from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
 
@@ -67,6 +77,12 @@ def evaluate(model: TextClassifier, texts: Sequence[str], labels: Sequence[str])
     per_class = precision_recall_fscore_support(
         labels, predicted, labels=model.labels, zero_division=0
     )
+    number = {label: index for index, label in enumerate(model.labels)}
+    outputs = {
+        "labels": np.array([number[label] for label in labels]),
+        "predicted": np.array([number[label] for label in predicted]),
+        "classes": len(number),
+    }
     wrong = [
         Mistake(p.text, label, p.label, p.probabilities[label])
         for p, label in zip(predictions, labels, strict=True)
@@ -76,6 +92,7 @@ def evaluate(model: TextClassifier, texts: Sequence[str], labels: Sequence[str])
         documents=len(texts),
         accuracy=float(accuracy_score(labels, predicted)),
         macro_f1=float(per_class[2].mean()),
+        metrics={metric.description.name: metric.compute(outputs) for metric in metrics},
         classes=[
             ClassScore(label, float(precision), float(recall), float(f1), int(support))
             for label, precision, recall, f1, support in zip(model.labels, *per_class, strict=True)
