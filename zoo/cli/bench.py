@@ -86,6 +86,7 @@ def bench(
         raise ZooError("--fresh runs everything again and --collect runs nothing: use one of them")
     loaded = load_zoo()
     request = build_request(options, loaded.registry)
+    loaded.registry.choose("executor", on)  # a wrong name is an error of the plan too
     if plan_only:
         _print_plan(make_plan(request, loaded.registry))
         return 0
