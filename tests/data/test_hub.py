@@ -40,11 +40,10 @@ A card.
 
 
 @contextmanager
-def without_retries() -> Iterator[None]:
-    """The client's own retries take over half a minute; a busy machine may take some seconds."""
+def within_five_seconds() -> Iterator[None]:
     start = time.monotonic()
     yield
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 5
 
 
 def refused(_: str) -> Answer:
@@ -89,7 +88,7 @@ def test_the_default_is_newswire_where_the_hub_cannot_be_reached(
     registry: Registry, capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = dict(os.environ)
-    with without_retries():
+    with within_five_seconds():
         corpus, notices = load_corpus(registry, None)
     assert corpus.name == "newswire"
     assert len(notices) == 1
@@ -158,31 +157,41 @@ def test_a_hub_that_does_not_answer_is_given_up_after_the_limit(
         start = time.monotonic()
         with pytest.raises(ZooError, match=r"cannot be reached: (no answer within|.*imed out)"):
             load_corpus(registry, "hub:owner/name")
-        assert time.monotonic() - start < 15
+        assert time.monotonic() - start < 2
     assert capfd.readouterr() == ("", "")
 
 
 WITHOUT_NETWORK = """
 import socket, threading
 socket.getaddrinfo = lambda *_, **__: threading.Event().wait()
+import time
+from zoo.data.sources import hub
 from zoo.data.sources.load_corpus import load_corpus
 from zoo.registry.loading import load
+ask = hub.unreachable
+def timed(repository):
+    start = time.monotonic()
+    reason = ask(repository)
+    waits.append(time.monotonic() - start)
+    return reason
+waits, hub.unreachable = [], timed
 print(load_corpus(load().registry, None)[0].name)
+print(sum(waits))
 """
 
 
 def test_a_new_process_falls_back_though_name_resolution_hangs() -> None:
-    # With a start of Python before and newswire after it, that is within five seconds.
-    assert hub_module.ANSWER_LIMIT_S <= 2.5
-    with without_retries():
-        done = subprocess.run(
-            [sys.executable, "-c", WITHOUT_NETWORK],
-            env={**os.environ, "HF_ENDPOINT": "http://hub.invalid"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    assert (done.stdout, done.stderr) == ("newswire\n", "")
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_NETWORK],
+        env={**os.environ, "HF_ENDPOINT": "http://hub.invalid"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    name, waited = done.stdout.split()
+    assert (name, done.stderr) == ("newswire", "")
+    # What the Hub adds; the start of Python takes its own time on a busy machine.
+    assert 0 < float(waited) < 5
 
 
 @pytest.mark.parametrize(
@@ -203,7 +212,7 @@ def test_an_endpoint_that_is_misspelt_is_an_unreachable_one(
     reason: str,
 ) -> None:
     monkeypatch.setenv("HF_ENDPOINT", endpoint)
-    with without_retries(), pytest.raises(ZooError, match=reason) as caught:
+    with within_five_seconds(), pytest.raises(ZooError, match=reason) as caught:
         load_corpus(registry, "bbc-news")
     assert "secret" not in str(caught.value)
     assert capfd.readouterr() == ("", "")
