@@ -10,7 +10,7 @@ import sys
 import time
 import types
 from collections.abc import Iterator
-from multiprocessing import connection
+from multiprocessing import connection, resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +138,7 @@ def _interrupts_held_back() -> Iterator[None]:
     It reaches all processes of the terminal, and one that is still importing would print a
     traceback. This process gets it as soon as the mask is restored.
     """
+    resource_tracker.ensure_running()  # started later, it would unblock the signal again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -70,7 +70,11 @@ def _listen(pipe: Connection, calls: queue.SimpleQueue[tuple[str, tuple[Any, ...
 
 def _print_to(log: str) -> None:
     """Send what components print to the log, and a traceback of a crash in native code too."""
-    with open(log, "ab", buffering=0) as file:
+    try:
+        file = open(log, "ab", buffering=0)  # noqa: SIM115 - it stays open as stdout and stderr
+    except FileNotFoundError:
+        os._exit(1)  # the process that submits was interrupted and has removed the directory
+    with file:
         for descriptor in (1, 2):
             os.dup2(file.fileno(), descriptor)
     faulthandler.enable(2)
