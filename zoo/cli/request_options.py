@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zoo.cli.options import LOADED
+from zoo.config.settings import TUNABLE
 from zoo.errors import ZooError, one_line
 from zoo.registry import AXES
 
@@ -179,19 +180,23 @@ def _option(
     flag, kinds = f"--{name.replace('_', '-')}", {_kind(field.annotation) for field in fields}
     # Tasks may disagree about the type; pydantic converts the text for the one that is chosen.
     kind = kinds.pop() if len(kinds) == 1 else str
+    listed = name in TUNABLE
     default = _as_text(fields[0].default)
     others = "".join(f"; {label}: {_as_text(value)}" for label, value in defaults.items())
     notes = "; ".join(filter(None, [only, f"default: {default}{others}" if default else ""]))
     settings: dict[str, Any] = {}
     if kind is bool:
         flag = f"{flag}/--no-{flag[2:]}"
+    elif listed:
+        settings = {"type": str, "metavar": "X[,X…]"}
     elif kind is tuple:
         settings = {"type": Names(), "metavar": "NAMES"}
     else:
         settings = {"type": kind, "metavar": {int: "N", float: "X"}.get(kind, "TEXT")}
         if typing.get_origin(fields[0].annotation) is typing.Literal:
             settings["metavar"] = "|".join(map(str, typing.get_args(fields[0].annotation)))
-    help_text = f"{fields[0].description or ''}{f'  [{notes}]' if notes else ''}"
+    several = " Of several, each row gets the one that suits it best." if listed else ""
+    help_text = f"{fields[0].description or ''}{several}{f'  [{notes}]' if notes else ''}"
     return SectionOption([flag], section=section, default=None, help=help_text, **settings)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
@@ -16,7 +17,8 @@ Design = Literal["factorial", "one-factor"]
 class Request(BaseModel):
     """Components as comma lists of choices, and how to train and measure the models they make.
 
-    task_options: the task's own options, all of them, as its pydantic model dumps them.
+    task_options: the task's own options, all of them, as its pydantic model dumps them. tuned:
+    training settings with the values to choose from; ``training`` holds the first of each.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -49,6 +51,17 @@ class Request(BaseModel):
         "the task's own.",
     )
 
+    tuned: dict[str, tuple[float, ...]] = {}
+    tuning_seeds: PositiveInt = Field(
+        default=1,
+        description="Seeds with which each setting is tried, where several values are given.",
+    )
+    tuning_share: Annotated[float, Field(gt=0, lt=1)] = Field(
+        default=0.2,
+        description="Share of the training split that settings are chosen on, where several values "
+        "are given.",
+    )
+
     sizes: Sizes = Sizes()
     training: Training = Training()
     execution: Execution = Execution()
@@ -79,11 +92,19 @@ class Request(BaseModel):
     )
     plugins: tuple[str, ...] = ()
 
+    def trainings(self) -> list[Training]:
+        """Every combination of the values to choose from, in their order."""
+        combinations = itertools.product(*self.tuned.values())
+        return [
+            self.training.model_copy(update=dict(zip(self.tuned, values, strict=True)))
+            for values in combinations
+        ]
+
 
 PARTS: dict[str, type[BaseModel]] = {"sizes": Sizes, "training": Training, "execution": Execution}
 
 
 def flat_fields() -> dict[str, type[BaseModel]]:
     """Every option but a task's own, by its flat name, with the model that holds it."""
-    own = {n: Request for n in Request.model_fields if n not in PARTS and n != "task_options"}
+    own = {n: Request for n in Request.model_fields if n not in (*PARTS, "task_options", "tuned")}
     return own | {name: model for model in PARTS.values() for name in model.model_fields}

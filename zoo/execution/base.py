@@ -102,13 +102,14 @@ class TrainJob(Job):
 class CostMember:
     """A model in a cost measurement.
 
-    sizes: None for those of the run. full_length: measure on this many made-up examples of
-    ``max_length`` tokens, and not on the data; 0: on the data. twin: the reference once more, to
-    measure the machine's noise; its memory is not measured.
+    sizes, training: None for those of the run. full_length: measure on this many made-up examples
+    of ``max_length`` tokens, and not on the data; 0: on the data. twin: the reference once more,
+    to measure the machine's noise; its memory is not measured.
     """
 
     model: ModelSpec
     sizes: Sizes | None = None
+    training: Training | None = None
     full_length: int = 0
     twin: bool = False
 

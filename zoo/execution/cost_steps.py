@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -32,7 +33,7 @@ def matrix_rate(setup: JobSetup) -> float:
 
 def memory(setup: JobSetup, member: CostMember, phase: Phase) -> dict[str, Any]:
     """Peak memory of a phase, in a process that has done nothing else."""
-    opened = open_setup(setup, member.sizes)
+    opened = _opened(setup, member)
     estimator = opened.estimator(member.model)
     if estimator is not None:
         timing = EstimatorTiming(estimator)
@@ -42,7 +43,7 @@ def memory(setup: JobSetup, member: CostMember, phase: Phase) -> dict[str, Any]:
             set_up=timing.fitted if phase == "inference" else lambda: timing,
             phase=phase,
         )
-    small = open_setup(setup, _small(member, opened.setup.sizes))
+    small = _opened(setup, member, _small(member, opened.setup.sizes))
     return peak_of(
         device=resolve(setup.execution).device,
         first=lambda: _timing(setup, small, member, first=True).small_steps(phase),
@@ -53,7 +54,7 @@ def memory(setup: JobSetup, member: CostMember, phase: Phase) -> dict[str, Any]:
 
 def prepare(state: dict[str, Any], setup: JobSetup, member: CostMember) -> dict[str, Any]:
     """Build what is measured, warm it up, and return what is known before timing."""
-    opened = open_setup(setup, member.sizes)
+    opened = _opened(setup, member)
     estimator = opened.estimator(member.model)
     if estimator is not None:
         timing: ModelTiming | EstimatorTiming = EstimatorTiming(estimator)
@@ -73,6 +74,12 @@ def measure_round(state: dict[str, Any], steps: int) -> dict[str, Any]:
     """One round of timed steps of what was prepared."""
     samples: dict[str, Any] = state["timing"].round(steps)
     return samples
+
+
+def _opened(setup: JobSetup, member: CostMember, sizes: Sizes | None = None) -> OpenSetup:
+    """What a member is measured with: its own sizes and training settings, where it has any."""
+    own = replace(setup, training=member.training or setup.training)
+    return open_setup(own, sizes or member.sizes)
 
 
 def _timing(

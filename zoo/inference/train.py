@@ -15,6 +15,7 @@ from zoo.inference.directory import draft, refuse_taken, write
 from zoo.registry import AXES
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import plugin_hashes, training_key
+from zoo.sweep.make_request import refuse_several_values
 from zoo.sweep.plan import Plan, make_plan
 from zoo.sweep.prepare import Prepared, open_executor, prepare
 from zoo.sweep.progress import Progress
@@ -46,6 +47,7 @@ def train(
     It is the model that ``zoo bench`` scores for that cell and seed. Raises ZooError where the
     request has several cells or cannot be carried out, and TrainingFailedError.
     """
+    refuse_several_values(request, "zoo train")
     request = request.model_copy(update={"baseline": "none", "seeds": (seed,), "jobs": 1})
     plan = make_plan(request, zoo.registry)
     if len(plan.rows) > 1:
@@ -109,7 +111,7 @@ def _card(
         sample_outputs=SampleOutputs(**result.sample_outputs),
         environment=dict(result.environment),
         key=job.key,
-        command=repeat_command(request, plan.task, job.model, job.seed),
+        command=repeat_command(request, plan.task, job.model, request.training, job.seed),
     )
 
 

@@ -25,7 +25,8 @@ class Row:
 
     metrics: descriptions of the task's metrics; the first one ranks rows. trained: seed to its
     latest record, of those with status ok. failed: training records with another status.
-    cost_records: all cost measurements, the latest last.
+    trials: of the settings that were chosen for each row. cost_records: all cost measurements, the
+    latest last.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Row:
     metrics: tuple[MetricDescription, ...] = (NO_METRIC,)
     trained: dict[int, Record] = field(default_factory=dict)
     failed: list[Record] = field(default_factory=list)
+    trials: list[Record] = field(default_factory=list)
     cost_records: list[Record] = field(default_factory=list)
 
     @property
@@ -50,6 +52,13 @@ class Row:
         """Seed to the value of a metric, for the seeds whose record has it."""
         found = {seed: record.metrics.get(name) for seed, record in self.trained.items()}
         return {seed: float(value) for seed, value in found.items() if value is not None}
+
+    @cached_property
+    def chosen(self) -> dict[str, float]:
+        """The training settings that were chosen for this row, by name."""
+        config = next((record.config for record in self.trained.values()), {})
+        names = config.get("tuning", {}).get("values", {}) if self.trials else {}
+        return {name: config["training"][name] for name in names}
 
     @cached_property
     def examples(self) -> int:
@@ -116,6 +125,8 @@ def make_rows(records: Sequence[Record]) -> list[Row]:
         row = rows.setdefault(record.name, Row(record.name, record.cell, record.baseline, metrics))
         if record.kind == "cost":
             row.cost_records.append(record)
+        elif record.kind == "tune":
+            row.trials.append(record)
         else:
             latest[record.name, record.seed] = record
     ran = {name for (name, _), record in latest.items() if record.status != "skipped"}

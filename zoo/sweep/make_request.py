@@ -9,8 +9,10 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from zoo.config.request import PARTS, Request, flat_fields
+from zoo.config.settings import TUNABLE, Training
 from zoo.errors import ZooError, nearest
 from zoo.registry import Registry
+from zoo.registry.naming import split_list
 from zoo.tasks.base import Task, find_task
 
 
@@ -27,6 +29,7 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
     fields = flat_fields()
     parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
     own: dict[str, Any] = {}
+    tuned: dict[str, tuple[float, ...]] = {}
     request: dict[str, Any] = {"task": task_name}
     for name, value in {**task.defaults, **given}.items():
         if name in given and name in task.unused:
@@ -38,12 +41,44 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
             raise ZooError(_unknown(name, task_name, task, registry))
         elif fields[name] is Request:
             request[name] = _plain(name, value)
+        elif name in TUNABLE:
+            values = _numbers(name, value)
+            parts["training"][name] = values[0]
+            if len(values) > 1:
+                tuned[name] = values
         else:
             part = next(part for part, model in PARTS.items() if model is fields[name])
             parts[part][name] = value
+    if tuned and parts["training"].get("validation"):
+        raise ZooError(
+            f"--validation scores a held-out part, on which {_flag(next(iter(tuned)))} would be "
+            "chosen too: use one of the two"
+        )
     task_options = _validated(task.options, own).model_dump(mode="json")
-    made: Request = _validated(Request, {**request, **parts, "task_options": task_options})
+    made: Request = _validated(
+        Request, {**request, **parts, "tuned": tuned, "task_options": task_options}
+    )
     return made
+
+
+def refuse_several_values(request: Request, command: str) -> None:
+    """ZooError where settings have several values to choose from, which this command does not."""
+    for name, values in request.tuned.items():
+        listed = ",".join(f"{value:g}" for value in values)
+        raise ZooError(
+            f"{_flag(name)} {listed}: {command} takes one value; zoo bench chooses among several"
+        )
+
+
+def _numbers(name: str, value: Any) -> tuple[float, ...]:
+    """The values of a training setting: one, or several to choose from."""
+    if isinstance(value, str):
+        value = split_list(value, f"{_flag(name)} ")
+    values = list(value) if isinstance(value, list | tuple) else [value]
+    if not values:
+        raise ZooError(f"{_flag(name)}: no value")
+    read = (getattr(_validated(Training, {name: one}), name) for one in values)
+    return tuple(dict.fromkeys(read))
 
 
 def _validated(model: type[BaseModel], values: dict[str, Any]) -> Any:

@@ -18,12 +18,14 @@ from zoo.tasks.base import Task, find_task
 class PlanRow:
     """One row of the table to be. obstacle: why it cannot run; empty where it can.
 
-    choices: the components that the row is made of, for a baseline itself alone.
+    choices: the components that the row is made of, for a baseline itself alone. fits_itself: it
+    is a baseline outside of the training loop.
     """
 
     model: ModelSpec
     choices: tuple[Choice, ...]
     obstacle: str = ""
+    fits_itself: bool = False
 
     @property
     def name(self) -> str:
@@ -65,7 +67,9 @@ def make_plan(request: Request, registry: Registry) -> Plan:
     reference = _reference([row for row in rows if not row.obstacle], request.reference)
     if request.baseline.strip() not in ("", "none"):
         for choice in _baselines(request, registry, task):
-            rows.append(PlanRow(ModelSpec(baseline=str(choice)), (choice,)))
+            fits_itself = task.fits_itself(choice)
+            model = ModelSpec(baseline=str(choice))
+            rows.append(PlanRow(model, (choice,), fits_itself=fits_itself))
     scoring = registry.choose("task", request.task), *task.metric_choices(registry)
     return Plan(task, scoring, tuple(rows), reference)
 

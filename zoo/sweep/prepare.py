@@ -85,6 +85,12 @@ def prepare(
             "compile": request.execution.compile,
         },
     }
+    if request.tuned:
+        config["tuning"] = {
+            "values": {name: list(values) for name, values in request.tuned.items()},
+            "seeds": request.tuning_seeds,
+            "share": request.tuning_share,
+        }
     return Prepared(loaded, setup, limits, config, environment)
 
 

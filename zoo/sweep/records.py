@@ -18,15 +18,16 @@ from zoo.errors import ZooError
 SCHEMA_VERSION = 2
 FILE = "records.jsonl"
 
-Kind = Literal["train", "cost", "scale"]
+Kind = Literal["train", "tune", "cost", "scale"]
 Status = Literal["ok", "skipped", "oom", "timeout", "crashed", "diverged", "lost"]
 
 
 class Record(BaseModel):
     """The result of one job for one row, with everything needed to repeat it.
 
-    kind: ``train`` (one cell with one seed), ``cost`` (speed and memory of a cell) or ``scale``
-    (cost of a cell at one value of an axis). cell: axis to choice; empty for a baseline.
+    kind: ``train`` (one cell with one seed), ``tune`` (the same with settings that may be chosen,
+    scored on a held-out part of the training split), ``cost`` (speed and memory of a cell) or
+    ``scale`` (cost of a cell at one value of an axis). cell: axis to choice; empty for a baseline.
     baseline: its name; empty for a cell. key: a hash of all inputs of the work; two records with
     one key are of the same work. config: task, its options, data, sizes, training and execution,
     as resolved. metrics: results by name. metric_descriptions: what a report needs to know of the
@@ -150,8 +151,8 @@ def refuse_other_settings(
     """
     for record in existing:
         for part in parts:
-            there: Any = record.config.get(part)
-            here = config[part]
+            there: Any = shared_part(record.config, part)
+            here = shared_part(config, part)
             if there == here:
                 continue
             if part == "data":
@@ -168,6 +169,15 @@ def refuse_other_settings(
             else:
                 what = f"{part} {there!r}, not {here!r}"
             raise ZooError(f"--out {directory} holds records of {what}; choose another directory")
+
+
+def shared_part(config: Mapping[str, Any], part: str) -> Any:
+    """A part of a record's config without what is chosen for each row: see ``tuning``."""
+    value = config.get(part, {})
+    if part == "training" and "tuning" in config:
+        own = {*config["tuning"]["values"], "validation"}
+        return {name: setting for name, setting in value.items() if name not in own}
+    return value
 
 
 def _parse(line: bytes, where: str) -> Record:

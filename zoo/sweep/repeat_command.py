@@ -7,15 +7,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zoo.config.request import PARTS, Request
+from zoo.config.settings import Training
 from zoo.execution.base import ModelSpec
 from zoo.tasks.base import Task
 
 
-def repeat_command(request: Request, task: Task, model: ModelSpec, seed: int | None = None) -> str:
+def repeat_command(
+    request: Request, task: Task, model: ModelSpec, training: Training, seed: int | None = None
+) -> str:
     """``zoo bench`` with the options that give this one row again.
 
-    seed: of a training, which is then all that runs; None: of a cost.
+    training: the row's own settings. seed: of a training, which is then all that runs; None: of a
+    cost.
     """
+    request = request.model_copy(update={"training": training})
     words = ["zoo", "bench", *_changed("task", request.task, Request.model_fields["task"].default)]
     if model.baseline:
         words += ["--baseline", model.baseline]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
+from zoo.config.settings import Training
 from zoo.execution.artifacts import Artifacts
 from zoo.execution.base import CostJob, CostMember, Ended, Executor, Job, Result, TrainJob
 from zoo.registry.loading import Zoo
@@ -20,9 +21,10 @@ from zoo.sweep.prepare import Prepared, open_executor, prepare
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import Kind, Record, RecordFile, Status, refuse_other_settings
 from zoo.sweep.repeat_command import repeat_command
+from zoo.sweep.tune import Trial, chosen_settings, tuning_trials
 
 # What all records of one directory share, so that their rows can be in one table.
-SHARED = ("task", "task_options", "data", "sizes", "training", "execution")
+SHARED = ("task", "task_options", "data", "sizes", "training", "tuning", "execution")
 GROUP_SIZE = 6  # models measured in turns besides the reference and its twin
 
 
@@ -57,11 +59,16 @@ class _Run:
     known: dict[str, Record] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
 
+    def config(self, training: Training) -> dict[str, Any]:
+        """The config of a record whose model has these training settings."""
+        return {**self.prepared.config, "training": training.model_dump()}
+
     def record(
         self,
         kind: Kind,
         row: PlanRow,
         key: str,
+        training: Training,
         status: Status,
         reason: str = "",
         seed: int | None = None,
@@ -77,10 +84,10 @@ class _Run:
             baseline=row.model.baseline,
             seed=seed,
             key=key,
-            config=self.prepared.config,
+            config=self.config(training),
             metric_descriptions=self.descriptions,
             plugins=plugin_hashes([*row.choices, *self.plan.scoring]),
-            command=repeat_command(self.request, self.plan.task, row.model, seed),
+            command=repeat_command(self.request, self.plan.task, row.model, training, seed),
             started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             **rest,
         )
@@ -128,11 +135,18 @@ def run(
             refuse_other_settings(existing, prepared.config, SHARED, file.directory)
             this.known = {r.key: r for r in existing if r.status in ("ok", "skipped")}
             trained = measured = 0
+            if fresh and not collect:
+                Artifacts(file.directory).clear()
             try:
                 _skipped(this)
                 # A phase that was not asked for shows what is already there, as --collect does.
-                trained = _train(this, collect or "train" not in request.phases, fresh)
-                measured = _measure(this, collect or "cost" not in request.phases, fresh)
+                only_known = collect or "train" not in request.phases
+                trained = _train(this, "tune", tuning_trials(request, plan), only_known, fresh)
+                chosen = chosen_settings(request, plan, this.records, descriptions[0])
+                if not only_known:
+                    _without_settings(this, chosen)
+                trained += _train(this, "train", _trials(this, chosen), only_known, fresh)
+                measured = _measure(this, chosen, collect or "cost" not in request.phases, fresh)
             finally:
                 finished(plan, this.records, file.directory)
     return Outcome(plan, this.records, file.directory, trained, measured)
@@ -145,59 +159,103 @@ def _skipped(this: _Run) -> None:
             continue
         key = digest(["skipped", _identity(row), row.obstacle, this.prepared.config])
         if not this.reuse(key, True):
-            this.record("train", row, key, "skipped", row.obstacle)
+            this.record("train", row, key, this.request.training, "skipped", row.obstacle)
 
 
-def _train(this: _Run, only_known: bool, fresh: bool) -> int:
-    """Train every row with every seed that is not known; how many were trained."""
-    jobs: list[Job] = []
-    rows: dict[str, tuple[PlanRow, int]] = {}
+def _without_settings(this: _Run, chosen: Mapping[str, Training]) -> None:
+    """A record for every row none of whose trials ended well: there is nothing to train it with."""
+    last = {record.name: record for record in this.records if record.kind == "tune"}
+    for row in this.plan.runnable:
+        if row.name not in chosen and row.name in last:
+            failed, training = last[row.name], this.request.training
+            reason = f"no {' and '.join(this.request.tuned)} could be chosen: {failed.reason}"
+            key = digest(["without settings", failed.key])
+            for seed in this.request.seeds:
+                this.record(
+                    "train",
+                    row,
+                    key,
+                    training,
+                    failed.status,
+                    reason,
+                    seed,
+                    environment=failed.environment,
+                    traceback=failed.traceback,
+                )
+
+
+def _trials(this: _Run, chosen: Mapping[str, Training]) -> Iterator[Trial]:
+    """Every row with every seed."""
     # Seeds outermost: an interrupted run then has whole rounds of cells to compare.
     for seed in this.request.seeds:
         for row in this.plan.runnable:
-            config = this.prepared.config
-            key = training_key(
-                _identity(row), seed, config, plugin_hashes([*row.choices, *this.plan.scoring])
-            )
-            if not this.reuse(key, only_known or not fresh) and not only_known:
-                name = f"{row.name} seed {seed}"
-                jobs.append(TrainJob(this.prepared.setup, name, key, model=row.model, seed=seed))
-                rows[key] = row, seed
-    if fresh and not only_known:
-        Artifacts(this.file.directory).clear()
+            if row.name in chosen:
+                yield Trial(row, seed, chosen[row.name])
+
+
+def _train(
+    this: _Run,
+    kind: Literal["tune", "train"],
+    trials: Iterable[Trial],
+    only_known: bool,
+    fresh: bool,
+) -> int:
+    """Carry out the trials that are not known; how many there were."""
+    jobs: list[Job] = []
+    started: dict[str, Trial] = {}
+    for trial in trials:
+        row, plugins = trial.row, plugin_hashes([*trial.row.choices, *this.plan.scoring])
+        key = training_key(_identity(row), trial.seed, this.config(trial.training), plugins)
+        if not this.reuse(key, only_known or not fresh) and not only_known:
+            setup = replace(this.prepared.setup, training=trial.training)
+            name = f"{row.name} seed {trial.seed}{_values(this.request, trial)}"
+            jobs.append(TrainJob(setup, name, key, model=row.model, seed=trial.seed))
+            started[key] = trial
 
     def ended(job: Job, result: Result) -> None:
-        row, seed = rows[job.key]
+        trial = started[job.key]
         this.record(
-            "train",
-            row,
+            kind,
+            trial.row,
             job.key,
+            trial.training,
             result.status,
             result.reason,
-            seed,
+            trial.seed,
             metrics={**result.metrics, "seconds": result.seconds},
             curve=[dict(entry) for entry in result.curve],
             traceback=result.traceback,
             **_environment(result),
         )
 
-    _run_jobs(this, "train", jobs, ended)
+    _run_jobs(this, kind, jobs, ended)
     return len(jobs)
 
 
-def _measure(this: _Run, only_known: bool, fresh: bool) -> int:
+def _values(request: Request, trial: Trial) -> str:
+    """The values of the settings that are chosen for each row: `` lr=0.003``."""
+    if trial.row.fits_itself:
+        return ""
+    return "".join(f" {name}={getattr(trial.training, name):g}" for name in request.tuned)
+
+
+def _measure(this: _Run, chosen: Mapping[str, Training], only_known: bool, fresh: bool) -> int:
     """Measure the cost of every row that is not known; how many were measured."""
     rows: list[PlanRow] = []
     keys: dict[str, str] = {}
+
+    def training(row: PlanRow) -> Training:
+        return chosen.get(row.name, this.request.training)
+
     reference = next(r for r in this.plan.rows if r.name == this.plan.reference)
     for row in this.plan.runnable:
         plugins = plugin_hashes([*row.choices, *reference.choices, *this.plan.scoring])
-        config, environment = this.prepared.config, this.prepared.environment
+        config, environment = this.config(training(row)), this.prepared.environment
         key = cost_key("cost", _identity(row), config, plugins, environment, reference.name)
         if not this.reuse(key, only_known or not fresh) and not only_known:
             rows.append(row)
             keys[row.name] = key
-    jobs = _cost_jobs(this, rows, reference) if rows else []
+    jobs = _cost_jobs(this, rows, reference, training) if rows else []
     by_name = {row.name: row for row in rows}
 
     def ended(job: Job, result: Result) -> None:
@@ -211,6 +269,7 @@ def _measure(this: _Run, only_known: bool, fresh: bool) -> int:
                     "cost",
                     row,
                     keys[row.name],
+                    training(row),
                     own.status,
                     own.reason,
                     metrics=dict(own.metrics),
@@ -223,16 +282,21 @@ def _measure(this: _Run, only_known: bool, fresh: bool) -> int:
     return len(rows)
 
 
-def _cost_jobs(this: _Run, rows: Sequence[PlanRow], reference: PlanRow) -> list[Job]:
+def _cost_jobs(
+    this: _Run,
+    rows: Sequence[PlanRow],
+    reference: PlanRow,
+    training: Callable[[PlanRow], Training],
+) -> list[Job]:
     """Groups of a few rows, each measured in turns with the reference and its twin."""
     others = [row for row in rows if row.name != reference.name]
     groups = [others[i : i + GROUP_SIZE] for i in range(0, len(others), GROUP_SIZE)] or [[]]
     jobs: list[Job] = []
     for number, group in enumerate(groups, start=1):
         members = (
-            CostMember(reference.model),
-            CostMember(reference.model, twin=True),
-            *(CostMember(row.model) for row in group),
+            CostMember(reference.model, training=training(reference)),
+            CostMember(reference.model, training=training(reference), twin=True),
+            *(CostMember(row.model, training=training(row)) for row in group),
         )
         name = f"group {number} of {len(groups)} ({len(members) - 1} models)"
         key = digest(["group", [row.name for row in group], this.prepared.config])

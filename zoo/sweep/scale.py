@@ -17,6 +17,7 @@ from zoo.registry import AXES
 from zoo.registry.cell import Cell
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import cost_key, digest, plugin_hashes
+from zoo.sweep.make_request import refuse_several_values
 from zoo.sweep.plan import Plan, PlanRow, make_plan
 from zoo.sweep.prepare import inspect, job_limits, job_setup, open_executor
 from zoo.sweep.progress import Progress
@@ -67,6 +68,7 @@ def run_scale(
     A cell that runs out of memory or time at one value is skipped at the larger ones. Raises
     ZooError for what cannot be had.
     """
+    refuse_several_values(request, "zoo scale")
     plan = make_plan(request.model_copy(update={"baseline": "none"}), zoo.registry)
     limits = job_limits(request.model_copy(update={"jobs": 1}))
     with open_executor(zoo, on) as executor:

@@ -171,6 +171,10 @@ class Task(ABC):
         """Whether a baseline (component or choice) can be compared with models of this task."""
         return any(baseline.can(capability) for capability in self.baselines)
 
+    def fits_itself(self, baseline: Any) -> bool:
+        """Whether a baseline (component or choice) is an Estimator, and not trained like a cell."""
+        return False
+
     def metric_choices(self, registry: Registry) -> list[Choice]:
         """The task's metrics among those registered; ZooError where one is missing."""
         return [registry.choose("metric", name) for name in self.metrics]

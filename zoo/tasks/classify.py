@@ -142,8 +142,11 @@ class Classify(Task):
             **extra,
         )
 
+    def fits_itself(self, baseline: Any) -> bool:
+        return bool(baseline.can("texts"))
+
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
-        if not choice.can("texts"):
+        if not self.fits_itself(choice):
             return None
         rows = self._validation_rows(setup) if setup.training.validation else None
         return TextEstimator(choice.build, setup.data, rows)

@@ -135,6 +135,9 @@ class LanguageModelling(Task):
             embedding_std=setup.training.embedding_std,
         )
 
+    def fits_itself(self, baseline: Any) -> bool:
+        return True
+
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         return StreamEstimator(choice, setup.data, *self._streams(setup), setup.sizes.max_length)
 

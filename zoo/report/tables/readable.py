@@ -53,6 +53,8 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     columns = {"rank": _ranks(table["rank"]), metric.label: [_value(row, metric) for row in lines]}
     for other in others:
         columns[other.label] = _numbers(table[f"{other.name}_mean"], f"{{:.{other.digits}f}}")
+    for name in table.attrs["tuned"]:
+        columns[name.replace("_", " ")] = _numbers(table[name], "{:g}")
     columns["seeds"] = [str(n) if scored else "" for n in table["seeds"]]
     columns["params"] = _numbers(table["params"], "{:,.0f}")
     for phase in ("train", "infer"):

@@ -7,14 +7,14 @@ from typing import Any
 
 from zoo.errors import ZooError
 from zoo.sweep.machine import MACHINE_FIELDS, machine_of
-from zoo.sweep.records import Record
+from zoo.sweep.records import Record, shared_part
 
-PARTS = ("task_options", "sizes", "training", "execution")
+PARTS = ("task_options", "sizes", "training", "tuning", "execution")
 
 
 def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """A record's settings under names such as ``training.epochs``, without the data's."""
-    return {f"{part}.{k}": v for part in PARTS for k, v in config.get(part, {}).items()}
+    return {f"{part}.{k}": v for part in PARTS for k, v in shared_part(config, part).items()}
 
 
 def differing_settings(records: Sequence[Record]) -> dict[str, list[str]]:

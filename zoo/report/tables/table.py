@@ -30,7 +30,8 @@ def build_table(rows: Sequence[Row], reference: str) -> pd.DataFrame:
     """The table of these rows. Columns named after metrics are in the metrics' own units.
 
     Other columns: ratios, and shares from 0 to 1. A ``tie`` is True, False, or empty if unknown.
-    ``attrs["metrics"]`` holds the descriptions of the metrics.
+    ``attrs["metrics"]`` holds the descriptions of the metrics, ``attrs["tuned"]`` the names of the
+    settings that were chosen for each row.
     """
     shown = rows or [Row("", {}, "")]  # of no rows, the columns alone
     axes, metric = axes_of(shown), shown[0].metric
@@ -53,6 +54,7 @@ def build_table(rows: Sequence[Row], reference: str) -> pd.DataFrame:
     )
     best = order.sort_values(list(order.columns), kind="stable", na_position="last")
     table = table.loc[best.index].reset_index(drop=True)
+    table.attrs["tuned"] = list(dict.fromkeys(name for row in shown for name in row.chosen))
     table.attrs["metrics"] = [m.model_dump() for m in shown[0].metrics]
     return table
 
@@ -78,6 +80,7 @@ def _results(row: Row, axes: Sequence[str]) -> dict[str, Any]:
         f"{metric.name}_mean": ranked.mean if ranked else None,
         f"{metric.name}_std": ranked.sd if ranked else None,
         **{f"{name}_mean": found.mean if found else None for name, found in others.items()},
+        **row.chosen,
         **{column: cost.get(column) for column in COST_COLUMNS},
         "train_seconds": seconds.mean if seconds else None,
     }
