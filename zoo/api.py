@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.registry import loading
-from zoo.sweep.make_request import make_request
+from zoo.sweep.make_request import make_requests
 from zoo.sweep.progress import Progress, Silent
 from zoo.sweep.run import run
+from zoo.sweep.run_data_sets import run_data_sets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,8 +23,8 @@ def bench(
     attention: str | Sequence[str] = "fused",
     pe: str | Sequence[str] = "rope",
     *,
-    task: str = "classify",
-    data: str | Path | None = None,
+    task: str | None = None,
+    data: str | Path | Sequence[str | Mapping[str, Any]] | None = None,
     on: str = "local",
     out: str | Path | None = None,
     fresh: bool = False,
@@ -35,14 +36,17 @@ def bench(
     """Train and measure every combination; the columns are those of ``table.csv``.
 
     attention, pe and the other axes (norm, ffn, block, pool): a name, a comma list or a list.
-    task: a registered task. on: a registered executor. out: the directory of records and tables,
-    by default one under ``runs``. fresh: run again what is already there; collect: run nothing,
+    task: a registered task; by default the one that reads the data. data: as for ``--data``, or
+    several: names, or tables with a ``name`` and options for that data set alone. The result then
+    has one line for each row on each data set. on: a registered executor. out: the directory of
+    records and tables, by default one under ``runs``. fresh: run again what is already there; collect: run nothing,
     only read it. plugins: single-file plug-ins. progress: where the run reports its progress; by
     default nowhere. options: everything else that ``zoo bench`` takes, with underscores:
     ``dim=128, epochs=3, seeds=5``. Raises ZooError for bad usage or data; cells that fail are rows
     with their status and reason.
     """
     from zoo.errors import ZooError
+    from zoo.report.profile.profile import the_profile
     from zoo.report.run_report import RunReport
 
     if fresh and collect:
@@ -51,20 +55,32 @@ def bench(
     paths = [str(file) for file in files]
     loaded = loading.load(paths)
     axes = {"attention": attention, "pe": pe}
-    request = make_request(
+    requests = make_requests(
         {"task": task, "data": data, "plugins": paths, **axes, **options}, loaded.registry
     )
-    outcome = run(
-        request,
-        loaded,
-        progress or Silent(),
-        on=on,
-        out=Path(out) if out is not None else None,
-        fresh=fresh,
-        collect=collect,
-        finished=write_tables_of,
+    shared: dict[str, Any] = {
+        "on": on,
+        "out": Path(out) if out is not None else None,
+        "fresh": fresh,
+        "collect": collect,
+        "finished": write_tables_of,
+    }
+    progress = progress or Silent()
+    if len(requests) == 1:
+        return RunReport(run(requests[0], loaded, progress, **shared).records).table
+    directory, _ = run_data_sets(
+        requests, loaded, progress, name="data-sets", all_finished=write_profile_of, **shared
     )
-    return RunReport(outcome.records).table
+    return the_profile(directory).table
+
+
+def write_profile_of(directory: Path) -> None:
+    """Write the profile of what has been recorded so far, if anything has."""
+    from zoo.report.profile.profile import read_profile
+    from zoo.report.profile.write_profile import write_profile
+
+    if profile := read_profile(directory):
+        write_profile(profile, directory)
 
 
 def write_tables_of(plan: Plan, records: Sequence[Record], directory: Path) -> None:

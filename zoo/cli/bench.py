@@ -16,7 +16,7 @@ from zoo.cli.request_options import (
     SUITE,
     TRAINING,
     RequestCommand,
-    build_request,
+    build_requests,
     option,
 )
 from zoo.errors import ZooError
@@ -71,12 +71,15 @@ def bench(
     zoo bench --task lm --data book.txt
     zoo bench --task seq2seq --data reverse
     """
-    from zoo.api import write_tables_of
+    from zoo.api import write_profile_of, write_tables_of
+    from zoo.report.profile.profile import the_profile
+    from zoo.report.profile.profile_text import profile_summary
     from zoo.report.run_report import RunReport
     from zoo.report.tables.readable import as_text
     from zoo.sweep.plan import make_plan
     from zoo.sweep.progress import for_stream
     from zoo.sweep.run import run
+    from zoo.sweep.run_data_sets import run_data_sets
 
     if seed and options["seeds"] is not None:
         raise ZooError("--seeds counts seeds from 0, --seed names them: use one of the two")
@@ -85,27 +88,43 @@ def bench(
     if fresh and collect:
         raise ZooError("--fresh runs everything again and --collect runs nothing: use one of them")
     loaded = load_zoo()
-    request = build_request(options, loaded.registry)
+    requests = build_requests(options, loaded.registry)
     loaded.registry.choose("executor", on)  # a wrong name is an error of the plan too
     if plan_only:
-        _print_plan(make_plan(request, loaded.registry))
+        for request in requests:
+            if len(requests) > 1:
+                click.echo(f"{request.data} (--task {request.task})\n")
+            _print_plan(make_plan(request, loaded.registry))
         return 0
+    shared: dict[str, Any] = {
+        "on": on,
+        "out": Path(out) if out else None,
+        "fresh": fresh,
+        "collect": collect,
+        "finished": write_tables_of,
+    }
     with contextlib.closing(for_stream(sys.stderr)) as progress:
-        outcome = run(
-            request,
-            loaded,
-            progress,
-            on=on,
-            out=Path(out) if out else None,
-            fresh=fresh,
-            collect=collect,
-            finished=write_tables_of,
-        )
-    report = RunReport(outcome.records)
-    click.echo("\n".join([as_text(report.table), "", *report.notes]))
-    print_tracebacks(outcome.failed)
-    click.echo(f"Records and tables: {outcome.directory}")
-    return 1 if outcome.failed else 0
+        if len(requests) > 1:
+            directory, outcomes = run_data_sets(
+                requests,
+                loaded,
+                progress,
+                name=Path(options["suite"]).stem if options["suite"] else "data-sets",
+                all_finished=write_profile_of,
+                **shared,
+            )
+        else:
+            outcomes = [run(requests[0], loaded, progress, **shared)]
+            directory = outcomes[0].directory
+    failed = [record for outcome in outcomes for record in outcome.failed]
+    if len(requests) > 1:
+        click.echo(profile_summary(the_profile(directory)))
+    else:
+        report = RunReport(outcomes[0].records)
+        click.echo("\n".join([as_text(report.table), "", *report.notes]))
+    print_tracebacks(failed)
+    click.echo(f"Records and tables: {directory}")
+    return 1 if failed else 0
 
 
 def _print_plan(plan: Plan) -> None:

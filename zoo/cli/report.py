@@ -13,6 +13,9 @@ from zoo.errors import ZooError
 from zoo.registry.naming import split_list
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from zoo.report.profile.profile import Profile
     from zoo.sweep.records import Record
 
 
@@ -62,6 +65,9 @@ def report(
     zoo report runs/bbc-news-1a2b3c4d --effects
     zoo report runs/bbc-news-1a2b3c4d --effects --only attention=fused,naive
     """
+    from zoo.report.profile.profile import Profile
+    from zoo.report.profile.profile_text import profile_summary
+    from zoo.report.profile.write_profile import write_profile, write_whole_profile
     from zoo.report.run_report import RunReport
     from zoo.report.stats.effects import make_effects
     from zoo.report.tables.effects_text import effects_data, effects_text
@@ -74,6 +80,14 @@ def report(
     reports: list[dict[str, Any]] = []
     runs = _runs(directories, out)
     for number, (directory, records) in enumerate(runs):
+        if isinstance(records, Profile):
+            (write_profile if tables_only else write_whole_profile)(records, directory)
+            if as_json:
+                lines = json.loads(records.table.to_json(orient="records", double_precision=15))
+                reports.append({"directory": str(directory), "scores": lines})
+            else:
+                click.echo(profile_summary(records))
+            continue
         run = RunReport(records, reference)
         (write_tables if tables_only else write_report)(run, directory)
         rows = run.recorded_rows
@@ -94,15 +108,24 @@ def report(
         print_json(reports)
 
 
-def _runs(directories: tuple[Path, ...], out: Path | None) -> list[tuple[Path, list[Record]]]:
-    """Where to write, and the records that the report is made from."""
+def _runs(
+    directories: tuple[Path, ...], out: Path | None
+) -> Sequence[tuple[Path, list[Record] | Profile]]:
+    """Where to write, and the records, or the profile, that the report is made from."""
+    from zoo.report.profile.profile import Profile, read_profile
     from zoo.report.read import read_run
     from zoo.report.tables.same_settings import refuse_differing
 
-    runs = [(directory, read_run(directory)) for directory in directories]
+    runs = [
+        (directory, read_profile(directory) or read_run(directory)) for directory in directories
+    ]
     if out is None:
         return runs
-    combined = [record for _, records in runs for record in records]
+    combined: list[Record] = []
+    for directory, found in runs:
+        if isinstance(found, Profile):
+            raise ZooError(f"{directory} holds several data sets: --out combines runs on one")
+        combined += found
     if len(runs) > 1:
         refuse_differing(combined, directories)
     out.mkdir(parents=True, exist_ok=True)

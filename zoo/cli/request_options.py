@@ -235,29 +235,40 @@ ON = option(
 )
 
 
-def build_request(
+def build_requests(
     options: Mapping[str, Any], registry: Registry, ignored: Collection[str] = ()
-) -> Request:
-    """The request of a suite's options and, over them, those of the command line.
+) -> list[Request]:
+    """The requests of a suite's options and, over them, those of the command line, one a data set.
 
     ignored: options that a suite may hold and that this command has no use for. Raises ZooError,
     which names the suite where the mistake is there.
     """
     from zoo.config.suite import load_suite
-    from zoo.sweep.make_request import make_request
+    from zoo.sweep.make_request import make_requests
 
     suite = options.get("suite")
     given = {n: v for n, v in options.items() if v not in (None, ()) and n != "suite"}
     if not suite:
-        return make_request(given, registry)
+        return make_requests(given, registry)
     held = {name: value for name, value in load_suite(suite).items() if name not in ignored}
-    plugins = (*held.get("plugins", ()), *given.get("plugins", ()))
+    given["plugins"] = (*held.get("plugins", ()), *given.get("plugins", ()))
     try:
-        return make_request({**held, **given, "plugins": plugins}, registry)
+        return make_requests(given, registry, held)
     except ZooError as error:
         try:
-            make_request(held, registry)
+            make_requests({}, registry, held)
         except ZooError as own:
             if str(own) == str(error):
                 raise ZooError(f"suite {suite}: {error}") from None
         raise
+
+
+def build_request(
+    options: Mapping[str, Any], registry: Registry, ignored: Collection[str] = ()
+) -> Request:
+    """The same where there is one data set; ZooError where there are several."""
+    requests = build_requests(options, registry, ignored)
+    if len(requests) > 1:
+        names = ", ".join(str(request.data) for request in requests)
+        raise ZooError(f"this command takes one data set, not {len(requests)} ({names})")
+    return requests[0]

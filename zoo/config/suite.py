@@ -1,4 +1,4 @@
-"""A suite: a TOML file that holds a whole request."""
+"""A suite: a TOML file that holds a whole request; some ship with the zoo."""
 
 from __future__ import annotations
 
@@ -6,18 +6,38 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from zoo.errors import ZooError
+from zoo.errors import ZooError, nearest
 
 PUBLISHED = "published"  # a table for the page of published results; not an option
+
+
+BUILT_IN = Path(__file__).parent / "suites"
+
+
+def find_suite(name: str | Path) -> Path:
+    """The file of a suite: a path, or the name of one that ships with the zoo.
+
+    Raises ZooError where there is neither.
+    """
+    if Path(name).exists():
+        return Path(name)
+    built_in = BUILT_IN / f"{name}.toml"
+    if built_in.parent == BUILT_IN and built_in.exists():
+        return built_in
+    known = sorted(file.stem for file in BUILT_IN.glob("*.toml"))
+    raise ZooError(
+        f"suite {name}: no such file{nearest(str(name), known)}; built in: {', '.join(known)}"
+    )
 
 
 def load_suite(file: str | Path) -> dict[str, Any]:
     """The options of a suite, by the names that ``zoo.bench`` takes.
 
-    Paths of plug-in files are relative to the suite. Raises ZooError where the file cannot be
-    read or is not TOML, or ``plugins`` is no list of files.
+    file: a path, or the name of a built-in suite. Paths of plug-in files are relative to the suite.
+    Raises ZooError where the file cannot be read or is not TOML, or ``plugins`` is no list of
+    files.
     """
-    path = Path(file)
+    path = find_suite(file)
     options = read_suite(path)
     options.pop(PUBLISHED, None)
     plugins = options.get("plugins", [])

@@ -54,6 +54,16 @@ class Row:
         return {seed: float(value) for seed, value in found.items() if value is not None}
 
     @cached_property
+    def groups(self) -> dict[str, dict[int, float]]:
+        """Group of test examples to the value of the ranking metric, by seed."""
+        found: dict[str, dict[int, float]] = {}
+        for seed, record in self.trained.items():
+            for group, metrics in record.metrics.get("groups", {}).items():
+                if (value := metrics.get(self.metric.name)) is not None:
+                    found.setdefault(group, {})[seed] = float(value)
+        return found
+
+    @cached_property
     def chosen(self) -> dict[str, float]:
         """The training settings that were chosen for this row, by name."""
         config = next((record.config for record in self.trained.values()), {})

@@ -71,6 +71,12 @@ class RunReport:
         """The metric that ranks rows."""
         return self.metrics[0]
 
+    @cached_property
+    def chance(self) -> float | None:
+        """The score of guessing; None where the data set does not know it."""
+        found = (record.config["data"].get("chance") for record in self.records)
+        return next((float(value) for value in found if value is not None), None)
+
     @property
     def metric_label(self) -> str:
         """The metric with its unit, for an axis: ``accuracy, share of documents``."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from zoo.report.plots.plot import Plot
 
 PLOTS = "plots"  # the folder in a run's directory
-NAMES = ("pareto-speed", "pareto-memory", "grid", "effects", "epochs")  # of plots
+NAMES = ("pareto-speed", "pareto-memory", "grid", "effects", "epochs", "by-group")  # of plots
 PAGE = "report.html"
 
 
@@ -45,6 +45,7 @@ def write_report(run: RunReport, directory: Path) -> None:
 
 def make_plots(run: RunReport) -> list[Plot]:
     """Those of NAMES that the records have enough data for."""
+    from zoo.report.plots.by_group import group_plots
     from zoo.report.plots.epochs import epoch_plots
     from zoo.report.plots.forest import forest_plots
     from zoo.report.plots.front import front_plots
@@ -52,7 +53,13 @@ def make_plots(run: RunReport) -> list[Plot]:
     from zoo.report.plots.plot import styled
 
     with styled():
-        return [*front_plots(run), *heat_plots(run), *forest_plots(run.effects), *epoch_plots(run)]
+        return [
+            *front_plots(run),
+            *heat_plots(run),
+            *forest_plots(run.effects),
+            *epoch_plots(run),
+            *group_plots(run),
+        ]
 
 
 def write_tables(run: RunReport, directory: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,61 @@ from zoo.errors import ZooError, nearest
 from zoo.registry import Registry
 from zoo.registry.naming import split_list
 from zoo.tasks.base import Task, find_task
+from zoo.tasks.data_of_task import task_for
+
+
+def make_requests(
+    given: Mapping[str, Any], registry: Registry, suite: Mapping[str, Any] = {}
+) -> list[Request]:
+    """One request for each data set asked for.
+
+    given: flat options, of which ``data`` may be a comma list, a list, or tables as in a suite.
+    suite: options that those given replace. Its ``data`` may be a list of tables, each with the
+    ``name`` of a data set and options for it alone. A data set that is given by its name alone has
+    the options of the suite's table. Without a task, each data set is for the task that reads it.
+    Raises ZooError as ``make_request`` does.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
+    known = _tables(suite.get("data"))
+    wanted = _tables(given.pop("data", None))
+    requests = []
+    for own in _matched(wanted, known) or known or [{}]:
+        options = {**suite, **own, **given}
+        options["data"] = options.pop("name", None)
+        options.setdefault("task", task_for(registry, options["data"]))
+        requests.append(make_request(options, registry))
+    for number, request in enumerate(requests):
+        if request in requests[:number]:
+            raise ZooError(f"--data names {request.data} twice")
+    return requests
+
+
+def _tables(data: Any) -> list[dict[str, Any]]:
+    """Data sets as tables with a ``name``, from whatever ``data`` was given as."""
+    if data is None:
+        return []
+    if isinstance(data, str):
+        data = [data] if Path(data).expanduser().exists() else split_list(data, "--data ")
+    tables = []
+    for one in data if isinstance(data, list | tuple) else [data]:
+        table = dict(one) if isinstance(one, Mapping) else {"name": str(one)}
+        if not isinstance(table.get("name"), str):
+            raise ZooError(f"data {one!r}: expected a name, or a table with a name")
+        tables.append(table)
+    return tables
+
+
+def _matched(
+    wanted: Sequence[dict[str, Any]], known: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The tables wanted, each with what the suite says about a data set of this name."""
+    found = []
+    for table in wanted:
+        name = table["name"].strip()
+        same = [one for one in known if one["name"] == name]
+        same = same or [one for one in known if one["name"].partition("(")[0] == name]
+        found += [{**one, **table, "name": one["name"]} for one in same] or [table]
+    return found
 
 
 def make_request(options: Mapping[str, Any], registry: Registry) -> Request:

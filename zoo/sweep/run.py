@@ -44,20 +44,43 @@ class Outcome:
         return [r for r in self.records if r.status not in ("ok", "skipped")]
 
 
-@dataclass
-class _Run:
-    """What the steps of one run share. known: records that can be reused, by key."""
+# Called with the plan, the records and their directory.
+Finished = Callable[[Plan, Sequence[Record], Path], None]
+
+
+@dataclass(frozen=True)
+class Work:
+    """A request that can be carried out: its plan, its data, and what runs its jobs."""
 
     request: Request
     zoo: Zoo
     plan: Plan
     prepared: Prepared
     executor: Executor
-    file: RecordFile
     progress: Progress
+
+
+@dataclass
+class _Run:
+    """What the steps of one run share. known: records that can be reused, by key."""
+
+    work: Work
+    file: RecordFile
     descriptions: tuple[MetricDescription, ...]
     known: dict[str, Record] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
+
+    @property
+    def request(self) -> Request:
+        return self.work.request
+
+    @property
+    def plan(self) -> Plan:
+        return self.work.plan
+
+    @property
+    def prepared(self) -> Prepared:
+        return self.work.prepared
 
     def config(self, training: Training) -> dict[str, Any]:
         """The config of a record whose model has these training settings."""
@@ -111,7 +134,7 @@ def run(
     out: Path | None = None,
     fresh: bool = False,
     collect: bool = False,
-    finished: Callable[[Plan, Sequence[Record], Path], None] = lambda *_: None,
+    finished: Finished = lambda *_: None,
 ) -> Outcome:
     """Carry out a request and return its records.
 
@@ -124,32 +147,42 @@ def run(
     with open_executor(zoo, on) as executor:
         inspected = [] if collect else plan.runnable
         prepared = prepare(request, plan.task, zoo, executor, progress, inspected)
-        file = RecordFile(out or Path("runs") / _directory_name(prepared.config))
-        metrics = plan.task.metrics_from(zoo.registry)
-        descriptions = tuple(metric.description for metric in metrics)
-        this = _Run(request, zoo, plan, prepared, executor, file, progress, descriptions)
-        with file.lock():
-            if file.repaired:
-                progress.notice(file.repaired)
-            existing = file.read()
-            refuse_other_settings(existing, prepared.config, SHARED, file.directory)
-            this.known = {r.key: r for r in existing if r.status in ("ok", "skipped")}
-            trained = measured = 0
-            if fresh and not collect:
-                Artifacts(file.directory).clear()
-            try:
-                _skipped(this)
-                # A phase that was not asked for shows what is already there, as --collect does.
-                only_known = collect or "train" not in request.phases
-                trained = _train(this, "tune", tuning_trials(request, plan), only_known, fresh)
-                chosen = chosen_settings(request, plan, this.records, descriptions[0])
-                if not only_known:
-                    _without_settings(this, chosen)
-                trained += _train(this, "train", _trials(this, chosen), only_known, fresh)
-                measured = _measure(this, chosen, collect or "cost" not in request.phases, fresh)
-            finally:
-                finished(plan, this.records, file.directory)
-    return Outcome(plan, this.records, file.directory, trained, measured)
+        directory = out or Path("runs") / directory_name(prepared.config)
+        work = Work(request, zoo, plan, prepared, executor, progress)
+        return run_prepared(work, directory, fresh, collect, finished)
+
+
+def run_prepared(
+    work: Work, directory: Path, fresh: bool, collect: bool, finished: Finished
+) -> Outcome:
+    """Carry out a request whose data are loaded; see ``run``."""
+    request, plan, prepared = work.request, work.plan, work.prepared
+    file = RecordFile(directory)
+    metrics = plan.task.metrics_from(work.zoo.registry)
+    descriptions = tuple(metric.description for metric in metrics)
+    with file.lock():
+        if file.repaired:
+            work.progress.notice(file.repaired)
+        existing = file.read()
+        refuse_other_settings(existing, prepared.config, SHARED, directory)
+        known = {r.key: r for r in existing if r.status in ("ok", "skipped")}
+        this = _Run(work, file, descriptions, known)
+        trained = measured = 0
+        if fresh and not collect:
+            Artifacts(directory).clear()
+        try:
+            _skipped(this)
+            # A phase that was not asked for shows what is already there, as --collect does.
+            only_known = collect or "train" not in request.phases
+            trained = _train(this, "tune", tuning_trials(request, plan), only_known, fresh)
+            chosen = chosen_settings(request, plan, this.records, descriptions[0])
+            if not only_known:
+                _without_settings(this, chosen)
+            trained += _train(this, "train", _trials(this, chosen), only_known, fresh)
+            measured = _measure(this, chosen, collect or "cost" not in request.phases, fresh)
+        finally:
+            finished(plan, this.records, directory)
+    return Outcome(plan, this.records, directory, trained, measured)
 
 
 def _skipped(this: _Run) -> None:
@@ -314,18 +347,18 @@ def _run_jobs(
 ) -> None:
     """Run jobs; each result is recorded before anything else happens."""
     if not jobs:
-        this.progress.phase(phase, 0)
+        this.work.progress.phase(phase, 0)
         return
     directory = this.file.directory
     # Closed at once when the run is interrupted, which stops the jobs.
     with contextlib.closing(
-        this.executor.run(jobs, limits=this.prepared.limits, directory=directory)
+        this.work.executor.run(jobs, limits=this.prepared.limits, directory=directory)
     ) as events:
-        this.progress.phase(phase, len(jobs))
+        this.work.progress.phase(phase, len(jobs))
         for event in events:
             if isinstance(event, Ended):
                 ended(event.job, event.result)
-            this.progress.event(event, this.descriptions)
+            this.work.progress.event(event, this.descriptions)
 
 
 def _environment(result: Result) -> dict[str, Any]:
@@ -338,8 +371,12 @@ def _identity(row: PlanRow) -> dict[str, Any]:
     return {"cell": dict(row.model.cell), "baseline": row.model.baseline}
 
 
-def _directory_name(config: Mapping[str, Any]) -> str:
+def directory_name(config: Mapping[str, Any]) -> str:
     """``TASK-DATA-HASH``: one directory for each task, data set and settings."""
     data = config["data"]["name"]
-    slug = "".join(c if c.isalnum() or c in "-_." else "-" for c in data).strip("-.") or "data"
-    return f"{config['task']}-{slug}-{digest(config)[:8]}"
+    return f"{config['task']}-{slug(data)}-{digest(config)[:8]}"
+
+
+def slug(name: str) -> str:
+    """A name as part of a file's name: ``recall(pairs=32)`` as ``recall-pairs-32``."""
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.") or "data"

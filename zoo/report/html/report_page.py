@@ -24,7 +24,7 @@ def report_page(run: RunReport, plots: Sequence[Plot]) -> str:
     measured = any(row.cost_record for row in run.rows)
     # Strings are text and escaped; Markup is trusted.
     return (
-        _environment()
+        page_environment()
         .get_template("report.html")
         .render(
             title=f"{data['name']}: {run.metric.label}{', speed and memory' if measured else ''}",
@@ -35,7 +35,7 @@ def report_page(run: RunReport, plots: Sequence[Plot]) -> str:
             axes=run.axes,
             notes=run.notes,
             differing=differing_settings(run.records),
-            plots=[(plot, _inline_svg(plot.svg)) for plot in plots],
+            plots=[(plot, inline_svg(plot.svg)) for plot in plots],
             details=details_of(run),
             failures=failures_of(run),
             environments=environments_of(run),
@@ -50,7 +50,8 @@ _VARIABLES = {INK: "--ink", MUTED: "--muted", RULE: "--rule", PAPER: "--paper"} 
 
 
 @functools.cache
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """The templates, with what all pages share."""
     made = Environment(
         loader=PackageLoader("zoo.report.html"),
         autoescape=True,
@@ -64,7 +65,7 @@ def _environment() -> Environment:
     return made
 
 
-def _inline_svg(svg: str) -> Markup:
+def inline_svg(svg: str) -> Markup:
     """A plot's SVG for a page: as wide as possible, in colours that follow dark mode."""
     root = ElementTree.fromstring(svg)
     for size in ("width", "height"):

@@ -57,7 +57,7 @@ def heat_plots(run: RunReport) -> list[Plot]:
                     gid, status = f"row-{number}-{place}", str(run.lines[number]["status"])
                     marks[gid] = run.describe(number)
                 text = f"{value:.{digits}f}" if value is not None else status.replace("ok", "")
-                _cell(axes, x, y, scale(value) if value is not None else None, text, gid)
+                draw_cell(axes, x, y, scale(value) if value is not None else None, text, gid)
         # Long names leave less room for the title.
         long = max(map(len, attention)) > LONG
         _frame(axes, attention, pe, label.replace(", ", ",\n") if long else label)
@@ -103,7 +103,8 @@ def _scale(known: list[float], width: float, direction: int) -> Callable[[float]
     return colour
 
 
-def _cell(axes: Axes, x: int, y: int, colour: Colour | None, text: str, gid: str) -> None:
+def draw_cell(axes: Axes, x: int, y: int, colour: Colour | None, text: str, gid: str) -> None:
+    """One square of a heat map at (x, y) with its text; hatched where it has no colour."""
     square = Rectangle((x - 0.5, y - 0.5), 1, 1, linewidth=1.5, edgecolor=PAPER)
     square.set_facecolor(colour or "none")
     if colour is None:

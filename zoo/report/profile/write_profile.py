@@ -1,0 +1,50 @@
+"""Writes the profile of a run on several data sets: tables, plots and a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from zoo.report.profile.profile import Profile
+from zoo.report.profile.profile_text import as_text, effects_table, profile_notes, scores_table
+from zoo.report.tables.text import bullets, line, link
+from zoo.report.write import PAGE, PLOTS, write_file, write_report
+
+NAMES = ("profile", "critical-difference")  # of plots
+
+
+def write_profile(profile: Profile, directory: Path) -> None:
+    """Write ``profile.csv`` and ``profile.md`` into the run's directory.
+
+    Raises WriteError where a file cannot be written.
+    """
+    parts = ["# Profile", as_text(scores_table(profile), "github")]
+    parts.append(bullets([line(note) for note in profile_notes(profile)]))
+    if effects := as_text(effects_table(profile), "github"):
+        parts += ["## Effects", effects]
+    links = [link(line(data.name), f"{data.directory}/table.md") for data in profile.data_sets]
+    parts += ["## Data sets", bullets(links)]
+    write_file(directory / "profile.csv", profile.table.to_csv(index=False))
+    write_file(directory / "profile.md", "\n\n".join(parts) + "\n")
+
+
+def write_whole_profile(profile: Profile, directory: Path) -> None:
+    """Write also the plots, the page, and the report of each data set."""
+    from zoo.report.html.profile_page import profile_page
+    from zoo.report.plots.plot import styled
+    from zoo.report.profile.profile_plot import profile_plots
+
+    for data in profile.data_sets:
+        write_report(data.run, directory / data.directory)
+    write_profile(profile, directory)
+    with styled():
+        plots = list(profile_plots(profile))
+    folder = directory / PLOTS
+    folder.mkdir(exist_ok=True)
+    for name in NAMES:
+        plot = next((plot for plot in plots if plot.name == name), None)
+        for suffix, content in ((".svg", plot and f"{plot.svg}\n"), (".png", plot and plot.png)):
+            if content is None:
+                folder.joinpath(f"{name}{suffix}").unlink(missing_ok=True)
+            else:
+                write_file(folder / f"{name}{suffix}", content)
+    write_file(directory / PAGE, profile_page(profile, plots))
