@@ -32,14 +32,7 @@ def write_report(run: RunReport, directory: Path) -> None:
 
     write_tables(run, directory)
     plots = make_plots(run)
-    folder = directory / PLOTS
-    folder.mkdir(exist_ok=True)
-    for plot in plots:
-        write_file(folder / f"{plot.name}.svg", f"{plot.svg}\n")
-        write_file(folder / f"{plot.name}.png", plot.png)
-    for name in set(NAMES) - {plot.name for plot in plots}:
-        for suffix in (".png", ".svg"):
-            folder.joinpath(f"{name}{suffix}").unlink(missing_ok=True)
+    write_plots(plots, NAMES, directory / PLOTS)
     write_file(directory / PAGE, report_page(run, plots))
 
 
@@ -60,6 +53,17 @@ def make_plots(run: RunReport) -> list[Plot]:
             *epoch_plots(run),
             *group_plots(run),
         ]
+
+
+def write_plots(plots: Sequence[Plot], names: Sequence[str], folder: Path) -> None:
+    """Write plots as PNG and SVG; older files of those of ``names`` that are missing are deleted."""
+    folder.mkdir(exist_ok=True)
+    for plot in plots:
+        write_file(folder / f"{plot.name}.svg", f"{plot.svg}\n")
+        write_file(folder / f"{plot.name}.png", plot.png)
+    for name in set(names) - {plot.name for plot in plots}:
+        for suffix in (".png", ".svg"):
+            folder.joinpath(f"{name}{suffix}").unlink(missing_ok=True)
 
 
 def write_tables(run: RunReport, directory: Path) -> None:

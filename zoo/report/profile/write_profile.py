@@ -7,7 +7,7 @@ from pathlib import Path
 from zoo.report.profile.profile import Profile
 from zoo.report.profile.profile_text import as_text, effects_table, profile_notes, scores_table
 from zoo.report.tables.text import bullets, line, link
-from zoo.report.write import PAGE, PLOTS, write_file, write_report
+from zoo.report.write import PAGE, PLOTS, write_file, write_plots, write_report
 
 NAMES = ("profile", "critical-difference")  # of plots
 
@@ -38,13 +38,5 @@ def write_whole_profile(profile: Profile, directory: Path) -> None:
     write_profile(profile, directory)
     with styled():
         plots = list(profile_plots(profile))
-    folder = directory / PLOTS
-    folder.mkdir(exist_ok=True)
-    for name in NAMES:
-        plot = next((plot for plot in plots if plot.name == name), None)
-        for suffix, content in ((".svg", plot and f"{plot.svg}\n"), (".png", plot and plot.png)):
-            if content is None:
-                folder.joinpath(f"{name}{suffix}").unlink(missing_ok=True)
-            else:
-                write_file(folder / f"{name}{suffix}", content)
+    write_plots(plots, NAMES, directory / PLOTS)
     write_file(directory / PAGE, profile_page(profile, plots))
