@@ -40,8 +40,9 @@ def bench(
     several: names, or tables with a ``name`` and options for that data set alone. The result then
     has one line for each row on each data set. on: a registered executor. out: the directory of
     records and tables, by default one under ``runs``. fresh: run again what is already there;
-    collect: run nothing, only read it. plugins: single-file plug-ins. progress: where the run reports its progress; by
-    default nowhere. options: everything else that ``zoo bench`` takes, with underscores:
+    collect: run nothing, only read it. plugins: single-file plug-ins. progress: where the run
+    reports its progress; by default nowhere. options: everything else that ``zoo bench`` takes,
+    with underscores, of which ``lr``, ``weight_decay`` and ``dropout`` may have several values:
     ``dim=128, epochs=3, seeds=5``. Raises ZooError for bad usage or data; cells that fail are rows
     with their status and reason.
     """

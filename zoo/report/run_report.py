@@ -16,6 +16,7 @@ from zoo.report.tables.notes import made_on, notes
 from zoo.report.tables.readable import axes_in, readable
 from zoo.report.tables.table import build_table
 from zoo.report.tables.text import plain
+from zoo.report.tables.tuning_notes import tuning_notes
 from zoo.sweep.records import Record
 
 
@@ -54,7 +55,7 @@ class RunReport:
         """The lines under the table."""
         if not self.records:
             return ["No records."]
-        return [*notes(self.table), made_on(self.records[-1], self.metric)]
+        return [*notes(self.table), *tuning_notes(self.rows), made_on(self.records[-1], self.metric)]
 
     @cached_property
     def shown(self) -> pd.DataFrame:

@@ -56,7 +56,7 @@ def make_plots(run: RunReport) -> list[Plot]:
 
 
 def write_plots(plots: Sequence[Plot], names: Sequence[str], folder: Path) -> None:
-    """Write plots as PNG and SVG; older files of those of ``names`` that are missing are deleted."""
+    """Write plots as PNG and SVG; older files of other plots of these names are deleted."""
     folder.mkdir(exist_ok=True)
     for plot in plots:
         write_file(folder / f"{plot.name}.svg", f"{plot.svg}\n")

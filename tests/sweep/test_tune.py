@@ -1,0 +1,172 @@
+"""Settings with several values: each row gets the one that is best on a held-out part."""
+
+from __future__ import annotations
+
+import csv
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_runs import CLASSIFY, bench, write_corpus
+
+from zoo.errors import ZooError
+from zoo.report.run_report import RunReport
+from zoo.sweep.records import Record
+
+VALUES = (1e-7, 0.01)
+TUNED = {
+    **CLASSIFY,
+    "attention": "fused,naive",
+    "baseline": "tfidf-logreg",
+    "lr": list(VALUES),
+    "tuning_share": 0.25,
+    "phases": "train",
+}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def records(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
+    out = tmp_path_factory.mktemp("tuned")
+    return bench(out, {**TUNED, "data": str(corpus), "seeds": 2}).records
+
+
+def score(records: list[Record]) -> dict[tuple[Any, ...], float]:
+    return {
+        (r.kind, r.name, r.seed, r.config["training"]["lr"]): r.metrics["accuracy"]
+        for r in records
+    }
+
+
+def test_every_cell_has_the_same_trials_and_baselines_that_fit_themselves_none(
+    records: list[Record],
+) -> None:
+    trials = [
+        (r.name, r.seed, r.config["training"]["lr"]) for r in records if r.kind == "tune"
+    ]
+    cells = list(dict.fromkeys(r.name for r in records if r.cell))
+    assert len(cells) == 2
+    assert trials == [(name, 0, lr) for name in cells for lr in VALUES]
+
+
+def test_the_value_with_the_best_score_on_the_held_out_part_is_trained(
+    records: list[Record],
+) -> None:
+    for record in records:
+        if record.kind != "train" or record.baseline:
+            continue
+        trials = {
+            r.config["training"]["lr"]: r.metrics["accuracy"]
+            for r in records
+            if r.kind == "tune" and r.name == record.name
+        }
+        assert record.config["training"]["lr"] == max(trials, key=lambda lr: trials[lr])
+        assert record.config["training"]["validation"] == 0.0
+        assert record.metrics["scored"] == "test"
+
+
+def test_trials_and_trainings_are_those_of_runs_with_one_value(
+    records: list[Record], corpus: Path, tmp_path: Path
+) -> None:
+    """What a tuned run records is what runs with a single value give."""
+    one = {**TUNED, "data": str(corpus), "attention": "fused", "baseline": "none"}
+    del one["tuning_share"]
+    found = score(records)
+    for lr in VALUES:
+        held_out = bench(tmp_path / f"a{lr}", {**one, "lr": lr, "validation": 0.25}).records[0]
+        assert held_out.metrics["accuracy"] == found["tune", held_out.name, 0, lr]
+    chosen = next(r.config["training"]["lr"] for r in records if r.kind == "train")
+    alone = bench(tmp_path / "b", {**one, "lr": chosen, "seeds": 2}).records
+    assert {r.seed: r.metrics["errors"] for r in alone} == {
+        r.seed: r.metrics["errors"]
+        for r in records
+        if r.kind == "train" and r.name == alone[0].name
+    }
+
+
+def test_the_choice_does_not_depend_on_the_labels_of_the_test_split(
+    records: list[Record], corpus: Path, tmp_path: Path
+) -> None:
+    poisoned = tmp_path / "poisoned"
+    poisoned.mkdir()
+    (poisoned / "train.csv").write_text((corpus / "train.csv").read_text())
+    rows = list(csv.DictReader((corpus / "test.csv").open()))
+    labels = [row["label"] for row in rows]
+    random.Random(0).shuffle(labels)
+    with (poisoned / "test.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows({**row, "label": label} for row, label in zip(rows, labels, strict=True))
+    other = bench(tmp_path / "out", {**TUNED, "data": str(poisoned), "seeds": 2}).records
+    clean, wrong = score(records), score(other)
+    assert {key: v for key, v in clean.items() if key[0] == "tune"} == {
+        key: v for key, v in wrong.items() if key[0] == "tune"
+    }
+    assert clean.keys() == wrong.keys()  # the same values were chosen
+    assert clean != wrong
+
+
+def test_a_second_run_trains_nothing_and_a_wider_directory_is_refused(
+    records: list[Record], corpus: Path, tmp_path: Path
+) -> None:
+    options = {**TUNED, "data": str(corpus)}
+    first = bench(tmp_path, options)
+    assert first.trained == 2 * 2 + 3
+    again = bench(tmp_path, options)
+    assert again.trained == 0
+    assert again.records == first.records
+    with pytest.raises(ZooError, match="choose another directory"):
+        bench(tmp_path, {**options, "lr": [1e-7, 0.02]})
+    with pytest.raises(ZooError, match="choose another directory"):
+        bench(tmp_path, {**options, "lr": 0.01})
+
+
+def test_a_row_none_of_whose_trials_ends_well_says_so(corpus: Path, tmp_path: Path) -> None:
+    outcome = bench(
+        tmp_path,
+        {**TUNED, "data": str(corpus), "lr": [1e30, 1e31], "attention": "fused", "clip": 0},
+    )
+    trained = [r for r in outcome.records if r.kind == "train" and r.cell]
+    assert [r.status for r in trained] == ["diverged"]
+    assert "no lr could be chosen" in trained[0].reason
+
+
+def test_the_table_has_the_chosen_values_and_a_note_what_hangs_on_them(
+    records: list[Record],
+) -> None:
+    report = RunReport(records)
+    chosen = dict(zip(report.table["attention"], report.table["lr"], strict=True))
+    assert chosen["fused"] in VALUES
+    assert "lr" in report.shown
+    note = next(note for note in report.notes if "was trained with lr of 1e-07, 0.01" in note)
+    assert "25% of the training split" in note
+    assert any(note.startswith("Most depends on it for") for note in report.notes)
+
+
+def test_the_command_of_a_record_repeats_it_alone(records: list[Record]) -> None:
+    trial = next(r for r in records if r.kind == "tune")
+    assert "--lr 1e-07" in trial.command
+    assert "--validation 0.25" in trial.command
+    final = next(r for r in records if r.kind == "train" and r.cell)
+    assert "--validation" not in final.command
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"lr": "1e-3,abc"}, "--lr 'abc'"),
+        ({"lr": "1e-3,,1e-2"}, "an empty name between two commas"),
+        ({"lr": "1e-3,0"}, "greater than 0"),
+        ({"dropout": "0.1,1.5"}, "--dropout '1.5'"),
+        ({"lr": "1e-3,1e-2", "validation": 0.1}, "use one of the two"),
+        ({"lr": "1e-3,1e-2", "tuning_seeds": 3}, "there are 1 seeds"),
+    ],
+)
+def test_bad_values_are_one_line(options: dict[str, Any], says: str, tmp_path: Path) -> None:
+    with pytest.raises(ZooError, match=says):
+        bench(tmp_path, {**CLASSIFY, "data": "order(train=60,test=12)", **options})

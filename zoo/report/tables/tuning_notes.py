@@ -1,0 +1,74 @@
+"""What was chosen for each row on a held-out part of the training split, and what hangs on it."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Sequence
+
+from zoo.report.rows import Row
+from zoo.report.tables.text import counted, plain
+
+Values = tuple[float, ...]
+
+
+def tuning_notes(rows: Sequence[Row]) -> list[str]:
+    """Which values were tried and how, and the row whose score depends most on them."""
+    scores = {row.name: found for row in rows if row.chosen and (found := trial_scores(row))}
+    if not scores:
+        return []
+    tuned = [row for row in rows if row.name in scores]
+    metric, trial = tuned[0].metric, tuned[0].trials[0]
+    tuning = trial.config["tuning"]
+    values = " and ".join(
+        f"{name} of {_text(values)}"
+        for name, values in tuning["values"].items()
+    )
+    lines = [
+        f"Each row was trained with {values.replace('_', ' ')} and scored on "
+        f"{tuning['share']:.0%} of the training split ({counted(tuning['seeds'], 'seed')}); the best "
+        "value is in the table, and was then trained on the whole training split."
+    ]
+    spans = {
+        row.name: max(scores[row.name].values()) - min(scores[row.name].values()) for row in tuned
+    }
+    most = max(tuned, key=lambda row: spans[row.name])
+    listed = ", ".join(
+        f"{metric.format(score)} at {_text(values)}" for values, score in scores[most.name].items()
+    )
+    lines.append(f"Most depends on it for {plain(most.name, 60)}: {metric.label} {listed}.")
+    common = [values for values in scores[most.name] if all(values in s for s in scores.values())]
+    best = {values: _best(tuned, scores, values) for values in common}
+    if len(set(best.values())) > 1:
+        named = "; ".join(
+            f"at {_text(values)} {plain(name, 60)}"
+            for values, name in best.items()
+        )
+        lines.append(f"With one value for all rows, the best row would depend on it: {named}.")
+    return lines
+
+
+def trial_scores(row: Row) -> dict[Values, float]:
+    """Values of the tuned settings, in the order given, to the mean score of trials with them.
+
+    Values are missing where every trial failed.
+    """
+    found: dict[Values, list[float]] = {}
+    for record in row.trials:
+        score = record.metrics.get(row.metric.name)
+        if record.status == "ok" and score is not None:
+            training = record.config["training"]
+            values = tuple(training[name] for name in record.config["tuning"]["values"])
+            found.setdefault(values, []).append(score)
+    tried = itertools.product(*row.trials[0].config["tuning"]["values"].values())
+    return {values: statistics.fmean(found[values]) for values in tried if values in found}
+
+
+def _text(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:g}" for value in values)
+
+
+def _best(rows: Sequence[Row], scores: dict[str, dict[Values, float]], values: Values) -> str:
+    """The row that is best where all have the same values."""
+    metric = rows[0].metric
+    return max(rows, key=lambda row: metric.better(scores[row.name][values])).name
