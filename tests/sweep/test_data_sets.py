@@ -1,0 +1,127 @@
+"""Several data sets in one run, and their profile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from small_runs import SIZES
+
+import zoo
+from zoo.cli import main
+from zoo.errors import ZooError
+from zoo.registry.loading import load
+from zoo.sweep.make_request import make_requests
+
+ORDER = "order(train=60,test=12,max_distance=1)"
+COPY = "copy(train=60,test=12,shortest=2,longest=3)"
+SETTINGS: dict[str, Any] = {**SIZES, "epochs": 1, "max_length": 24, "phases": "train"}
+DATA = [
+    {"name": ORDER, "task": "classify", "vocab_size": 120},
+    {"name": COPY, "task": "seq2seq", "baseline": "none", "attention": "fused"},
+]
+
+
+def requests(given: dict[str, Any], suite: dict[str, Any] | None = None) -> list[Any]:
+    return make_requests(given, load().registry, suite or {})
+
+
+def test_options_of_the_command_line_replace_those_of_a_data_set_and_those_the_suites() -> None:
+    suite = {"epochs": 1, "lr": 0.1, "dim": 16, "data": [{"name": "order", "epochs": 2, "dim": 32}]}
+    (request,) = requests({"dim": 64}, suite)
+    assert (request.training.epochs, request.training.lr, request.sizes.dim) == (2, 0.1, 64)
+
+
+def test_a_name_alone_takes_what_the_suite_says_of_it() -> None:
+    suite = {"data": [{"name": ORDER, "epochs": 7}, {"name": "newswire"}]}
+    (request,) = requests({"data": "order"}, suite)
+    assert (request.data, request.training.epochs) == (ORDER, 7)
+    (request,) = requests({"data": "bbc-news"}, suite)
+    assert (request.data, request.training.epochs) == ("bbc-news", 6)
+
+
+def test_without_a_task_each_data_set_is_for_the_task_that_reads_it() -> None:
+    tasks = [request.task for request in requests({"data": f"{ORDER},{COPY}", "baseline": "none"})]
+    assert tasks == ["classify", "seq2seq"]
+
+
+def test_a_file_whose_name_has_a_comma_is_one_data_set(tmp_path: Path) -> None:
+    file = tmp_path / "a,b.csv"
+    file.write_text("text,label\n")
+    assert [request.data for request in requests({"data": str(file)})] == [str(file)]
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        ("order,order", "--data names order twice"),
+        ("order,,newswire", "an empty name between two commas"),
+        ([{"epochs": 2}], "expected a name, or a table with a name"),
+    ],
+)
+def test_bad_lists_of_data_are_one_line(data: object, says: str) -> None:
+    with pytest.raises(ZooError, match=says):
+        requests({"data": data})
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pd.DataFrame]:
+    out = tmp_path_factory.mktemp("run")
+    table = zoo.bench(["fused", "naive"], data=DATA, on="inline", out=out, seeds=1, **SETTINGS)
+    return out, table
+
+
+def test_each_data_set_has_a_directory_with_records_and_tables(
+    run: tuple[Path, pd.DataFrame],
+) -> None:
+    out, _ = run
+    found = sorted(file.parent.name for file in out.glob("*/records.jsonl"))
+    assert found == [
+        "copy-train-60-test-12-shortest-2-longest-3",
+        "order-train-60-test-12-max_distance-1",
+    ]
+    assert all((out / name / "table.csv").exists() for name in found)
+
+
+def test_the_profile_has_every_record_and_no_other_score(run: tuple[Path, pd.DataFrame]) -> None:
+    out, table = run
+    records = [
+        json.loads(line)
+        for file in out.glob("*/records.jsonl")
+        for line in file.read_text().splitlines()
+    ]
+    expected = {
+        (
+            r["baseline"] or "+".join(r["cell"].values()),
+            r["config"]["data"]["name"],
+        ): r["metrics"][r["metric_descriptions"][0]["name"]]
+        for r in records
+    }
+    found = {(line["name"], line["data"]): line["mean"] for _, line in table.iterrows()}
+    assert found == pytest.approx(expected)
+    written = pd.read_csv(out / "profile.csv")
+    assert list(written["mean"]) == pytest.approx(list(table["mean"]))
+
+
+def test_reports_of_all_are_made_again_from_records(run: tuple[Path, pd.DataFrame]) -> None:
+    out, _ = run
+    before = (out / "profile.md").read_bytes()
+    result = CliRunner().invoke(main, ["report", str(out)])
+    assert result.exit_code == 0, result.output
+    assert (out / "profile.md").read_bytes() == before
+    page = (out / "report.html").read_text()
+    assert "order(train=60, test=12, max_distance=1)" in page
+    assert (out / "plots" / "profile.svg").exists()
+    assert len(list(out.glob("*/report.html"))) == 2
+
+
+def test_a_second_run_trains_nothing_more(run: tuple[Path, pd.DataFrame]) -> None:
+    out, table = run
+    sizes = {file: file.stat().st_size for file in out.glob("*/records.jsonl")}
+    again = zoo.bench(["fused", "naive"], data=DATA, on="inline", out=out, seeds=1, **SETTINGS)
+    assert {file: file.stat().st_size for file in out.glob("*/records.jsonl")} == sizes
+    pd.testing.assert_frame_equal(again, table)
