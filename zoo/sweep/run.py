@@ -118,7 +118,7 @@ def run(
         inspected = [] if collect else plan.runnable
         prepared = prepare(request, plan.task, zoo, executor, progress, inspected)
         file = RecordFile(out or Path("runs") / _directory_name(prepared.config))
-        metrics = plan.task.metrics_from(zoo.registry)
+        metrics = plan.task.metrics_from(zoo.registry, prepared.loaded.encoded.label_names)
         descriptions = tuple(metric.description for metric in metrics)
         this = _Run(request, zoo, plan, prepared, executor, file, progress, descriptions)
         with file.lock():
