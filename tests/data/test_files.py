@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.files import make_table, read_corpus
+from zoo.data.sources.files import LabelledTexts
 from zoo.data.sources.tables import read_rows
 from zoo.errors import ZooError
 
@@ -42,12 +42,12 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def read(path: Path, **options: Any) -> tuple[Corpus, list[str]]:
-    given = {"text_column": "text", "label_column": "label", "seed": 0, "name": "mine", **options}
-    return read_corpus(path, **given)
+    columns = {name: options.pop(name) for name in list(options) if name.endswith("_column")}
+    return LabelledTexts(**columns).read(path, **{"seed": 0, "name": "mine", **options})
 
 
 def texts_of(path: Path) -> list[str]:
-    return make_table(str(path), read_rows(path), "text", "label").texts
+    return LabelledTexts().table(str(path), read_rows(path)).texts
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet"])

@@ -266,8 +266,9 @@ def test_a_hub_data_set_with_columns_class_names_and_no_test_split(
 
 WITHOUT_TORCH = """
 import sys
+from zoo.data.sources.files import LabelledTexts
 from zoo.data.sources.hub import load
-print(load("owner/name")[0].label_names, "torch" in sys.modules)
+print(load("owner/name", LabelledTexts())[0].label_names, "torch" in sys.modules)
 """
 
 

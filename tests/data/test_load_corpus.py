@@ -76,7 +76,9 @@ def test_an_unknown_spec_names_the_nearest(
 
 @pytest.mark.parametrize("spec", [None, "newswire", "bbc-news"])
 def test_an_option_that_would_be_ignored_is_refused(registry: Registry, spec: str | None) -> None:
-    with pytest.raises(ZooError, match="--text-column and --label-column are for files"):
+    with pytest.raises(
+        ZooError, match="--text-column, --label-column and --group-column are for files"
+    ):
         load_corpus(registry, spec, text_column="body")
 
 

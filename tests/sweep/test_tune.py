@@ -38,17 +38,14 @@ def records(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Reco
 
 def score(records: list[Record]) -> dict[tuple[Any, ...], float]:
     return {
-        (r.kind, r.name, r.seed, r.config["training"]["lr"]): r.metrics["accuracy"]
-        for r in records
+        (r.kind, r.name, r.seed, r.config["training"]["lr"]): r.metrics["accuracy"] for r in records
     }
 
 
 def test_every_cell_has_the_same_trials_and_baselines_that_fit_themselves_none(
     records: list[Record],
 ) -> None:
-    trials = [
-        (r.name, r.seed, r.config["training"]["lr"]) for r in records if r.kind == "tune"
-    ]
+    trials = [(r.name, r.seed, r.config["training"]["lr"]) for r in records if r.kind == "tune"]
     cells = list(dict.fromkeys(r.name for r in records if r.cell))
     assert len(cells) == 2
     assert trials == [(name, 0, lr) for name in cells for lr in VALUES]

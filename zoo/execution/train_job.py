@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -108,13 +108,20 @@ def _fit(job: TrainJob, opened: OpenSetup, estimator: Estimator) -> Result:
 
 
 def _metrics(opened: OpenSetup, evaluation: Evaluation) -> dict[str, Any]:
-    """The task's metrics, what it reports beside them, and the split that was scored."""
+    """The task's metrics, also of every group, what it reports beside them, and what was scored."""
     validation = opened.setup.training.validation
+    metrics = opened.task.metrics_from(opened.registry, opened.setup.labels)
+
+    def values(outputs: Mapping[str, Any]) -> dict[str, float]:
+        return {metric.description.name: metric.compute(outputs) for metric in metrics}
+
+    groups = {
+        group: {"examples": outputs["examples"], **values(outputs)}
+        for group, outputs in evaluation.groups.items()
+    }
     return {
         "scored": "validation" if validation else opened.task.scored_split,
-        **{
-            metric.description.name: metric.compute(evaluation.outputs)
-            for metric in opened.task.metrics_from(opened.registry)
-        },
+        **values(evaluation.outputs),
         **evaluation.details,
+        **({"groups": groups} if groups else {}),
     }

@@ -70,7 +70,8 @@ def train(
         )
         name = f"{row.name} seed {seed}"
         job = TrainJob(prepared.setup, name, key, model=row.model, seed=seed, save_weights=True)
-        metrics = [metric.description for metric in plan.task.metrics_from(zoo.registry)]
+        labels = prepared.loaded.encoded.label_names
+        metrics = [metric.description for metric in plan.task.metrics_from(zoo.registry, labels)]
         progress.phase("train", 1)
         with contextlib.closing(
             executor.run([job], limits=prepared.limits, directory=Path(scratch))
@@ -105,7 +106,8 @@ def _card(
         execution=config["execution"],
         metrics={name: value for name, value in result.metrics.items() if name != "errors"},
         metric_descriptions=tuple(
-            metric.description for metric in plan.task.metrics_from(zoo.registry)
+            metric.description
+            for metric in plan.task.metrics_from(zoo.registry, encoded.label_names)
         ),
         curve=[dict(entry) for entry in result.curve],
         sample_outputs=SampleOutputs(**result.sample_outputs),

@@ -15,6 +15,7 @@ from zoo.models.encoder_decoder import EncoderDecoder
 from zoo.models.language_model import LanguageModel
 from zoo.models.parts import StackOptions, build_pool, build_stack
 from zoo.models.seeding import derive, seeded
+from zoo.models.tagger import Tagger
 from zoo.registry.cell import Cell
 
 
@@ -63,6 +64,28 @@ def build_ensemble(
         return build_classifier(cell, sizes, seed=seed, **rest)
     seeds = [derive(seed, f"members.{number}") for number in range(members)]
     return DeepEnsemble([build_classifier(cell, sizes, seed=own, **rest) for own in seeds])
+
+
+def build_tagger(
+    cell: Cell,
+    sizes: Sizes,
+    *,
+    vocab_size: int,
+    tags: int,
+    seed: int,
+    head_hidden: int = 0,
+    causal: bool = False,
+    **options: Unpack[StackOptions],
+) -> Tagger:
+    """Assemble the cell with a head at every position; its pool is not used.
+
+    causal: a token sees only itself and those before it. The rest: as of ``build_classifier``.
+    """
+    kind: type[Encoder | Decoder] = Decoder if causal else Encoder
+    encoder = build_stack(kind, cell, sizes, vocab_size=vocab_size, seed=seed, **options)
+    with seeded(seed, "head"):
+        head = classification_head(sizes.dim, head_hidden, tags, options.get("dropout", 0.0))
+    return Tagger(encoder, head)
 
 
 def build_language_model(

@@ -54,9 +54,16 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "first": "reads only the first position",
         "eager": "cannot be compiled by torch.compile",
     },
-    "data": {},
+    # A data set declares exactly one: what it holds, and so which tasks read it.
+    "data": {
+        "text-labels": "one label for each text (zoo.data.Corpus)",
+        "token-labels": "a label for each token of a text (zoo.data.TaggedCorpus)",
+        "pairs": "source texts with their targets (zoo.data.Pairs)",
+        "text": "plain text without labels (zoo.data.Texts)",
+    },
     "baseline": {
         "texts": "learns from raw texts (fit, predict), outside the training loop",
+        "token-texts": "learns from tokens and tags (fit, predict), outside the training loop",
         "tokens": "is a torch module, trained on the same batches as every cell",
         "stream": "models a sequence of tokens (fit, nats), for language modelling",
         "vocabulary": "takes the word piece of every id, as vocabulary=",

@@ -55,7 +55,11 @@ class RunReport:
         """The lines under the table."""
         if not self.records:
             return ["No records."]
-        return [*notes(self.table), *tuning_notes(self.rows), made_on(self.records[-1], self.metric)]
+        return [
+            *notes(self.table),
+            *tuning_notes(self.rows),
+            made_on(self.records[-1], self.metric),
+        ]
 
     @cached_property
     def shown(self) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from zoo.config.request import Design, Request
@@ -12,6 +12,7 @@ from zoo.execution.base import ModelSpec
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import Task, find_task
+from zoo.tasks.data_of_task import refuse_unread
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,14 @@ class Plan:
     """Cells first, baselines after them.
 
     scoring: the choices of the task and its metrics, whose code every result depends on.
-    reference: the name of a cell that can run.
+    reference: the name of a cell that can run. needs: axis to the capabilities that the task needs.
     """
 
     task: Task
     scoring: tuple[Choice, ...]
     rows: tuple[PlanRow, ...]
     reference: str
+    needs: Mapping[str, frozenset[str]]
 
     @property
     def runnable(self) -> list[PlanRow]:
@@ -55,11 +57,13 @@ class Plan:
 def make_plan(request: Request, registry: Registry) -> Plan:
     """The rows of a request's design; ZooError where a name is unknown or no cell can run."""
     task = find_task(registry, request.task)
+    refuse_unread(registry, task, request.task, request.data)
+    needs = task.needs_of(task.options.model_validate(request.task_options))
     axes = [registry.choices(axis, getattr(request, axis)) for axis in AXES]
     rows = []
     for choices in DESIGNS[request.design](axes):
         cell = Cell(*choices)
-        obstacle = cell.obstacle(request.sizes.dim, request.sizes.heads, task.needs)
+        obstacle = cell.obstacle(request.sizes.dim, request.sizes.heads, needs)
         rows.append(PlanRow(ModelSpec(cell.names), choices, obstacle))
     obstacles = {row.obstacle for row in rows}
     if "" not in obstacles:
@@ -71,7 +75,7 @@ def make_plan(request: Request, registry: Registry) -> Plan:
             model = ModelSpec(baseline=str(choice))
             rows.append(PlanRow(model, (choice,), fits_itself=fits_itself))
     scoring = registry.choose("task", request.task), *task.metric_choices(registry)
-    return Plan(task, scoring, tuple(rows), reference)
+    return Plan(task, scoring, tuple(rows), reference, needs)
 
 
 def _factorial(axes: Sequence[Sequence[Choice]]) -> Iterator[tuple[Choice, ...]]:

@@ -158,7 +158,7 @@ def run_prepared(
     """Carry out a request whose data are loaded; see ``run``."""
     request, plan, prepared = work.request, work.plan, work.prepared
     file = RecordFile(directory)
-    metrics = plan.task.metrics_from(work.zoo.registry)
+    metrics = plan.task.metrics_from(work.zoo.registry, prepared.loaded.encoded.label_names)
     descriptions = tuple(metric.description for metric in metrics)
     with file.lock():
         if file.repaired:

@@ -123,7 +123,7 @@ def _measure_value(this: _Run, value: int) -> None:
     sizes, batch = sizes_at(this.over, value, this.request.sizes, this.request.training.batch_size)
     for row in this.plan.rows:
         cell = Cell(**dict(zip(AXES, row.choices, strict=True)))
-        obstacle = cell.obstacle(sizes.dim, sizes.heads, this.plan.task.needs)
+        obstacle = cell.obstacle(sizes.dim, sizes.heads, this.plan.needs)
         obstacle = obstacle or this.stopped.get(row.name, "")
         known = this.known.get(_key(this, row, value, obstacle))
         reusable = ("ok", "skipped")

@@ -22,6 +22,13 @@ def zoo_register(register: Register) -> None:
     )
     register(
         "task",
+        "tag",
+        "zoo.tasks.tag:Tag",
+        summary="one of several tags for every token of a text: encoder and head",
+        source="Devlin et al. 2019, section 5.3",
+    )
+    register(
+        "task",
         "lm",
         "zoo.tasks.lm:LanguageModelling",
         summary="the next token of a text: a causal decoder, scored in bits per byte",
@@ -41,6 +48,7 @@ def zoo_register(register: Register) -> None:
         ("nats_per_token", "nats per token; fewer are better"),
         ("exact_match", "share of targets generated exactly, greedily"),
         ("exact_match_beam", "share of targets generated exactly, by beam search"),
-        ("token_accuracy", "share of target tokens that are the most likely ones"),
+        ("token_accuracy", "share of scored tokens that are right"),
+        ("span_f1", "F1 of whole spans, for tags in BIO notation"),
     ):
         register("metric", name, f"zoo.tasks.metrics:{name}", summary=summary)

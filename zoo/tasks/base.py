@@ -104,19 +104,25 @@ class Evaluation:
 
     outputs: what metrics are computed from. details: further entries of a record's metrics:
     ``examples`` (how many were scored) and, where each is right or wrong, ``errors`` (a list per
-    wrong example, its index first).
+    wrong example, its index first). groups: of data whose texts have groups, the outputs of each
+    group's examples, in the order in which groups first appear, with ``examples``, how many.
     """
 
     outputs: Mapping[str, Any]
     details: dict[str, Any]
+    groups: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A registered metric: its description, and its value from the outputs of an evaluation."""
+    """A registered metric: its description, and its value from the outputs of an evaluation.
+
+    applies: whether data with these labels have such a value; records and tables lack it elsewhere.
+    """
 
     description: MetricDescription
     compute: Callable[[Mapping[str, Any]], float]
+    applies: Callable[[Sequence[str]], bool] = lambda labels: True
 
 
 class Estimator(ABC):
@@ -149,15 +155,18 @@ class Estimator(ABC):
 class Task(ABC):
     """One task. Methods after ``open`` run where jobs run, and may import torch.
 
-    options: the pydantic model of the task's own options. needs: axis to the capabilities that a
-    component there must declare. metrics: names of registered metrics; the first ranks rows.
-    baselines: a baseline fits if it declares one of these capabilities. defaults: shared options
-    whose default differs for this task. unused: axes and shared options that have no effect, and
-    why; giving one is an error. model_name: what a model of it is called. scored_split: the name
-    of the split that is scored. commands: the commands that take a saved model of the task.
+    options: the pydantic model of the task's own options. reads: the capabilities of the registered
+    data that it takes; it is the task of data that declare the first. needs: axis to the
+    capabilities that a component there must declare. metrics: names of registered metrics; the
+    first that applies to the data ranks rows. baselines: a baseline fits if it declares one of
+    these capabilities. defaults: shared options whose default differs for this task. unused: axes
+    and shared options that have no effect, and why; giving one is an error. model_name: what a
+    model of it is called. scored_split: the name of the split that is scored. commands: the
+    commands that take a saved model of the task.
     """
 
     options: ClassVar[type[TaskOptions]] = TaskOptions
+    reads: ClassVar[tuple[str, ...]] = ()
     needs: ClassVar[Mapping[str, frozenset[str]]] = {}
     metrics: ClassVar[tuple[str, ...]]
     baselines: ClassVar[tuple[str, ...]] = ()
@@ -166,6 +175,10 @@ class Task(ABC):
     model_name: ClassVar[str] = "a model"
     scored_split: ClassVar[str] = "test"
     commands: ClassVar[tuple[str, ...]] = ("predict",)
+
+    def needs_of(self, options: Any) -> Mapping[str, frozenset[str]]:
+        """``needs``, and what these options of the task need besides."""
+        return self.needs
 
     def accepts(self, baseline: Any) -> bool:
         """Whether a baseline (component or choice) can be compared with models of this task."""
@@ -179,9 +192,10 @@ class Task(ABC):
         """The task's metrics among those registered; ZooError where one is missing."""
         return [registry.choose("metric", name) for name in self.metrics]
 
-    def metrics_from(self, registry: Registry) -> list[Metric]:
-        """The task's metrics, built."""
-        return [choice.build() for choice in self.metric_choices(registry)]
+    def metrics_from(self, registry: Registry, labels: Sequence[str]) -> list[Metric]:
+        """The task's metrics that apply to data with these labels, built."""
+        metrics = [choice.build() for choice in self.metric_choices(registry)]
+        return [metric for metric in metrics if metric.applies(labels)]
 
     @abstractmethod
     def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:

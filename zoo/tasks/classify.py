@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, PositiveInt
 
 from zoo.config.settings import Fraction
 from zoo.config.sizes import Sizes
-from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
-from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskOptions, TaskSetup
+from zoo.tasks.base import Estimator, Evaluation, TaskSetup
+from zoo.tasks.encoder_task import EVALUATION_BATCH, EncoderOptions, EncoderTask, Rows, apart
+from zoo.tasks.text_estimator import TextEstimator, evaluation
 
 if TYPE_CHECKING:
     import torch
@@ -23,19 +23,16 @@ if TYPE_CHECKING:
 
     from zoo.data.batching.document_batches import Batch, Split
     from zoo.data.encoding.encoded_documents import EncodedDocuments
+    from zoo.data.sources.corpus import Corpus
     from zoo.models.text_classifier import TextClassifier
     from zoo.registry.cell import Cell
     from zoo.train.device import Runtime
 
-EVALUATION_BATCH = 128
-LATENCY_TEXTS = 10
-MADE_UP_CLASSES = 5
 
-
-class ClassifyOptions(TaskOptions):
+class ClassifyOptions(EncoderOptions):
     """Options of text classification."""
 
-    data_fields = ("text_column", "label_column", "keep_duplicates")
+    data_fields = ("text_column", "label_column", *EncoderOptions.data_fields)
 
     text_column: str = Field(
         default="text", description="Column of the texts, in files and Hub data."
@@ -43,17 +40,8 @@ class ClassifyOptions(TaskOptions):
     label_column: str = Field(
         default="label", description="Column of the labels, in files and Hub data."
     )
-    keep_duplicates: bool = Field(
-        default=False, description="Train also on documents that are in the test split."
-    )
-    head_hidden: NonNegativeInt = Field(
-        default=0, description="Width of the head's hidden layer; 0: none."
-    )
     members: PositiveInt = Field(
         default=1, description="Models of a deep ensemble, whose probabilities are averaged."
-    )
-    token_dropout: Fraction = Field(
-        default=0.0, description="Share of tokens replaced by the unknown token in training."
     )
     token_deletion: Fraction = Field(
         default=0.0, description="Share of tokens deleted from each text in training."
@@ -64,47 +52,32 @@ class ClassifyOptions(TaskOptions):
     )
 
 
-class Classify(Task):
+class Classify(EncoderTask):
     """One class per text; the baselines are classifiers that are not transformers."""
 
     options = ClassifyOptions
-    needs: ClassVar = {"attention": frozenset({"padding"})}
+    reads = ("text-labels",)
     metrics = ("accuracy", "macro_f1")
     baselines = ("texts", "tokens")
     model_name = "a classifier"
-    commands = ("predict", "evaluate", "attend")
 
-    def load(
-        self, spec: str | None, options: ClassifyOptions, sizes: Sizes, registry: Registry
-    ) -> Loaded:
-        from zoo.data.encoding.encoded_documents import encode
-        from zoo.data.sources.load_corpus import load_corpus, portable_spec
+    def read(
+        self, spec: str | None, options: ClassifyOptions, registry: Registry
+    ) -> tuple[Corpus, list[str]]:
+        from zoo.data.sources.load_corpus import load_corpus
 
-        corpus, notices = load_corpus(
-            registry, spec, text_column=options.text_column, label_column=options.label_column
+        return load_corpus(
+            registry,
+            spec,
+            text_column=options.text_column,
+            label_column=options.label_column,
+            group_column=options.group_column,
         )
-        duplicates = corpus.duplicates
-        if duplicates:
-            action = "kept" if options.keep_duplicates else "dropped from training"
-            notices = [
-                *notices,
-                f"{duplicates} of {len(corpus.test_texts)} test documents are also in the "
-                f"training split: {action}",
-            ]
-            if not options.keep_duplicates:
-                corpus = corpus.without_duplicates()
-        encoded = encode(corpus, sizes.vocab_size, sizes.max_length)
-        description = {
-            "name": corpus.name,
-            "fingerprint": corpus.fingerprint,
-            "train": len(corpus.train_texts),
-            "test": len(corpus.test_texts),
-            "labels": corpus.label_names,
-            "duplicates": duplicates,
-            "vocab_size": encoded.vocab_size,
-            "notes": corpus.notes,
-        }
-        return Loaded(encoded, description, portable_spec(registry, corpus.name), notices)
+
+    def encode(self, corpus: Corpus, sizes: Sizes) -> EncodedDocuments:
+        from zoo.data.encoding.encoded_documents import encode
+
+        return encode(corpus, sizes.vocab_size, sizes.max_length)
 
     def open(self, directory: Path) -> EncodedDocuments:
         from zoo.data.encoding.encoded_documents import EncodedDocuments
@@ -148,24 +121,15 @@ class Classify(Task):
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         if not self.fits_itself(choice):
             return None
-        rows = self._validation_rows(setup) if setup.training.validation else None
-        return TextEstimator(choice.build, setup.data, rows)
+        rows, groups = self.scored_rows(setup), self.scored_groups(setup)
+        return TextEstimator(choice.build, setup.data, rows, groups)
 
-    def training_split(self, setup: TaskSetup, device: torch.device) -> Split:
+    def split(self, setup: TaskSetup, name: str, device: torch.device) -> Split:
         from zoo.data.batching.document_batches import Split
 
-        return Split(setup.data.split("train"), device)
+        return Split(setup.data.split(name), device)
 
-    def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Split, Split]:
-        from zoo.data.batching.document_batches import Split
-
-        train = self.training_split(setup, device)
-        if not setup.training.validation:
-            return train, Split(setup.data.split("test"), device)
-        rows, held_out = self._validation_rows(setup)
-        return train.subset(rows), train.subset(held_out)
-
-    def _validation_rows(self, setup: TaskSetup) -> tuple[np.ndarray, np.ndarray]:
+    def validation_rows(self, setup: TaskSetup) -> Rows:
         corpus = setup.data.corpus()
         texts = None if setup.options.keep_duplicates else corpus.train_texts
         return validation_rows(np.array(corpus.train_labels), setup.training.validation, texts)
@@ -209,14 +173,12 @@ class Classify(Task):
         answers = mean_log_probability(logits.detach().unflatten(0, (members, -1)))
         return loss, (answers.argmax(dim=-1) == batch.labels).sum()
 
-    def forward(self, model: nn.Module, batch: Batch) -> object:
-        return model(batch.ids, batch.tokens)
-
     def evaluate(
         self, setup: TaskSetup, model: nn.Module, split: Split, runtime: Runtime
     ) -> Evaluation:
         logits = predict_logits(model, split, EVALUATION_BATCH, runtime)
-        return evaluation(logits.argmax(axis=1), split.labels.cpu().numpy(), len(setup.labels))
+        labels, groups = split.labels.cpu().numpy(), self.scored_groups(setup)
+        return evaluation(logits.argmax(axis=1), labels, len(setup.labels), groups)
 
     def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
         """Logits (texts, classes)."""
@@ -233,68 +195,19 @@ class Classify(Task):
         return TextClassifier(model, tokenizer, setup.sizes.max_length, setup.labels)
 
 
-class TextEstimator(Estimator):
-    """A baseline that fits raw texts; its tokens are counted with the zoo's tokenizer.
-
-    rows: indices into the training split, to fit and to score; None: the splits as they are.
-    """
-
-    def __init__(
-        self,
-        factory: Callable[[], Any],
-        data: EncodedDocuments,
-        rows: tuple[np.ndarray, np.ndarray] | None,
-    ) -> None:
-        self.factory, self.classes = factory, len(data.label_names)
-        corpus = data.corpus()
-        self.texts, self.labels = corpus.train_texts, corpus.train_labels
-        self.scored_texts, self.scored_labels = corpus.test_texts, corpus.test_labels
-        fit_lengths, scored_lengths = data.split("train").lengths, data.split("test").lengths
-        if rows is not None:
-            fit, scored = rows
-            texts, labels = self.texts, self.labels
-            self.texts, self.labels = [texts[i] for i in fit], [labels[i] for i in fit]
-            self.scored_texts = [texts[i] for i in scored]
-            self.scored_labels = [labels[i] for i in scored]
-            fit_lengths, scored_lengths = fit_lengths[fit], fit_lengths[scored]
-        self.train_tokens, self.scored_tokens = int(fit_lengths.sum()), int(scored_lengths.sum())
-
-    def fit(self) -> None:
-        self.model = self.factory()
-        self.model.fit(self.texts, self.labels)
-
-    def predict(self) -> None:
-        self.model.predict(self.scored_texts)
-
-    def single_predictions(self) -> Sequence[Callable[[], object]]:
-        texts = self.scored_texts[:LATENCY_TEXTS]
-        return [functools.partial(self.model.predict, [text]) for text in texts]
-
-    def evaluate(self) -> Evaluation:
-        predicted = np.array(self.model.predict(self.scored_texts))
-        return evaluation(predicted, np.array(self.scored_labels), self.classes)
-
-
-def validation_rows(
-    labels: np.ndarray, share: float, texts: Sequence[str] | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def validation_rows(labels: np.ndarray, share: float, texts: Sequence[str] | None = None) -> Rows:
     """Rows to train on and rows to hold out: stratified, the same for every cell and seed.
 
     texts: of the rows; a text that is also held out, word for word, is then not trained on.
     """
     from sklearn.model_selection import train_test_split
 
-    from zoo.data.sources.corpus import plain_words
-
     fit, held_out = train_test_split(
         np.arange(len(labels)), test_size=share, random_state=0, stratify=np.asarray(labels)
     )
-    if texts is not None:
-        known = {plain_words(texts[row]) for row in held_out}
-        fit = np.array([row for row in fit if plain_words(texts[row]) not in known], dtype=int)
-        if not len(fit):
-            raise ZooError(f"--validation {share}: every other document is also held out")
-    return np.sort(fit), np.sort(held_out)
+    if texts is None:
+        return np.sort(fit), np.sort(held_out)
+    return apart(fit, held_out, texts, share)
 
 
 def predict_logits(model: nn.Module, split: Split, batch_size: int, runtime: Runtime) -> np.ndarray:
@@ -311,23 +224,3 @@ def predict_logits(model: nn.Module, split: Split, batch_size: int, runtime: Run
     result = np.empty((len(split), logits[0].shape[1]), dtype=np.float32)
     result[np.concatenate(rows)] = torch.cat(logits).cpu().numpy()
     return result
-
-
-def evaluation(predicted: np.ndarray, labels: np.ndarray, classes: int) -> Evaluation:
-    """The outputs of a classifier, with the confusion matrix (rows: true class) and each error.
-
-    errors: [row of the split, true label, predicted label] of every wrong document.
-    """
-    from sklearn.metrics import confusion_matrix
-
-    return Evaluation(
-        {"predicted": predicted, "labels": labels, "classes": classes},
-        {
-            "examples": len(labels),
-            "confusion": confusion_matrix(labels, predicted, labels=list(range(classes))).tolist(),
-            "errors": [
-                [int(row), int(labels[row]), int(predicted[row])]
-                for row in np.flatnonzero(predicted != labels)
-            ],
-        },
-    )

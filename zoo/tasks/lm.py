@@ -65,6 +65,7 @@ class LanguageModelling(Task):
     """The next token of a text; the baseline is an interpolated n-gram model."""
 
     options = LanguageModellingOptions
+    reads = ("text", "text-labels")
     needs: ClassVar = {"attention": frozenset({"causal", "padding"})}
     metrics = ("bits_per_byte", "nats_per_token")
     baselines = ("stream",)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zoo.config.metric_description import MetricDescription
@@ -21,7 +22,10 @@ def accuracy() -> Metric:
 
 
 def macro_f1() -> Metric:
-    """The mean over all classes of F1 = 2PR / (P + R); 0 for a class never predicted."""
+    """The mean over the classes of F1 = 2PR / (P + R); 0 for a class never predicted.
+
+    Over all classes, or those in ``present``.
+    """
     return Metric(MetricDescription(name="macro_f1", label="macro F1"), _macro_f1)
 
 
@@ -32,7 +36,7 @@ def _macro_f1(outputs: Outputs) -> float:
         f1_score(
             outputs["labels"],
             outputs["predicted"],
-            labels=list(range(outputs["classes"])),
+            labels=outputs.get("present", list(range(outputs["classes"]))),
             average="macro",
             zero_division=0,
         )
@@ -90,8 +94,41 @@ def exact_match_beam() -> Metric:
 
 
 def token_accuracy() -> Metric:
-    """The share of target tokens that are the most likely ones after the true tokens before."""
+    """The share of scored tokens that are right.
+
+    Of a target it is the share of tokens that are the most likely ones after the true tokens before
+    them. Not paired: the tokens of one text are no independent examples.
+    """
     return Metric(
         MetricDescription(name="token_accuracy", label="token accuracy", scored="tokens"),
         lambda outputs: outputs["right_tokens"] / outputs["tokens"],
     )
+
+
+def span_f1() -> Metric:
+    """F1 of whole spans (Tjong Kim Sang and De Meulder, CoNLL-2003, section 4), by seqeval.
+
+    A span is right where its first and last token and its type are; for tags in BIO notation.
+    """
+    return Metric(
+        MetricDescription(name="span_f1", label="span F1", scored="tokens"), _span_f1, is_bio
+    )
+
+
+def is_bio(labels: Sequence[str]) -> bool:
+    """Whether tags mark spans: each is ``O``, ``B-`` or ``I-`` and a type, and a span can begin."""
+    return all(re.fullmatch(r"O|[BI]-.+", label) for label in labels) and any(
+        label.startswith("B-") for label in labels
+    )
+
+
+def _span_f1(outputs: Outputs) -> float:
+    import numpy as np
+    from seqeval.metrics import f1_score
+
+    names, ends = np.array(outputs["names"]), np.cumsum(outputs["lengths"])[:-1]
+    true, predicted = (
+        [part.tolist() for part in np.split(names[outputs[tags]], ends)]
+        for tags in ("labels", "predicted")
+    )
+    return float(f1_score(true, predicted, zero_division=0))

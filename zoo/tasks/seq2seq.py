@@ -46,6 +46,7 @@ class SequenceToSequence(Task):
     """Targets from sources."""
 
     options = SequenceToSequenceOptions
+    reads = ("pairs",)
     needs: ClassVar = {
         "attention": frozenset({"causal", "cross", "padding"}),
         "block": frozenset({"cross"}),
@@ -67,9 +68,10 @@ class SequenceToSequence(Task):
     ) -> Loaded:
         from zoo.data.encoding.encoded_pairs import encode_pairs
         from zoo.data.sources.diagnostics.string_pairs import is_built_in
+        from zoo.data.sources.load_corpus import portable_spec
         from zoo.data.sources.pairs import DEFAULT, load_pairs
 
-        pairs = load_pairs(spec or DEFAULT)
+        pairs = load_pairs(spec or DEFAULT, registry)
         encoded = encode_pairs(pairs, sizes.vocab_size, sizes.max_length)
         description = {
             "name": pairs.name,
@@ -82,7 +84,7 @@ class SequenceToSequence(Task):
             "summary": f"{len(pairs.train):,} training and {len(pairs.test):,} test pairs. "
             "Speeds are of passes over given targets, not of decoding",
         }
-        spec = pairs.name if is_built_in(pairs.name) else ""
+        spec = pairs.name if is_built_in(pairs.name) else portable_spec(registry, pairs.name)
         return Loaded(encoded, description, spec)
 
     def open(self, directory: Path) -> EncodedPairs:

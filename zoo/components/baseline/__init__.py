@@ -6,6 +6,9 @@ Their capability says how they are built and called. Classifiers:
 (ids, tokens) to logits (B, classes), trained on the same batches as every cell.
 ``vocabulary``, besides ``tokens``: also given ``vocabulary=``, the word piece of every id.
 ``head``, besides ``tokens``: also given ``head_hidden=``, as a cell's head is.
+Taggers:
+``token-texts``: built without arguments; ``fit(texts, tags)`` and ``predict(texts) -> tags``. A
+text is a list of tokens, its tags a list of one int for each: -100 where it does not count.
 Language models:
 ``stream``: built as ``Baseline(vocab_size=)``; ``fit(ids)`` and ``nats(ids)`` take numpy arrays of
 token ids; ``nats`` returns -ln P of every token but the first, given those before it.
@@ -28,6 +31,23 @@ def zoo_register(register: Register) -> None:
         source="https://scikit-learn.org/stable/modules/feature_extraction.html",
         capabilities=("texts",),
         parameters={"c": 10.0, "ngrams": 1},
+    )
+    register(
+        "baseline",
+        "frequent-tag",
+        "zoo.components.baseline.frequent_tag:FrequentTag",
+        summary="every token's most frequent tag, for --task tag",
+        source="Jurafsky and Martin, Speech and Language Processing, on part-of-speech tagging",
+        capabilities=("token-texts",),
+    )
+    register(
+        "baseline",
+        "window-logreg",
+        "zoo.components.baseline.window_logreg:WindowLogisticRegression",
+        summary="logistic regression on a token and its neighbours, for --task tag",
+        source="https://scikit-learn.org/stable/modules/linear_model.html#logistic-regression",
+        capabilities=("token-texts",),
+        parameters={"size": 2, "c": 10.0},
     )
     register(
         "baseline",

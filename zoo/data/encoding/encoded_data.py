@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from zoo.data.sources.corpus import Corpus
     from zoo.data.sources.pairs import Pairs
     from zoo.data.sources.plain_text import Texts
+    from zoo.data.sources.tagged_corpus import TaggedCorpus
 
 # Raise it whenever the files, or the ids in them, would come out differently.
 FORMAT = 2
 TOKENIZER = "tokenizer.json"
+GROUPS = "test_groups.json"
 
 
 @dataclass(frozen=True)
@@ -73,10 +75,16 @@ class EncodedData:
 
         return Tokenizer.from_file(str(self.tokenizer_path))
 
+    def test_groups(self) -> list[str]:
+        """The group of every test text; empty where there are none."""
+        file = self.directory / GROUPS
+        found: list[str] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+        return found
+
     @classmethod
     def encode(
         cls,
-        source: Corpus | Pairs | Texts,
+        source: Corpus | Pairs | TaggedCorpus | Texts,
         vocab_size: int,
         max_length: int,
         build: Callable[[Path], Tokenizer],
@@ -101,6 +109,8 @@ class EncodedData:
         def write(directory: Path) -> None:
             tokenizer = build(directory)
             tokenizer.save(str(directory / TOKENIZER))
+            if groups := getattr(source, "test_groups", ()):
+                (directory / GROUPS).write_text(json.dumps(groups), encoding="utf-8")
             about = {
                 "kind": cls.kind,
                 "name": source.name,

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zoo.data.encoding.encoded_data import EncodedData, save_ids
+from zoo.data.encoding.word_level import word_level_tokenizer
 from zoo.data.encoding.word_pieces import train_tokenizer
 from zoo.data.sources.corpus import Corpus
 from zoo.errors import ZooError
@@ -78,7 +79,10 @@ def encode(corpus: Corpus, vocab_size: int, max_length: int) -> EncodedDocuments
         raise ZooError(f"a length of {max_length} has no room for [CLS] and one token")
 
     def build(directory: Path) -> Tokenizer:
-        tokenizer = train_tokenizer(corpus.train_texts, vocab_size)
+        texts = corpus.train_texts
+        tokenizer = (
+            word_level_tokenizer(texts) if corpus.word_level else train_tokenizer(texts, vocab_size)
+        )
         tokenizer.enable_truncation(max_length)
         for split, texts, labels in corpus.splits():
             save_ids(directory, split, [e.ids for e in tokenizer.encode_batch_fast(texts)])

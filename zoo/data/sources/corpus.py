@@ -16,9 +16,12 @@ class Corpus:
     """A labelled train and test split, checked when it is made.
 
     Texts and labels of a split are parallel lists; a label is an index into ``label_names``.
-    notes: where it came from and how it was split, copied to the record.
+    notes: where it came from and how it was split, copied to the record. chance: the accuracy of
+    guessing, where it is known. test_groups: the group of every test text (a length, a language, a
+    year), by which scores are reported too; empty where there are none. word_level: every word
+    between spaces is one token, however small the vocabulary.
     Raises ZooError where a split is empty, a text is blank or not a string, train has fewer than
-    two classes, or test has a class that train lacks.
+    two classes, test has a class that train lacks, or groups do not fit.
     """
 
     name: str
@@ -28,8 +31,12 @@ class Corpus:
     test_labels: list[int]
     label_names: list[str]
     notes: dict[str, str] = field(default_factory=dict)
+    chance: float | None = None
+    test_groups: list[str] = field(default_factory=list)
+    word_level: bool = False
 
     def __post_init__(self) -> None:
+        check_chance_and_groups(self.name, self.chance, self.test_groups, len(self.test_texts))
         for split, texts, labels in self.splits():
             _check_split(f"{self.name}: {split}", texts, labels, self.label_names)
         if len(set(self.label_names)) != len(self.label_names):
@@ -58,7 +65,7 @@ class Corpus:
             pieces.append(f"{split} {len(texts)}")
             for text, label in zip(texts, labels, strict=True):
                 pieces += (str(label), text)
-        return content_digest(pieces)
+        return content_digest([*pieces, *self.test_groups])
 
     @cached_property
     def duplicates(self) -> int:
@@ -95,19 +102,37 @@ def _check_split(what: str, texts: list[str], labels: list[int], names: list[str
             raise ZooError(f"{what} document {number} is not text but a {type(text).__name__}")
         if not text.strip():
             raise ZooError(f"{what} document {number} is empty")
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise ZooError(
-                f"{what} document {number} holds half a character (a lone surrogate) "
-                f"at position {error.start}"
-            ) from error
+        check_characters(f"{what} document {number}", text)
         # numpy's integers and booleans would not survive a JSON file, nor compare as expected.
         if type(label) is not int or not 0 <= label < len(names):
             raise ZooError(
                 f"{what} document {number} has label {label!r}; "
                 f"labels are int from 0 to {len(names) - 1}"
             )
+
+
+def check_characters(what: str, text: str) -> None:
+    """ZooError where a text has a lone surrogate, which cannot be encoded."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ZooError(
+            f"{what} holds half a character (a lone surrogate) at position {error.start}"
+        ) from error
+
+
+def check_chance_and_groups(
+    name: str, chance: float | None, groups: Sequence[str], test: int
+) -> None:
+    """ZooError for a chance that is no share, or groups that are not one text per test text."""
+    if chance is not None and not 0 <= chance <= 1:
+        raise ZooError(f"{name}: chance is a share from 0 to 1, not {chance!r}")
+    if groups and len(groups) != test:
+        raise ZooError(f"{name}: test has {test} texts but {len(groups)} groups")
+    for number, group in enumerate(groups, start=1):
+        if not isinstance(group, str) or not group.strip():
+            raise ZooError(f"{name}: test document {number} has the group {group!r}, which is none")
+        check_characters(f"{name}: the group of test document {number}", group)
 
 
 def plain_words(text: str) -> str:

@@ -15,14 +15,16 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.files import NAMES_COLUMN, TEST_SPLITS, Table, make_corpus, make_table
+from zoo.data.sources.files import LabelledTexts
+from zoo.data.sources.row_reader import TEST_SPLITS, C, RowReader
 from zoo.errors import ZooError, nearest, one_line
 
 # With the import of the Hub's client (half a second) this stays under five seconds.
 ANSWER_LIMIT_S = 2.5
+T = TypeVar("T")
 _OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 _TRUE = {"1", "ON", "YES", "TRUE"}
 _REPOSITORY = re.compile(r"(?P<id>[\w.-]+(?:/[\w.-]+)?)(?:@(?P<revision>[\w./-]+))?")
@@ -50,13 +52,12 @@ class HubError(ZooError):
 
 def load(
     repository: str,
+    reader: RowReader[T, C],
     *,
     name: str = "",
     required: Sequence[str] = (),
-    text_column: str = "text",
-    label_column: str = "label",
     seed: int = 0,
-) -> tuple[Corpus, list[str]]:
+) -> tuple[C, list[str]]:
     """The corpus of a Hub data set ``owner/name`` or ``owner/name@revision``, and its notices.
 
     A revision that is a full commit is read from the cache without asking the Hub. Any other is
@@ -70,13 +71,11 @@ def load(
     name = name or f"hub:{repository}"
     revision = match["revision"] or "main"
 
-    columns = (text_column, label_column)
-
-    def fetch(*, cached: bool) -> tuple[str, dict[str, Table]] | str:
+    def fetch(*, cached: bool) -> tuple[str, dict[str, T]] | str:
         """Commit and splits, or why there are none."""
         try:
             folder = _download(match["id"], revision, cached=cached)
-            return folder.name, _read_splits(name, folder, required, columns)
+            return folder.name, _read_splits(name, folder, required, reader)
         except ZooError:
             raise
         except Exception as error:  # noqa: BLE001 - the client and datasets raise many kinds
@@ -97,7 +96,7 @@ def load(
         if isinstance(found, str):
             raise HubError(name, reason or found)
     commit, splits = found
-    corpus, more = make_corpus(name, splits, seed)
+    corpus, more = reader.make(name, splits, seed)
     corpus.notes.update(source=f"https://huggingface.co/datasets/{match['id']}", revision=commit)
     return corpus, notices + more
 
@@ -108,7 +107,7 @@ def load_bbc_news() -> Corpus:
     Source: Greene and Cunningham, "Practical Solutions to the Problem of Diagonal Dominance in
     Kernel Document Clustering", ICML 2006. The articles are the BBC's, for non-commercial research.
     """
-    return load(BBC_NEWS, name="bbc-news", required=("train", "test"))[0]
+    return load(BBC_NEWS, LabelledTexts(), name="bbc-news", required=("train", "test"))[0]
 
 
 def unreachable(repository: str) -> str | None:
@@ -163,33 +162,29 @@ def _download(repository: str, revision: str, *, cached: bool) -> Path:
 
 
 def _read_splits(
-    name: str, folder: Path, required: Sequence[str], columns: tuple[str, str]
-) -> dict[str, Table]:
+    name: str, folder: Path, required: Sequence[str], reader: RowReader[T, C]
+) -> dict[str, T]:
     """The tables of train and of the split used as test, as ``datasets`` reads the files."""
     import datasets
 
     # The files are in the cache already, so the prepared copy is thrown away.
     with tempfile.TemporaryDirectory(prefix="zoo-hub-") as scratch, _quiet(datasets.utils):
-        found = datasets.load_dataset(str(folder), cache_dir=scratch)
+        found: Any = datasets.load_dataset(str(folder), cache_dir=scratch)
         if missing := [split for split in required if split not in found]:
             raise ValueError(f"it has no {' and no '.join(missing)} split")
         if "train" not in found:
             raise ZooError(f"{name} has no train split{nearest('train', found)}")
-        used = ["train", *[split for split in TEST_SPLITS if split in found][:1]]
-        return {split: _table(f"{name}, {split}", found[split], columns) for split in used}
+        used: list[str] = ["train", *[split for split in TEST_SPLITS if split in found][:1]]
+        return {split: _table(f"{name}, {split}", found[split], reader) for split in used}
 
 
-def _table(source: str, split: Any, columns: tuple[str, str]) -> Table:
-    names = getattr(split.features.get(columns[1]), "names", None)
-    wanted = [c for c in split.column_names if c in (*columns, NAMES_COLUMN)]
+def _table(source: str, split: Any, reader: RowReader[T, C]) -> T:
+    wanted = [c for c in split.column_names if c in (*reader.columns, *reader.more_columns)]
     # Where a column is missing all are given, so that the error can list them.
-    rows = (split.select_columns(wanted) if set(columns) <= set(wanted) else split).to_list()
-    if names and NAMES_COLUMN not in wanted:
-        for row in rows:
-            code = row[columns[1]]
-            row[NAMES_COLUMN] = names[code] if isinstance(code, int) and code >= 0 else None
+    rows = (split.select_columns(wanted) if set(reader.columns) <= set(wanted) else split).to_list()
+    reader.name_labels(rows, split.features)
     places = ((f"row {number}", row) for number, row in enumerate(rows, start=1))
-    return make_table(source, places, *columns)
+    return reader.table(source, places)
 
 
 def _endpoint() -> str:

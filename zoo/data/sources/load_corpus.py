@@ -1,96 +1,81 @@
-"""From what a user writes after ``--data`` to a corpus."""
+"""From what a user writes after ``--data`` to a data set."""
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import re
 from pathlib import Path
+from typing import TypeVar
 
 from zoo.data.sources.corpus import Corpus
-from zoo.errors import ZooError, nearest, one_line
-from zoo.registry import Choice, Registry
+from zoo.data.sources.files import LabelledTexts
+from zoo.data.sources.registered import build_registered, find_registered
+from zoo.data.sources.row_reader import C, RowReader
+from zoo.errors import ZooError, nearest
+from zoo.registry import Registry
 
 DEFAULT, FALLBACK = "bbc-news", "newswire"
 HUB = "hub:"
-COLUMNS = ("text", "label")
+T = TypeVar("T")
 
 
 def load_corpus(
     registry: Registry,
     spec: str | None,
     *,
-    text_column: str = COLUMNS[0],
-    label_column: str = COLUMNS[1],
+    text_column: str = "text",
+    label_column: str = "label",
+    group_column: str = "",
     seed: int = 0,
 ) -> tuple[Corpus, list[str]]:
     """The corpus a user asked for, and notices of one line each to print.
 
+    spec: as of ``load_data``; or None for bbc-news, or newswire where the Hub cannot be reached
+    and its cache has no copy. text_column, label_column, group_column: of a file or a Hub data
+    set. Raises as ``load_data`` does.
+    """
+    reader = LabelledTexts(text_column, label_column, group_column)
+    if spec is None:
+        reader.refuse_columns(DEFAULT)
+        return _default(registry)
+    return load_data(registry, spec, reader, Corpus, seed)
+
+
+def load_data(
+    registry: Registry, spec: str, reader: RowReader[T, C], kind: type[C], seed: int = 0
+) -> tuple[C, list[str]]:
+    """The data a user asked for, of the class ``kind``, and notices of one line each to print.
+
     spec: a registered name, with or without parameters; a file or directory; ``hub:owner/name`` or
-    ``hub:owner/name@revision``; or None for bbc-news, or newswire where the Hub cannot be reached
-    and its cache has no copy.
-    text_column, label_column: of a file or a Hub data set. seed: divides data without a test split.
+    ``hub:owner/name@revision``. seed: divides data without a test split.
     Raises ZooError where the data cannot be loaded or do not fit.
     """
-    if spec is None:
-        _refuse_columns(DEFAULT, text_column, label_column)
-        return _default(registry)
     spec = spec.strip()
     if spec.startswith(HUB):
         from zoo.data.sources import hub
 
-        return hub.load(
-            spec.removeprefix(HUB), text_column=text_column, label_column=label_column, seed=seed
-        )
-    if _is_registered(registry, spec):
-        _refuse_columns(spec, text_column, label_column)
-        return _registered(registry.choose("data", spec)), []
+        return hub.load(spec.removeprefix(HUB), reader, seed=seed)
+    choice = find_registered(registry, spec)
+    if choice is not None:
+        reader.refuse_columns(spec)
+        return build_registered(choice, kind), []
     path = Path(spec).expanduser()
     if not spec or not path.exists():
         raise ZooError(_unknown(registry, spec, path))
-    from zoo.data.sources.files import read_corpus
-
-    return read_corpus(
-        path,
-        name=path.resolve().name,
-        text_column=text_column,
-        label_column=label_column,
-        seed=seed,
-    )
+    return reader.read(path, name=path.resolve().name, seed=seed)
 
 
 def _default(registry: Registry) -> tuple[Corpus, list[str]]:
     from zoo.data.sources.hub import HubError
 
     try:
-        return _registered(registry.choose("data", DEFAULT)), []
+        return build_registered(registry.choose("data", DEFAULT), Corpus), []
     except HubError as error:
         notice = (
             f"{DEFAULT} cannot be loaded ({error.reason}): running on the built-in data set "
             f"{FALLBACK} instead; accuracies do not compare with those on {DEFAULT}"
         )
-        return _registered(registry.choose("data", FALLBACK)), [notice]
-
-
-def _registered(choice: Choice) -> Corpus:
-    """The corpus of a data component; given parameters are part of its name."""
-    what = f"data '{choice}' of {choice.component.owner}"
-    try:
-        corpus = choice.build()
-    except ZooError:
-        raise
-    except Exception as error:
-        raise ZooError(f"{what} cannot be loaded: {one_line(error)}") from error
-    if not isinstance(corpus, Corpus):
-        raise ZooError(f"{what} gives no Corpus but a {type(corpus).__name__}")
-    return dataclasses.replace(corpus, name=str(choice)) if choice.given else corpus
-
-
-def _refuse_columns(spec: str, text_column: str, label_column: str) -> None:
-    if (text_column, label_column) != COLUMNS:
-        raise ZooError(
-            f"--text-column and --label-column are for files and hub: data; '{spec}' has its own"
-        )
+        return build_registered(registry.choose("data", FALLBACK), Corpus), [notice]
 
 
 def _unknown(registry: Registry, spec: str, path: Path) -> str:
@@ -108,11 +93,9 @@ def _unknown(registry: Registry, spec: str, path: Path) -> str:
     )
 
 
-def _is_registered(registry: Registry, spec: str) -> bool:
-    bare = spec.partition("(")[0].strip()  # a path has a slash or a dot, and no component has
-    return any(bare in (c.name, c.full_name) for c in registry.components("data"))
-
-
 def portable_spec(registry: Registry, name: str) -> str:
     """What loads data of this name on any machine; empty where they are a file of this one."""
-    return name if name.startswith(HUB) or _is_registered(registry, name) else ""
+    try:
+        return name if name.startswith(HUB) or find_registered(registry, name) else ""
+    except ZooError:  # a file whose name is almost that of a component
+        return ""

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from zoo.data.sources.corpus import split_digest
 from zoo.data.sources.diagnostics.string_pairs import PARAMETERS, Pair, is_built_in, make_pairs
+from zoo.data.sources.registered import build_registered, find_registered
 from zoo.data.sources.tables import read_utf8
 from zoo.data.sources.train_test_split import stratified
 from zoo.errors import ZooError, nearest
+from zoo.registry import Registry
 
 DEFAULT = "reverse"
 
@@ -30,8 +32,8 @@ class Pairs:
         return split_digest({"train": self.train, "test": self.test})
 
 
-def load_pairs(spec: str) -> Pairs:
-    """The pairs of a built-in task, with or without parameters, or of a TSV file.
+def load_pairs(spec: str, registry: Registry | None = None) -> Pairs:
+    """The pairs of a built-in task or registered data, with or without parameters, or a TSV file.
 
     Raises ZooError where they cannot be loaded.
     """
@@ -39,6 +41,9 @@ def load_pairs(spec: str) -> Pairs:
     if is_built_in(spec):
         train, test = make_pairs(spec)
         return Pairs(spec, train, test, {"source": "built-in task", "split": "as written"})
+    choice = None if registry is None else find_registered(registry, spec)
+    if choice is not None:
+        return build_registered(choice, Pairs)
     path = Path(spec).expanduser()
     if not spec or not path.exists():
         raise ZooError(

@@ -13,7 +13,8 @@ from functools import cached_property
 from pathlib import Path
 
 from zoo.data.sources.corpus import plain_words, split_digest
-from zoo.data.sources.load_corpus import COLUMNS, load_corpus
+from zoo.data.sources.load_corpus import load_corpus
+from zoo.data.sources.registered import build_registered, find_registered
 from zoo.data.sources.tables import read_utf8
 from zoo.errors import ZooError
 from zoo.registry import Registry
@@ -43,8 +44,8 @@ def load_texts(
     registry: Registry,
     spec: str,
     *,
-    text_column: str = COLUMNS[0],
-    label_column: str = COLUMNS[1],
+    text_column: str = "text",
+    label_column: str = "label",
     keep_duplicates: bool = False,
 ) -> tuple[Texts, list[str]]:
     """The texts that a user asked for, and notices to print.
@@ -53,9 +54,12 @@ def load_texts(
     cannot be loaded, or are too few to divide.
     """
     if spec.strip().lower().endswith(SUFFIX):
-        if (text_column, label_column) != COLUMNS:
+        if (text_column, label_column) != ("text", "label"):
             raise ZooError(f"--text-column and --label-column are for tables; '{spec}' is text")
         return read_text(Path(spec.strip()).expanduser()), []
+    choice = find_registered(registry, spec)
+    if choice is not None and choice.can("text"):
+        return build_registered(choice, Texts), []
     corpus, notices = load_corpus(
         registry, spec, text_column=text_column, label_column=label_column
     )

@@ -20,10 +20,7 @@ def tuning_notes(rows: Sequence[Row]) -> list[str]:
     tuned = [row for row in rows if row.name in scores]
     metric, trial = tuned[0].metric, tuned[0].trials[0]
     tuning = trial.config["tuning"]
-    values = " and ".join(
-        f"{name} of {_text(values)}"
-        for name, values in tuning["values"].items()
-    )
+    values = " and ".join(f"{name} of {_text(values)}" for name, values in tuning["values"].items())
     lines = [
         f"Each row was trained with {values.replace('_', ' ')} and scored on "
         f"{tuning['share']:.0%} of the training split ({counted(tuning['seeds'], 'seed')}); the best "
@@ -40,10 +37,7 @@ def tuning_notes(rows: Sequence[Row]) -> list[str]:
     common = [values for values in scores[most.name] if all(values in s for s in scores.values())]
     best = {values: _best(tuned, scores, values) for values in common}
     if len(set(best.values())) > 1:
-        named = "; ".join(
-            f"at {_text(values)} {plain(name, 60)}"
-            for values, name in best.items()
-        )
+        named = "; ".join(f"at {_text(values)} {plain(name, 60)}" for values, name in best.items())
         lines.append(f"With one value for all rows, the best row would depend on it: {named}.")
     return lines
 

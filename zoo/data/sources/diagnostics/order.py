@@ -67,6 +67,7 @@ def load(*, seed: int = 0, train: int = 6000, test: int = 1200, max_distance: in
             "source": "built-in diagnostic",
             "split": f"as written, seed {seed}, max_distance {max_distance}",
         },
+        chance=1 / orders,
     )
 
 

@@ -1,0 +1,54 @@
+"""Logistic regression on a token and its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+IGNORED, EDGE = -100, ""  # EDGE: in place of a neighbour that a text does not have
+
+
+class WindowLogisticRegression:
+    """Multinomial logistic regression on the tokens at each place of a window, by scikit-learn.
+
+    size: how many neighbours there are on each side. c: inverse strength of the L2 penalty.
+    """
+
+    def __init__(self, *, size: int = 2, c: float = 10.0) -> None:
+        if c <= 0 or size < 0:
+            raise ValueError(f"c must be above 0 and size at least 0, not {c} and {size}")
+        self.size = size
+        self.pipeline: Pipeline = make_pipeline(
+            OneHotEncoder(handle_unknown="ignore"), LogisticRegression(C=c, max_iter=200)
+        )
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers the fitted classifier holds."""
+        model = self.pipeline[-1]
+        return int(model.coef_.size + model.intercept_.size)
+
+    def fit(self, texts: Sequence[Sequence[str]], tags: Sequence[Sequence[int]]) -> None:
+        """Learn from the tokens whose tag is not -100."""
+        labels = np.concatenate([np.asarray(its_tags, dtype=np.int64) for its_tags in tags])
+        scored = labels != IGNORED
+        self.pipeline.fit(self._windows(texts)[scored], labels[scored])
+
+    def predict(self, texts: Sequence[Sequence[str]]) -> list[list[int]]:
+        """A tag for every token of every text."""
+        ends = np.cumsum([len(tokens) for tokens in texts])[:-1]
+        found = self.pipeline.predict(self._windows(texts))
+        return [part.tolist() for part in np.split(found, ends)]
+
+    def _windows(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
+        """The tokens around each token (tokens, 2 · size + 1)."""
+        edge, width = [EDGE] * self.size, 2 * self.size + 1
+        rows = []
+        for tokens in texts:
+            padded = [*edge, *tokens, *edge]
+            rows += [padded[start : start + width] for start in range(len(tokens))]
+        return np.array(rows, dtype=object)

@@ -1,0 +1,187 @@
+"""What the generated data sets share: seeded draws, lengths with their groups, distinct texts.
+
+``length`` is the most words of a training text. With a ``test_length`` above it the test texts are
+in groups of lengths, as many texts in each: up to ``length``, then up to half of ``test_length``,
+then up to ``test_length`` (for 40 and 200: "to 40", "41 to 100", "101 to 200").
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus
+from zoo.errors import ZooError
+
+T = TypeVar("T")
+Words = list[str]
+Tagged = tuple[list[str], list[str]]  # tokens, and the tag of each
+
+SOURCE = "built-in diagnostic"
+MOST_TRIES = 20_000  # without a new text, before the texts are taken to be too few
+
+
+class Draw:
+    """Seeded draws that are the same on every machine and with every version of Python."""
+
+    def __init__(self, seed: int) -> None:
+        # Of all its methods only random() is promised to stay the same from Python to Python.
+        self.random = random.Random(seed).random
+
+    def below(self, limit: int) -> int:
+        """An integer from 0 to limit - 1."""
+        return int(self.random() * limit)
+
+    def pick(self, choices: Sequence[T]) -> T:
+        """One of the choices."""
+        return choices[self.below(len(choices))]
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        """The items in a drawn order."""
+        return sorted(items, key=lambda _: self.random())
+
+    def sample(self, items: Sequence[T], number: int) -> list[T]:
+        """So many different items, in a drawn order."""
+        return self.shuffled(items)[:number]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Texts to draw: how many, of which lengths, and the name of their group."""
+
+    texts: int
+    lengths: Sequence[int]
+    group: str = ""
+
+
+def parts_of(
+    name: str, train: int, test: int, length: int, test_length: int, shortest: int, step: int = 1
+) -> list[Part]:
+    """The training part, and the test parts: one, or one for each group of lengths.
+
+    shortest, step: lengths are shortest, shortest + step, and so on. Raises ZooError for sizes that
+    are impossible, and test texts that do not divide among the groups.
+    """
+    if min(train, test) < 1:
+        raise ZooError(f"{name} needs train and test >= 1, not {train} and {test}")
+    if length < shortest:
+        raise ZooError(f"{name} needs length >= {shortest}, not {length}")
+    if test_length and test_length <= length:
+        raise ZooError(f"{name} needs test_length > length ({length}), or 0, not {test_length}")
+    lengths = range(shortest, length + 1, step)
+    if not test_length:
+        return [Part(train, lengths), Part(test, lengths)]
+    bounds = [length, *(bound for bound in (test_length // 2,) if bound > length), test_length]
+    parts = [Part(train, lengths)]
+    for low, high in zip([0, *bounds], bounds, strict=False):
+        its_lengths = [n for n in range(shortest, high + 1, step) if n > low]
+        if not its_lengths:
+            raise ZooError(f"{name} has no text of {low + 1} to {high} words: raise test_length")
+        group = f"{low + 1} to {high}" if low else f"to {high}"
+        parts.append(Part(test // len(bounds), its_lengths, group))
+    if test % len(bounds):
+        raise ZooError(f"{name} needs a multiple of {len(bounds)} test texts, not {test}")
+    return parts
+
+
+def labelled_corpus(
+    name: str,
+    draw_text: Callable[[Draw, int], Words],
+    label_of: Callable[[Words], str],
+    label_names: Sequence[str],
+    *,
+    seed: int,
+    train: int,
+    test: int,
+    length: int,
+    test_length: int,
+    shortest: int,
+    step: int = 1,
+) -> Corpus:
+    """A corpus of drawn texts without duplicates, with as many of each class in every part.
+
+    draw_text: a text of about that many words; one whose length does not fit is drawn again.
+    Where the numbers of texts do not divide among the classes, the first classes have one more.
+    """
+    parts = parts_of(name, train, test, length, test_length, shortest, step)
+    draw, seen, made = Draw(seed), set[str](), list[list[tuple[str, int]]]()
+    for part in parts:
+        fits, classes = set(part.lengths), len(label_names)
+        wanted = {
+            label: part.texts // classes + (number < part.texts % classes)
+            for number, label in enumerate(label_names)
+        }
+        texts: list[tuple[str, int]] = []
+        tries = 0
+        while len(texts) < part.texts:
+            words = draw_text(draw, draw.pick(part.lengths))
+            label, text = label_of(words), " ".join(words)
+            tries += 1
+            if tries > MOST_TRIES:
+                raise ZooError(f"{name} has too few different texts of class '{label}'")
+            if wanted[label] and len(words) in fits and text not in seen:
+                seen.add(text)
+                wanted[label] -= 1
+                tries = 0
+                texts.append((text, label_names.index(label)))
+        made.append(texts)
+    tests = [text for texts in made[1:] for text in texts]
+    return Corpus(
+        name=name,
+        train_texts=[text for text, _ in made[0]],
+        train_labels=[label for _, label in made[0]],
+        test_texts=[text for text, _ in tests],
+        test_labels=[label for _, label in tests],
+        label_names=list(label_names),
+        notes={"source": SOURCE, "split": f"as drawn, seed {seed}"},
+        chance=1 / len(label_names),
+        test_groups=[part.group for part in parts[1:] for _ in range(part.texts) if part.group],
+        word_level=True,
+    )
+
+
+def tagged_corpus(
+    name: str,
+    draw_text: Callable[[Draw, int], Tagged],
+    label_names: Sequence[str],
+    parts: Sequence[Part],
+    *,
+    seed: int,
+) -> TaggedCorpus:
+    """A tagged corpus of drawn texts without duplicates; tags are equally likely by guessing.
+
+    draw_text: tokens and tags of a text of about that many tokens; one whose length does not fit
+    is drawn again. A tag is a name, or empty where it does not count.
+    """
+    draw, seen = Draw(seed), set[str]()
+    numbers = {"": IGNORED, **{label: number for number, label in enumerate(label_names)}}
+    made: list[list[tuple[Words, list[int]]]] = []
+    for part in parts:
+        fits, texts, tries = set(part.lengths), list[tuple[Words, list[int]]](), 0
+        while len(texts) < part.texts:
+            tokens, tags = draw_text(draw, draw.pick(part.lengths))
+            text = " ".join(tokens)
+            tries += 1
+            if tries > MOST_TRIES:
+                raise ZooError(f"{name} has too few different texts of that size")
+            if len(tokens) in fits and text not in seen:
+                seen.add(text)
+                tries = 0
+                texts.append((tokens, [numbers[tag] for tag in tags]))
+        made.append(texts)
+    tests = [text for texts in made[1:] for text in texts]
+    return TaggedCorpus(
+        name=name,
+        train_tokens=[tokens for tokens, _ in made[0]],
+        train_tags=[tags for _, tags in made[0]],
+        test_tokens=[tokens for tokens, _ in tests],
+        test_tags=[tags for _, tags in tests],
+        label_names=list(label_names),
+        notes={"source": SOURCE, "split": f"as drawn, seed {seed}"},
+        chance=1 / len(label_names),
+        test_groups=[part.group for part in parts[1:] for _ in range(part.texts) if part.group],
+        word_level=True,
+    )

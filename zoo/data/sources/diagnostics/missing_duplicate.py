@@ -1,0 +1,45 @@
+"""Missing duplicate: a text of two equal halves in which one symbol is hidden; which one is it?
+
+The symbol at the same place of the other half is the answer. Source: Delétang et al. 2023, "Neural
+Networks and the Chomsky Hierarchy", appendix A.
+"""
+
+from __future__ import annotations
+
+from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_corpus
+
+SYMBOLS = ("zero", "one")
+HIDDEN = "hidden"
+LABEL_NAMES = ["one", "zero"]
+
+
+def load(
+    *, seed: int = 0, train: int = 6000, test: int = 1200, length: int = 40, test_length: int = 0
+) -> Corpus:
+    """The corpus of that seed; sizes are as ``drawing`` says. ZooError for impossible ones."""
+    return labelled_corpus(
+        "missing-duplicate",
+        _draw_text,
+        _label,
+        LABEL_NAMES,
+        seed=seed,
+        train=train,
+        test=test,
+        length=length,
+        test_length=test_length,
+        shortest=4,
+        step=2,
+    )
+
+
+def _draw_text(draw: Draw, length: int) -> Words:
+    half = [draw.pick(SYMBOLS) for _ in range(length // 2)]
+    words = [*half, *half]
+    words[draw.below(length)] = HIDDEN
+    return words
+
+
+def _label(words: Words) -> str:
+    half = len(words) // 2
+    return words[(words.index(HIDDEN) + half) % len(words)]

@@ -1,0 +1,40 @@
+"""Parity: whether the number of ones in a text of zeros and ones is even.
+
+A control: small transformers are expected at chance (Hahn 2020, "Theoretical Limitations of
+Self-Attention in Neural Sequence Models"). Source of the task: Delétang et al. 2023, "Neural
+Networks and the Chomsky Hierarchy", appendix A.
+"""
+
+from __future__ import annotations
+
+from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_corpus
+
+SYMBOLS = ("zero", "one")
+LABEL_NAMES = ["even", "odd"]
+
+
+def load(
+    *, seed: int = 0, train: int = 6000, test: int = 1200, length: int = 40, test_length: int = 0
+) -> Corpus:
+    """The corpus of that seed; sizes are as ``drawing`` says. ZooError for impossible ones."""
+    return labelled_corpus(
+        "parity",
+        _draw_text,
+        _label,
+        LABEL_NAMES,
+        seed=seed,
+        train=train,
+        test=test,
+        length=length,
+        test_length=test_length,
+        shortest=2,
+    )
+
+
+def _draw_text(draw: Draw, length: int) -> Words:
+    return [draw.pick(SYMBOLS) for _ in range(length)]
+
+
+def _label(words: Words) -> str:
+    return LABEL_NAMES[words.count("one") % 2]

@@ -1,0 +1,91 @@
+"""Classifiers that learn from raw texts, and how classifiers are evaluated."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zoo.tasks.base import Estimator, Evaluation
+from zoo.tasks.encoder_task import LATENCY_TEXTS, Rows, by_group
+
+if TYPE_CHECKING:
+    from zoo.data.encoding.encoded_documents import EncodedDocuments
+
+
+class TextEstimator(Estimator):
+    """A baseline that fits raw texts; its tokens are counted with the zoo's tokenizer.
+
+    rows: indices into the training split, to fit and to score; None: the splits as they are.
+    groups: of the scored texts.
+    """
+
+    def __init__(
+        self,
+        factory: Callable[[], Any],
+        data: EncodedDocuments,
+        rows: Rows | None,
+        groups: Sequence[str] = (),
+    ) -> None:
+        self.factory, self.classes, self.groups = factory, len(data.label_names), groups
+        corpus = data.corpus()
+        self.texts, self.labels = corpus.train_texts, corpus.train_labels
+        self.scored_texts, self.scored_labels = corpus.test_texts, corpus.test_labels
+        fit_lengths, scored_lengths = data.split("train").lengths, data.split("test").lengths
+        if rows is not None:
+            fit, scored = rows
+            texts, labels = self.texts, self.labels
+            self.texts, self.labels = [texts[i] for i in fit], [labels[i] for i in fit]
+            self.scored_texts = [texts[i] for i in scored]
+            self.scored_labels = [labels[i] for i in scored]
+            fit_lengths, scored_lengths = fit_lengths[fit], fit_lengths[scored]
+        self.train_tokens, self.scored_tokens = int(fit_lengths.sum()), int(scored_lengths.sum())
+
+    def fit(self) -> None:
+        self.model = self.factory()
+        self.model.fit(self.texts, self.labels)
+
+    def predict(self) -> None:
+        self.model.predict(self.scored_texts)
+
+    def single_predictions(self) -> Sequence[Callable[[], object]]:
+        texts = self.scored_texts[:LATENCY_TEXTS]
+        return [functools.partial(self.model.predict, [text]) for text in texts]
+
+    def evaluate(self) -> Evaluation:
+        predicted = np.array(self.model.predict(self.scored_texts))
+        return evaluation(predicted, np.array(self.scored_labels), self.classes, self.groups)
+
+
+def evaluation(
+    predicted: np.ndarray, labels: np.ndarray, classes: int, groups: Sequence[str] = ()
+) -> Evaluation:
+    """The outputs of a classifier, with the confusion matrix (rows: true class) and each error.
+
+    errors: [row of the split, true label, predicted label] of every wrong document. groups: the
+    group of every document; F1 of a group is over the classes that occur in it.
+    """
+    from sklearn.metrics import confusion_matrix
+
+    outputs = {"predicted": predicted, "labels": labels, "classes": classes}
+    details = {
+        "examples": len(labels),
+        "confusion": confusion_matrix(labels, predicted, labels=list(range(classes))).tolist(),
+        "errors": [
+            [int(row), int(labels[row]), int(predicted[row])]
+            for row in np.flatnonzero(predicted != labels)
+        ],
+    }
+    parts = {
+        group: {
+            **outputs,
+            "predicted": predicted[rows],
+            "labels": labels[rows],
+            "present": np.unique(labels[rows]).tolist(),
+            "examples": len(rows),
+        }
+        for group, rows in by_group(groups).items()
+    }
+    return Evaluation(outputs, details, parts)
