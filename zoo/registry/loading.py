@@ -109,7 +109,8 @@ def _load_file(registry: Registry, path: Path) -> PluginRow:
     """Load a single file. Raises ZooError where any of it cannot be used."""
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-        register = call_hook(import_file(path, digest), Owner(path.name, digest))
+        module = import_file(path, digest)
+        register = call_hook(module, Owner(path.name, digest, module.__name__))
     except OSError as error:
         raise ZooError(f"plug-in file {path} cannot be read: {error.strerror}") from error
     except PluginError as error:

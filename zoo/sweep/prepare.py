@@ -23,10 +23,12 @@ from zoo.execution.base import (
     PluginFile,
     Result,
 )
+from zoo.registry.code_hash import plugin_code, zoo_code
 from zoo.registry.loading import Zoo
-from zoo.sweep.plan import PlanRow
+from zoo.sweep.keys import COST_CODE
+from zoo.sweep.plan import Plan, PlanRow
 from zoo.sweep.progress import Progress
-from zoo.tasks.base import Loaded, Task
+from zoo.tasks.base import Loaded
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def open_executor(zoo: Zoo, name: str) -> Iterator[Executor]:
 
 def prepare(
     request: Request,
-    task: Task,
+    plan: Plan,
     zoo: Zoo,
     executor: Executor,
     progress: Progress,
@@ -67,11 +69,11 @@ def prepare(
     rows: those whose components were given parameters are built once, to see that they can be.
     Raises ZooError for data that cannot be had and for values that a component refuses.
     """
-    options = task.options.model_validate(request.task_options)
-    loaded = task.load(request.data, options, request.sizes, zoo.registry)
+    options = plan.task.options.model_validate(request.task_options)
+    loaded = plan.task.load(request.data, options, request.sizes, zoo.registry)
     for notice in loaded.notices:
         progress.notice(notice)
-    setup = job_setup(request, zoo, DataReference(loaded.encoded.key, loaded.spec))
+    setup = job_setup(request, plan, zoo, DataReference(loaded.encoded.key, loaded.spec))
     limits = job_limits(request)
     environment, setup = inspect(executor, setup, limits, rows)
     config = {
@@ -120,8 +122,11 @@ def run_one(executor: Executor, job: InspectJob, limits: Limits) -> Result:
     raise RuntimeError(f"the executor {type(executor).__name__} lost the job '{job.name}'")
 
 
-def job_setup(request: Request, zoo: Zoo, data: DataReference | None) -> JobSetup:
+def job_setup(request: Request, plan: Plan, zoo: Zoo, data: DataReference | None) -> JobSetup:
     """What jobs are given of a request; single-file plug-ins travel as bytes."""
+    used = [*(choice for row in plan.runnable for choice in row.choices), *plan.scoring]
+    files = {Path(file).name for file in zoo.files}
+    plugins = [code for code in plugin_code(used) if code.distribution not in files]
     return JobSetup(
         task=request.task,
         task_options=request.task_options,
@@ -133,6 +138,7 @@ def job_setup(request: Request, zoo: Zoo, data: DataReference | None) -> JobSetu
             PluginFile(Path(file).name, Path(file).read_bytes()) for file in zoo.files
         ),
         plugin_selection=os.environ.get("ZOO_PLUGINS"),
+        code=(zoo_code(COST_CODE), *plugins),
     )
 
 

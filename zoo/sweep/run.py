@@ -13,8 +13,9 @@ from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
 from zoo.execution.artifacts import Artifacts
 from zoo.execution.base import CostJob, CostMember, Ended, Executor, Job, Result, TrainJob
+from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
-from zoo.sweep.keys import cost_key, digest, plugin_hashes, training_key
+from zoo.sweep.keys import cost_key, digest, training_key
 from zoo.sweep.plan import Plan, PlanRow, make_plan
 from zoo.sweep.prepare import Prepared, open_executor, prepare
 from zoo.sweep.progress import Progress
@@ -116,7 +117,7 @@ def run(
     plan = make_plan(request, zoo.registry)
     with open_executor(zoo, on) as executor:
         inspected = [] if collect else plan.runnable
-        prepared = prepare(request, plan.task, zoo, executor, progress, inspected)
+        prepared = prepare(request, plan, zoo, executor, progress, inspected)
         file = RecordFile(out or Path("runs") / _directory_name(prepared.config))
         metrics = plan.task.metrics_from(zoo.registry)
         descriptions = tuple(metric.description for metric in metrics)
@@ -193,7 +194,8 @@ def _measure(this: _Run, only_known: bool, fresh: bool) -> int:
     for row in this.plan.runnable:
         plugins = plugin_hashes([*row.choices, *reference.choices, *this.plan.scoring])
         config, environment = this.prepared.config, this.prepared.environment
-        key = cost_key("cost", _identity(row), config, plugins, environment, reference.name)
+        more = reference.name, this.request.rounds
+        key = cost_key("cost", _identity(row), config, plugins, environment, *more)
         if not this.reuse(key, only_known or not fresh) and not only_known:
             rows.append(row)
             keys[row.name] = key

@@ -15,8 +15,9 @@ from zoo.execution.base import CostJob, CostMember, Ended, Executor, JobSetup, L
 from zoo.measure.scaling import sizes_at
 from zoo.registry import AXES
 from zoo.registry.cell import Cell
+from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
-from zoo.sweep.keys import cost_key, digest, plugin_hashes
+from zoo.sweep.keys import cost_key, digest
 from zoo.sweep.plan import Plan, PlanRow, make_plan
 from zoo.sweep.prepare import inspect, job_limits, job_setup, open_executor
 from zoo.sweep.progress import Progress
@@ -70,7 +71,7 @@ def run_scale(
     plan = make_plan(request.model_copy(update={"baseline": "none"}), zoo.registry)
     limits = job_limits(request.model_copy(update={"jobs": 1}))
     with open_executor(zoo, on) as executor:
-        environment, setup = inspect(executor, job_setup(request, zoo, None), limits, [])
+        environment, setup = inspect(executor, job_setup(request, plan, zoo, None), limits, [])
         config = {
             "task": request.task,
             "task_options": request.task_options,
@@ -214,4 +215,5 @@ def _key(this: _Run, row: PlanRow, value: int, obstacle: str) -> str:
     """Of the work, whatever its limits; of a row that is skipped, with the reason."""
     model = {"cell": dict(row.model.cell)}
     plugins = plugin_hashes([*row.choices, *this.plan.scoring])
-    return cost_key("scale", model, this.config, plugins, this.environment, value, obstacle)
+    more = value, obstacle, this.request.rounds
+    return cost_key("scale", model, this.config, plugins, this.environment, *more)
