@@ -19,7 +19,7 @@ from zoo.sweep.keys import cost_key, digest, training_key
 from zoo.sweep.plan import Plan, PlanRow, make_plan
 from zoo.sweep.prepare import Prepared, open_executor, prepare
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import Kind, Record, RecordFile, Status, refuse_other_settings
+from zoo.sweep.records import REUSABLE, Kind, Record, RecordFile, Status, refuse_other_settings
 from zoo.sweep.repeat_command import repeat_command
 
 # What all records of one directory share, so that their rows can be in one table.
@@ -127,7 +127,9 @@ def run(
                 progress.notice(file.repaired)
             existing = file.read()
             refuse_other_settings(existing, prepared.config, SHARED, file.directory)
-            this.known = {r.key: r for r in existing if r.status in ("ok", "skipped")}
+            # Failed work is done again, and --collect shows it where it did not end well later.
+            existing.sort(key=lambda record: record.status in REUSABLE)
+            this.known = {r.key: r for r in existing if collect or r.status in REUSABLE}
             trained = measured = 0
             try:
                 _skipped(this)

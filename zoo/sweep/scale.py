@@ -21,7 +21,7 @@ from zoo.sweep.keys import cost_key, digest
 from zoo.sweep.plan import Plan, PlanRow, make_plan
 from zoo.sweep.prepare import inspect, job_limits, job_setup, open_executor
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import Record, RecordFile, Status, refuse_other_settings
+from zoo.sweep.records import REUSABLE, Record, RecordFile, Status, refuse_other_settings
 from zoo.sweep.repeat_command import scale_command
 
 FILE = "scale.jsonl"
@@ -125,8 +125,7 @@ def _measure_value(this: _Run, value: int) -> None:
         obstacle = cell.obstacle(sizes.dim, sizes.heads, this.plan.task.needs)
         obstacle = obstacle or this.stopped.get(row.name, "")
         known = this.known.get(_key(this, row, value, obstacle))
-        reusable = ("ok", "skipped")
-        if known and (known.status in reusable or known.config["limits"] == this.allowed):
+        if known and (known.status in REUSABLE or known.config["limits"] == this.allowed):
             this.records.append(known)
             _stop_after_failure(this, known, value)
         elif obstacle:
