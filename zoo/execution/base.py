@@ -216,4 +216,3 @@ class Executor(Protocol):
 
     def close(self) -> None:
         """Release what the executor holds, such as a connection; the run is over."""
-        ...

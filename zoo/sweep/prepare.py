@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
 from zoo.config.settings import Execution
 from zoo.errors import ZooError
@@ -18,6 +19,7 @@ from zoo.execution.base import (
     Ended,
     Executor,
     InspectJob,
+    Job,
     JobSetup,
     Limits,
     PluginFile,
@@ -111,6 +113,30 @@ def inspect(
         compile=setup.execution.compile,
     )
     return environment, replace(setup, execution=resolved)
+
+
+def run_jobs(
+    executor: Executor,
+    jobs: Sequence[Job],
+    limits: Limits,
+    directory: Path,
+    progress: Progress,
+    ended: Callable[[Job, Result], None],
+    metrics: Sequence[MetricDescription] = (),
+    phase: str = "",
+) -> None:
+    """Run jobs; ``ended`` has each result before anything else happens.
+
+    phase: a name to show, once the executor has accepted the jobs.
+    """
+    # Closed at once when the run is interrupted, which stops the jobs.
+    with contextlib.closing(executor.run(jobs, limits=limits, directory=directory)) as events:
+        if phase:
+            progress.phase(phase, len(jobs))
+        for event in events:
+            if isinstance(event, Ended):
+                ended(event.job, event.result)
+            progress.event(event, metrics)
 
 
 def run_one(executor: Executor, job: InspectJob, limits: Limits) -> Result:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,12 +11,12 @@ from typing import Any
 from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
 from zoo.execution.artifacts import Artifacts
-from zoo.execution.base import CostJob, CostMember, Ended, Executor, Job, Result, TrainJob
+from zoo.execution.base import CostJob, CostMember, Executor, Job, Result, TrainJob
 from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import cost_key, digest, training_key
 from zoo.sweep.plan import Plan, PlanRow, make_plan
-from zoo.sweep.prepare import Prepared, open_executor, prepare
+from zoo.sweep.prepare import Prepared, open_executor, prepare, run_jobs
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import REUSABLE, Kind, Record, RecordFile, Status, refuse_other_settings
 from zoo.sweep.repeat_command import repeat_command
@@ -247,25 +246,15 @@ def _cost_jobs(this: _Run, rows: Sequence[PlanRow], reference: PlanRow) -> list[
 
 
 def _run_jobs(
-    this: _Run,
-    phase: str,
-    jobs: Sequence[Job],
-    ended: Callable[[Job, Result], None],
+    this: _Run, phase: str, jobs: Sequence[Job], ended: Callable[[Job, Result], None]
 ) -> None:
-    """Run jobs; each result is recorded before anything else happens."""
+    """Run jobs; each result is recorded at once."""
     if not jobs:
         this.progress.phase(phase, 0)
         return
-    directory = this.file.directory
-    # Closed at once when the run is interrupted, which stops the jobs.
-    with contextlib.closing(
-        this.executor.run(jobs, limits=this.prepared.limits, directory=directory)
-    ) as events:
-        this.progress.phase(phase, len(jobs))
-        for event in events:
-            if isinstance(event, Ended):
-                ended(event.job, event.result)
-            this.progress.event(event, this.descriptions)
+    limits, directory = this.prepared.limits, this.file.directory
+    metrics = this.descriptions
+    run_jobs(this.executor, jobs, limits, directory, this.progress, ended, metrics, phase)
 
 
 def _environment(result: Result) -> dict[str, Any]:
