@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -48,14 +48,9 @@ class Prepared:
     environment: Mapping[str, Any]
 
 
-@contextlib.contextmanager
-def open_executor(zoo: Zoo, name: str) -> Iterator[Executor]:
+def open_executor(zoo: Zoo, name: str) -> contextlib.closing[Executor]:
     """The executor of that name, closed at the end; ZooError where there is none."""
-    executor: Executor = zoo.registry.choose("executor", name).build()
-    try:
-        yield executor
-    finally:
-        executor.close()
+    return contextlib.closing(zoo.registry.choose("executor", name).build())
 
 
 def prepare(
