@@ -104,7 +104,7 @@ def prepared(options: Mapping[str, Any], plugins: tuple[Path, ...] = ()) -> Prep
     request = make_request(options, loaded.registry)
     plan = make_plan(request, loaded.registry)
     with open_executor(loaded, "inline") as executor:
-        return prepare(request, plan.task, loaded, executor, Silent(), [])
+        return prepare(request, plan, loaded, executor, Silent(), [])
 
 
 def cell(**choices: str) -> ModelSpec:

@@ -19,7 +19,7 @@ from zoo.cli import main
 from zoo.components.attention.fused import Fused
 from zoo.inference.load import load_from
 from zoo.registry import Owner, Register, Registry
-from zoo.sweep.keys import component_hash
+from zoo.registry.code_hash import component_hash
 
 
 def truncated(name: str) -> Callable[[Path], None]:

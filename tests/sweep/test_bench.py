@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from small_runs import CLASSIFY, LM, SEQ2SEQ, bench, flags, result_of
 
 import zoo
 from zoo.cli import main
+from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Result
+from zoo.execution.inline import InlineExecutor
 from zoo.sweep.records import Record, RecordFile
 
 FIRST_COLUMNS = (
@@ -174,6 +177,36 @@ def test_fresh_runs_again_what_is_there(tmp_path: Path, small: dict[str, Any]) -
     assert result_of(first) == result_of(second)
 
 
+class MadeUpCosts(InlineExecutor):
+    """Gives the rounds of each cost job as its result."""
+
+    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
+        for job in jobs:
+            if isinstance(job, CostJob):
+                rounds = Result(metrics={"rounds": job.rounds})
+                yield Ended(job, Result(members=(rounds,) * len(job.members)))
+            else:
+                yield from super().run([job], limits=limits, directory=directory)
+
+
+def test_costs_of_fewer_rounds_are_measured_again(tmp_path: Path, small: dict[str, Any]) -> None:
+    plugin = tmp_path / "made_up.py"
+    plugin.write_text(
+        "from zoo import hookimpl\n"
+        "@hookimpl\n"
+        "def zoo_register(register):\n"
+        f"    register('executor', 'made-up', '{__name__}:MadeUpCosts', summary='no work')\n"
+    )
+    options = {**small, "phases": "cost", "baseline": "none"}
+    found = []
+    for rounds in (1, 5, 1):
+        outcome = bench(
+            tmp_path / "out", {**options, "rounds": rounds}, on="made-up", plugins=(plugin,)
+        )
+        found.append((outcome.measured, outcome.records[0].metrics))
+    assert found == [(1, {"rounds": 1}), (1, {"rounds": 5}), (0, {"rounds": 1})]
+
+
 def test_a_result_that_failed_is_tried_again(tmp_path: Path, small: dict[str, Any]) -> None:
     """As after a machine that had too little memory, which the key says nothing of."""
     options = {**small, "phases": "train", "baseline": "none"}
@@ -327,6 +360,11 @@ def test_the_traceback_of_a_failure_is_recorded_and_printed_with_debug(
     printed = capsys.readouterr()
     assert f"{record.name} seed 0, crashed:\nTraceback (most recent call last):" in printed.err
     assert "raise RuntimeError('no such luck')" in printed.err
+    assert main(["--debug", "bench", "--collect", *words]) == 1
+    collected = capsys.readouterr()
+    assert f"{record.name} seed 0, crashed:\nTraceback (most recent call last):" in collected.err
+    assert "raise RuntimeError('no such luck')" in collected.err
+    assert "crashed" in collected.out
 
 
 def test_after_a_bench_with_all_phases_the_submitting_process_has_no_torch(

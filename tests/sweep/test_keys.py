@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import functools
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from zoo.components.attention.fused import Fused
-from zoo.registry import Component, Owner, Registry
+from zoo.registry import Component, Owner, Registry, code_hash
+from zoo.registry.code_hash import hash_of, plugin_hashes
 from zoo.registry.loading import load
-from zoo.sweep import keys
-from zoo.sweep.keys import cost_key, digest, plugin_hashes, training_key
+from zoo.sweep.keys import cost_key, digest, training_key
 
 PLUGIN = """\
 import functools
@@ -100,19 +100,18 @@ def test_every_input_of_a_cost_is_in_its_key(change: dict[str, Any]) -> None:
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of some of the zoo's code, from which keys are made."""
     for file in CODE:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(keys.PACKAGE / file, tmp_path / file)
-    monkeypatch.setattr(keys, "PACKAGE", tmp_path)
-    yield tmp_path
-    keys.code_hash.cache_clear()
+        shutil.copy(code_hash.PACKAGE / file, tmp_path / file)
+    monkeypatch.setattr(code_hash, "PACKAGE", tmp_path)
+    return tmp_path
 
 
 def all_keys() -> dict[str, str]:
     """The keys of the same work, of every kind."""
-    keys.code_hash.cache_clear()
+    hash_of.cache_clear()
     return {
         "train": training_key(MODEL, 0, {}, {}),
         "cost": cost_key("cost", MODEL, {}, {}, MACHINE),
@@ -187,9 +186,10 @@ def test_a_file_that_is_added_or_renamed_changes_the_key(package: Path) -> None:
 def test_a_file_that_is_not_python_still_counts(tmp_path: Path) -> None:
     file = tmp_path / "broken.py"
     file.write_text("def broken(:\n")
-    first = keys.hash_of_files([file])
+    first = hash_of(file)
     file.write_text("def broken(:  # changed\n")
-    assert keys.hash_of_files([file]) != first
+    hash_of.cache_clear()
+    assert hash_of(file) != first
 
 
 def test_a_digest_depends_on_content_and_not_on_order() -> None:

@@ -189,6 +189,9 @@ def test_a_cell_that_failed_is_skipped_at_larger_values_until_there_is_more_of_w
     assert Scripted.measured == [
         ("naive", 16), ("naive", 32), ("fused", 32), ("naive", 64), ("fused", 64)
     ]  # fmt: skip
+    # What was measured in fewer rounds is measured again.
+    measure((8,), memory_limit=200, rounds=7)
+    assert Scripted.measured == [("naive", 8), ("fused", 8)]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
+from zoo.registry.code_hash import CodeVersion
 
 Status = Literal["ok", "oom", "timeout", "crashed", "diverged", "lost"]
 Phase = Literal["training", "inference"]
@@ -44,7 +45,8 @@ class JobSetup:
     """What all jobs of one run share.
 
     execution: device and precision as resolved before the first job. plugin_selection: the value
-    of ``ZOO_PLUGINS``; None where it is not set.
+    of ``ZOO_PLUGINS``; None where it is not set. code: of the zoo, and of every distribution whose
+    components are used; a job is refused where other code is installed (``same_code``).
     """
 
     task: str
@@ -55,6 +57,7 @@ class JobSetup:
     data: DataReference | None = None
     plugin_files: tuple[PluginFile, ...] = ()
     plugin_selection: str | None = None
+    code: tuple[CodeVersion, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -214,4 +217,3 @@ class Executor(Protocol):
 
     def close(self) -> None:
         """Release what the executor holds, such as a connection; the run is over."""
-        ...

@@ -12,11 +12,21 @@ from pathlib import Path
 
 from zoo.errors import ZooError
 from zoo.execution.artifacts import Artifacts
-from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Progress, Result, Started
+from zoo.execution.base import (
+    CostJob,
+    Ended,
+    Event,
+    Executor,
+    Job,
+    Limits,
+    Progress,
+    Result,
+    Started,
+)
 from zoo.execution.run_job import run_job
 
 
-class InlineExecutor:
+class InlineExecutor(Executor):
     """Runs jobs in this process; see ``zoo.execution.base.Executor``."""
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
@@ -31,21 +41,23 @@ class InlineExecutor:
             )
         return _one_by_one(jobs, limits, directory)
 
-    def close(self) -> None:
-        """Do nothing: nothing is held between runs."""
-
 
 def _one_by_one(jobs: Sequence[Job], limits: Limits, directory: Path) -> Generator[Event]:
     with Artifacts(directory) as artifacts:
         for job in jobs:
-            yield Started(job)
             with _threads(job, limits):
-                for item in run_job(job, artifacts.of(job), limits):
-                    if isinstance(item, Result):
-                        yield Ended(job, artifacts.with_files(job, item))
-                    else:
-                        yield Progress(job, item)
-            artifacts.remove(job)
+                yield from run_here(job, limits, artifacts)
+
+
+def run_here(job: Job, limits: Limits, artifacts: Artifacts) -> Iterator[Event]:
+    """Run one job in this process."""
+    yield Started(job)
+    for item in run_job(job, artifacts.of(job), limits):
+        if isinstance(item, Result):
+            yield Ended(job, artifacts.with_files(job, item))
+        else:
+            yield Progress(job, item)
+    artifacts.remove(job)
 
 
 @contextlib.contextmanager

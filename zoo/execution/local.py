@@ -7,16 +7,26 @@ memory, a hang.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing import connection
 from pathlib import Path
 
 from zoo.execution import failures
 from zoo.execution.artifacts import OUTPUT, Artifacts
-from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Progress, Result, Started
+from zoo.execution.base import (
+    CostJob,
+    Ended,
+    Event,
+    Executor,
+    Job,
+    Limits,
+    Progress,
+    Result,
+    Started,
+)
+from zoo.execution.inline import run_here
 from zoo.execution.process import Worker
-from zoo.execution.run_job import run_job
 
 
 @dataclass
@@ -28,28 +38,18 @@ class _Active:
     started: float
 
 
-class LocalExecutor:
+class LocalExecutor(Executor):
     """Runs jobs in worker processes; see ``zoo.execution.base.Executor``."""
 
-    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Iterator[Event]:
+    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run ``limits.jobs`` jobs at once, and cost jobs alone, after all others."""
         with Artifacts(directory) as artifacts:
             others = [job for job in jobs if not isinstance(job, CostJob)]
             yield from _parallel(others, limits, artifacts)
             for job in jobs:
                 if isinstance(job, CostJob):
-                    yield from _alone(job, limits, artifacts)
-
-    def close(self) -> None:
-        """Do nothing: nothing is held between runs."""
-
-
-def _alone(job: Job, limits: Limits, artifacts: Artifacts) -> Iterator[Event]:
-    """A cost job starts processes of its own, so it is coordinated in this one."""
-    yield Started(job)
-    for item in run_job(job, artifacts.of(job), limits):
-        yield Ended(job, item) if isinstance(item, Result) else Progress(job, item)
-    artifacts.remove(job)
+                    # It starts processes of its own, so it is coordinated in this one.
+                    yield from run_here(job, limits, artifacts)
 
 
 def _parallel(jobs: Sequence[Job], limits: Limits, artifacts: Artifacts) -> Iterator[Event]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +13,10 @@ from zoo.config.sizes import Sizes
 from zoo.data.encoding.cache import cache_directory, cached_entry
 from zoo.errors import ZooError
 from zoo.execution.base import DataReference, JobSetup, ModelSpec, PluginFile
-from zoo.registry import Registry, loading
+from zoo.registry import Registry
 from zoo.registry.cell import Cell
+from zoo.registry.installed import Selection
+from zoo.registry.loading import load
 from zoo.tasks.base import Estimator, Task, TaskSetup, find_task
 
 MADE_UP_LABELS = [f"class {number}" for number in range(5)]  # where there are no data
@@ -100,8 +100,7 @@ def _data_directory(
 @functools.lru_cache(maxsize=8)
 def _registry(files: tuple[PluginFile, ...], selection: str | None) -> Registry:
     """All components of this machine, with the single-file plug-ins that came with the job."""
-    with _plugin_selection(selection):
-        return loading.load([_written(file) for file in files]).registry
+    return load([_written(file) for file in files], Selection(selection)).registry
 
 
 def _written(file: PluginFile) -> Path:
@@ -114,21 +113,3 @@ def _written(file: PluginFile) -> Path:
         unfinished.write_bytes(file.content)
         os.replace(unfinished, path)
     return path
-
-
-@contextmanager
-def _plugin_selection(selection: str | None) -> Iterator[None]:
-    """Have ``ZOO_PLUGINS`` as it was where the job was submitted."""
-    before = os.environ.get("ZOO_PLUGINS")
-    _set_selection(selection)
-    try:
-        yield
-    finally:
-        _set_selection(before)
-
-
-def _set_selection(selection: str | None) -> None:
-    if selection is None:
-        os.environ.pop("ZOO_PLUGINS", None)
-    else:
-        os.environ["ZOO_PLUGINS"] = selection

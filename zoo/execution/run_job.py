@@ -10,6 +10,7 @@ from pathlib import Path
 
 from zoo.execution.base import Job, Limits, Result, Step
 from zoo.execution.failures import from_exception
+from zoo.execution.same_code import require_same_code
 
 # Imported where a job runs: inspecting and training need torch, coordinating a cost job does not.
 RUNNERS = {
@@ -29,6 +30,7 @@ def run_job(job: Job, directory: Path, limits: Limits) -> Iterator[Step | Result
     start = time.monotonic()
     module, _, name = RUNNERS[job.kind].partition(":")
     try:
+        require_same_code(job.setup.code)
         for item in getattr(importlib.import_module(module), name)(job, directory, limits):
             if isinstance(item, Result):
                 item = replace(item, seconds=time.monotonic() - start)

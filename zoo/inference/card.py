@@ -14,7 +14,7 @@ from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.registry import AXES, BUILT_IN, Choice, Registry
 from zoo.registry.cell import Cell
-from zoo.sweep.keys import component_hash
+from zoo.registry.code_hash import component_hash
 from zoo.tasks.base import Task, find_task
 
 SCHEMA_VERSION: Final = 2

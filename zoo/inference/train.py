@@ -13,8 +13,9 @@ from zoo.execution.base import WEIGHTS, Ended, Result, TrainJob
 from zoo.inference.card import Card, Part, SampleOutputs
 from zoo.inference.directory import draft, refuse_taken, write
 from zoo.registry import AXES
+from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
-from zoo.sweep.keys import plugin_hashes, training_key
+from zoo.sweep.keys import training_key
 from zoo.sweep.make_request import refuse_several_values
 from zoo.sweep.plan import Plan, make_plan
 from zoo.sweep.prepare import Prepared, open_executor, prepare
@@ -62,7 +63,7 @@ def train(
         open_executor(zoo, on) as executor,
         tempfile.TemporaryDirectory(prefix="zoo-") as scratch,
     ):
-        prepared = prepare(request, plan.task, zoo, executor, progress, plan.rows)
+        prepared = prepare(request, plan, zoo, executor, progress, plan.rows)
         row = plan.rows[0]
         identity = {"cell": dict(row.model.cell), "baseline": ""}
         key = training_key(

@@ -22,10 +22,14 @@ _NAME = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 
 @dataclass(frozen=True)
 class Owner:
-    """Who registered a component: a distribution and its version, or a file and its hash."""
+    """Who registered a component: a distribution and its version, or a file and its hash.
+
+    module: of the plug-in.
+    """
 
     distribution: str
     version: str
+    module: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return f"{self.distribution} {self.version}"
@@ -71,15 +75,20 @@ class Component:
             raise ComponentError(f"{what}: '{self.factory}' is no factory but a {found}")
         return cast(Callable[..., Any], factory)
 
-    def file(self) -> str | None:
-        """The factory's source file, found without importing its module; None if unknown."""
+    @property
+    def module(self) -> str:
+        """The module that defines the factory; empty if unknown."""
         factory: Any = self.factory
         while hasattr(factory, "func"):  # functools.partial itself is defined in Python's library
             factory = factory.func
-        lazy = isinstance(factory, str)
-        module = factory.partition(":")[0] if lazy else getattr(factory, "__module__", "")
+        if isinstance(factory, str):
+            return factory.partition(":")[0]
+        return getattr(factory, "__module__", None) or ""
+
+    def file(self) -> str | None:
+        """The factory's source file, found without importing its module; None if unknown."""
         try:
-            spec = find_module(module)
+            spec = find_module(self.module)
         except (ImportError, ValueError):
             return None
         return spec.origin if spec else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from zoo.errors import nearest, one_line
 from zoo.registry import Owner
@@ -62,7 +62,18 @@ def _plugins(distribution: importlib.metadata.Distribution) -> list[Installed]:
     except Exception as error:  # noqa: BLE001 - its metadata may be broken in any way
         reason = f"its metadata cannot be read: {one_line(error)}"
         return [Installed(owner.distribution, owner, None, error=reason)]
-    return [Installed(entry.name, owner, entry, requirements) for entry in entries]
+    return [
+        Installed(e.name, replace(owner, module=e.value.partition(":")[0]), e, requirements)
+        for e in entries
+    ]
+
+
+def version_of(distribution: str) -> str | None:
+    """The version of a distribution that is installed here; None where it is not."""
+    try:
+        return importlib.metadata.version(distribution) or "0"
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 class Selection:

@@ -60,15 +60,15 @@ class Zoo:
     notes: tuple[str, ...] = ()
 
 
-def load(files: Sequence[str | Path] = ()) -> Zoo:
-    """Load the built-ins, every installed plug-in that ``ZOO_PLUGINS`` allows, and the files.
+def load(files: Sequence[str | Path] = (), selection: Selection | None = None) -> Zoo:
+    """Load the built-ins, every installed plug-in that the selection allows, and the files.
 
-    files: single Python files that register components as a plug-in's module does.
-    Raises ZooError for a file that cannot be used.
+    files: single Python files that register components as a plug-in's module does. selection: by
+    default that of ``ZOO_PLUGINS``. Raises ZooError for a file that cannot be used.
     """
     registry, found = built_ins(), installed()
     rows = [PluginRow(name, BUILT_IN, __version__, "ok") for name in DEFAULT_PLUGINS]
-    selection = Selection(os.environ.get("ZOO_PLUGINS"))
+    selection = selection or Selection(os.environ.get("ZOO_PLUGINS"))
     for plugin in found:
         row = PluginRow(plugin.name, plugin.owner.distribution, plugin.owner.version, "blocked")
         rows.append(_load_installed(registry, plugin, row) if selection.allows(plugin) else row)
@@ -109,7 +109,8 @@ def _load_file(registry: Registry, path: Path) -> PluginRow:
     """Load a single file. Raises ZooError where any of it cannot be used."""
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-        register = call_hook(import_file(path, digest), Owner(path.name, digest))
+        module = import_file(path, digest)
+        register = call_hook(module, Owner(path.name, digest, module.__name__))
     except OSError as error:
         raise ZooError(f"plug-in file {path} cannot be read: {error.strerror}") from error
     except PluginError as error:

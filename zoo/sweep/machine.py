@@ -9,10 +9,8 @@ MACHINE_FIELDS = ("device", "device_name", "driver", "torch", "threads", "precis
 
 
 def machine_of(environment: Mapping[str, Any]) -> tuple[str, ...]:
-    """What timings depend on, in the order of MACHINE_FIELDS; "" for a field that is missing."""
+    """What timings depend on, in the order of MACHINE_FIELDS; "" for a field that is missing.
+
+    Timings are ranked together only where these are equal.
+    """
     return tuple(str(environment.get(field) or "") for field in MACHINE_FIELDS)
-
-
-def same_machine(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether timings made in these two environments may be ranked together."""
-    return machine_of(one) == machine_of(other)

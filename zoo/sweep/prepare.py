@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
 from zoo.config.settings import Execution
 from zoo.errors import ZooError
@@ -18,15 +19,18 @@ from zoo.execution.base import (
     Ended,
     Executor,
     InspectJob,
+    Job,
     JobSetup,
     Limits,
     PluginFile,
     Result,
 )
+from zoo.registry.code_hash import plugin_code, zoo_code
 from zoo.registry.loading import Zoo
-from zoo.sweep.plan import PlanRow
+from zoo.sweep.keys import COST_CODE
+from zoo.sweep.plan import Plan, PlanRow
 from zoo.sweep.progress import Progress
-from zoo.tasks.base import Loaded, Task
+from zoo.tasks.base import Loaded
 
 
 @dataclass(frozen=True)
@@ -44,19 +48,14 @@ class Prepared:
     environment: Mapping[str, Any]
 
 
-@contextlib.contextmanager
-def open_executor(zoo: Zoo, name: str) -> Iterator[Executor]:
+def open_executor(zoo: Zoo, name: str) -> contextlib.closing[Executor]:
     """The executor of that name, closed at the end; ZooError where there is none."""
-    executor: Executor = zoo.registry.choose("executor", name).build()
-    try:
-        yield executor
-    finally:
-        executor.close()
+    return contextlib.closing(zoo.registry.choose("executor", name).build())
 
 
 def prepare(
     request: Request,
-    task: Task,
+    plan: Plan,
     zoo: Zoo,
     executor: Executor,
     progress: Progress,
@@ -67,11 +66,11 @@ def prepare(
     rows: those whose components were given parameters are built once, to see that they can be.
     Raises ZooError for data that cannot be had and for values that a component refuses.
     """
-    options = task.options.model_validate(request.task_options)
-    loaded = task.load(request.data, options, request.sizes, zoo.registry)
+    options = plan.task.options.model_validate(request.task_options)
+    loaded = plan.task.load(request.data, options, request.sizes, zoo.registry)
     for notice in loaded.notices:
         progress.notice(notice)
-    setup = job_setup(request, zoo, DataReference(loaded.encoded.key, loaded.spec))
+    setup = job_setup(request, plan, zoo, DataReference(loaded.encoded.key, loaded.spec))
     limits = job_limits(request)
     environment, setup = inspect(executor, setup, limits, rows)
     config = {
@@ -117,6 +116,30 @@ def inspect(
     return environment, replace(setup, execution=resolved)
 
 
+def run_jobs(
+    executor: Executor,
+    jobs: Sequence[Job],
+    limits: Limits,
+    directory: Path,
+    progress: Progress,
+    ended: Callable[[Job, Result], None],
+    metrics: Sequence[MetricDescription] = (),
+    phase: str = "",
+) -> None:
+    """Run jobs; ``ended`` has each result before anything else happens.
+
+    phase: a name to show, once the executor has accepted the jobs.
+    """
+    # Closed at once when the run is interrupted, which stops the jobs.
+    with contextlib.closing(executor.run(jobs, limits=limits, directory=directory)) as events:
+        if phase:
+            progress.phase(phase, len(jobs))
+        for event in events:
+            if isinstance(event, Ended):
+                ended(event.job, event.result)
+            progress.event(event, metrics)
+
+
 def run_one(executor: Executor, job: InspectJob, limits: Limits) -> Result:
     """The result of a job that is run by itself."""
     with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
@@ -126,8 +149,11 @@ def run_one(executor: Executor, job: InspectJob, limits: Limits) -> Result:
     raise RuntimeError(f"the executor {type(executor).__name__} lost the job '{job.name}'")
 
 
-def job_setup(request: Request, zoo: Zoo, data: DataReference | None) -> JobSetup:
+def job_setup(request: Request, plan: Plan, zoo: Zoo, data: DataReference | None) -> JobSetup:
     """What jobs are given of a request; single-file plug-ins travel as bytes."""
+    used = [*(choice for row in plan.runnable for choice in row.choices), *plan.scoring]
+    files = {Path(file).name for file in zoo.files}
+    plugins = [code for code in plugin_code(used) if code.distribution not in files]
     return JobSetup(
         task=request.task,
         task_options=request.task_options,
@@ -139,6 +165,7 @@ def job_setup(request: Request, zoo: Zoo, data: DataReference | None) -> JobSetu
             PluginFile(Path(file).name, Path(file).read_bytes()) for file in zoo.files
         ),
         plugin_selection=os.environ.get("ZOO_PLUGINS"),
+        code=(zoo_code(COST_CODE), *plugins),
     )
 
 

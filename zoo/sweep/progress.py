@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
 from zoo.config.metric_description import MetricDescription
 from zoo.execution.base import Ended, Event, Result, Started
 from zoo.execution.base import Progress as JobProgress
 
 
-class Progress(Protocol):
-    """What a run reports as it goes."""
+class Progress:
+    """What a run reports as it goes; this shows nothing."""
 
     def notice(self, text: str) -> None:
         """Something worth a line: which data are used, what was repaired."""
@@ -27,16 +27,11 @@ class Progress(Protocol):
         """The run is over."""
 
 
-class Silent:
+class Silent(Progress):
     """Shows nothing."""
 
-    def notice(self, text: str) -> None: ...
-    def phase(self, name: str, total: int) -> None: ...
-    def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None: ...
-    def close(self) -> None: ...
 
-
-class Plain:
+class Plain(Progress):
     """One line for each job that ended."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -44,17 +39,14 @@ class Plain:
         self.name, self.total, self.number = "", 0, 0
 
     def notice(self, text: str) -> None:
-        """Print a line."""
         print(text, file=self.stream, flush=True)
 
     def phase(self, name: str, total: int) -> None:
-        """Print how many jobs there are, if any."""
         self.name, self.total, self.number = name, total, 0
         if total:
             self.notice(f"{name}: {total} to run")
 
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
-        """Print a line for a job that ended."""
         if not isinstance(event, Ended):
             return
         self.number += 1
@@ -62,9 +54,6 @@ class Plain:
             f"{self.name} {self.number}/{self.total} {event.job.name}: "
             f"{summary(event.result, metrics)} [{event.result.seconds:.1f} s]"
         )
-
-    def close(self) -> None:
-        """Do nothing: every line is out already."""
 
 
 def summary(result: Result, metrics: Sequence[MetricDescription]) -> str:
@@ -79,7 +68,7 @@ def summary(result: Result, metrics: Sequence[MetricDescription]) -> str:
     return "ok"
 
 
-class Live:
+class Live(Progress):
     """A bar over all jobs, epoch and loss of those that run, and the time left."""
 
     def __init__(self) -> None:
@@ -109,17 +98,14 @@ class Live:
         self.share: dict[str, float] = {}  # job name to the share of it that is done
 
     def notice(self, text: str) -> None:
-        """Print a line above the bars."""
         self.bars.console.print(text, markup=False, highlight=False)
 
     def phase(self, name: str, total: int) -> None:
-        """Begin a new bar."""
         self._clear()
         if total:
             self.whole = self.bars.add_task(name, total=total)
 
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
-        """Move the bars; print a line for a job that ended."""
         name = event.job.name
         if isinstance(event, Started):
             self.running[name] = self.bars.add_task(f"  {name}", total=None)
@@ -143,7 +129,6 @@ class Live:
             self.notice(f"{name}: {summary(event.result, metrics)}")
 
     def close(self) -> None:
-        """Remove the bars."""
         self._clear()
         self.bars.stop()
 

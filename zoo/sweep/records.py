@@ -20,6 +20,7 @@ FILE = "records.jsonl"
 
 Kind = Literal["train", "tune", "cost", "scale"]
 Status = Literal["ok", "skipped", "oom", "timeout", "crashed", "diverged", "lost"]
+REUSABLE = ("ok", "skipped")  # work that ended otherwise is done again
 
 
 class Record(BaseModel):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,13 +12,14 @@ from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
 from zoo.config.settings import Training
 from zoo.execution.artifacts import Artifacts
-from zoo.execution.base import CostJob, CostMember, Ended, Executor, Job, Result, TrainJob
+from zoo.execution.base import CostJob, CostMember, Executor, Job, Result, TrainJob
+from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
-from zoo.sweep.keys import cost_key, digest, plugin_hashes, training_key
+from zoo.sweep.keys import cost_key, digest, training_key
 from zoo.sweep.plan import Plan, PlanRow, make_plan
-from zoo.sweep.prepare import Prepared, open_executor, prepare
+from zoo.sweep.prepare import Prepared, open_executor, prepare, run_jobs
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import Kind, Record, RecordFile, Status, refuse_other_settings
+from zoo.sweep.records import REUSABLE, Kind, Record, RecordFile, Status, refuse_other_settings
 from zoo.sweep.repeat_command import repeat_command
 from zoo.sweep.tune import Trial, chosen_settings, tuning_trials
 
@@ -146,7 +146,7 @@ def run(
     plan = make_plan(request, zoo.registry)
     with open_executor(zoo, on) as executor:
         inspected = [] if collect else plan.runnable
-        prepared = prepare(request, plan.task, zoo, executor, progress, inspected)
+        prepared = prepare(request, plan, zoo, executor, progress, inspected)
         directory = out or Path("runs") / directory_name(prepared.config)
         work = Work(request, zoo, plan, prepared, executor, progress)
         return run_prepared(work, directory, fresh, collect, finished)
@@ -165,7 +165,9 @@ def run_prepared(
             work.progress.notice(file.repaired)
         existing = file.read()
         refuse_other_settings(existing, prepared.config, SHARED, directory)
-        known = {r.key: r for r in existing if r.status in ("ok", "skipped")}
+        # Failed work is done again, and --collect shows it where it did not end well later.
+        existing.sort(key=lambda record: record.status in REUSABLE)
+        known = {r.key: r for r in existing if collect or r.status in REUSABLE}
         this = _Run(work, file, descriptions, known)
         trained = measured = 0
         if fresh and not collect:
@@ -284,7 +286,8 @@ def _measure(this: _Run, chosen: Mapping[str, Training], only_known: bool, fresh
     for row in this.plan.runnable:
         plugins = plugin_hashes([*row.choices, *reference.choices, *this.plan.scoring])
         config, environment = this.config(training(row)), this.prepared.environment
-        key = cost_key("cost", _identity(row), config, plugins, environment, reference.name)
+        more = reference.name, this.request.rounds
+        key = cost_key("cost", _identity(row), config, plugins, environment, *more)
         if not this.reuse(key, only_known or not fresh) and not only_known:
             rows.append(row)
             keys[row.name] = key
@@ -340,25 +343,15 @@ def _cost_jobs(
 
 
 def _run_jobs(
-    this: _Run,
-    phase: str,
-    jobs: Sequence[Job],
-    ended: Callable[[Job, Result], None],
+    this: _Run, phase: str, jobs: Sequence[Job], ended: Callable[[Job, Result], None]
 ) -> None:
-    """Run jobs; each result is recorded before anything else happens."""
+    """Run jobs; each result is recorded at once."""
     if not jobs:
         this.work.progress.phase(phase, 0)
         return
-    directory = this.file.directory
-    # Closed at once when the run is interrupted, which stops the jobs.
-    with contextlib.closing(
-        this.work.executor.run(jobs, limits=this.prepared.limits, directory=directory)
-    ) as events:
-        this.work.progress.phase(phase, len(jobs))
-        for event in events:
-            if isinstance(event, Ended):
-                ended(event.job, event.result)
-            this.work.progress.event(event, this.descriptions)
+    limits, directory = this.prepared.limits, this.file.directory
+    metrics = this.descriptions
+    run_jobs(this.work.executor, jobs, limits, directory, this.work.progress, ended, metrics, phase)
 
 
 def _environment(result: Result) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def run_data_sets(
         prepared: list[Prepared] = []
         for request, plan in zip(requests, plans, strict=True):
             inspected = [] if collect else plan.runnable
-            prepared.append(prepare(request, plan.task, zoo, executor, progress, inspected))
+            prepared.append(prepare(request, plan, zoo, executor, progress, inspected))
         directory = out or Path("runs") / f"{name}-{digest([p.config for p in prepared])[:8]}"
         places = _directories(directory, prepared)
         try:

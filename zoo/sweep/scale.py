@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
+import functools
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.request import Request
-from zoo.execution.base import CostJob, CostMember, Ended, Executor, JobSetup, Limits, Result
+from zoo.execution.base import CostJob, CostMember, Ended, Job, JobSetup, Result
 from zoo.measure.scaling import sizes_at
 from zoo.registry import AXES
 from zoo.registry.cell import Cell
+from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
-from zoo.sweep.keys import cost_key, digest, plugin_hashes
+from zoo.sweep.keys import cost_key, digest
 from zoo.sweep.make_request import refuse_several_values
 from zoo.sweep.plan import Plan, PlanRow, make_plan
-from zoo.sweep.prepare import inspect, job_limits, job_setup, open_executor
+from zoo.sweep.prepare import inspect, job_limits, job_setup, open_executor, run_jobs
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import Record, RecordFile, Status, refuse_other_settings
+from zoo.sweep.records import REUSABLE, Record, RecordFile, refuse_other_settings
 from zoo.sweep.repeat_command import scale_command
 
 FILE = "scale.jsonl"
@@ -35,13 +36,10 @@ class _Run:
     request: Request
     plan: Plan
     over: str
-    executor: Executor
     setup: JobSetup
-    limits: Limits
     config: dict[str, Any]
     environment: Mapping[str, Any]
     file: RecordFile
-    progress: Progress
     known: dict[str, Record]
     records: list[Record] = field(default_factory=list)
     stopped: dict[str, str] = field(default_factory=dict)
@@ -49,7 +47,35 @@ class _Run:
     @property
     def allowed(self) -> dict[str, Any]:
         """The limits that a failure may depend on."""
-        return {"memory_limit": self.limits.memory_limit, "timeout": self.limits.timeout}
+        return {"memory_limit": self.request.memory_limit, "timeout": self.request.timeout}
+
+    def key(self, row: PlanRow, value: int, obstacle: str) -> str:
+        """Of the work, whatever its limits; of a row that is skipped, with the reason."""
+        model = {"cell": dict(row.model.cell)}
+        plugins = plugin_hashes([*row.choices, *self.plan.scoring])
+        more = value, obstacle, self.request.rounds
+        return cost_key("scale", model, self.config, plugins, self.environment, *more)
+
+    def record(self, row: PlanRow, value: int, obstacle: str = "", **outcome: Any) -> None:
+        """Write one record, at once."""
+        record = Record(
+            kind="scale",
+            cell=dict(row.model.cell),
+            key=self.key(row, value, obstacle),
+            config={**self.config, "value": value, "limits": self.allowed},
+            plugins=plugin_hashes([*row.choices, *self.plan.scoring]),
+            command=scale_command(self.request, self.plan.task, row.model, self.over, value),
+            started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            **{"environment": dict(self.environment), **outcome},
+        )
+        self.file.append(record)
+        self.take(record, value)
+
+    def take(self, record: Record, value: int) -> None:
+        """Keep a record; a cell that failed is not measured at larger values."""
+        self.records.append(record)
+        if record.status not in REUSABLE:
+            self.stopped[record.name] = f"{record.status} at {self.over} {value}"
 
 
 def run_scale(
@@ -72,7 +98,7 @@ def run_scale(
     plan = make_plan(request.model_copy(update={"baseline": "none"}), zoo.registry)
     limits = job_limits(request.model_copy(update={"jobs": 1}))
     with open_executor(zoo, on) as executor:
-        environment, setup = inspect(executor, job_setup(request, zoo, None), limits, [])
+        environment, setup = inspect(executor, job_setup(request, plan, zoo, None), limits, [])
         config = {
             "task": request.task,
             "task_options": request.task_options,
@@ -91,22 +117,15 @@ def run_scale(
             existing = file.read()
             refuse_other_settings(existing, config, SHARED, directory)
             known = {} if fresh else {r.key: r for r in existing}
-            this = _Run(
-                request,
-                plan,
-                over,
-                executor,
-                setup,
-                limits,
-                config,
-                environment,
-                file,
-                progress,
-                known,
-            )
+            this = _Run(request, plan, over, setup, config, environment, file, known)
             progress.phase("values", len(values))
             for value in values:
-                _measure_value(this, value)
+                job, rows = _job(this, value)
+                if rows:
+                    record = functools.partial(_record, this, rows, value)
+                    run_jobs(executor, [job], limits, directory, progress, record)
+                else:
+                    progress.event(Ended(job, Result()))
     return this.records
 
 
@@ -117,103 +136,56 @@ def _base(request: Request, over: str) -> dict[str, int]:
     return base
 
 
-def _measure_value(this: _Run, value: int) -> None:
-    """Every cell at one value: known results are taken over, impossible ones skipped."""
+def _job(this: _Run, value: int) -> tuple[CostJob, list[PlanRow]]:
+    """What is to be measured at one value, and of which rows.
+
+    Known results are taken over, and what cannot work is recorded.
+    """
     rows: list[PlanRow] = []
     sizes, batch = sizes_at(this.over, value, this.request.sizes, this.request.training.batch_size)
     for row in this.plan.rows:
         cell = Cell(**dict(zip(AXES, row.choices, strict=True)))
         obstacle = cell.obstacle(sizes.dim, sizes.heads, this.plan.needs)
         obstacle = obstacle or this.stopped.get(row.name, "")
-        known = this.known.get(_key(this, row, value, obstacle))
-        reusable = ("ok", "skipped")
-        if known and (known.status in reusable or known.config["limits"] == this.allowed):
-            this.records.append(known)
-            _stop_after_failure(this, known, value)
+        known = this.known.get(this.key(row, value, obstacle))
+        if known and (known.status in REUSABLE or known.config["limits"] == this.allowed):
+            this.take(known, value)
         elif obstacle:
-            _record(this, row, value, "skipped", obstacle)
+            this.record(row, value, obstacle, status="skipped", reason=obstacle)
         else:
             rows.append(row)
-    members = tuple(CostMember(row.model, sizes, full_length=batch) for row in rows)
     name = f"{this.over} {value}"
     job = CostJob(
         replace(this.setup, sizes=sizes),
         name,
         digest(["scale", name, [row.name for row in rows], this.config]),
-        members=members,
+        members=tuple(CostMember(row.model, sizes, full_length=batch) for row in rows),
         rounds=this.request.rounds,
         matrix_rate=False,
     )
-    if not members:
-        this.progress.event(Ended(job, Result()))
-        return
-    with contextlib.closing(
-        this.executor.run([job], limits=this.limits, directory=this.file.directory)
-    ) as events:
-        for event in events:
-            if isinstance(event, Ended):
-                results = event.result.members or (event.result,) * len(rows)
-                for row, result in zip(rows, results, strict=True):
-                    _record_result(this, row, value, result)
-            this.progress.event(event)
+    return job, rows
 
 
-def _record_result(this: _Run, row: PlanRow, value: int, result: Result) -> None:
-    if result.status != "ok":
-        _record(this, row, value, result.status, result.reason, traceback=result.traceback)
-        return
+def _record(this: _Run, rows: Sequence[PlanRow], value: int, _: Job, result: Result) -> None:
+    """A record of each row. Where the whole job failed, that is the result of each."""
+    for row, own in zip(rows, result.members or (result,) * len(rows), strict=True):
+        outcome = {"status": own.status, "reason": own.reason, "traceback": own.traceback}
+        this.record(row, value, **outcome, **(_costs(own) if own.status == "ok" else {}))
+
+
+def _costs(result: Result) -> dict[str, Any]:
+    """What the record of a measurement holds."""
     rounds, memory = result.samples["rounds"], result.samples["memory"]
-    metrics: dict[str, Any] = {
+    seconds = {
         f"{phase}_seconds": statistics.median(statistics.median(r[phase]) for r in rounds)
         for phase in ("train", "infer")
     }
-    metrics |= {
+    metrics = {
+        **seconds,
         "train_memory_mib": memory["training"]["peak_mib"],
         "infer_memory_mib": memory["inference"]["peak_mib"],
         "memory_how": memory["training"]["how"],
         "kernels": result.metrics["kernels"],
     }
     samples = {"rounds": rounds, "memory": memory}
-    _record(
-        this,
-        row,
-        value,
-        "ok",
-        metrics=metrics,
-        samples=samples,
-        environment=dict(result.environment),
-    )
-
-
-def _record(
-    this: _Run, row: PlanRow, value: int, status: Status, reason: str = "", **rest: Any
-) -> None:
-    """Write one record, at once."""
-    record = Record(
-        kind="scale",
-        status=status,
-        reason=reason,
-        cell=dict(row.model.cell),
-        key=_key(this, row, value, reason if status == "skipped" else ""),
-        config={**this.config, "value": value, "limits": this.allowed},
-        plugins=plugin_hashes([*row.choices, *this.plan.scoring]),
-        command=scale_command(this.request, this.plan.task, row.model, this.over, value),
-        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        **{"environment": dict(this.environment), **rest},
-    )
-    this.file.append(record)
-    this.records.append(record)
-    _stop_after_failure(this, record, value)
-
-
-def _stop_after_failure(this: _Run, record: Record, value: int) -> None:
-    """A cell that failed at one value is not measured at larger ones."""
-    if record.status not in ("ok", "skipped"):
-        this.stopped[record.name] = f"{record.status} at {this.over} {value}"
-
-
-def _key(this: _Run, row: PlanRow, value: int, obstacle: str) -> str:
-    """Of the work, whatever its limits; of a row that is skipped, with the reason."""
-    model = {"cell": dict(row.model.cell)}
-    plugins = plugin_hashes([*row.choices, *this.plan.scoring])
-    return cost_key("scale", model, this.config, plugins, this.environment, value, obstacle)
+    return {"metrics": metrics, "samples": samples, "environment": dict(result.environment)}

@@ -23,8 +23,8 @@ def tuning_notes(rows: Sequence[Row]) -> list[str]:
     values = " and ".join(f"{name} of {_text(values)}" for name, values in tuning["values"].items())
     lines = [
         f"Each row was trained with {values.replace('_', ' ')} and scored on "
-        f"{tuning['share']:.0%} of the training split ({counted(tuning['seeds'], 'seed')}); the best "
-        "value is in the table, and was then trained on the whole training split."
+        f"{tuning['share']:.0%} of the training split ({counted(tuning['seeds'], 'seed')}); the "
+        "best value is in the table, and was then trained on the whole training split."
     ]
     spans = {
         row.name: max(scores[row.name].values()) - min(scores[row.name].values()) for row in tuned

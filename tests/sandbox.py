@@ -51,7 +51,7 @@ class SitePackages:
 
     def zoo(self, *arguments: str, plugins: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run the zoo command in this process, and forget what it imported from the folder."""
-        with self._on_the_path():
+        with self.on_the_path():
             return run_zoo(*arguments, plugins=plugins)
 
     def run(self, program: str, plugins: str) -> subprocess.CompletedProcess[str]:
@@ -62,7 +62,7 @@ class SitePackages:
         return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
 
     @contextlib.contextmanager
-    def _on_the_path(self) -> Iterator[None]:
+    def on_the_path(self) -> Iterator[None]:
         sys.path.insert(0, str(self.folder))
         importlib.invalidate_caches()
         try:

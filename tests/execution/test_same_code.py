@@ -1,0 +1,185 @@
+"""A job is refused where the zoo or a plug-in is not the one that the job was made with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sandbox import SitePackages
+from small_runs import CLASSIFY, cell, prepared
+from wheels import write_wheel
+
+from zoo import __version__
+from zoo.errors import ZooError
+from zoo.execution.base import CostJob, CostMember, Ended, Executor, Job, Limits, Result, TrainJob
+from zoo.execution.inline import InlineExecutor
+from zoo.execution.local import LocalExecutor
+from zoo.registry import BUILT_IN
+from zoo.sweep.prepare import inspect
+
+SOURCE = '''\
+"""An attention of an installed distribution."""
+
+from zoo import hookimpl
+from zoo.components.attention.fused import Fused
+
+
+class Mine(Fused):
+    """Attends as the fused one does."""
+
+
+@hookimpl
+def zoo_register(register):
+    register("attention", "mine", Mine, summary="mine", parameters={},
+             capabilities=("padding", "rotate", "bias"))
+'''
+COMMENTED = SOURCE.replace("as the fused one does.", "in other words.") + "# a comment\n"
+# Every way of executing a job; two processes for one, none for the other.
+EXECUTORS = [InlineExecutor, LocalExecutor]
+
+
+@pytest.fixture(autouse=True)
+def _selection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZOO_PLUGINS", "zoo-mine")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> SitePackages:
+    """The machine that submits."""
+    return machine(tmp_path_factory.mktemp("here"), SOURCE)
+
+
+def machine(folder: Path, source: str, version: str = "1.0") -> SitePackages:
+    """Where that version of the distribution is installed."""
+    entry = "[zoo]\nmine = zoo_mine\n"
+    files = {"zoo_mine.py": source}
+    packages = SitePackages(folder / "site")
+    packages.install(write_wheel(folder, "zoo-mine", files, version=version, entry_points=entry))
+    return packages
+
+
+@pytest.fixture
+def job(site: SitePackages) -> TrainJob:
+    """A short training of a cell with the attention, from the machine that submits."""
+    options = {**CLASSIFY, "data": "newswire(train=24,test=8)", "epochs": 1, "attention": "mine"}
+    with site.on_the_path():
+        setup = prepared(options).setup
+    return TrainJob(setup, "a cell", "key", model=cell(attention="mine"))
+
+
+def result(executor: Executor, job: Job, directory: Path) -> Result:
+    (ended,) = (
+        event
+        for event in executor.run([job], limits=Limits(), directory=directory)
+        if isinstance(event, Ended)
+    )
+    return ended.result
+
+
+def refusal(executor: Executor, job: Job, directory: Path) -> str:
+    """The one line with which a job is refused."""
+    refused = result(executor, job, directory)
+    assert (refused.status, refused.rejected, refused.metrics) == ("crashed", True, {})
+    assert "\n" not in refused.reason
+    return refused.reason
+
+
+@pytest.fixture(params=EXECUTORS)
+def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
+    made = request.param()
+    yield made
+    made.close()
+
+
+def test_a_job_names_its_distributions(job: TrainJob, site: SitePackages) -> None:
+    own, mine = job.setup.code
+    assert (own.distribution, own.version) == (BUILT_IN, __version__)
+    assert (mine.distribution, mine.version) == ("zoo-mine", "1.0")
+    assert [module.name for module in mine.modules] == ["zoo_mine"]
+    assert str(site.folder) not in repr(mine)
+
+
+@pytest.mark.parametrize("source", [SOURCE, COMMENTED], ids=["same", "comment"])
+def test_a_machine_with_the_same_code_does_the_job(
+    source: str, job: TrainJob, executor: Executor, tmp_path: Path
+) -> None:
+    with machine(tmp_path, source).on_the_path():
+        done = result(executor, job, tmp_path)
+    assert (done.status, done.reason) == ("ok", "")
+
+
+def test_another_version_is_refused(job: TrainJob, executor: Executor, tmp_path: Path) -> None:
+    with machine(tmp_path, SOURCE, version="2.0").on_the_path():
+        line = refusal(executor, job, tmp_path)
+    assert line.startswith("the job needs zoo-mine 1.0, and ")
+    assert line.endswith(" has zoo-mine 2.0; install it there: pip install zoo-mine==1.0")
+
+
+def test_a_missing_distribution_is_refused(
+    job: TrainJob, executor: Executor, tmp_path: Path
+) -> None:
+    line = refusal(executor, job, tmp_path)
+    assert line.startswith("the job needs zoo-mine 1.0, which is not installed on ")
+    assert line.endswith("; install it there: pip install zoo-mine==1.0")
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        SOURCE.replace("(Fused):", "(Fused):\n    scale = 2.0\n"),
+        SOURCE.replace("parameters={}", 'parameters={"dropout": 0.1}'),  # in what registers it
+    ],
+    ids=["component", "registration"],
+)
+def test_other_code_of_the_same_version_is_refused(
+    edited: str, job: TrainJob, executor: Executor, tmp_path: Path
+) -> None:
+    with machine(tmp_path, edited).on_the_path():
+        line = refusal(executor, job, tmp_path)
+    (module,) = job.setup.code[1].modules
+    assert "the job needs zoo-mine 1.0 with the code that it has where the run was started" in line
+    assert "it has other code in zoo_mine (hash " in line
+    assert f"expected {module.code}); install the same code there" in line
+
+
+def test_a_cost_measurement_is_refused_as_a_whole(job: TrainJob, tmp_path: Path) -> None:
+    cost = CostJob(job.setup, "group", "key", members=(CostMember(job.model),), rounds=1)
+    with machine(tmp_path, SOURCE, version="2.0").on_the_path():
+        refused = result(LocalExecutor(), cost, tmp_path)
+    assert (refused.rejected, refused.members) == (True, ())
+    assert "zoo-mine 2.0" in refused.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"version": "0.0.1"}, f"needs {BUILT_IN} 0.0.1, and "),
+        ({"modules": "train"}, "has other code in train (hash "),
+    ],
+    ids=["version", "code"],
+)
+def test_another_zoo_is_refused(
+    change: dict[str, object], says: str, job: TrainJob, site: SitePackages, tmp_path: Path
+) -> None:
+    own, mine = job.setup.code
+    if edited := change.get("modules"):
+        other = {"code": "0" * 16, "content": "0" * 16}
+        change = {
+            "modules": tuple(
+                replace(module, **other) if module.name == edited else module
+                for module in own.modules
+            )
+        }
+    setup = replace(job.setup, code=(replace(own, **change), mine))
+    with site.on_the_path():
+        assert says in refusal(InlineExecutor(), replace(job, setup=setup), tmp_path)
+
+
+def test_a_run_on_a_machine_that_differs_does_not_begin(job: TrainJob, tmp_path: Path) -> None:
+    with (
+        machine(tmp_path, SOURCE, version="2.0").on_the_path(),
+        pytest.raises(ZooError, match=r"has zoo-mine 2\.0"),
+    ):
+        inspect(InlineExecutor(), job.setup, Limits(), [])

@@ -1,0 +1,140 @@
+"""Hashes of code: of the zoo's own, and of the distributions that components come from.
+
+Comments, docstrings and formatting do not count, and nothing is imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import zoo
+from zoo.registry.component import BUILT_IN, Choice, find_module
+
+PACKAGE = Path(zoo.__file__).parent
+UNKNOWN = "unknown"  # the hash of a module without a file
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True)
+class ModuleCode:
+    """A module, with a hash of what its code does and one of its files' bytes.
+
+    name: of the zoo's own code a path within its package, such as ``train`` or ``models/build.py``.
+    """
+
+    name: str
+    code: str
+    content: str
+
+
+@dataclass(frozen=True)
+class CodeVersion:
+    """A distribution, its version, and those of its modules that a result depends on."""
+
+    distribution: str
+    version: str
+    modules: tuple[ModuleCode, ...]
+
+    @property
+    def hash(self) -> str:
+        """The hashes of the modules, as text."""
+        return "+".join(sorted({module.code for module in self.modules}))
+
+
+def zoo_code(parts: Iterable[str]) -> CodeVersion:
+    """The version of these folders and files of the zoo's own code."""
+    return _code_version(BUILT_IN, zoo.__version__, parts)
+
+
+def plugin_code(choices: Iterable[Choice]) -> list[CodeVersion]:
+    """The version of every third-party distribution, or single file, that the choices are from.
+
+    Its modules are the packages that define the components and the plug-in that registers them.
+    """
+    found: dict[tuple[str, str], set[str]] = {}
+    for choice in choices:
+        owner = choice.component.owner
+        if owner.distribution != BUILT_IN:
+            names = {_outermost(name) for name in (owner.module, choice.component.module) if name}
+            found.setdefault((owner.distribution, owner.version), set()).update(names - {"zoo"})
+    return [_code_version(*owner, sorted(modules)) for owner, modules in found.items()]
+
+
+def _code_version(distribution: str, version: str, names: Iterable[str]) -> CodeVersion:
+    modules = (
+        ModuleCode(n, module_hash(distribution, n), module_hash(distribution, n, as_bytes=True))
+        for n in names
+    )
+    return CodeVersion(distribution, version, tuple(modules))
+
+
+def plugin_hashes(choices: Iterable[Choice]) -> dict[str, str]:
+    """Distribution to ``version hash`` of every third-party component among the choices."""
+    return {code.distribution: f"{code.version} {code.hash}" for code in plugin_code(choices)}
+
+
+def component_hash(choice: Choice) -> str:
+    """A hash of the code a component is likely made of.
+
+    Of a built-in: the Python files of its folder. Of another: those of its whole package.
+    """
+    if choice.component.owner.distribution != BUILT_IN:
+        return plugin_code([choice])[0].hash
+    file = choice.component.file()
+    return hash_of(Path(file).parent) if file else UNKNOWN
+
+
+def module_hash(distribution: str, name: str, *, as_bytes: bool = False) -> str:
+    """The hash of a distribution's module as it is here; UNKNOWN where it has no file."""
+    path = PACKAGE / name if distribution == BUILT_IN else _path(name)
+    return UNKNOWN if path is None or not path.exists() else hash_of(path, as_bytes=as_bytes)
+
+
+@functools.cache
+def hash_of(path: Path, *, as_bytes: bool = False) -> str:
+    """A hash of a Python file, or of all those in a folder: their syntax trees without docstrings.
+
+    as_bytes: of their bytes instead, which takes a hundredth of the time.
+    """
+    files, root = (path.rglob("*.py"), path) if path.is_dir() else ([path], path.parent)
+    content = hashlib.sha256()
+    for file in sorted(files):
+        source = file.read_bytes()
+        code = source if as_bytes else _code_of(source)
+        content.update(file.relative_to(root).as_posix().encode() + b"\0" + code + b"\0")
+    return content.hexdigest()[:16]
+
+
+def _code_of(source: bytes) -> bytes:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return source
+    for node in ast.walk(tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+    return ast.dump(tree).encode()
+
+
+def _outermost(module: str) -> str:
+    """The outermost package that a module is in; namespace packages do not count."""
+    names = module.split(".")
+    packages = (".".join(names[:count]) for count in range(1, len(names)))
+    return next((package for package in packages if _path(package)), module)
+
+
+def _path(module: str) -> Path | None:
+    """The folder of a package, or the file of a module; None where it has none."""
+    try:
+        spec = find_module(module)
+    except (ImportError, ValueError):
+        return None
+    if spec is None or spec.origin is None or not spec.has_location:
+        return None
+    path = Path(spec.origin)
+    return path.parent if spec.submodule_search_locations else path
