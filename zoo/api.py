@@ -56,8 +56,9 @@ def bench(
     paths = [str(file) for file in files]
     loaded = loading.load(paths)
     axes = {"attention": attention, "pe": pe}
+    # Those of a data set's own table count before the ones that all share.
     requests = make_requests(
-        {"task": task, "data": data, "plugins": paths, **axes, **options}, loaded.registry
+        {}, loaded.registry, {"task": task, "data": data, "plugins": paths, **axes, **options}
     )
     shared: dict[str, Any] = {
         "on": on,

@@ -18,11 +18,11 @@ from zoo.registry.loading import load
 from zoo.sweep.make_request import make_requests
 
 ORDER = "order(train=60,test=12,max_distance=1)"
-COPY = "copy(train=60,test=12,shortest=2,longest=3)"
+RECALL = "recall(pairs=4,values=2,train=60,test=12)"
 SETTINGS: dict[str, Any] = {**SIZES, "epochs": 1, "max_length": 24, "phases": "train"}
 DATA = [
-    {"name": ORDER, "task": "classify", "vocab_size": 120},
-    {"name": COPY, "task": "seq2seq", "baseline": "none", "attention": "fused"},
+    {"name": ORDER, "vocab_size": 120},
+    {"name": RECALL, "baseline": "none", "attention": "fused"},
 ]
 
 
@@ -45,8 +45,10 @@ def test_a_name_alone_takes_what_the_suite_says_of_it() -> None:
 
 
 def test_without_a_task_each_data_set_is_for_the_task_that_reads_it() -> None:
-    tasks = [request.task for request in requests({"data": f"{ORDER},{COPY}", "baseline": "none"})]
-    assert tasks == ["classify", "seq2seq"]
+    tasks = [
+        request.task for request in requests({"data": f"{ORDER},{RECALL}", "baseline": "none"})
+    ]
+    assert tasks == ["classify", "tag"]
 
 
 def test_a_file_whose_name_has_a_comma_is_one_data_set(tmp_path: Path) -> None:
@@ -81,8 +83,8 @@ def test_each_data_set_has_a_directory_with_records_and_tables(
     out, _ = run
     found = sorted(file.parent.name for file in out.glob("*/records.jsonl"))
     assert found == [
-        "copy-train-60-test-12-shortest-2-longest-3",
         "order-train-60-test-12-max_distance-1",
+        "recall-train-60-test-12-pairs-4-values-2",
     ]
     assert all((out / name / "table.csv").exists() for name in found)
 

@@ -35,7 +35,7 @@ def make_requests(
     for own in _matched(wanted, known) or known or [{}]:
         options = {**suite, **own, **given}
         options["data"] = options.pop("name", None)
-        options.setdefault("task", task_for(registry, options["data"]))
+        options["task"] = options.get("task") or task_for(registry, options["data"])
         requests.append(make_request(options, registry))
     for number, request in enumerate(requests):
         if request in requests[:number]:

@@ -112,8 +112,10 @@ class Profile:
         rows = [row for data in self.data_sets for row in data.run.rows]
         cells = [row.cell for row in rows if not row.baseline]
         axes = [axis for axis in (cells or [{}])[0] if len({cell[axis] for cell in cells}) > 1]
-        short = {row.name: "+".join(row.cell[a] for a in axes) or row.name for row in rows}
-        short |= {row.name: row.baseline for row in rows if row.baseline}
+        short = {
+            row.name: row.baseline or "+".join(row.cell[axis] for axis in axes) or row.name
+            for row in rows
+        }
         baselines = {row.name for row in rows if row.baseline}
         order = sorted(short, key=lambda name: (name in baselines, -self._mean_level(name)))
         return {name: short[name] for name in order}
