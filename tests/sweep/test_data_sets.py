@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from small_runs import SIZES
 
 import zoo
-from zoo.cli import main
+from zoo.cli.report import report
 from zoo.errors import ZooError
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_requests
@@ -112,7 +112,7 @@ def test_the_profile_has_every_record_and_no_other_score(run: tuple[Path, pd.Dat
 def test_reports_of_all_are_made_again_from_records(run: tuple[Path, pd.DataFrame]) -> None:
     out, _ = run
     before = (out / "profile.md").read_bytes()
-    result = CliRunner().invoke(main, ["report", str(out)])
+    result = CliRunner().invoke(report, [str(out)])
     assert result.exit_code == 0, result.output
     assert (out / "profile.md").read_bytes() == before
     page = (out / "report.html").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -372,4 +373,4 @@ def directory_name(config: Mapping[str, Any]) -> str:
 
 def slug(name: str) -> str:
     """A name as part of a file's name: ``recall(pairs=32)`` as ``recall-pairs-32``."""
-    return "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.") or "data"
+    return re.sub(r"[^\w.]+", "-", name).strip("-.") or "data"
