@@ -1,18 +1,21 @@
-"""``zoo evaluate``: the scores of a saved classifier, by class, and its worst mistakes."""
+"""``zoo evaluate``: the scores of a saved classifier or tagger, and its worst mistakes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from zoo.cli.model import SavedModel, model_options, report_limits
-from zoo.cli.options import json_option, print_json
+from zoo.cli.options import json_option, print_json, several
 from zoo.cli.table import print_table
+from zoo.errors import ZooError
 
 if TYPE_CHECKING:
     from zoo.inference.evaluate import Evaluation
+    from zoo.tasks.base import Metric
 
 
 @click.command()
@@ -22,19 +25,21 @@ if TYPE_CHECKING:
     required=True,
     help="A built-in data set ('zoo list data'), a path, or hub:owner/name.",
 )
-@click.option(
-    "--text-column",
-    metavar="NAME",
-    default="text",
-    show_default=True,
-    help="Column of the texts, in files and Hub data.",
-)
-@click.option(
-    "--label-column",
-    metavar="NAME",
-    default="label",
-    show_default=True,
-    help="Column of the labels, in files and Hub data.",
+@several(
+    *(
+        click.option(
+            f"--{column}-column",
+            metavar="NAME",
+            help=f"Column of the {what}, in files and Hub data.  [default: {default}]",
+        )
+        for column, what, default in (
+            ("text", "texts of a classifier", "text"),
+            ("label", "labels of a classifier", "label"),
+            ("tokens", "lists of tokens of a tagger", "tokens"),
+            ("tags", "lists of tags of a tagger", "tags"),
+            ("group", "groups by which to score, too", "none"),
+        )
+    )
 )
 @click.option(
     "--split",
@@ -56,37 +61,38 @@ if TYPE_CHECKING:
 def evaluate(
     saved: SavedModel,
     data: str,
-    text_column: str,
-    label_column: str,
     split: str,
     mistakes: int,
     as_json: bool,
+    **columns: str | None,
 ) -> None:
     """Score a model on labelled texts: every class, the confusion matrix, the worst mistakes.
+
+    Of a tagger the tokens are scored, and its tags are the classes.
 
     \b
     zoo evaluate model --data newswire
     zoo evaluate model --data more.csv --split all --json
+    zoo evaluate tagger --data more.conll --split all
     """
-    from zoo.data.sources.load_corpus import load_corpus
+    from zoo.tasks.data_of_task import refuse_unread
+    from zoo.tasks.encoder_task import EncoderTask
 
     model = saved.open("evaluate")
-    corpus, notices = load_corpus(
-        saved.registry, data, text_column=text_column, label_column=label_column
-    )
+    task = model.card.find_task(saved.registry, allow_changed=True)
+    if not isinstance(task, EncoderTask):
+        raise ZooError(f"zoo evaluate cannot read labelled texts for --task {model.card.task}")
+    given = {name: value for name, value in columns.items() if value is not None}
+    for name in given:
+        if name not in task.options.model_fields:
+            flag = f"--{name.replace('_', '-')}"
+            raise ZooError(f"{flag} is no option of {task.model_name}, which this model is")
+    refuse_unread(saved.registry, task, model.card.task, data)
+    corpus, notices = task.read(data, task.options.model_validate(given), saved.registry)
     for notice in notices:
         click.echo(notice, err=True)
-
-    from zoo.inference.evaluate import evaluate as evaluate_texts
-
-    texts, labels = list[str](), list[str]()
-    for part, its_texts, its_labels in corpus.splits():
-        if split in (part, "all"):
-            texts += its_texts
-            labels += (corpus.label_names[label] for label in its_labels)
-    task = model.card.find_task(saved.registry, allow_changed=True)
-    metrics = task.metrics_from(saved.registry)
-    found = evaluate_texts(model, texts, labels, metrics)
+    metrics = task.metrics_from(saved.registry, model.labels)
+    found = _evaluated(model, corpus, split, metrics)
     if as_json:
         content = {"data": corpus.name, "fingerprint": corpus.fingerprint, "split": split}
         content |= asdict(found)
@@ -97,8 +103,34 @@ def evaluate(
     click.echo(f"{model.card.cell} on {corpus.name}, {part}: {found.documents} documents")
     described = (metric.description for metric in metrics)
     click.echo(", ".join(f"{d.label} {d.format(found.metrics[d.name])}" for d in described) + "\n")
+    if found.groups:
+        rows = [
+            [g, str(v["examples"]), *(m.description.format(v[m.description.name]) for m in metrics)]
+            for g, v in found.groups.items()
+        ]
+        print_table(rows, ["group", "examples", *(m.description.label for m in metrics)])
+        click.echo()
     _print(found, mistakes)
     report_limits(found.cut, found.unknown, found.documents, model.max_length)
+
+
+def _evaluated(model: Any, corpus: Any, split: str, metrics: Sequence[Metric]) -> Evaluation:
+    from zoo.data.sources.tagged_corpus import IGNORED
+    from zoo.inference.evaluate import evaluate as evaluate_texts
+    from zoo.inference.evaluate import evaluate_tags
+    from zoo.models.text_tagger import TextTagger
+
+    texts, labels = list[Any](), list[Any]()
+    for part, its_texts, its_labels in corpus.splits():
+        if split in (part, "all"):
+            texts += its_texts
+            labels += its_labels
+    groups = corpus.test_groups if split == "test" else []
+    names = {IGNORED: None, **dict(enumerate(corpus.label_names))}
+    if isinstance(model, TextTagger):
+        tags = [[names[tag] for tag in its_tags] for its_tags in labels]
+        return evaluate_tags(model, texts, tags, metrics, groups)
+    return evaluate_texts(model, texts, [corpus.label_names[n] for n in labels], metrics, groups)
 
 
 def _print(found: Evaluation, mistakes: int) -> None:

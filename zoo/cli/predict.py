@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,15 +15,10 @@ from zoo.cli.model import (
     report_limits,
     source_options,
 )
-from zoo.cli.table import printable
+from zoo.cli.prediction_formats import TAG_WRITERS, TEXT_WRITERS
 from zoo.errors import ZooError
 
-if TYPE_CHECKING:
-    from zoo.models.text_model import Prediction
-
-Writer = Callable[[Iterable["Prediction"]], None]
-COUNTS = ("tokens", "cut", "unknown")
-DIGITS = 6  # of a probability; float32 knows no more
+CONLL = ".conll"
 
 
 @click.command()
@@ -46,7 +39,7 @@ DIGITS = 6  # of a probability; float32 knows no more
     type=click.Choice(["table", "csv", "jsonl"]),
     default="table",
     show_default=True,
-    help="How to print: csv and jsonl hold the probability of every class.",
+    help="How to print: csv and jsonl hold the probability of every class, or of each tag.",
 )
 def predict(
     saved: SavedModel,
@@ -56,23 +49,33 @@ def predict(
     form: str,
     batch_size: int,
 ) -> None:
-    """Print what the model predicts for every text; of a classifier, the class.
+    """Print what the model predicts for every text: the class, or a tag for each token.
 
     \b
     zoo predict model "the striker scored twice" "shares fell"
     zoo predict model --input articles.csv --text-column body --format jsonl
     cat lines.txt | zoo predict model
+    zoo predict tagger --input sentences.conll
 
     Texts are read, predicted and printed a batch at a time, so there may be any number of them.
     A text that is longer than the model is cut, as in training, and words may be unknown to the
     model: a note says so. A text on the command line whose tokens are all unknown is an error; in
-    a file its row says so.
+    a file its row says so. For a tagger a file that ends in .conll holds a token in the first
+    column of every line, and a blank line between two texts.
     """
-    given = given_texts(texts, source, text_column)
+    given: Iterable[str | Sequence[str]] = given_texts(texts, source, text_column)
     model = saved.open("predict")
+
+    from zoo.models.text_tagger import TextTagger
+
+    is_tagger = isinstance(model, TextTagger)
+    if source is not None and Path(source).suffix.lower() == CONLL:
+        if not is_tagger:
+            raise ZooError(f"--input {source}: CoNLL columns are for a model of tags")
+        given = _conll_texts(Path(source), text_column)
     seen = cut = unknown = 0
 
-    def counted() -> Iterator[Prediction]:
+    def counted() -> Iterator[Any]:
         nonlocal seen, cut, unknown
         stream = model.stream(given, batch_size)
         if texts:  # an unknown one is an error before anything is printed
@@ -86,44 +89,16 @@ def predict(
             unknown += prediction.unknown > 0
             yield prediction
 
-    _WRITERS[form](counted())
+    (TAG_WRITERS if is_tagger else TEXT_WRITERS)[form](counted())
     report_limits(cut, unknown, seen, model.max_length)
 
 
-def _table(predictions: Iterable[Prediction]) -> None:
-    width = 0
-    for prediction in predictions:
-        if not width:
-            width = max(len("label"), len(prediction.label), *map(len, prediction.probabilities), 0)
-            heading = "" if prediction.probability is None else "  probability"
-            click.secho(f"{'label':<{width}}{heading}  text", bold=True)
-        share = "" if prediction.probability is None else f"  {prediction.probability:>11.3f}"
-        note = "  (every token is unknown to the model)" if prediction.all_unknown else ""
-        click.echo(f"{prediction.label:<{width}}{share}  {printable(prediction.text)}{note}")
+def _conll_texts(path: Path, text_column: str | None) -> Iterator[list[str]]:
+    from zoo.data.sources.conll import read_conll
 
-
-def _csv(predictions: Iterable[Prediction]) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    for number, p in enumerate(predictions):
-        if not number:
-            shares = [f"p({label})" for label in p.probabilities]
-            writer.writerow(["text", "label", "probability", *COUNTS, *shares])
-        each = [f"{share:.{DIGITS}f}" for share in p.probabilities.values()]
-        most = "" if p.probability is None else f"{p.probability:.{DIGITS}f}"
-        counts = [getattr(p, name) for name in COUNTS]
-        writer.writerow([p.text, p.label, most, *counts, *each])
-
-
-def _jsonl(predictions: Iterable[Prediction]) -> None:
-    for p in predictions:
-        row = {
-            "text": p.text,
-            "label": p.label,
-            "probability": None if p.probability is None else round(p.probability, DIGITS),
-            "probabilities": {n: round(v, DIGITS) for n, v in p.probabilities.items()},
-            **{name: getattr(p, name) for name in COUNTS},
-        }
-        click.echo(json.dumps(row, ensure_ascii=False))
-
-
-_WRITERS: dict[str, Writer] = {"table": _table, "csv": _csv, "jsonl": _jsonl}
+    if text_column is not None:
+        raise ZooError("--text-column is for tables; the tokens of a CoNLL file are its column 1")
+    texts = [[columns[0] for _, columns in lines] for lines in read_conll(path)]
+    if not texts:
+        raise ZooError(f"{path} contains no text")
+    return iter(texts)

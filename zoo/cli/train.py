@@ -73,7 +73,8 @@ def train(save: str, seed: int, on: str, **options: Any) -> int:
     card = model.card
     scores = [f"{m.label} {m.format(card.metrics[m.name])}" for m in card.metric_descriptions]
     scored = card.metrics["scored"]
-    count = f"{card.data['test']} " if scored == "test" else ""
+    examples = card.metrics.get("examples", card.data["test"])
+    count = f"{examples} " if scored == "test" else ""
     click.echo(
         f"{card.cell}, seed {card.seed}: {', '.join(scores)} on {count}{scored} "
         f"{card.metric_descriptions[0].scored} of {card.data['name']}; "

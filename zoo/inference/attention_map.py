@@ -16,9 +16,12 @@ from zoo.components.tokens import Tokens
 from zoo.data.batching.document_batches import padded
 from zoo.errors import ZooError
 from zoo.models.classifier import Classifier
+from zoo.models.decoder import Decoder
 from zoo.models.encoder import Encoder
+from zoo.models.tagger import Tagger
 from zoo.models.text_classifier import TextClassifier
 from zoo.models.text_model import evaluating
+from zoo.models.text_tagger import TextTagger
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class AttentionMap:
 
     tokens: L word pieces. weights: float32 (layers, H, L, L); rows are queries, columns are keys,
     and each row sums to one. cut: how many tokens were beyond the model's length; unknown: how
-    many of those read are not in its vocabulary.
+    many of those read are not in its vocabulary. specials: how many, such as [CLS], are no words.
     """
 
     text: str
@@ -35,11 +38,12 @@ class AttentionMap:
     weights: npt.NDArray[np.float32]
     cut: int = 0
     unknown: int = 0
+    specials: int = 1
 
     @property
     def all_unknown(self) -> bool:
         """Whether every token that was read, except [CLS], is unknown."""
-        return self.unknown >= len(self.tokens) - 1
+        return self.unknown >= len(self.tokens) - self.specials
 
     @property
     def averaged(self) -> npt.NDArray[np.float32]:
@@ -48,12 +52,12 @@ class AttentionMap:
         return mean
 
 
-def attention_map(model: TextClassifier, text: str) -> AttentionMap:
+def attention_map(model: TextClassifier | TextTagger, text: str) -> AttentionMap:
     """The attention weights of a text in every layer and head.
 
     Raises ZooError where the attention does not give its weights, or the model is an ensemble.
     """
-    if not isinstance(model.model, Classifier):
+    if not isinstance(model.model, Classifier | Tagger):
         raise ZooError("an ensemble has no attention map: each member has its own")
     if not model.has_attention_map:
         raise ZooError(f"the attention of {model.card.cell} has no attention map")
@@ -66,10 +70,13 @@ def attention_map(model: TextClassifier, text: str) -> AttentionMap:
         attention_weights(model.model.encoder, ids, tokens),
         cut=len(encoding.ids) - len(read),
         unknown=read.count(model.unknown_id),
+        specials=int(isinstance(model.model, Classifier)),
     )
 
 
-def attention_weights(encoder: Encoder, ids: Tensor, tokens: Tokens) -> npt.NDArray[np.float32]:
+def attention_weights(
+    encoder: Encoder | Decoder, ids: Tensor, tokens: Tokens
+) -> npt.NDArray[np.float32]:
     """The weights (layers, H, L, L) of one text (ids: 1, L), from the input of each attention.
 
     Queries of the last layer are all positions, also those that the pool does not read.

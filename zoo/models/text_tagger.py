@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
@@ -23,7 +24,7 @@ class TaggedText:
 
     tokens: those that were read; tags, probabilities: of each, and how likely its tag is. cut: how
     many tokens were beyond the model's length; unknown: how many of those read have a word piece
-    that is not in its vocabulary.
+    that is not in its vocabulary. distribution: float32 (tokens, tags), how likely every tag is.
     """
 
     tokens: list[str]
@@ -31,6 +32,7 @@ class TaggedText:
     probabilities: list[float]
     cut: int
     unknown: int
+    distribution: np.ndarray = field(compare=False, repr=False)
 
     @property
     def all_unknown(self) -> bool:
@@ -79,7 +81,8 @@ class TextTagger(TextModel):
                 logits = self(*padded([ids for ids, _ in read], self.device)).float()
             found = logits.softmax(dim=-1).cpu()
             for tokens, (_, firsts), shares in zip(given, read, found, strict=True):
-                best = shares[torch.tensor(firsts)].max(dim=-1)
+                own = shares[torch.tensor(firsts)]
+                best = own.max(dim=-1)
                 shown = tokens[: len(firsts)]
                 yield TaggedText(
                     shown,
@@ -87,6 +90,7 @@ class TextTagger(TextModel):
                     best.values.tolist(),
                     cut=len(tokens) - len(shown),
                     unknown=sum(self.unknown_id in pieces[token] for token in shown),
+                    distribution=own.numpy(),
                 )
 
     def tokens_of(self, text: str | Sequence[str], name: str = "the text") -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from zoo.config.sizes import Sizes
+from zoo.data.sources.tagged_corpus import IGNORED
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Estimator, Evaluation, Loaded, TaskSetup
 from zoo.tasks.encoder_task import EVALUATION_BATCH, EncoderOptions, EncoderTask, Rows, apart
@@ -83,17 +84,25 @@ class Tag(EncoderTask):
     def load(
         self, spec: str | None, options: TagOptions, sizes: Sizes, registry: Registry
     ) -> Loaded:
-        """As for every labelled text; a note says how many tags are beyond the longest text."""
+        """As for every labelled text; a note says how many tags are beyond ``max_length``."""
         loaded = super().load(spec, options, sizes, registry)
         data: EncodedTags = loaded.encoded  # type: ignore[assignment]
+        about = loaded.description
+        scored = int((data.split("test")[1].ids != IGNORED).sum())
+        both = about["duplicates"]
+        dropped = "" if options.keep_duplicates else " (dropped from training)"
+        about["summary"] = (
+            f"{about['train']:,} training and {about['test']:,} test texts, {scored:,} test tokens "
+            f"with a tag{f', {both} texts in both{dropped}' if both else ''}"
+        )
         if cut := data.cut_tags("train") + data.cut_tags("test"):
             note = (
                 f"{data.cut_tags('train'):,} tags of train and {data.cut_tags('test'):,} of test "
                 f"are beyond the {sizes.max_length} word pieces of --max-length: not scored"
             )
             loaded.notices.append(note)
-            loaded.description["notes"] = {**loaded.description["notes"], "cut": note}
-            loaded.description["cut_tags"] = cut
+            about["notes"] = {**about["notes"], "cut": note}
+            about["cut_tags"] = cut
         return loaded
 
     def open(self, directory: Path) -> EncodedTags:
@@ -154,7 +163,6 @@ class Tag(EncoderTask):
         """Cross-entropy of every tag that is scored; 0 where there is none."""
         import torch.nn.functional as F
 
-        from zoo.data.sources.tagged_corpus import IGNORED
         from zoo.train.token_noise import hide_tokens
 
         logits = model(hide_tokens(batch.ids, setup.options.token_dropout), batch.tokens)
@@ -171,8 +179,6 @@ class Tag(EncoderTask):
         self, setup: TaskSetup, model: nn.Module, split: TagSplit, runtime: Runtime
     ) -> Evaluation:
         import torch
-
-        from zoo.data.sources.tagged_corpus import IGNORED
 
         model.eval()
         predicted, tags = ([np.empty(0, dtype=np.int64)] * len(split) for _ in range(2))
