@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -34,13 +36,18 @@ class TorchMultiHead(Attention):
         causal: bool = False,
         cache: Cache | None = None,
     ) -> Tensor:
-        """x (B, Lq, D) and context (B, Lk, D) to (B, Lq, D); ValueError for a cache."""
+        """As the contract says; ValueError for a cache."""
         if cache is not None:
             raise ValueError("attention 'torch' keeps no cache")
-        out, _ = self._call(x, context, tokens, context_tokens, position, causal, False)
-        return out
+        options: dict[str, Any] = {"context_tokens": context_tokens, "position": position}
+        return self._output_and_weights(x, context, tokens=tokens, causal=causal, **options)[0]
 
-    def weights(
+    def weights(self, *args: Any, **options: Any) -> Tensor:
+        """The attention map (B, H, Lq, Lk), of forward's arguments; each row sums to one."""
+        weights: Tensor = self._output_and_weights(*args, **options, need_weights=True)[1]
+        return weights
+
+    def _output_and_weights(
         self,
         x: Tensor,
         context: Tensor | None = None,
@@ -49,22 +56,8 @@ class TorchMultiHead(Attention):
         context_tokens: Tokens | None = None,
         position: PositionalEncoding,
         causal: bool = False,
-    ) -> Tensor:
-        """The attention map (B, H, Lq, Lk); each row sums to one."""
-        _, weights = self._call(x, context, tokens, context_tokens, position, causal, True)
-        assert weights is not None
-        return weights
-
-    def _call(
-        self,
-        x: Tensor,
-        context: Tensor | None,
-        tokens: Tokens,
-        context_tokens: Tokens | None,
-        position: PositionalEncoding,
-        causal: bool,
-        need_weights: bool,
-    ) -> tuple[Tensor, Tensor | None]:
+        need_weights: bool = False,
+    ) -> tuple[Tensor, Any]:
         context = x if context is None else context
         keys = tokens if context_tokens is None else context_tokens
         mask = may_attend(tokens, keys, causal)
@@ -93,7 +86,7 @@ class TorchMultiHead(Attention):
     def load_canonical(self, weights: CanonicalWeights) -> None:
         """Copy the canonical weights into torch's layout."""
         mha = self.attention
-        mha.in_proj_weight.copy_(torch.cat([weights.wq, weights.wk, weights.wv]))
-        mha.in_proj_bias.copy_(torch.cat([weights.bq, weights.bk, weights.bv]))
+        mha.in_proj_weight.copy_(weights.qkv)
+        mha.in_proj_bias.copy_(weights.qkv_bias)
         mha.out_proj.weight.copy_(weights.wo)
         mha.out_proj.bias.copy_(weights.bo)
