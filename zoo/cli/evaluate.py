@@ -88,8 +88,8 @@ def evaluate(
     metrics = task.metrics_from(saved.registry)
     found = evaluate_texts(model, texts, labels, metrics)
     if as_json:
-        content = {"data": corpus.name, "fingerprint": corpus.fingerprint, "split": split}
-        content |= asdict(found)
+        source = {"data": corpus.name, "fingerprint": corpus.fingerprint, "split": split}
+        content = {**source, **asdict(found), **found.metrics}
         content["mistakes"] = content["mistakes"][:mistakes]
         print_json(content)
         return

@@ -6,7 +6,7 @@ import csv
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from zoo.models.text_model import Prediction
 
 Writer = Callable[[Iterable["Prediction"]], None]
-COUNTS = ("tokens", "cut", "unknown")
 DIGITS = 6  # of a probability; float32 knows no more
 
 
@@ -103,27 +102,31 @@ def _table(predictions: Iterable[Prediction]) -> None:
 
 
 def _csv(predictions: Iterable[Prediction]) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    for number, p in enumerate(predictions):
-        if not number:
-            shares = [f"p({label})" for label in p.probabilities]
-            writer.writerow(["text", "label", "probability", *COUNTS, *shares])
-        each = [f"{share:.{DIGITS}f}" for share in p.probabilities.values()]
-        most = "" if p.probability is None else f"{p.probability:.{DIGITS}f}"
-        counts = [getattr(p, name) for name in COUNTS]
-        writer.writerow([p.text, p.label, most, *counts, *each])
+    writer = None
+    for prediction in predictions:
+        row = _row(prediction)
+        row |= {f"p({label})": share for label, share in row.pop("probabilities").items()}
+        if writer is None:
+            writer = csv.DictWriter(sys.stdout, row, lineterminator="\n")
+            writer.writeheader()
+        writer.writerow(row)
 
 
 def _jsonl(predictions: Iterable[Prediction]) -> None:
-    for p in predictions:
-        row = {
-            "text": p.text,
-            "label": p.label,
-            "probability": None if p.probability is None else round(p.probability, DIGITS),
-            "probabilities": {n: round(v, DIGITS) for n, v in p.probabilities.items()},
-            **{name: getattr(p, name) for name in COUNTS},
-        }
-        click.echo(json.dumps(row, ensure_ascii=False))
+    for prediction in predictions:
+        click.echo(json.dumps(_row(prediction), ensure_ascii=False))
+
+
+def _row(p: Prediction) -> dict[str, Any]:
+    return {
+        "text": p.text,
+        "label": p.label,
+        "probability": None if p.probability is None else round(p.probability, DIGITS),
+        "tokens": p.tokens,
+        "cut": p.cut,
+        "unknown": p.unknown,
+        "probabilities": {n: round(v, DIGITS) for n, v in p.probabilities.items()},
+    }
 
 
 _WRITERS: dict[str, Writer] = {"table": _table, "csv": _csv, "jsonl": _jsonl}

@@ -37,15 +37,13 @@ class Mistake:
 class Evaluation:
     """The scores of a model on some documents.
 
-    macro_f1: over all classes of the model. metrics: those of the model's task, by name.
+    metrics: those of the model's task, by name.
     confusion: rows are true classes, columns predicted ones. mistakes: all, the lowest probability
     of the true class first. cut, unknown: how many documents are longer than the model reads, and
     how many have tokens it does not know.
     """
 
     documents: int
-    accuracy: float
-    macro_f1: float
     metrics: dict[str, float]
     classes: list[ClassScore]
     confusion: list[list[int]]
@@ -64,24 +62,22 @@ def evaluate(
 
     metrics: of the model's task. Raises ZooError for a label that the model does not know.
     """
-    from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
+    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
-    for label in labels:
-        if label not in model.labels:
-            raise ZooError(
-                f"these data have a class '{label}', which the model was not trained for"
-                f"{nearest(label, model.labels)}"
-            )
+    if unknown := next((label for label in labels if label not in model.labels), ""):
+        raise ZooError(
+            f"these data have a class '{unknown}', which the model was not trained for"
+            f"{nearest(unknown, model.labels)}"
+        )
     predictions = model.predict(texts)
     predicted = [prediction.label for prediction in predictions]
     per_class = precision_recall_fscore_support(
         labels, predicted, labels=model.labels, zero_division=0
     )
-    number = {label: index for index, label in enumerate(model.labels)}
     outputs = {
-        "labels": np.array([number[label] for label in labels]),
-        "predicted": np.array([number[label] for label in predicted]),
-        "classes": len(number),
+        "labels": np.array([model.labels.index(label) for label in labels]),
+        "predicted": np.array([model.labels.index(label) for label in predicted]),
+        "classes": len(model.labels),
     }
     wrong = [
         Mistake(p.text, label, p.label, p.probabilities[label])
@@ -90,8 +86,6 @@ def evaluate(
     ]
     return Evaluation(
         documents=len(texts),
-        accuracy=float(accuracy_score(labels, predicted)),
-        macro_f1=float(per_class[2].mean()),
         metrics={metric.description.name: metric.compute(outputs) for metric in metrics},
         classes=[
             ClassScore(label, float(precision), float(recall), float(f1), int(support))

@@ -63,9 +63,8 @@ def train(
         prepared = prepare(request, plan.task, zoo, executor, progress, plan.rows)
         row = plan.rows[0]
         identity = {"cell": dict(row.model.cell), "baseline": ""}
-        key = training_key(
-            identity, seed, prepared.config, plugin_hashes([*row.choices, *plan.scoring])
-        )
+        hashes = plugin_hashes([*row.choices, *plan.scoring])
+        key = training_key(identity, seed, prepared.config, hashes)
         name = f"{row.name} seed {seed}"
         job = TrainJob(prepared.setup, name, key, model=row.model, seed=seed, save_weights=True)
         metrics = [metric.description for metric in plan.task.metrics_from(zoo.registry)]
@@ -102,9 +101,7 @@ def _card(
         data=config["data"],
         execution=config["execution"],
         metrics={name: value for name, value in result.metrics.items() if name != "errors"},
-        metric_descriptions=tuple(
-            metric.description for metric in plan.task.metrics_from(zoo.registry)
-        ),
+        metric_descriptions=tuple(m.description for m in plan.task.metrics_from(zoo.registry)),
         curve=[dict(entry) for entry in result.curve],
         sample_outputs=SampleOutputs(**result.sample_outputs),
         environment=dict(result.environment),

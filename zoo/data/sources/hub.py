@@ -29,12 +29,8 @@ _REPOSITORY = re.compile(r"(?P<id>[\w.-]+(?:/[\w.-]+)?)(?:@(?P<revision>[\w./-]+
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 # Pinned, so that a table made today can be made again whatever happens to the repository.
 BBC_NEWS = "SetFit/bbc-news@160d4af1d650b602d14cddc8df0baf07a0198643"
-# What a text data set consists of; images and weights are not downloaded.
-_PATTERNS = [
-    f"*.{ending}{packed}"
-    for ending in ("md", "yaml", "json", "jsonl", "csv", "tsv", "parquet", "arrow", "txt")
-    for packed in ("", ".gz", ".zst", ".zip")
-]
+# What a text data set consists of, packed or not; images and weights are not downloaded.
+_PATTERNS = [f"*.{ending}*" for ending in "md yaml json csv tsv parquet arrow txt".split()]
 
 
 class HubError(ZooError):

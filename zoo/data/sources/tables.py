@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from zoo.errors import ZooError, nearest, one_line
 
@@ -116,7 +116,7 @@ def _csv_rows(path: Path, separator: str, chunk: int) -> Iterator[Row]:
         for frame in frames:
             if not isinstance(frame.index, pd.RangeIndex):
                 raise ZooError(f"{path} has rows with more fields than its header names")
-            yield from frame.to_dict("records")
+            yield from cast("list[Row]", frame.to_dict("records"))
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, Row]]:
