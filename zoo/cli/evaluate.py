@@ -56,11 +56,10 @@ if TYPE_CHECKING:
 def evaluate(
     saved: SavedModel,
     data: str,
-    text_column: str,
-    label_column: str,
     split: str,
     mistakes: int,
     as_json: bool,
+    **columns: str,
 ) -> None:
     """Score a model on labelled texts: every class, the confusion matrix, the worst mistakes.
 
@@ -71,9 +70,7 @@ def evaluate(
     from zoo.data.sources.load_corpus import load_corpus
 
     model = saved.open("evaluate")
-    corpus, notices = load_corpus(
-        saved.registry, data, text_column=text_column, label_column=label_column
-    )
+    corpus, notices = load_corpus(saved.registry, data, **columns)
     for notice in notices:
         click.echo(notice, err=True)
 

@@ -50,11 +50,12 @@ def read_rows(path: Path, chunk: int = 1000) -> Iterator[tuple[str, Row]]:
         raise ZooError(f"{path} cannot be read: {one_line(error)}") from error
 
 
-def read_texts(source: str, column: str = "text") -> Iterator[str]:
+def read_texts(source: str, column: str = "text", what: str = "text") -> Iterator[str]:
     """The texts of a file, or of stdin for ``-``, read as they are asked for.
 
     The file's suffix decides: of CSV, TSV or JSON lines a column, of any other file every line.
-    Raises ZooError, naming the line or row, for an empty text and whatever cannot be read.
+    what: how an error names one. Raises ZooError, naming the line or row, for an empty text and
+    whatever cannot be read, and at the end of a file that contains none.
     """
     path, name = Path(source), "stdin" if source == PIPE else source
     if source != PIPE and path.suffix.lower() in (*SEPARATORS, *JSON_LINES):
@@ -62,10 +63,13 @@ def read_texts(source: str, column: str = "text") -> Iterator[str]:
     else:
         lines = text_lines(name, None if source == PIPE else path)
         placed = ((f"line {number}", line) for number, line in enumerate(lines, start=1))
+    place = ""
     for place, text in placed:
         if not text.strip():
             raise ZooError(f"{name}, {place} is empty: every line must hold a text")
         yield text
+    if not place:
+        raise ZooError(f"{name} contains no {what}")
 
 
 def _cell(path: Path, place: str, row: Row, column: str) -> str:
