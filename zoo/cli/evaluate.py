@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -59,7 +59,7 @@ def evaluate(
     split: str,
     mistakes: int,
     as_json: bool,
-    **columns: str,
+    **columns: Any,
 ) -> None:
     """Score a model on labelled texts: every class, the confusion matrix, the worst mistakes.
 

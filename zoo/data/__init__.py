@@ -7,13 +7,9 @@ and raises ZooError where the data cannot be loaded.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from zoo.data.sources.corpus import Corpus
+from zoo.registry import Register
 from zoo.registry.hookspecs import hookimpl
-
-if TYPE_CHECKING:
-    from zoo.data.sources.corpus import Corpus
-    from zoo.registry import Register
 
 __all__ = ["Corpus", "zoo_register"]
 
@@ -42,11 +38,3 @@ def zoo_register(register: Register) -> None:
         summary="word order alone decides: six orders of the same words, a bag of words scores 1/6",
         parameters={"seed": 0, "train": 6000, "test": 1200, "max_distance": 8},
     )
-
-
-def __getattr__(name: str) -> Any:
-    if name == "Corpus":  # imported at first use
-        from zoo.data.sources.corpus import Corpus
-
-        return Corpus
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

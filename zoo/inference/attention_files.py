@@ -68,7 +68,7 @@ def write_picture(file: Path, tokens: Sequence[str], shown: Sequence[View], titl
     most = max(float(view.weights.max()) for view in shown)
     with styled():
         figure = Figure(figsize=(columns * (side + 1.2) + 0.6, rows * (side + 1.2)))
-        figure.set_layout_engine("constrained")
+        figure.set_layout_engine("compressed", h_pad=0.1)
         grid = figure.subplots(rows, columns, squeeze=False)
         for axes, view in zip(grid.flat, shown, strict=False):
             image = axes.imshow(view.weights, vmin=0.0, vmax=most, cmap="viridis")

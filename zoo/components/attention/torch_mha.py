@@ -35,29 +35,11 @@ class TorchMultiHead(Attention):
         position: PositionalEncoding,
         causal: bool = False,
         cache: Cache | None = None,
+        as_map: bool = False,
     ) -> Tensor:
-        """As the contract says; ValueError for a cache."""
+        """As the contract says; ValueError for a cache. as_map: return the attention map."""
         if cache is not None:
             raise ValueError("attention 'torch' keeps no cache")
-        options: dict[str, Any] = {"context_tokens": context_tokens, "position": position}
-        return self._output_and_weights(x, context, tokens=tokens, causal=causal, **options)[0]
-
-    def weights(self, *args: Any, **options: Any) -> Tensor:
-        """The attention map (B, H, Lq, Lk), of forward's arguments; each row sums to one."""
-        weights: Tensor = self._output_and_weights(*args, **options, need_weights=True)[1]
-        return weights
-
-    def _output_and_weights(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        *,
-        tokens: Tokens,
-        context_tokens: Tokens | None = None,
-        position: PositionalEncoding,
-        causal: bool = False,
-        need_weights: bool = False,
-    ) -> tuple[Tensor, Any]:
         context = x if context is None else context
         keys = tokens if context_tokens is None else context_tokens
         mask = may_attend(tokens, keys, causal)
@@ -75,12 +57,17 @@ class TorchMultiHead(Attention):
             context,
             context,
             attn_mask=added,
-            need_weights=need_weights,
+            need_weights=as_map,
             average_attn_weights=False,
             # With this hint torch's kernel uses its causal mode; the mask is required all the same.
             is_causal=causal and bias is None and only_causal(tokens, keys),
         )
-        return out, weights
+        found: Tensor = weights if as_map else out
+        return found
+
+    def weights(self, *args: Any, **options: Any) -> Tensor:
+        """The attention map (B, H, Lq, Lk), of forward's arguments; each row sums to one."""
+        return self.forward(*args, **options, as_map=True)
 
     @torch.no_grad()
     def load_canonical(self, weights: CanonicalWeights) -> None:
