@@ -75,7 +75,14 @@ def component_checks(
     expected_failures: Mapping[str, str] | None = None,
     settings: CheckSettings | None = None,
 ) -> list[ComponentCheck]:
-    """Every check of every component named; the arguments are parametrize_with_checks's."""
+    """Every check of every component named.
+
+    components: ``kind/name``, ``kind/name(param=value)``, ``kind/all`` or ``all``. plugin: a
+    single file, or several, to load; without components, all that it registers is checked.
+    distribution: all components of an installed distribution. expected_failures: ``"check-name"``
+    or ``"kind/name:check-name"`` to the reason why it fails; the test fails if the check then
+    passes or is skipped. Raises ZooError for an unknown component or check, or an empty reason.
+    """
     from zoo.conformance import checks_of, select_choices
     from zoo.registry.loading import load
 
@@ -91,31 +98,14 @@ def component_checks(
     return _expecting(checks, dict(expected_failures or {}))
 
 
-def parametrize_with_checks(
-    *components: str,
-    plugin: str | Path | Sequence[str | Path] = (),
-    distribution: str | Sequence[str] = (),
-    expected_failures: Mapping[str, str] | None = None,
-    settings: CheckSettings | None = None,
-) -> Any:
+def parametrize_with_checks(*components: str, **options: Any) -> Any:
     """A pytest decorator: one test per check and component, in an argument called ``check``.
 
-    components: ``kind/name``, ``kind/name(param=value)``, ``kind/all`` or ``all``. plugin: a
-    single file, or several, to load; without components, all that it registers is checked.
-    distribution: all components of an installed distribution. expected_failures: ``"check-name"``
-    or ``"kind/name:check-name"`` to the reason why it fails; the test fails if the check then
-    passes or is skipped. Raises ZooError for an unknown component or check, or an empty reason.
+    The arguments are those of component_checks.
     """
     import pytest
 
-    checks = component_checks(
-        *components,
-        plugin=plugin,
-        distribution=distribution,
-        expected_failures=expected_failures,
-        settings=settings,
-    )
-    return pytest.mark.parametrize("check", checks, ids=str)
+    return pytest.mark.parametrize("check", component_checks(*components, **options), ids=str)
 
 
 def _expecting(checks: list[ComponentCheck], reasons: dict[str, str]) -> list[ComponentCheck]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 from collections.abc import Sequence
 
 import torch
@@ -11,7 +13,7 @@ from torch import Tensor, nn
 from bench.peers.options import CLASSES, Shape
 from bench.peers.turns import Step
 from zoo.components.tokens import Tokens
-from zoo.measure.allocator import keep_blocks, usual_blocks
+from zoo.measure.allocator import MIB, keep_blocks, set_thresholds
 from zoo.train.device import Runtime
 
 Batch = tuple[Tensor, Tokens, Tensor]  # ids (B, L), their tokens, labels (B)
@@ -29,6 +31,17 @@ def allocate_as_usual(name: str) -> None:
         keep_blocks()
     else:
         usual_blocks()
+
+
+def usual_blocks() -> None:
+    """What glibc itself comes to in a process that works with large tensors; all else given back.
+
+    It raises the size above which it maps by itself to what was freed, up to 32 MiB, and trims at
+    twice that (malloc(3), notes).
+    """
+    set_thresholds(mapped_above=32 * MIB, trimmed_above=64 * MIB)
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def random_batches(shape: Shape, device: torch.device, number: int = 2) -> list[Batch]:

@@ -16,6 +16,7 @@ from sklearn.metrics import (
 from zoo.cli import main
 from zoo.inference.evaluate import evaluate
 from zoo.models.text_classifier import TextClassifier
+from zoo.tasks.metrics import macro_f1
 
 
 def evaluated(capsys, *arguments: str) -> dict:
@@ -83,14 +84,14 @@ def test_macro_f1_gives_every_class_the_same_weight(model: TextClassifier, corpu
     sport = [text for text, label in zip(texts, labels, strict=True) if label == "sport"]
     music = [text for text, label in zip(texts, labels, strict=True) if label == "music"]
     texts, labels = [*sport, *sport, *music[:2]], ["sport"] * 20 + ["music"] * 2
-    found = evaluate(model, texts, labels)
+    found = evaluate(model, texts, labels, [macro_f1()])
     predicted = [p.label for p in model.predict(texts)]
     averages = precision_recall_fscore_support(
         labels, predicted, labels=model.labels, average="macro", zero_division=0
     )
     assert [row.support for row in found.classes] == [0, 2, 20]
-    assert found.macro_f1 == pytest.approx(averages[2])
-    assert found.macro_f1 == pytest.approx(sum(row.f1 for row in found.classes) / 3)
+    assert found.metrics["macro_f1"] == pytest.approx(averages[2])
+    assert found.metrics["macro_f1"] == pytest.approx(sum(row.f1 for row in found.classes) / 3)
 
 
 def test_the_split_decides_which_documents_are_scored(trained: Path, corpus: Path, capsys) -> None:

@@ -95,7 +95,7 @@ def evaluate(
     found = _evaluated(model, corpus, split, metrics)
     if as_json:
         content = {"data": corpus.name, "fingerprint": corpus.fingerprint, "split": split}
-        content |= asdict(found)
+        content |= {**asdict(found), **found.metrics}
         content["mistakes"] = content["mistakes"][:mistakes]
         print_json(content)
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import difflib
 import io
 import itertools
 import os
@@ -74,16 +73,10 @@ def _fail(name: str, message: str, debug: bool, status: int = USAGE) -> int:
 
 
 def _worded(error: click.ClickException) -> str:
-    """A click error's message, with the nearest options where click has none."""
-    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
-        options = [
-            option
-            for parameter in error.ctx.command.get_params(error.ctx)
-            for option in (*parameter.opts, *parameter.secondary_opts)
-            if option.startswith("--")
-        ]
-        close = difflib.get_close_matches(error.option_name, options, cutoff=0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else "--help lists them"
+    """A click error's message; of a wrong option in the zoo's own words."""
+    if isinstance(error, click.NoSuchOption):
+        close = " or ".join(error.possibilities or ())
+        hint = f"did you mean {close}?" if close else "--help lists them"
         return f"no option '{error.option_name}'; {hint}"
     return error.format_message()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,7 +110,7 @@ def given_texts(
     what: how an error names one. Raises ZooError for an empty one, by its number or line, and at
     the end of a source that contains none.
     """
-    from zoo.data.sources.tables import PIPE
+    from zoo.data.sources.tables import PIPE, read_texts
 
     if texts and source is not None:
         raise ZooError(f"{what}s on the command line and --input: use one of the two")
@@ -121,18 +121,7 @@ def given_texts(
             raise ZooError(f"{what} {number} is empty: there is nothing in it to read")
     if not texts and source is None and (sys.stdin is None or sys.stdin.isatty()):
         raise ZooError(f"no {what}: give one, or --input FILE, or a pipe")
-    return texts or _texts_of(PIPE if source is None else source, column or "text", what)
-
-
-def _texts_of(source: str, column: str, what: str) -> Iterator[str]:
-    from zoo.data.sources.tables import PIPE, read_texts
-
-    empty = True
-    for text in read_texts(source, column):
-        empty = False
-        yield text
-    if empty:
-        raise ZooError(f"{'stdin' if source == PIPE else source} contains no {what}")
+    return texts or read_texts(PIPE if source is None else source, column or "text", what)
 
 
 def report_limits(cut: int, unknown: int, texts: int, max_length: int) -> None:

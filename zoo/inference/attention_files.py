@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zoo.errors import ZooError
 from zoo.inference.attention_map import AttentionMap, View
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 CELL, LEAST, MOST = 0.3, 2.5, 30.0  # inches: of a token, and of a whole map at least and at most
 COLUMNS = 4
@@ -62,42 +57,32 @@ def write_picture(file: Path, tokens: Sequence[str], shown: Sequence[View], titl
 
     Needs no display. Raises OSError where the file cannot be written.
     """
-    import matplotlib
     from matplotlib.figure import Figure
+
+    from zoo.report.plots.plot import finish, styled
 
     columns = min(COLUMNS, len(shown))
     rows = math.ceil(len(shown) / columns)
     side = min(MOST, max(LEAST, CELL * len(tokens)))
-    figure = Figure(figsize=(columns * (side + 1.2) + 0.6, rows * (side + 1.2)), dpi=120)
-    figure.set_layout_engine("constrained")
-    grid = figure.subplots(rows, columns, squeeze=False)
-    image, most = None, max(float(view.weights.max()) for view in shown)
-    for axes, view in zip(grid.flat, shown, strict=False):
-        image = axes.imshow(view.weights, vmin=0.0, vmax=most, cmap="viridis")
-        _label(axes, tokens, view.title)
-    for axes in list(grid.flat)[len(shown) :]:
-        axes.set_axis_off()
-    assert image is not None
-    figure.colorbar(image, ax=grid, shrink=0.8, label="attention weight")
-    figure.suptitle(title, fontsize=9).set_parse_math(False)
-    kind = file.suffix.lower().removeprefix(".")
-    with (
-        warnings.catch_warnings(),
-        matplotlib.rc_context({"svg.hashsalt": "encoder-zoo", "svg.fonttype": "none"}),
-    ):
-        # Letters that the font lacks are drawn as boxes in a PNG; an SVG has the text itself.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        metadata = {"Date" if kind == "svg" else "Software": None}
-        figure.savefig(file, format=kind, metadata=metadata)
-
-
-def _label(axes: Axes, tokens: Sequence[str], title: str) -> None:
-    axes.set_title(title, fontsize=9)
-    size = 8 if len(tokens) * CELL <= MOST else 8 * MOST / (len(tokens) * CELL)
-    places = range(len(tokens))
-    axes.set_xticks(places, tokens, rotation=90, fontsize=size)
-    axes.set_yticks(places, tokens, fontsize=size)
-    for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]:
-        label.set_parse_math(False)  # a token may be a dollar sign
-    axes.set_xlabel("key", fontsize=8)
-    axes.set_ylabel("query", fontsize=8)
+    size = min(8.0, 8 * MOST / (len(tokens) * CELL))
+    most = max(float(view.weights.max()) for view in shown)
+    with styled():
+        figure = Figure(figsize=(columns * (side + 1.2) + 0.6, rows * (side + 1.2)))
+        figure.set_layout_engine("compressed", h_pad=0.1)
+        grid = figure.subplots(rows, columns, squeeze=False)
+        for axes, view in zip(grid.flat, shown, strict=False):
+            image = axes.imshow(view.weights, vmin=0.0, vmax=most, cmap="viridis")
+            axes.set(title=view.title, xlabel="key", ylabel="query")
+            axes.set_xticks(range(len(tokens)), tokens, rotation=90, fontsize=size)
+            axes.set_yticks(range(len(tokens)), tokens, fontsize=size)
+            axes.grid(visible=False)
+        for axes in list(grid.flat)[len(shown) :]:
+            axes.set_axis_off()
+        figure.colorbar(image, ax=grid, shrink=0.8, label="attention weight")
+        figure.suptitle(title, fontsize=9)
+        about = "Each row is a query, each column a key; the weights of a row sum to one."
+        plot = finish("attention", title, about, figure, {})
+    if file.suffix.lower() == ".png":
+        file.write_bytes(plot.png)
+    else:
+        file.write_text(plot.svg, encoding="utf-8")

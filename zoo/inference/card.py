@@ -131,35 +131,32 @@ class Card(BaseModel):
 
 
 def _find(registry: Registry, kind: str, part: Part, allow_changed: bool) -> Choice:
-    """The registered component of a part; ZooError where it is missing or has changed."""
-    if part.full_name in {component.full_name for component in registry.components(kind)}:
-        choice = registry.choose(kind, part.choice)
-        if not allow_changed:
-            _refuse_changed(kind, part, choice)
-        return choice
-    if part.owner == BUILT_IN:
-        where = f"encoder-zoo {part.version}, which {__version__} lacks"
-    elif part.owner.endswith(".py"):
-        where = f"the plug-in file {part.owner}: name it with --plugin (plugins=[...] in Python)"
-    else:
+    """The registered component of a part.
+
+    Raises ZooError where it is missing or, unless allowed, where it is of a plug-in that has
+    changed; built-in ones are verified by outputs.
+    """
+    is_file = part.owner.endswith(".py")
+    if part.full_name not in {component.full_name for component in registry.components(kind)}:
         where = f"{part.owner} {part.version}, which is not among the plug-ins here: install it "
         where += "('zoo plugins' lists what there is)"
-    raise ZooError(f"needs {kind} '{part.name}' of {where}")
-
-
-def _refuse_changed(kind: str, part: Part, choice: Choice) -> None:
-    """ZooError where a third-party component has changed; built-in ones are verified by outputs."""
+        if part.owner == BUILT_IN:
+            where = f"encoder-zoo {part.version}, which {__version__} lacks"
+        elif is_file:
+            where = f"the plug-in file {part.owner}: name it with --plugin (plugins=[...])"
+        raise ZooError(f"needs {kind} '{part.name}' of {where}")
+    choice = registry.choose(kind, part.choice)
     here = Part.of(choice)
-    if part.owner == BUILT_IN or (here.version, here.code) == (part.version, part.code):
-        return
+    if allow_changed or part.owner == BUILT_IN:
+        return choice
+    if (here.version, here.code) == (part.version, part.code):
+        return choice
     what = f"{kind} '{part.name}' of {part.owner}"
-    if part.owner.endswith(".py"):
+    if is_file:
         what += ", which has changed since: restore that file"
     elif here.version != part.version:
         what += f" {part.version}, and here is {here.version}: install {part.version}"
     else:
-        what = f"other code of {kind} '{part.name}' ({part.owner} {part.version})"
-        what += ": restore that code"
-    raise ZooError(
-        f"was trained with {what}, or load it anyway with --allow-changed (allow_changed=True)"
-    )
+        what = f"other code of {what} {part.version}: restore that code"
+    anyway = "or load it anyway with --allow-changed (allow_changed=True)"
+    raise ZooError(f"was trained with {what}, {anyway}")

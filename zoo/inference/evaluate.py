@@ -48,15 +48,12 @@ class Mistake:
 class Evaluation:
     """The scores of a model on some documents; a tagger's are of their tokens.
 
-    macro_f1: over all classes of the model, of a tagger those that occur. metrics: those of the
-    model's task, by name. confusion: rows are true classes, columns predicted ones. mistakes: all, the lowest probability
-    of the true class first. cut, unknown: how many documents are longer than the model reads, and
+    metrics: those of the model's task, by name. confusion: rows are true classes, columns predicted
+    ones. mistakes: all, the lowest probability of the true class first. cut, unknown: how many documents are longer than the model reads, and
     how many have tokens it does not know. groups: by group of texts, ``examples`` and the metrics.
     """
 
     documents: int
-    accuracy: float
-    macro_f1: float
     metrics: dict[str, float]
     classes: list[ClassScore]
     confusion: list[list[int]]
@@ -155,8 +152,6 @@ def _scores(
     )
     return Evaluation(
         documents=len(predictions),
-        accuracy=float((true == predicted).mean()),
-        macro_f1=float(per_class[2][found.outputs.get("present", range(len(names)))].mean()),
         metrics=values(found.outputs),
         classes=[
             ClassScore(label, float(precision), float(recall), float(f1), int(support))

@@ -66,9 +66,8 @@ def train(
         prepared = prepare(request, plan, zoo, executor, progress, plan.rows)
         row = plan.rows[0]
         identity = {"cell": dict(row.model.cell), "baseline": ""}
-        key = training_key(
-            identity, seed, prepared.config, plugin_hashes([*row.choices, *plan.scoring])
-        )
+        hashes = plugin_hashes([*row.choices, *plan.scoring])
+        key = training_key(identity, seed, prepared.config, hashes)
         name = f"{row.name} seed {seed}"
         job = TrainJob(prepared.setup, name, key, model=row.model, seed=seed, save_weights=True)
         labels = prepared.loaded.encoded.label_names

@@ -22,45 +22,42 @@ def parse_values(text: str, option: str) -> tuple[int, ...]:
     The gap continues the two values before it: by their ratio where that is an integer, else by
     their difference. Raises ZooError for anything but a rising list of positive integers.
     """
-    wanted = "wants rising positive integers, such as 128,256,512 or 128,256,…,8192"
+    what = f"{option} {text}"
+    wrong = ZooError(
+        f"{what}: wants rising positive integers, such as 128,256,512 or 128,256,…,8192"
+    )
     values: list[int] = []
     gap = False
     for part in (part.strip() for part in text.split(",")):
-        if _GAP.fullmatch(part):
-            if gap or len(values) < 2:
-                raise ZooError(f"{option} {text}: {wanted}")
+        if _GAP.fullmatch(part) and not gap and len(values) >= 2:
             gap = True
             continue
         if not (part.isascii() and part.isdigit()) or int(part) < 1:
-            raise ZooError(f"{option} {text}: {wanted}")
+            raise wrong
         if gap:
-            values += _between(values[-2], values[-1], int(part), f"{option} {text}")
+            _fill(values, int(part), what)
             gap = False
         values.append(int(part))
-    if gap or not values or any(a >= b for a, b in itertools.pairwise(values)):
-        raise ZooError(f"{option} {text}: {wanted}")
+    if gap or any(a >= b for a, b in itertools.pairwise(values)):
+        raise wrong
     if values[-1] > LARGEST:
-        raise ZooError(f"{option} {text}: {values[-1]} is more than {LARGEST:,}")
+        raise ZooError(f"{what}: {values[-1]} is more than {LARGEST:,}")
     if len(values) > MAX_VALUES:
-        raise ZooError(f"{option} {text}: {len(values)} values are more than {MAX_VALUES}")
+        raise ZooError(f"{what}: {len(values)} values are more than {MAX_VALUES}")
     return tuple(values)
 
 
-def _between(first: int, second: int, last: int, what: str) -> list[int]:
-    """The values between the second and the last."""
+def _fill(values: list[int], last: int, what: str) -> None:
+    """Continue the values up to ``last``, without it."""
+    first, second = values[-2:]
     if second <= first:
         raise ZooError(f"{what}: {second} does not come after {first}")
-    ratio, step = second // first, second - first
-    found: list[int] = []
-    now = second
-    while len(found) <= MAX_VALUES:
-        now = now * ratio if second == first * ratio else now + step
-        if now >= last:
-            if now > last:
-                raise ZooError(f"{what}: continuing {first},{second} never reaches {last}")
-            break
-        found.append(now)
-    return found
+    ratio = second // first if second % first == 0 else 1
+    step = second - first if ratio == 1 else 0
+    while (value := values[-1] * ratio + step) < last and len(values) <= MAX_VALUES:
+        values.append(value)
+    if value > last:
+        raise ZooError(f"{what}: continuing {first},{second} never reaches {last}")
 
 
 def known_axis(over: str) -> str:

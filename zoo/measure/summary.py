@@ -40,20 +40,13 @@ def summarise(samples: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def round_rates(
-    rounds: list[dict[str, Any]], phase: str, batches: list[list[int]], padded: bool
-) -> list[float]:
-    """Tokens per second of each round."""
-    rates = []
-    for one in rounds:
-        seconds = one[phase]
-        taken = itertools.islice(itertools.cycle(batches), len(seconds))
-        tokens = sum(batch[padded] for batch in taken)
-        rates.append(tokens / sum(seconds))
-    return rates
-
-
 def _median_rate(
     rounds: list[dict[str, Any]], phase: str, batches: list[list[int]], *, padded: bool
 ) -> float:
-    return statistics.median(round_rates(rounds, phase, batches, padded))
+    """Tokens per second of the median round."""
+    rates: list[float] = []
+    for one in rounds:
+        seconds = one[phase]
+        taken = itertools.islice(itertools.cycle(batches), len(seconds))
+        rates.append(sum(batch[padded] for batch in taken) / sum(seconds))
+    return statistics.median(rates)

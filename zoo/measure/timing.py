@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -61,13 +61,15 @@ class ModelTiming:
         """Compile and warm up; parameters, FLOPs, kernels and the tokens of each batch."""
         first = self._seconds(self._train, self.batches[0])
         steady = self.warm_up()
-        flops, kernels = self._count(self.batches[0])
+        with FlopCounterMode(display=False) as counter, _Kernels() as kernels:
+            self._train(self.batches[0])
+        flops = counter.get_total_flops()
         return {
             "params": sum(p.numel() for p in self.model.parameters() if p.requires_grad),
             "first_step_seconds": first,
             "compile_seconds": max(0.0, first - steady),
             "flops_per_token": flops / self.batches[0].padded_tokens if flops else None,
-            "kernels": kernels,
+            "kernels": sorted(kernels.names),
             "batches": [[b.real_tokens, b.padded_tokens] for b in self.batches],
             "latency_tokens": [b.real_tokens for b in self.singles],
         }
@@ -133,14 +135,6 @@ class ModelTiming:
         self.runtime.synchronise()
         return time.perf_counter() - start
 
-    def _count(self, batch: Any) -> tuple[int, Sequence[str]]:
-        """FLOPs of a training step, and the attention kernels that ran in it."""
-        counter = FlopCounterMode(display=False)
-        kernels = _Kernels()
-        with counter, kernels:
-            self._train(batch)
-        return counter.get_total_flops(), sorted(kernels.names)
-
 
 class _Kernels(TorchDispatchMode):
     """The names of the attention kernels that are called."""
@@ -164,13 +158,13 @@ class EstimatorTiming:
 
     def prepare(self) -> dict[str, Any]:
         """Fit once, so that the rounds start warm; parameters and tokens."""
-        seconds, one = _timed(self.estimator.fit), self.estimator
+        one = self.estimator
         return {
+            "first_step_seconds": _timed(one.fit),
             "params": getattr(one.model, "parameters", None),
-            "first_step_seconds": seconds,
             "kernels": [],
-            "batches": [[one.train_tokens, one.train_tokens]],
-            "infer_batches": [[one.scored_tokens, one.scored_tokens]],
+            "batches": [[one.train_tokens] * 2],
+            "infer_batches": [[one.scored_tokens] * 2],
         }
 
     def warm_up(self) -> float:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from zoo.errors import DivergedError
+from zoo.models.text_model import evaluating
 
 # Of a model and texts as ids: scores (texts, n).
 Scores = Callable[[nn.Module, Sequence[Sequence[int]]], Tensor]
@@ -47,13 +47,8 @@ def same_outputs(model: nn.Module, scores: Scores, saved: dict[str, Any]) -> boo
     return bool(np.abs(found - wanted).max() <= TOLERANCE * max(1.0, np.abs(wanted).max()))
 
 
-@torch.inference_mode()
 def _scores(model: nn.Module, scores: Scores, ids: Sequence[Sequence[int]]) -> np.ndarray:
     """Scores (texts, n) in evaluation mode; the model's mode is restored."""
-    was_training = model.training
-    model.eval()
-    try:
+    with evaluating(model):
         found: np.ndarray = scores(model, ids).float().cpu().numpy()
-        return found
-    finally:
-        model.train(was_training)
+    return found

@@ -97,7 +97,6 @@ class ProjectedAttention(Attention):
         causal: bool = False,
         cache: Cache | None = None,
     ) -> Tensor:
-        """x (B, Lq, D) and context (B, Lk, D) to (B, Lq, D)."""
         q, k, v, keys = self.queries_keys_values(
             x, context, tokens, context_tokens, position, cache
         )
@@ -157,7 +156,6 @@ class MultiHead(ProjectedAttention):
         position: PositionalEncoding,
         causal: bool,
     ) -> Tensor:
-        """The output of each head (B, H, Lq, Dh), under the mask and bias of this call."""
         return self.attend(q, k, v, *self.mask_and_bias(q, queries, keys, position, causal))
 
     def weights(

@@ -31,7 +31,6 @@ class Fused(MultiHead):
         position: PositionalEncoding,
         causal: bool,
     ) -> Tensor:
-        """The output of each head (B, H, Lq, Dh)."""
         if not (causal and only_causal(queries, keys)):
             return super().mix(q, k, v, queries, keys, position, causal)
         _, bias = self.mask_and_bias(q, queries, keys, position, causal=False)

@@ -35,9 +35,23 @@ class CanonicalWeights:
         matrices = [nn.init.xavier_uniform_(torch.empty(dim, dim)) for _ in range(4)]
         return cls(*matrices, *(torch.zeros(dim) for _ in range(4)))
 
+    @property
+    def qkv(self) -> Tensor:
+        """The matrices of q, k and v above one another (3D, D)."""
+        return torch.cat([self.wq, self.wk, self.wv])
+
+    @property
+    def qkv_bias(self) -> Tensor:
+        """The biases of q, k and v one after another (3D)."""
+        return torch.cat([self.bq, self.bk, self.bv])
+
 
 class Projection(nn.Module, ABC):
-    """Projects x (B, Lq, D) and context (B, Lk, D) to heads; built with (dim, heads)."""
+    """Projects x (B, Lq, D) and context (B, Lk, D) to heads; built with (dim, heads).
+
+    Its linear layers, in the order in which they are assigned, hold the rows of the matrices of
+    q, k and v, in this order.
+    """
 
     def __init__(self, dim: int, heads: int) -> None:
         super().__init__()
@@ -47,9 +61,14 @@ class Projection(nn.Module, ABC):
     def forward(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return q (B, H, Lq, Dh) from x; k and v (B, H, Lk, Dh) from context."""
 
-    @abstractmethod
+    @torch.no_grad()
     def load(self, weights: CanonicalWeights) -> None:
         """Copy the canonical weights into this layout."""
+        layers = [layer for layer in self.modules() if isinstance(layer, nn.Linear)]
+        rows = weights.qkv.chunk(len(layers)), weights.qkv_bias.chunk(len(layers))
+        for layer, weight, bias in zip(layers, *rows, strict=True):
+            layer.weight.copy_(weight)
+            layer.bias.copy_(bias)
 
     def split(self, x: Tensor) -> Tensor:
         """(B, L, D) as heads (B, H, L, Dh), by a view."""
@@ -67,26 +86,11 @@ class PerHead(Projection):
         )
 
     def forward(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """q (B, H, Lq, Dh) from x; k and v (B, H, Lk, Dh) from context."""
-        return (
-            torch.stack([head(x) for head in self.q], dim=1),
-            torch.stack([head(context) for head in self.k], dim=1),
-            torch.stack([head(context) for head in self.v], dim=1),
+        q, k, v = (
+            torch.stack([head(given) for head in layers], dim=1)
+            for layers, given in ((self.q, x), (self.k, context), (self.v, context))
         )
-
-    @torch.no_grad()
-    def load(self, weights: CanonicalWeights) -> None:
-        """Copy the canonical weights into this layout."""
-        for layers, weight, bias in (
-            (self.q, weights.wq, weights.bq),
-            (self.k, weights.wk, weights.bk),
-            (self.v, weights.wv, weights.bv),
-        ):
-            rows = zip(weight.chunk(self.heads), bias.chunk(self.heads), strict=True)
-            for layer, (head_weight, head_bias) in zip(layers, rows, strict=True):
-                assert isinstance(layer, nn.Linear)
-                layer.weight.copy_(head_weight)
-                layer.bias.copy_(head_bias)
+        return q, k, v
 
 
 class Separate(Projection):
@@ -97,19 +101,7 @@ class Separate(Projection):
         self.q, self.k, self.v = (nn.Linear(dim, dim) for _ in range(3))
 
     def forward(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """q (B, H, Lq, Dh) from x; k and v (B, H, Lk, Dh) from context."""
         return self.split(self.q(x)), self.split(self.k(context)), self.split(self.v(context))
-
-    @torch.no_grad()
-    def load(self, weights: CanonicalWeights) -> None:
-        """Copy the canonical weights into this layout."""
-        for layer, weight, bias in (
-            (self.q, weights.wq, weights.bq),
-            (self.k, weights.wk, weights.bk),
-            (self.v, weights.wv, weights.bv),
-        ):
-            layer.weight.copy_(weight)
-            layer.bias.copy_(bias)
 
 
 class Packed(Projection):
@@ -120,7 +112,7 @@ class Packed(Projection):
         self.qkv = nn.Linear(dim, 3 * dim)
 
     def forward(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """q, k and v by one matrix product where context is x, by two elsewhere."""
+        """By one matrix product where context is x, by two elsewhere."""
         if context is x:
             q, k, v = self.qkv(x).chunk(3, dim=-1)
         else:
@@ -128,9 +120,3 @@ class Packed(Projection):
             q = F.linear(x, self.qkv.weight[:dim], self.qkv.bias[:dim])
             k, v = F.linear(context, self.qkv.weight[dim:], self.qkv.bias[dim:]).chunk(2, dim=-1)
         return self.split(q), self.split(k), self.split(v)
-
-    @torch.no_grad()
-    def load(self, weights: CanonicalWeights) -> None:
-        """Copy the canonical weights into this layout."""
-        self.qkv.weight.copy_(torch.cat([weights.wq, weights.wk, weights.wv]))
-        self.qkv.bias.copy_(torch.cat([weights.bq, weights.bk, weights.bv]))

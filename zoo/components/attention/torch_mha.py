@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -33,38 +35,11 @@ class TorchMultiHead(Attention):
         position: PositionalEncoding,
         causal: bool = False,
         cache: Cache | None = None,
+        as_map: bool = False,
     ) -> Tensor:
-        """x (B, Lq, D) and context (B, Lk, D) to (B, Lq, D); ValueError for a cache."""
+        """As the contract says; ValueError for a cache. as_map: return the attention map."""
         if cache is not None:
             raise ValueError("attention 'torch' keeps no cache")
-        out, _ = self._call(x, context, tokens, context_tokens, position, causal, False)
-        return out
-
-    def weights(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        *,
-        tokens: Tokens,
-        context_tokens: Tokens | None = None,
-        position: PositionalEncoding,
-        causal: bool = False,
-    ) -> Tensor:
-        """The attention map (B, H, Lq, Lk); each row sums to one."""
-        _, weights = self._call(x, context, tokens, context_tokens, position, causal, True)
-        assert weights is not None
-        return weights
-
-    def _call(
-        self,
-        x: Tensor,
-        context: Tensor | None,
-        tokens: Tokens,
-        context_tokens: Tokens | None,
-        position: PositionalEncoding,
-        causal: bool,
-        need_weights: bool,
-    ) -> tuple[Tensor, Tensor | None]:
         context = x if context is None else context
         keys = tokens if context_tokens is None else context_tokens
         mask = may_attend(tokens, keys, causal)
@@ -82,18 +57,23 @@ class TorchMultiHead(Attention):
             context,
             context,
             attn_mask=added,
-            need_weights=need_weights,
+            need_weights=as_map,
             average_attn_weights=False,
             # With this hint torch's kernel uses its causal mode; the mask is required all the same.
             is_causal=causal and bias is None and only_causal(tokens, keys),
         )
-        return out, weights
+        found: Tensor = weights if as_map else out
+        return found
+
+    def weights(self, *args: Any, **options: Any) -> Tensor:
+        """The attention map (B, H, Lq, Lk), of forward's arguments; each row sums to one."""
+        return self.forward(*args, **options, as_map=True)
 
     @torch.no_grad()
     def load_canonical(self, weights: CanonicalWeights) -> None:
         """Copy the canonical weights into torch's layout."""
         mha = self.attention
-        mha.in_proj_weight.copy_(torch.cat([weights.wq, weights.wk, weights.wv]))
-        mha.in_proj_bias.copy_(torch.cat([weights.bq, weights.bk, weights.bv]))
+        mha.in_proj_weight.copy_(weights.qkv)
+        mha.in_proj_bias.copy_(weights.qkv_bias)
         mha.out_proj.weight.copy_(weights.wo)
         mha.out_proj.bias.copy_(weights.bo)

@@ -8,8 +8,7 @@ from zoo.components.block.base import Block, Sublayer
 
 
 class Bare(Block):
-    """f(norm(x)), with no residual."""
+    """f(norm(x)), with no residual: there are no rows to select."""
 
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
-        """f(norm(x)); without a residual, no rows have to be selected."""
         return self.drop(sublayer(norm(x)))

@@ -11,6 +11,5 @@ class Post(Block):
     """norm(x + f(x)) (Vaswani et al. 2017, section 3.1)."""
 
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
-        """norm(x + f(x))."""
         out: Tensor = norm(x[:, rows] + self.drop(sublayer(x)))
         return out

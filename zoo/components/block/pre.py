@@ -16,5 +16,4 @@ class Pre(Block):
     final_norm = True
 
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
-        """x + f(norm(x))."""
         return x[:, rows] + self.drop(sublayer(norm(x)))

@@ -17,5 +17,4 @@ class ResPost(Block):
     final_norm = True
 
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
-        """x + norm(f(x))."""
         return x[:, rows] + self.drop(norm(sublayer(x)))

@@ -12,5 +12,4 @@ class GELU(TwoLayer):
     """x · Φ(x) between two linear layers (Hendrycks and Gimpel 2016, section 2)."""
 
     def activation(self, x: Tensor) -> Tensor:
-        """(…, hidden) to (…, hidden)."""
         return F.gelu(x)

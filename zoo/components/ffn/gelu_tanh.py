@@ -12,5 +12,4 @@ class TanhGELU(TwoLayer):
     """x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))) (Hendrycks and Gimpel 2016, section 2)."""
 
     def activation(self, x: Tensor) -> Tensor:
-        """(…, hidden) to (…, hidden)."""
         return F.gelu(x, approximate="tanh")

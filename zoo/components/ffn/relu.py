@@ -12,5 +12,4 @@ class ReLU(TwoLayer):
     """max(0, x) between two linear layers (Vaswani et al. 2017, equation 2)."""
 
     def activation(self, x: Tensor) -> Tensor:
-        """(…, hidden) to (…, hidden)."""
         return F.relu(x)

@@ -22,6 +22,5 @@ class Learned(PositionalEncoding):
         nn.init.normal_(self.table.weight, std=std)
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
-        """x (B, L, D) plus the vectors of positions (L) or (B, L)."""
         table: Tensor = self.table(positions)
         return x + table

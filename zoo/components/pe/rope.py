@@ -24,7 +24,6 @@ class Rotary(PositionalEncoding):
         self.angles = Angles(head_dim, base)
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
-        """x (B, H, L, Dh) rotated by positions (L) or (B, L)."""
         angles = self.angles(positions)  # (L or B, L; Dh / 2)
         if angles.dim() == 3:
             angles = angles[:, None]  # the same for every head

@@ -24,7 +24,6 @@ class Sinusoidal(PositionalEncoding):
         self.angles = Angles(dim, base)
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
-        """x (B, L, D) plus the waves of positions (L) or (B, L)."""
         angles = self.angles(positions)  # (L or B, L; D / 2)
         wave = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
         return x + wave.to(x.dtype)

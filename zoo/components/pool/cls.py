@@ -13,5 +13,4 @@ class Cls(Pool):
     reads = slice(0, 1)
 
     def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
-        """x (B, L, D) to (B, D)."""
         return x[:, 0]

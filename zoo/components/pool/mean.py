@@ -11,7 +11,6 @@ class Mean(Pool):
     """Σ x · real / Σ real (Reimers and Gurevych 2019, section 3); an empty text gives zero."""
 
     def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
-        """x (B, L, D) to the mean (B, D) over the tokens that attention_mask marks as real."""
         if attention_mask is None:
             return x.mean(dim=1)
         real = attention_mask[..., None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -54,12 +53,6 @@ class Blocks:
 
     def __len__(self) -> int:
         return len(self.lengths)
-
-    def subset(self, rows: np.ndarray) -> Blocks:
-        """Only these blocks, in this order."""
-        part = copy.copy(self)
-        part.lengths, part.starts = self.lengths[rows], self.starts[rows]
-        return part
 
     def batch(self, rows: np.ndarray) -> BlockBatch:
         """These blocks, which must have one length."""

@@ -31,12 +31,8 @@ _REPOSITORY = re.compile(r"(?P<id>[\w.-]+(?:/[\w.-]+)?)(?:@(?P<revision>[\w./-]+
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 # Pinned, so that a table made today can be made again whatever happens to the repository.
 BBC_NEWS = "SetFit/bbc-news@160d4af1d650b602d14cddc8df0baf07a0198643"
-# What a text data set consists of; images and weights are not downloaded.
-_PATTERNS = [
-    f"*.{ending}{packed}"
-    for ending in ("md", "yaml", "json", "jsonl", "csv", "tsv", "parquet", "arrow", "txt")
-    for packed in ("", ".gz", ".zst", ".zip")
-]
+# What a text data set consists of, packed or not; images and weights are not downloaded.
+_PATTERNS = [f"*.{ending}*" for ending in "md yaml json csv tsv parquet arrow txt".split()]
 
 
 class HubError(ZooError):
@@ -86,15 +82,13 @@ def load(
     found = fetch(cached=True) if pinned else ""
     if isinstance(found, str):
         reason = unreachable(match["id"])
-        if reason is None:
-            found = fetch(cached=False)
-        else:
-            if not pinned:
-                found = fetch(cached=True)
-                notices.append(f"{name}: {reason}; using the copy in the Hub's cache")
-            reason += ", and the Hub's cache has no copy"
+        if not reason or not pinned:
+            found = fetch(cached=bool(reason))
         if isinstance(found, str):
-            raise HubError(name, reason or found)
+            in_cache = ", and the Hub's cache has no copy"
+            raise HubError(name, f"{reason}{in_cache}" if reason else found)
+        if reason:
+            notices.append(f"{name}: {reason}; using the copy in the Hub's cache")
     commit, splits = found
     corpus, more = reader.make(name, splits, seed)
     corpus.notes.update(source=f"https://huggingface.co/datasets/{match['id']}", revision=commit)
@@ -110,8 +104,8 @@ def load_bbc_news() -> Corpus:
     return load(BBC_NEWS, LabelledTexts(), name="bbc-news", required=("train", "test"))[0]
 
 
-def unreachable(repository: str) -> str | None:
-    """Why the Hub cannot be reached, after `ANSWER_LIMIT_S` at most; None where it can."""
+def unreachable(repository: str) -> str:
+    """Why the Hub cannot be reached, after `ANSWER_LIMIT_S` at most; empty where it can."""
     from huggingface_hub import utils
 
     setting = next((name for name in _OFFLINE if os.environ.get(name, "").upper() in _TRUE), None)
@@ -121,19 +115,18 @@ def unreachable(repository: str) -> str | None:
     # Not urlsplit, which refuses some of what people write; and never a password.
     host = endpoint.partition("://")[2].partition("/")[0].rpartition("@")[2] or endpoint
     url = f"{endpoint}/api/datasets/{repository}"
-    answers: list[str | None] = []
+    answers = [f"no answer within {ANSWER_LIMIT_S:g} s"]
     with _quiet(utils):
         # In a thread, because a timeout of the client bounds neither the look-up of a name nor an
         # answer that comes byte by byte.
         request = threading.Thread(target=lambda: answers.append(_ask(url)), daemon=True)
         request.start()
         request.join(ANSWER_LIMIT_S)
-    reason = answers[0] if answers else f"no answer within {ANSWER_LIMIT_S:g} s"
-    return None if reason is None else f"the Hub at {host} cannot be reached: {reason}"
+    return f"the Hub at {host} cannot be reached: {answers[-1]}" if answers[-1] else ""
 
 
-def _ask(url: str) -> str | None:
-    """What is wrong with the answer to one request; None if the Hub answers."""
+def _ask(url: str) -> str:
+    """What is wrong with the answer to one request; empty if the Hub answers."""
     from huggingface_hub import get_session
 
     try:
@@ -142,7 +135,7 @@ def _ask(url: str) -> str | None:
     except Exception as error:  # noqa: BLE001 - of the HTTP library that the client uses
         return re.sub(r"^\w+: \[Errno -?\d+\] ", "", one_line(error)).rstrip(".")
     # Any status below 500 is an answer; whether the data set exists, the download finds out.
-    return f"it answers {status}" if status >= 500 or status == 407 else None
+    return f"it answers {status}" if status >= 500 or status == 407 else ""
 
 
 def _download(repository: str, revision: str, *, cached: bool) -> Path:

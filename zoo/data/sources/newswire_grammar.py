@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -35,7 +35,7 @@ SENTENCES = {
 }
 
 _VOWELS = "aeiou"
-_DOUBLING = frozenset("ban bat trim scan plan drop stop star ship admit".split())
+_DOUBLING = frozenset("ban bat trim scan plan drop stop star ship admit win bid".split())
 _PAST = {"say": "said", "win": "won", "bid": "bid", "strike": "struck"}
 _PLURAL = {
     "analysis": "analyses",
@@ -61,18 +61,14 @@ def forms(words: Words) -> Words:
 
 def plural(noun: str) -> str:
     """``ministries``, of ``ministry``; of a phrase the last word changes."""
-    if noun in _PLURAL:
-        return _PLURAL[noun]
-    if noun.endswith(("sman", "swoman", "tsman")):
+    if noun.endswith(("sman", "swoman")):
         return noun[:-2] + "en"
-    if noun.endswith("y") and noun[-2] not in _VOWELS:
-        return noun[:-1] + "ies"
-    return noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
+    return _PLURAL.get(noun) or (f"{noun}s" if noun.endswith("o") else third(noun))
 
 
 def third(verb: str) -> str:
     """``scores``, of ``score``."""
-    if verb.endswith("y") and verb[-2] not in _VOWELS:
+    if _ends_in_consonant_y(verb):
         return verb[:-1] + "ies"
     return verb + ("es" if verb.endswith(("s", "x", "ch", "sh", "o")) else "s")
 
@@ -81,20 +77,21 @@ def past(verb: str) -> str:
     """``scored``, of ``score``; the participle is the same."""
     if verb in _PAST:
         return _PAST[verb]
-    if verb in _DOUBLING:
-        return verb + verb[-1] + "ed"
-    if verb.endswith("e"):
-        return verb + "d"
-    if verb.endswith("y") and verb[-2] not in _VOWELS:
-        return verb[:-1] + "ied"
-    return verb + "ed"
+    stem = f"{verb[:-1]}i" if _ends_in_consonant_y(verb) else _doubled(verb)
+    return stem + ("d" if stem.endswith("e") else "ed")
 
 
 def gerund(verb: str) -> str:
     """``scoring``, of ``score``."""
-    if verb in _DOUBLING or verb in ("win", "bid"):
-        return verb + verb[-1] + "ing"
-    return (verb[:-1] if verb.endswith("e") and verb[-2] != "e" else verb) + "ing"
+    return (verb[:-1] if re.search("[^e]e$", verb) else _doubled(verb)) + "ing"
+
+
+def _doubled(verb: str) -> str:
+    return verb + verb[-1] if verb in _DOUBLING else verb
+
+
+def _ends_in_consonant_y(word: str) -> bool:
+    return re.search(f"[^{_VOWELS}]y$", word) is not None
 
 
 def with_articles(words: list[str]) -> list[str]:
@@ -117,19 +114,16 @@ def invent_names(seed: int, counts: Mapping[str, int]) -> Words:
     def pick(pieces: Sequence[str]) -> str:
         return pieces[int(draw() * len(pieces))]
 
-    ends: dict[str, Callable[[], str]] = {
-        "given": lambda: pick(["a", "e", "o", "in", "", ""]),
-        "surnames": lambda: pick(SYLLABLES["surname_ends"]),
-        "organisations": lambda: f"{pick(['', 'o', 'ex', 'is'])} {pick(SYLLABLES['company_ends'])}",
-        "places": lambda: pick(SYLLABLES["place_ends"]),
+    ends: dict[str, list[Sequence[str]]] = {
+        "given": [["a", "e", "o", "in", "", ""]],
+        "surnames": [SYLLABLES["surname_ends"]],
+        "organisations": [["", "o", "ex", "is"], [f" {end}" for end in SYLLABLES["company_ends"]]],
+        "places": [SYLLABLES["place_ends"]],
     }
 
     def name(sort: str) -> str:
-        syllables = [
-            pick(SYLLABLES["onsets"]) + pick(SYLLABLES["nuclei"])
-            for _ in range(1 + int(draw() * 2))
-        ]
-        return "".join(syllables) + pick(SYLLABLES["codas"]) + ends[sort]()
+        syllables = [SYLLABLES["onsets"], SYLLABLES["nuclei"]] * (1 + int(draw() * 2))
+        return "".join(map(pick, [*syllables, SYLLABLES["codas"], *ends[sort]]))
 
     found: dict[str, str] = {}  # the sort of each name
     for sort, count in counts.items():

@@ -7,13 +7,13 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from zoo.errors import ZooError, nearest, one_line
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-JSON = (".jsonl", ".ndjson", ".json")
-FORMATS = (*SEPARATORS, *JSON, ".parquet")
+JSON_LINES = (".jsonl", ".ndjson")
+FORMATS = (*SEPARATORS, *JSON_LINES, ".json", ".parquet")
 PIPE = "-"  # stdin, given as a file
 
 Row = dict[str, Any]
@@ -50,93 +50,77 @@ def read_rows(path: Path, chunk: int = 1000) -> Iterator[tuple[str, Row]]:
         raise ZooError(f"{path} cannot be read: {one_line(error)}") from error
 
 
-def read_texts(source: str, column: str = "text") -> Iterator[str]:
+def read_texts(source: str, column: str = "text", what: str = "text") -> Iterator[str]:
     """The texts of a file, or of stdin for ``-``, read as they are asked for.
 
     The file's suffix decides: of CSV, TSV or JSON lines a column, of any other file every line.
-    Raises ZooError, naming the line or row, for an empty text and whatever cannot be read.
+    what: how an error names one. Raises ZooError, naming the line or row, for an empty text and
+    whatever cannot be read, and at the end of a file that contains none.
     """
-    for where, text in _placed_texts(source, column):
+    path, name = Path(source), "stdin" if source == PIPE else source
+    if source != PIPE and path.suffix.lower() in (*SEPARATORS, *JSON_LINES):
+        placed = ((place, _cell(path, place, row, column)) for place, row in read_rows(path))
+    else:
+        lines = text_lines(name, None if source == PIPE else path)
+        placed = ((f"line {number}", line) for number, line in enumerate(lines, start=1))
+    place = ""
+    for place, text in placed:
         if not text.strip():
-            raise ZooError(f"{where} is empty: every line must hold a text")
+            raise ZooError(f"{name}, {place} is empty: every line must hold a text")
         yield text
+    if not place:
+        raise ZooError(f"{name} contains no {what}")
 
 
-def _placed_texts(source: str, column: str) -> Iterator[tuple[str, str]]:
-    path = Path(source)
-    suffix = path.suffix.lower()
-    if source != PIPE and suffix in (*SEPARATORS, ".jsonl", ".ndjson"):
-        for place, row in read_rows(path):
-            if suffix in SEPARATORS and column not in row:
-                raise ZooError(
-                    f"{path} has no column '{column}' (--text-column){nearest(column, row)}"
-                )
-            text = row.get(column)
-            if not isinstance(text, str):
-                raise ZooError(f"{path}, {place}: '{column}' (--text-column) is not text")
-            yield f"{path}, {place}", text
-        return
-    name = "stdin" if source == PIPE else str(path)
+def _cell(path: Path, place: str, row: Row, column: str) -> str:
+    """The text in a column of a row."""
+    if path.suffix.lower() in SEPARATORS and column not in row:
+        raise ZooError(f"{path} has no column '{column}' (--text-column){nearest(column, row)}")
+    text = row.get(column)
+    if not isinstance(text, str):
+        raise ZooError(f"{path}, {place}: '{column}' (--text-column) is not text")
+    return text
+
+
+def text_lines(name: str, path: Path | None, *, ends: bool = False) -> Iterator[str]:
+    """Lines of UTF-8; only a newline ends a line, and a byte order mark goes.
+
+    path: None for stdin. ends: keep the ends of the lines.
+    Raises ZooError where it cannot be read or, with the line's number, is not UTF-8.
+    """
+    stdin = contextlib.nullcontext(sys.stdin.buffer)
     try:
-        with (
-            contextlib.nullcontext(sys.stdin.buffer) if source == PIPE else path.open("rb") as file
-        ):
-            for number, line in enumerate(text_lines(name, file), start=1):
-                yield f"{name}, line {number}", line
+        opened: contextlib.AbstractContextManager[BinaryIO] = path.open("rb") if path else stdin
+        with opened as file:
+            for number, line in enumerate(file, start=1):
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                yield text if ends else text.removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise ZooError(f"{name} is not UTF-8: byte 0x{byte:02x} in line {number}") from error
     except OSError as error:
         raise ZooError(f"{name} cannot be read: {error.strerror}") from error
 
 
-def text_lines(name: str, file: BinaryIO) -> Iterator[str]:
-    """Lines of UTF-8 without their end; only a newline ends a line, and a byte order mark goes.
-
-    Raises ZooError with the line's number where it is not UTF-8.
-    """
-    for number, line in enumerate(file, start=1):
-        try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            byte = error.object[error.start]
-            raise ZooError(f"{name} is not UTF-8: byte 0x{byte:02x} in line {number}") from error
-        yield text.removesuffix("\n").removesuffix("\r")
-
-
 def read_utf8(path: Path) -> str:
     """A whole file as text; ZooError where it cannot be read or is not UTF-8."""
-    try:
-        data = path.read_bytes()
-        return data.decode("utf-8-sig")
-    except OSError as error:
-        raise ZooError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ZooError(
-            f"{path} is not UTF-8: byte 0x{data[error.start]:02x} in line {line}"
-        ) from error
+    return "".join(text_lines(str(path), path, ends=True))
 
 
 def _csv_rows(path: Path, separator: str, chunk: int) -> Iterator[Row]:
     import pandas as pd
 
+    # Everything stays text: a document may well read "null", and a label "007".
+    options: Any = {"dtype": str, "keep_default_na": False, "encoding": "utf-8-sig"}
     try:
-        # Everything stays text: a document may well read "null", and a label "007".
-        frames = pd.read_csv(
-            path,
-            sep=separator,
-            dtype=str,
-            keep_default_na=False,
-            encoding="utf-8-sig",
-            chunksize=chunk,
-        )
+        frames = pd.read_csv(path, sep=separator, chunksize=chunk, **options)
     except pd.errors.EmptyDataError:
         return
     with frames:
         for frame in frames:
             if not isinstance(frame.index, pd.RangeIndex):
                 raise ZooError(f"{path} has rows with more fields than its header names")
-            names = [str(column) for column in frame.columns]
-            for cells in frame.itertuples(index=False, name=None):
-                yield dict(zip(names, cells, strict=True))
+            yield from cast("list[Row]", frame.to_dict("records"))
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, Row]]:
@@ -146,26 +130,24 @@ def _json_rows(path: Path) -> Iterator[tuple[str, Row]]:
     """
     with path.open("rb") as file:
         is_array = file.peek(64)[:64].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
-        items = _parsed(path) if is_array else text_lines(str(path), file)
-        for number, row in enumerate(items, start=1):
-            place = f"{'row' if is_array else 'line'} {number}"
-            if not is_array:
-                if not row.strip():
-                    continue
-                row = _parsed(path, row, f" in {place}")
-            if not isinstance(row, dict):
-                raise ZooError(f"{path}, {place} is no object but a {type(row).__name__}")
-            yield place, row
+    items = _parsed(path, read_utf8(path)) if is_array else text_lines(str(path), path)
+    for number, row in enumerate(items, start=1):
+        place = f"{'row' if is_array else 'line'} {number}"
+        if not is_array:
+            if not row.strip():
+                continue
+            row = _parsed(path, row, number)
+        if not isinstance(row, dict):
+            raise ZooError(f"{path}, {place} is no object but a {type(row).__name__}")
+        yield place, row
 
 
-def _parsed(path: Path, text: str | None = None, where: str = "") -> Any:
-    """The value of a JSON text, or of the whole file."""
+def _parsed(path: Path, text: str, line: int = 1) -> Any:
+    """The value of a JSON text that begins in this line of the file."""
     try:
-        return json.loads(read_utf8(path) if text is None else text)
+        return json.loads(text)
     except json.JSONDecodeError as error:
-        where = where or f" in line {error.lineno}"
-        raise ZooError(
-            f"{path} is broken JSON{where}, column {error.colno}: {error.msg}"
-        ) from error
+        place = f"line {line + error.lineno - 1}, column {error.colno}: {error.msg}"
+        raise ZooError(f"{path} is broken JSON in {place}") from error
     except RecursionError as error:
-        raise ZooError(f"{path} is broken JSON{where}: it is nested too deeply") from error
+        raise ZooError(f"{path} is broken JSON: it is nested too deeply") from error

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from zoo.errors import ZooError, nearest
+from zoo.errors import ZooError
 from zoo.registry.naming import bind, split_call
 
 Pair = tuple[str, str]
@@ -40,11 +40,9 @@ def is_built_in(spec: str) -> bool:
 def make_pairs(spec: str) -> tuple[list[Pair], list[Pair]]:
     """Training and test pairs of ``name`` or ``name(param=value)``; no source is in both.
 
-    Raises ZooError for an unknown task or impossible values.
+    Raises ZooError for impossible values.
     """
     name, call = split_call("data", spec)
-    if name not in PARAMETERS:
-        raise ZooError(f"no task '{name}'{nearest(name, list(PARAMETERS))}")
     asked = {**PARAMETERS[name], **bind(f"data '{name}'", PARAMETERS[name], call)}
     train, test = asked["train"], asked["test"]
     if min(train, test) < 1:
