@@ -34,7 +34,8 @@ def bench(
 ) -> pd.DataFrame:
     """Train and measure every combination; the columns are those of ``table.csv``.
 
-    attention, pe and the other axes (norm, ffn, block, pool): a name, a comma list or a list.
+    attention, pe and the other axes (norm, ffn, block, pool): a name, a comma list or a list. In
+    all but the pool, ``a/b`` takes turns over the layers.
     task: a registered task. on: a registered executor. out: the directory of records and tables,
     by default one under ``runs``. fresh: run again what is already there; collect: run nothing,
     only read it. plugins: single-file plug-ins. progress: where the run reports its progress; by

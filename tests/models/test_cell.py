@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.registry import AXES, Owner, Register, Registry
-from zoo.registry.cell import Cell
+from zoo.registry.cell import Cell, head_dim
 
 Parse = Callable[..., Cell]
 NEEDS = {"attention": frozenset({"padding"})}  # what classification needs
@@ -31,7 +32,7 @@ def parse(registry: Registry) -> Parse:
 
 
 def test_the_usual_cell_has_no_obstacle(parse: Parse) -> None:
-    assert parse().obstacle(64, 4, NEEDS) == ""
+    assert parse().obstacle(Sizes(), NEEDS) == ""
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_the_usual_cell_has_no_obstacle(parse: Parse) -> None:
 def test_each_obstacle_is_named(
     parse: Parse, names: dict[str, str], dim: int, heads: int, reason: str
 ) -> None:
-    assert parse(**names).obstacle(dim, heads, NEEDS) == reason
+    assert parse(**names).obstacle(Sizes(dim=dim, heads=heads), NEEDS) == reason
 
 
 @pytest.mark.parametrize(
@@ -84,21 +85,21 @@ def test_each_obstacle_is_named(
 def test_what_is_not_asked_for_is_no_obstacle(
     parse: Parse, names: dict[str, str], dim: int, heads: int
 ) -> None:
-    assert parse(**names).obstacle(dim, heads, NEEDS) == ""
+    assert parse(**names).obstacle(Sizes(dim=dim, heads=heads), NEEDS) == ""
 
 
 def test_among_the_built_ins_torch_with_rope_alone_is_impossible(registry: Registry) -> None:
     impossible = {
         (attention, pe)
         for attention, pe in itertools.product(registry.labels("attention"), registry.labels("pe"))
-        if Cell.parse(registry, USUAL | {"attention": attention, "pe": pe}).obstacle(64, 4, NEEDS)
+        if Cell.parse(registry, USUAL | {"attention": attention, "pe": pe}).obstacle(Sizes(), NEEDS)
     }
     assert impossible == {("torch", "rope")}
 
 
-def test_head_width_is_the_whole_width_where_there_is_one_head(parse: Parse) -> None:
-    assert parse(attention="single").head_dim(64, 4) == 64
-    assert parse(attention="naive").head_dim(64, 4) == 16
+def test_head_width_is_the_whole_width_where_there_is_one_head(registry: Registry) -> None:
+    assert head_dim(registry.choose("attention", "single"), Sizes(dim=64, heads=4)) == 64
+    assert head_dim(registry.choose("attention", "naive"), Sizes(dim=64, heads=4)) == 16
 
 
 def test_a_cells_names_are_read_back_as_the_same_cell(parse: Parse, registry: Registry) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from zoo.config.request import Request
 from zoo.execution.base import CostJob, CostMember, Ended, Executor, JobSetup, Limits, Result
 from zoo.measure.scaling import sizes_at
-from zoo.registry import AXES
+from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import cost_key, digest, plugin_hashes
@@ -32,6 +32,7 @@ class _Run:
     """What all points share. stopped: cell to why it is not measured at larger values."""
 
     request: Request
+    registry: Registry
     plan: Plan
     over: str
     executor: Executor
@@ -67,7 +68,10 @@ def run_scale(
     A cell that runs out of memory or time at one value is skipped at the larger ones. Raises
     ZooError for what cannot be had.
     """
-    plan = make_plan(request.model_copy(update={"baseline": "none"}), zoo.registry)
+    planned: dict[str, Any] = {"baseline": "none"}
+    if over == "layers":  # a pattern need not fit the smaller models, which are skipped
+        planned["sizes"] = sizes_at(over, max(values), request.sizes, 0)[0]
+    plan = make_plan(request.model_copy(update=planned), zoo.registry)
     limits = job_limits(request.model_copy(update={"jobs": 1}))
     with open_executor(zoo, on) as executor:
         environment, setup = inspect(executor, job_setup(request, zoo, None), limits, [])
@@ -91,6 +95,7 @@ def run_scale(
             known = {} if fresh else {r.key: r for r in existing}
             this = _Run(
                 request,
+                zoo.registry,
                 plan,
                 over,
                 executor,
@@ -120,8 +125,8 @@ def _measure_value(this: _Run, value: int) -> None:
     rows: list[PlanRow] = []
     sizes, batch = sizes_at(this.over, value, this.request.sizes, this.request.training.batch_size)
     for row in this.plan.rows:
-        cell = Cell(**dict(zip(AXES, row.choices, strict=True)))
-        obstacle = cell.obstacle(sizes.dim, sizes.heads, this.plan.task.needs)
+        cell = Cell.parse(this.registry, row.model.cell)
+        obstacle = cell.obstacle(sizes, this.plan.task.needs)
         obstacle = obstacle or this.stopped.get(row.name, "")
         known = this.known.get(_key(this, row, value, obstacle))
         reusable = ("ok", "skipped")
