@@ -25,6 +25,7 @@ from torch import Tensor
 
 import zoo.models
 from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
 from zoo.models.key_value_cache import KeyValues
 from zoo.registry import Owner, Register, Registry
 from zoo.registry.cell import Cell

@@ -76,12 +76,8 @@ def attend(
     elif not files:
         _print(found.tokens, shown)
     if found.missing:
-        layers = ", ".join(map(str, found.missing))
-        click.echo(
-            f"note: there is no map of {'layer' if len(found.missing) == 1 else 'layers'} {layers}: "
-            "the attention there gives none",
-            err=True,
-        )
+        missing = " and ".join(f"layer {number}" for number in found.missing)
+        click.echo(f"note: the attention of {missing} gives no map", err=True)
     report_limits(found.cut > 0, found.unknown > 0, 1, model.max_length)
 
 

@@ -143,8 +143,10 @@ def views(attention_map: AttentionMap, layer: str | None, head: str | None) -> l
     if layer not in (None, "all"):
         layers = _numbers("layer", layer, len(by_layer) + len(attention_map.missing))
         if layers[0] in attention_map.missing:
-            there = ", ".join(map(str, by_layer))
-            raise ZooError(f"--layer {layer}: its attention gives no map; there are maps of {there}")
+            there = " and ".join(f"layer {number}" for number in by_layer)
+            raise ZooError(
+                f"--layer {layer}: the attention there gives no map, that of {there} does"
+            )
     if head is None:
         return [View(n, None, by_layer[n].mean(axis=0)) for n in layers]
     alike = len({len(weights) for weights in by_layer.values()}) == 1

@@ -86,10 +86,10 @@ class SampleOutputs(BaseModel):
 class Card(BaseModel):
     """A saved model, as ``config.json`` holds it.
 
-    task_part, parts: the task and, for each axis, the components of its pattern. labels: names of the classes,
-    where the task has classes. files: SHA-256 of the other files. data, execution: as in a record.
-    metrics, metric_descriptions: of the training. key: of the training's record in a ``zoo bench``.
-    command: trains and scores this model again.
+    task_part, parts: the task and, for each axis, the components of its pattern. labels: names of
+    the classes, where the task has classes. files: SHA-256 of the other files. data, execution: as
+    in a record. metrics, metric_descriptions: of the training. key: of the training's record in a
+    ``zoo bench``. command: trains and scores this model again.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
