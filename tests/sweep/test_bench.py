@@ -17,6 +17,7 @@ from small_runs import CLASSIFY, LM, SEQ2SEQ, bench, flags, result_of
 
 import zoo
 from zoo.cli import main
+from zoo.report.run_report import RunReport
 from zoo.sweep.records import Record, RecordFile
 
 FIRST_COLUMNS = (
@@ -126,38 +127,25 @@ def test_the_command_of_a_record_gives_the_same_scores_again(
     assert result_of(again) == result_of(record)
 
 
-def test_a_hybrid_is_a_row_like_any_other(tmp_path: Path, small: dict[str, Any], capsys) -> None:
+def test_a_hybrid_is_a_row_like_any_other(tmp_path: Path, small: dict[str, Any]) -> None:
     """Its name is the pattern, and its record's command repeats it."""
-    axes = {"attention": "fused/naive,fused", "pe": "rope(base=100.0)/none"}
-    options = {**small, **axes, "layers": 2, "epochs": 1, "baseline": "none", "rounds": 1}
-    out = tmp_path / "out"
-    assert command({**options, "reference": "fused/naive"}, out) == 0
-    assert "fused/naive" in capsys.readouterr().out
-    table = pd.read_csv(out / "table.csv")
-    assert set(table.attention) == {"fused/naive", "fused"}
-    assert set(table.pe) == {"rope(base=100.0)/none"}
-    assert (table.train_tokens_per_s > 0).all()
-    assert (table.peak_memory_mib > 0).all()
-    records = {(r.kind, r.cell["attention"]): r for r in RecordFile(out).read()}
-    record, alone = records["train", "fused/naive"], records["train", "fused"]
+    axes = {"attention": ["fused/naive", "fused"], "pe": "rope(base=100.0)/none"}
+    options = {**small, **axes, "layers": 2, "epochs": 1, "baseline": "none", "phases": "train"}
+    outcome = bench(tmp_path / "out", {**options, "reference": "fused/naive"})
+    record, alone = outcome.records
+    assert record.cell == {**alone.cell, "attention": "fused/naive"}
     # Both compute the same function, so they learn the same.
     assert record.metrics["errors"] == alone.metrics["errors"]
     assert record.key != alone.key
-    assert record.cell == {**alone.cell, "attention": "fused/naive"}
-    assert records["cost", "fused/naive"].metrics["flops_per_token"] > 0
+    table = RunReport(outcome.records).table
+    assert set(table.attention) == {"fused/naive", "fused"}
+    assert set(table.pe) == {"rope(base=100.0)/none"}
     words = shlex.split(record.command)
     assert words[1:6] == ["bench", "--attention", "fused/naive", "--pe", "rope(base=100.0)/none"]
     again = tmp_path / "again"
     assert main([*words[1:], "--on", "inline", "--out", str(again)]) == 0
     (repeated,) = RecordFile(again).read()
     assert (repeated.key, result_of(repeated)) == (record.key, result_of(record))
-    # A suite says the same, and the results are there already.
-    suite = tmp_path / "suite.toml"
-    lines = [f"{name} = {json.dumps(value)}" for name, value in options.items()]
-    suite.write_text("\n".join(lines))
-    before = (out / "records.jsonl").read_bytes()
-    assert main(["bench", "--suite", str(suite), "--on", "inline", "--out", str(out)]) == 0
-    assert (out / "records.jsonl").read_bytes() == before
 
 
 def test_costs_are_measured_on_the_same_batches_in_turns(records: list[Record]) -> None:

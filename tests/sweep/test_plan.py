@@ -84,6 +84,17 @@ def test_patterns_are_choices_like_any_other(registry: Registry) -> None:
     assert plan.reference == "naive/fused+rope+layer+gelu+pre+mean"
 
 
+def test_a_suite_may_hold_patterns(tmp_path: Path, capsys) -> None:
+    suite = tmp_path / "suite.toml"
+    suite.write_text(
+        'attention = ["naive", "fused/naive"]\nlayers = 4\nreference = "fused/naive"\n'
+    )
+    assert main(["bench", "--suite", str(suite), "--pe", "rope/none", "--plan"]) == 0
+    printed = capsys.readouterr().out
+    assert "fused/naive  rope/none" in printed
+    assert "3 to run, 0 skipped" in printed
+
+
 def test_capabilities_are_those_of_each_layer(registry: Registry) -> None:
     plan = plan_of(registry, attention="fused/torch,torch/fused", pe="rope/none", baseline="none")
     assert {row.model.cell["attention"]: row.obstacle for row in plan.rows} == {
