@@ -18,9 +18,9 @@ class Pattern:
     def of(cls, choices: Sequence[Choice]) -> Pattern:
         """The shortest pattern with these choices: ``fused/fused`` is ``fused``."""
         names = [str(choice) for choice in choices]
-        repeats = (names[:n] * (len(names) // n) for n in range(1, len(names)))
-        period = next((n for n, all_ in enumerate(repeats, start=1) if all_ == names), len(names))
-        return cls(tuple(choices[:period]))
+        lengths = range(1, len(names) + 1)
+        shortest = next(n for n in lengths if names[:n] * (len(names) // n) == names)
+        return cls(tuple(choices[:shortest]))
 
     def at(self, layer: int) -> Choice:
         """The choice of a layer, counted from 0."""
