@@ -35,14 +35,15 @@ def bench(
 ) -> pd.DataFrame:
     """Train and measure every combination; the columns are those of ``table.csv``.
 
-    attention, pe and the other axes (norm, ffn, block, pool): a name, a comma list or a list.
-    task: a registered task; by default the one that reads the data. data: as for ``--data``, or
-    several: names, or tables with a ``name`` and options for that data set alone. The result then
-    has one line for each row on each data set. on: a registered executor. out: the directory of
-    records and tables, by default one under ``runs``. fresh: run again what is already there;
-    collect: run nothing, only read it. plugins: single-file plug-ins. progress: where the run
-    reports its progress; by default nowhere. options: everything else that ``zoo bench`` takes,
-    with underscores, of which ``lr``, ``weight_decay`` and ``dropout`` may have several values:
+    attention, pe and the other axes (norm, ffn, block, pool): a name, a comma list or a list. In
+    all but the pool, ``a/b`` takes turns over the layers. task: a registered task; by default the
+    one that reads the data. data: as for ``--data``, or several: names, or tables with a ``name``
+    and options for that data set alone. The result then has one line for each row on each data set.
+    on: a registered executor. out: the directory of records and tables, by default one under
+    ``runs``. fresh: run again what is already there; collect: run nothing, only read it. plugins:
+    single-file plug-ins. progress: where the run reports its progress; by default nowhere. options:
+    everything else that ``zoo bench`` takes, with underscores, of which ``lr``, ``weight_decay``
+    and ``dropout`` may have several values:
     ``dim=128, epochs=3, seeds=5``. Raises ZooError for bad usage or data; cells that fail are rows
     with their status and reason.
     """

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from small_runs import CLASSIFY, bench, cell, prepared
 
+from zoo.config.sizes import Sizes
 from zoo.execution.base import (
     CostJob,
     CostMember,
@@ -29,8 +30,12 @@ MEMBERS = (
     CostMember(cell(attention="raises")),
     CostMember(cell(attention="naive")),
     CostMember(ModelSpec(baseline="tfidf-logreg")),
+    CostMember(
+        cell(attention="fused/naive"),
+        Sizes(dim=16, layers=2, heads=2, hidden=32, max_length=24, vocab_size=120),
+    ),
 )
-REFERENCE, TWIN, RAISES, NAIVE, BASELINE = range(len(MEMBERS))
+REFERENCE, TWIN, RAISES, NAIVE, BASELINE, HYBRID = range(len(MEMBERS))
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +63,7 @@ def test_each_round_of_all_members_is_a_step(events: Sequence[Event]) -> None:
 def test_members_come_in_their_order_and_one_that_fails_stops_no_other(
     members: tuple[Result, ...],
 ) -> None:
-    assert [member.status for member in members] == ["ok", "ok", "crashed", "ok", "ok"]
+    assert [member.status for member in members] == ["ok", "ok", "crashed", "ok", "ok", "ok"]
     failed = members[RAISES]
     assert failed.reason.startswith("RuntimeError: no such luck (failing.py:")
     assert "in attend" in failed.traceback
@@ -67,12 +72,13 @@ def test_members_come_in_their_order_and_one_that_fails_stops_no_other(
     kernels = [members[place].metrics["kernels"] for place in (REFERENCE, NAIVE, BASELINE)]
     assert any("scaled_dot_product" in name for name in kernels[0])
     assert kernels[1:] == [["_softmax"], []]
+    assert members[HYBRID].metrics["kernels"] == sorted([*kernels[0], "_softmax"])
 
 
 def test_every_member_has_memory_of_both_phases_and_as_many_rounds_as_asked_for(
     members: tuple[Result, ...],
 ) -> None:
-    for place in (REFERENCE, NAIVE, BASELINE):
+    for place in (REFERENCE, NAIVE, BASELINE, HYBRID):
         samples, metrics = members[place].samples, members[place].metrics
         assert len(samples["rounds"]) == 3
         assert set(samples["memory"]) == {"training", "inference"}

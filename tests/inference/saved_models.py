@@ -94,7 +94,8 @@ def similar(directory: Path, registry: Registry, **changes: str) -> TextClassifi
         cell, card.sizes, vocab_size=card.vocab_size, classes=len(card.labels), seed=7
     )
     untrained = TextClassifier(classifier, model.tokenizer, card.sizes.max_length, card.labels)
-    untrained.has_attention_map = cell.attention.can("map")
+    layers = range(1, card.sizes.layers + 1)
+    untrained.layers_with_map = tuple(n for n in layers if cell.attention.at(n - 1).can("map"))
     return untrained.eval()
 
 

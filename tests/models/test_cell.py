@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.registry import AXES, Owner, Register, Registry
-from zoo.registry.cell import Cell
+from zoo.registry.cell import Cell, head_dim
 
 Parse = Callable[..., Cell]
 NEEDS = {"attention": frozenset({"padding"})}  # what classification needs
@@ -31,7 +32,7 @@ def parse(registry: Registry) -> Parse:
 
 
 def test_the_usual_cell_has_no_obstacle(parse: Parse) -> None:
-    assert parse().obstacle(64, 4, NEEDS) == ""
+    assert parse().obstacle(Sizes(), NEEDS) == ""
 
 
 @pytest.mark.parametrize(
@@ -62,12 +63,49 @@ def test_the_usual_cell_has_no_obstacle(parse: Parse) -> None:
         ({"attention": "naive"}, 64, 128, "width 64 is not divisible into 128 heads"),
         ({}, 12, 4, "rope needs an even head width, not 3"),
         ({"attention": "single"}, 7, 1, "rope needs an even head width, not 7"),
+        (
+            {"attention": "fused/torch", "pe": "none/rope"},
+            64,
+            4,
+            "torch cannot rotate queries and keys, which rope needs (layer 2)",
+        ),
+        (
+            {"attention": "fused/leaky"},
+            64,
+            4,
+            "leaky does not declare 'padding', which the task needs "
+            "(padded positions never influence real ones)",
+        ),
+        (
+            {"attention": "single/naive", "pe": "none/rope"},
+            12,
+            4,
+            "rope needs an even head width, not 3 (layer 2)",
+        ),
+        (
+            {"pe": "sin/learned"},
+            64,
+            4,
+            "only one encoding can add to the embeddings, not sin and learned",
+        ),
+        (
+            {"pe": "sin/sin(base=5.0)"},
+            64,
+            4,
+            "only one encoding can add to the embeddings, not sin and sin(base=5.0)",
+        ),
+        (
+            {"ffn": "gelu/gelu/none"},
+            64,
+            4,
+            "ffn 'gelu/gelu/none' is a pattern of 3 components, and the model has 2 layers",
+        ),
     ],
 )
 def test_each_obstacle_is_named(
     parse: Parse, names: dict[str, str], dim: int, heads: int, reason: str
 ) -> None:
-    assert parse(**names).obstacle(dim, heads, NEEDS) == reason
+    assert parse(**names).obstacle(Sizes(dim=dim, heads=heads), NEEDS) == reason
 
 
 @pytest.mark.parametrize(
@@ -79,26 +117,30 @@ def test_each_obstacle_is_named(
         ({"attention": "single"}, 64, 5),
         ({"attention": "single"}, 12, 4),
         ({"pe": "alibi"}, 12, 4),
+        ({"attention": "fused/torch", "pe": "rope/none"}, 64, 4),
+        ({"attention": "deaf/stiff", "pe": "rope/alibi"}, 64, 4),
+        ({"attention": "single/naive", "pe": "rope/none"}, 12, 4),
+        ({"pe": "sin/rope"}, 64, 4),
     ],
 )
 def test_what_is_not_asked_for_is_no_obstacle(
     parse: Parse, names: dict[str, str], dim: int, heads: int
 ) -> None:
-    assert parse(**names).obstacle(dim, heads, NEEDS) == ""
+    assert parse(**names).obstacle(Sizes(dim=dim, heads=heads), NEEDS) == ""
 
 
 def test_among_the_built_ins_torch_with_rope_alone_is_impossible(registry: Registry) -> None:
     impossible = {
         (attention, pe)
         for attention, pe in itertools.product(registry.labels("attention"), registry.labels("pe"))
-        if Cell.parse(registry, USUAL | {"attention": attention, "pe": pe}).obstacle(64, 4, NEEDS)
+        if Cell.parse(registry, USUAL | {"attention": attention, "pe": pe}).obstacle(Sizes(), NEEDS)
     }
     assert impossible == {("torch", "rope")}
 
 
-def test_head_width_is_the_whole_width_where_there_is_one_head(parse: Parse) -> None:
-    assert parse(attention="single").head_dim(64, 4) == 64
-    assert parse(attention="naive").head_dim(64, 4) == 16
+def test_head_width_is_the_whole_width_where_there_is_one_head(registry: Registry) -> None:
+    assert head_dim(registry.choose("attention", "single"), Sizes(dim=64, heads=4)) == 64
+    assert head_dim(registry.choose("attention", "naive"), Sizes(dim=64, heads=4)) == 16
 
 
 def test_a_cells_names_are_read_back_as_the_same_cell(parse: Parse, registry: Registry) -> None:
@@ -113,6 +155,25 @@ def test_a_cells_names_are_read_back_as_the_same_cell(parse: Parse, registry: Re
     }
     assert Cell.parse(registry, cell.names).names == cell.names
     assert str(cell) == "fused+rope(base=500.0)+rms(eps=0.001)+swiglu(matched=False)+pre+mean"
+
+
+def test_only_layers_that_there_are_count(parse: Parse) -> None:
+    """With three layers, torch and rope never meet; the fourth has both."""
+    cell = parse(attention="fused/torch", pe="rope/none/alibi")
+    assert cell.obstacle(Sizes(layers=3), NEEDS) == ""
+    assert cell.obstacle(Sizes(layers=4), NEEDS).endswith("which rope needs (layer 4)")
+
+
+def test_a_pattern_in_a_cell_is_read_back_and_gives_all_its_components(
+    parse: Parse, registry: Registry
+) -> None:
+    cell = parse(attention="leaky/fused", pe="rope(base=500)/none", ffn="gelu/gelu")
+    assert cell.names["attention"] == "leaky/fused"
+    assert str(Cell.parse(registry, cell.names)) == str(cell)
+    assert str(cell) == "leaky/fused+rope(base=500.0)/none+layer+gelu+pre+mean"
+    assert [str(choice) for choice in cell.choices] == [
+        *("leaky", "fused", "rope(base=500.0)", "none", "layer", "gelu", "pre", "mean")
+    ]
 
 
 def test_an_unknown_choice_is_refused(registry: Registry) -> None:

@@ -25,6 +25,7 @@ from torch import Tensor
 
 import zoo.models
 from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
 from zoo.models.key_value_cache import KeyValues
 from zoo.registry import Owner, Register, Registry
 from zoo.registry.cell import Cell
@@ -285,7 +286,7 @@ def test_why_a_cell_does_not_fit_a_task_is_known_before_it_is_built(
     registry.admit(register)
     usual = {"attention": "fused", "pe": "rope", "norm": "layer", "ffn": "relu"}
     cell = Cell.parse(registry, usual | {"block": "pre", "pool": "mean"} | names)
-    obstacle = cell.obstacle(8, 2, find_task(registry, task).needs)
+    obstacle = cell.obstacle(Sizes(dim=8, heads=2), find_task(registry, task).needs)
     assert obstacle.startswith(reason)
     assert bool(obstacle) == bool(reason)
 

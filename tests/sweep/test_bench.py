@@ -20,6 +20,7 @@ import zoo
 from zoo.cli import main
 from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Result
 from zoo.execution.inline import InlineExecutor
+from zoo.report.run_report import RunReport
 from zoo.sweep.records import Record, RecordFile
 
 FIRST_COLUMNS = (
@@ -127,6 +128,27 @@ def test_the_command_of_a_record_gives_the_same_scores_again(
     assert main([*words[1:], "--on", "inline", "--phases", "train", "--out", out]) == 0
     again = next(r for r in RecordFile(Path(out)).read() if r.name == record.name)
     assert result_of(again) == result_of(record)
+
+
+def test_a_hybrid_is_a_row_like_any_other(tmp_path: Path, small: dict[str, Any]) -> None:
+    """Its name is the pattern, and its record's command repeats it."""
+    axes = {"attention": ["fused/naive", "fused"], "pe": "rope(base=100.0)/none"}
+    options = {**small, **axes, "layers": 2, "epochs": 1, "baseline": "none", "phases": "train"}
+    outcome = bench(tmp_path / "out", {**options, "reference": "fused/naive"})
+    record, alone = outcome.records
+    assert record.cell == {**alone.cell, "attention": "fused/naive"}
+    # Both compute the same function, so they learn the same.
+    assert record.metrics["errors"] == alone.metrics["errors"]
+    assert record.key != alone.key
+    table = RunReport(outcome.records).table
+    assert set(table.attention) == {"fused/naive", "fused"}
+    assert set(table.pe) == {"rope(base=100.0)/none"}
+    words = shlex.split(record.command)
+    assert words[1:6] == ["bench", "--attention", "fused/naive", "--pe", "rope(base=100.0)/none"]
+    again = tmp_path / "again"
+    assert main([*words[1:], "--on", "inline", "--out", str(again)]) == 0
+    (repeated,) = RecordFile(again).read()
+    assert (repeated.key, result_of(repeated)) == (record.key, result_of(record))
 
 
 def test_costs_are_measured_on_the_same_batches_in_turns(records: list[Record]) -> None:

@@ -15,6 +15,8 @@ from zoo.registry import Component, Owner, Registry, code_hash
 from zoo.registry.code_hash import hash_of, plugin_hashes
 from zoo.registry.loading import load
 from zoo.sweep.keys import cost_key, digest, training_key
+from zoo.sweep.make_request import make_request
+from zoo.sweep.plan import make_plan
 
 PLUGIN = """\
 import functools
@@ -48,6 +50,16 @@ def test_a_plugin_is_known_by_its_content(tmp_path: Path) -> None:
     assert hashes(file) != first
     file.write_text(PLUGIN + "# changed\n")  # its version is a hash of the whole file
     assert hashes(file) != first
+
+
+def test_every_component_of_a_pattern_counts(tmp_path: Path) -> None:
+    files = [tmp_path / f"{name}.py" for name in ("one", "other")]
+    for file in files:
+        file.write_text(PLUGIN.replace("mine", file.stem))
+    registry = load(files).registry
+    request = make_request({"norm": "layer/one/other", "layers": 3}, registry)
+    (row,) = [row for row in make_plan(request, registry).rows if not row.model.baseline]
+    assert {"one.py", "other.py"} == set(plugin_hashes(row.choices))
 
 
 def test_built_in_components_need_no_hash(registry: Registry) -> None:
@@ -148,6 +160,7 @@ CHANGES = [
     ("components/attention/fused.py", statement, "train cost scale"),
     ("data/batching/document_batches.py", statement, "train cost scale"),
     ("models/build.py", statement, "train cost scale"),
+    ("registry/pattern.py", statement, "train cost scale"),
     ("execution/train_job.py", statement, "train cost scale"),
     ("execution/open_setup.py", statement, "train cost scale"),
     ("execution/worker.py", statement, "train cost scale"),

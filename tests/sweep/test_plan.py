@@ -10,7 +10,7 @@ import pytest
 
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.registry import Registry
+from zoo.registry import Owner, Register, Registry
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import Plan, make_plan
 
@@ -67,6 +67,60 @@ def test_the_reference_is_the_first_cell_or_the_one_that_is_asked_for(registry: 
     # A cell that cannot run is no reference.
     plan = plan_of(registry, attention="torch,fused", pe="rope")
     assert plan.reference.startswith("fused+rope")
+
+
+def test_patterns_are_choices_like_any_other(registry: Registry) -> None:
+    axes = {"attention": "fused,naive/fused,fused/fused", "pe": "sin/none,rope"}
+    found = cells(registry, **axes, norm="layer", layers="2")
+    assert found == [
+        ("fused", "sin/none", "layer"),
+        ("fused", "rope", "layer"),
+        ("naive/fused", "sin/none", "layer"),
+        ("naive/fused", "rope", "layer"),
+    ]
+    one_factor = cells(registry, **axes, norm="layer", design="one-factor")
+    assert one_factor == [found[0], found[2], found[1]]
+    plan = plan_of(registry, **axes, reference="naive/fused+rope")
+    assert plan.reference == "naive/fused+rope+layer+gelu+pre+mean"
+
+
+def test_a_suite_may_hold_patterns(tmp_path: Path, capsys) -> None:
+    suite = tmp_path / "suite.toml"
+    suite.write_text(
+        'attention = ["naive", "fused/naive"]\nlayers = 4\nreference = "fused/naive"\n'
+    )
+    assert main(["bench", "--suite", str(suite), "--pe", "rope/none", "--plan"]) == 0
+    printed = capsys.readouterr().out
+    cells = [line.split()[:2] for line in printed.splitlines()]
+    assert ["fused/naive", "rope/none"] in cells
+    assert "3 to run, 0 skipped" in printed
+
+
+def test_capabilities_are_those_of_each_layer(registry: Registry) -> None:
+    plan = plan_of(registry, attention="fused/torch,torch/fused", pe="rope/none", baseline="none")
+    assert {row.model.cell["attention"]: row.obstacle for row in plan.rows} == {
+        "fused/torch": "",
+        "torch/fused": "torch cannot rotate queries and keys, which rope needs (layer 1)",
+    }
+    # What a task needs, it needs of every layer.
+    plugin = Register(Owner("elsewhere", "1"))
+    plugin("attention", "sees-all", object, summary="", capabilities=("padding", "rotate"))
+    registry.admit(plugin)
+    with pytest.raises(ZooError, match="sees-all does not declare 'causal', which the task needs"):
+        plan_of(registry, task="lm", attention="fused/sees-all")
+
+
+def test_a_pattern_longer_than_the_layers_is_refused_before_anything_runs(
+    registry: Registry,
+) -> None:
+    options = {"attention": "fused,fused/naive/split", "baseline": "none"}
+    with pytest.raises(ZooError) as caught:
+        plan_of(registry, **options)
+    assert str(caught.value) == (
+        "--attention 'fused/naive/split' is a pattern of 3 components, and the model has 2 layers "
+        "(--layers)"
+    )
+    assert len(plan_of(registry, **options, layers="3").runnable) == 2
 
 
 def test_a_design_that_does_not_exist_is_one_line(registry: Registry) -> None:

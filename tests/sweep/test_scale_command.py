@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from zoo.cli import main
+from zoo.errors import ZooError
 from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Result, Started
 from zoo.execution.inline import InlineExecutor
 from zoo.registry.loading import load
@@ -144,6 +145,28 @@ from zoo import hookimpl
 def zoo_register(register):
     register("executor", "scripted", "EXECUTOR", summary="made-up results")
 """
+
+
+def test_a_pattern_is_measured_where_there_are_layers_enough(tmp_path: Path) -> None:
+    plugin = tmp_path / "scripted.py"
+    plugin.write_text(PLUGIN.replace("EXECUTOR", f"{__name__}:Scripted"))
+    loaded = load([plugin])
+    options = {"attention": "naive/fused/split,fused", "batch_size": 1, "device": "cpu"}
+    request = make_request(options, loaded.registry)
+    values = (1, 2, 3, 4)
+    found = run_scale(
+        request, loaded, "layers", values, Silent(), directory=tmp_path, on="scripted"
+    )
+    said = {(r.cell["attention"], r.config["value"]): (r.status, r.reason) for r in found}
+    why = "attention 'naive/fused/split' is a pattern of 3 components, and the model has"
+    assert said["naive/fused/split", 1] == ("skipped", f"{why} 1 layer")
+    assert said["naive/fused/split", 2] == ("skipped", f"{why} 2 layers")
+    others = [("naive/fused/split", 3), ("naive/fused/split", 4), *(("fused", n) for n in values)]
+    assert all(said[point] == ("ok", "") for point in others)
+    with pytest.raises(ZooError, match="and the model has 2 layers"):
+        run_scale(request, loaded, "layers", (1, 2), Silent(), directory=tmp_path, on="scripted")
+    with pytest.raises(ZooError, match="and the model has 2 layers"):
+        run_scale(request, loaded, "length", (8,), Silent(), directory=tmp_path, on="scripted")
 
 
 def test_a_cell_that_failed_is_skipped_at_larger_values_until_there_is_more_of_what_it_lacked(

@@ -48,8 +48,8 @@ def attend(
     zoo attend model "can you can that" --layer 1 --head all --out heads.png
     zoo attend model "can you can that" --out map.html
 
-    Rows are queries, columns are keys; rows sum to one. A page has every layer and head, whatever
-    --layer and --head say.
+    Rows are queries, columns are keys; rows sum to one. Layers whose attention gives no weights are
+    left out. A page has every other layer and head, whatever --layer and --head say.
     """
     for file in files:
         if Path(file).suffix.lower() not in FORMATS:
@@ -75,6 +75,9 @@ def attend(
         print_json(content, indent=None)
     elif not files:
         _print(found.tokens, shown)
+    if found.missing:
+        missing = " and ".join(f"layer {number}" for number in found.missing)
+        click.echo(f"note: the attention of {missing} gives no map", err=True)
     report_limits(found.cut > 0, found.unknown > 0, 1, model.max_length)
 
 

@@ -29,7 +29,9 @@ class Request(BaseModel):
     task_options: dict[str, Any] = {}
 
     attention: str = Field(
-        default="fused", description="Attention components: a comma list, or all."
+        default="fused",
+        description="Attention components: a comma list, or all; here and in --pe, --norm, --ffn "
+        "and --block a/b takes turns over the layers.",
     )
     pe: str = Field(default="rope", description="Positional encodings: a comma list, or all.")
     norm: str = Field(default="layer", description="Norms: a comma list, or all.")

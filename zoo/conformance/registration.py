@@ -15,7 +15,7 @@ from zoo.conformance.assertions import finite, has_shape, must, same
 from zoo.conformance.check import CheckFailed, CheckSkipped, check
 from zoo.conformance.setup import DIM, HEADS, HIDDEN, ModuleSetup, Setup
 from zoo.models.build import build_classifier
-from zoo.registry import AXES, KINDS, Choice
+from zoo.registry import AXES, KINDS, Choice, Pattern
 from zoo.registry.cell import Cell
 from zoo.registry.loading import built_ins
 
@@ -93,8 +93,8 @@ def assembles(setup: ModuleSetup) -> None:
     reasons = []
     for slot, encoding in ENCODINGS.items() if kind == "attention" else [("embed", "sin")]:
         plain = Cell.parse(built_ins(), {**PLAIN, "pe": encoding})
-        cell = replace(plain, **{kind: setup.choice})
-        reason = cell.obstacle(DIM, HEADS, {"attention": {"padding"}})
+        cell = replace(plain, **{kind: Pattern((setup.choice,))})
+        reason = cell.obstacle(SIZES[0], {"attention": {"padding"}})
         if kind == "attention":
             able = slot == "embed" or setup.can(slot)
             must(able or bool(reason), f"planning allows an encoding that needs {slot!r}")

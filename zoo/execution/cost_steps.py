@@ -15,6 +15,7 @@ from zoo.execution.open_setup import OpenSetup, open_setup
 from zoo.measure.matrix_rate import measure_matrix_rate
 from zoo.measure.memory import peak_of
 from zoo.measure.timing import EstimatorTiming, ModelTiming
+from zoo.registry.naming import split_pattern
 from zoo.train.device import resolve
 
 SEED = 0  # of the weights and of the batches
@@ -114,7 +115,9 @@ def _small(member: CostMember, sizes: Sizes) -> Sizes:
     """The sizes of the steps that load what a process loads once."""
     if not member.model.cell:  # a baseline may be of one size alone
         return sizes
-    changes = {"layers": 1}
+    # As many layers as it takes for every component of a pattern to be there.
+    patterns = (split_pattern(text) for text in member.model.cell.values())
+    changes = {"layers": max(len(pattern) for pattern in patterns)}
     if member.full_length:
         changes["max_length"] = min(SMALLEST_LENGTH, sizes.max_length)
     return sizes.model_copy(update=changes)

@@ -43,7 +43,7 @@ class OpenSetup:
         from zoo.models.seeding import seeded
 
         if not model.baseline:
-            cell = Cell.parse(self.registry, dict(model.cell))
+            cell = Cell.parse(self.registry, model.cell)
             return self.task.build(self.setup, cell, seed)
         choice = self.registry.choose("baseline", model.baseline)
         with seeded(seed, "baseline"):

@@ -6,9 +6,14 @@ import math
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ZooError
 from zoo.inference.attention_map import AttentionMap, View
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 CELL, LEAST, MOST = 0.3, 2.5, 30.0  # inches: of a token, and of a whole map at least and at most
 COLUMNS = 4
@@ -37,8 +42,11 @@ def render_page(attention_map: AttentionMap, title: str) -> str:
     from jinja2 import Environment
 
     template = files("zoo.inference").joinpath("templates", "attention.html").read_text("utf-8")
-    arrays = {"mean": attention_map.averaged, "heads": attention_map.weights}
-    rounded = {name: each.astype(float).round(DIGITS).tolist() for name, each in arrays.items()}
+    by_layer = attention_map.by_layer.values()
+    rounded = {
+        "mean": [_rounded(weights.mean(axis=0)) for weights in by_layer],
+        "heads": [_rounded(weights) for weights in by_layer],
+    }
     page: str = (
         Environment(autoescape=True)
         .from_string(template)
@@ -46,10 +54,19 @@ def render_page(attention_map: AttentionMap, title: str) -> str:
             title=title,
             text=attention_map.text,
             cut=attention_map.cut,
-            data={"tokens": attention_map.tokens, **rounded},
+            missing=attention_map.missing,
+            data={
+                "tokens": attention_map.tokens,
+                "layers": list(attention_map.by_layer),
+                **rounded,
+            },
         )
     )
     return page
+
+
+def _rounded(weights: npt.NDArray[np.float32]) -> Any:
+    return weights.astype(float).round(DIGITS).tolist()
 
 
 def write_picture(file: Path, tokens: Sequence[str], shown: Sequence[View], title: str) -> None:

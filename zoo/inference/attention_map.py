@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from torch import Tensor, nn
 
 from zoo.components.block.base import Block
@@ -28,17 +28,29 @@ from zoo.models.text_tagger import TextTagger
 class AttentionMap:
     """The attention weights of one text.
 
-    tokens: L word pieces. weights: float32 (layers, H, L, L); rows are queries, columns are keys,
-    and each row sums to one. cut: how many tokens were beyond the model's length; unknown: how
+    tokens: L word pieces. by_layer: the layer, from 1, to its weights, float32 (H, L, L), for the
+    layers whose attention gives them; rows are queries, columns are keys, and each row sums to one.
+    missing: the other layers. cut: how many tokens were beyond the model's length; unknown: how
     many of those read are not in its vocabulary. specials: how many, such as [CLS], are no words.
     """
 
     text: str
     tokens: list[str]
-    weights: npt.NDArray[np.float32]
+    by_layer: dict[int, npt.NDArray[np.float32]]
+    missing: tuple[int, ...] = ()
     cut: int = 0
     unknown: int = 0
     specials: int = 1
+
+    @property
+    def weights(self) -> npt.NDArray[np.float32]:
+        """The weights (layers, H, L, L) of all of ``by_layer``.
+
+        Raises ZooError where their numbers of heads differ.
+        """
+        if len({len(weights) for weights in self.by_layer.values()}) > 1:
+            raise ZooError("the layers differ in their numbers of heads: see by_layer")
+        return np.stack(list(self.by_layer.values()))
 
     @property
     def all_unknown(self) -> bool:
@@ -47,27 +59,29 @@ class AttentionMap:
 
     @property
     def averaged(self) -> npt.NDArray[np.float32]:
-        """The mean over heads (layers, L, L)."""
-        mean: npt.NDArray[np.float32] = self.weights.mean(axis=1)
-        return mean
+        """The mean over heads (layers, L, L) of all of ``by_layer``."""
+        return np.stack([weights.mean(axis=0) for weights in self.by_layer.values()])
 
 
 def attention_map(model: TextClassifier | TextTagger, text: str) -> AttentionMap:
-    """The attention weights of a text in every layer and head.
+    """The attention weights of a text in every head of the layers that give them.
 
-    Raises ZooError where the attention does not give its weights, or the model is an ensemble.
+    Raises ZooError where no layer's attention does, or the model is an ensemble.
     """
     if not isinstance(model.model, Classifier | Tagger):
         raise ZooError("an ensemble has no attention map: each member has its own")
-    if not model.has_attention_map:
+    if not model.layers_with_map:
         raise ZooError(f"the attention of {model.card.cell} has no attention map")
     (encoding,) = model.encode([text])
     read = encoding.ids[: model.max_length]
     ids, tokens = padded([read], model.device)
+    encoder = model.model.encoder
+    by_layer = attention_weights(encoder, ids, tokens, model.layers_with_map)
     return AttentionMap(
         text,
         encoding.tokens[: model.max_length],
-        attention_weights(model.model.encoder, ids, tokens),
+        by_layer,
+        tuple(n for n in range(1, len(encoder.blocks) + 1) if n not in by_layer),
         cut=len(encoding.ids) - len(read),
         unknown=read.count(model.unknown_id),
         specials=int(isinstance(model.model, Classifier)),
@@ -75,21 +89,27 @@ def attention_map(model: TextClassifier | TextTagger, text: str) -> AttentionMap
 
 
 def attention_weights(
-    encoder: Encoder | Decoder, ids: Tensor, tokens: Tokens
-) -> npt.NDArray[np.float32]:
-    """The weights (layers, H, L, L) of one text (ids: 1, L), from the input of each attention.
+    encoder: Encoder | Decoder, ids: Tensor, tokens: Tokens, layers: Sequence[int]
+) -> dict[int, npt.NDArray[np.float32]]:
+    """The weights (H, L, L) of some layers for one text (ids: 1, L), from each attention's input.
 
-    Queries of the last layer are all positions, also those that the pool does not read.
+    Layers count from 1. Queries of the last layer are all positions, also those that the pool does
+    not read.
     """
-    maps: list[Tensor] = []
+    maps: dict[int, npt.NDArray[np.float32]] = {}
 
-    def hook(attention: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def hook(
+        layer: int, attention: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         weights: Callable[..., Tensor] = attention.weights  # type: ignore[assignment]
-        maps.append(weights(*args, **{k: v for k, v in kwargs.items() if k != "cache"}))
+        (found,) = weights(*args, **{k: v for k, v in kwargs.items() if k != "cache"})
+        maps[layer] = found.float().cpu().numpy()
 
     hooks = [
-        cast(Block, block).attention.register_forward_pre_hook(hook, with_kwargs=True)
-        for block in encoder.blocks
+        cast(Block, encoder.blocks[layer - 1]).attention.register_forward_pre_hook(
+            functools.partial(hook, layer), with_kwargs=True
+        )
+        for layer in layers
     ]
     try:
         with evaluating(encoder):
@@ -97,8 +117,7 @@ def attention_weights(
     finally:
         for handle in hooks:
             handle.remove()
-    stacked: npt.NDArray[np.float32] = torch.cat(maps).float().cpu().numpy()
-    return stacked
+    return maps
 
 
 @dataclass(frozen=True)
@@ -121,21 +140,33 @@ class View:
 def views(attention_map: AttentionMap, layer: str | None, head: str | None) -> list[View]:
     """The maps of a layer and a head, each a number or ``all``.
 
-    layer None: all layers. head None: the mean over heads. Raises ZooError where there is no such
-    layer or head.
+    layer None: all layers that have a map. head None: the mean over heads. Raises ZooError where
+    there is no such layer or head, or the layer has no map.
     """
-    layers = _numbers("layer", layer or "all", len(attention_map.weights))
+    by_layer = attention_map.by_layer
+    layers = list(by_layer)
+    if layer not in (None, "all"):
+        layers = _numbers("layer", layer, len(by_layer) + len(attention_map.missing))
+        if layers[0] in attention_map.missing:
+            there = " and ".join(f"layer {number}" for number in by_layer)
+            raise ZooError(
+                f"--layer {layer}: the attention there gives no map, that of {there} does"
+            )
     if head is None:
-        return [View(n, None, attention_map.averaged[n - 1]) for n in layers]
-    heads = _numbers("head", head, attention_map.weights.shape[1])
-    return [View(n, h, attention_map.weights[n - 1, h - 1]) for n in layers for h in heads]
+        return [View(n, None, by_layer[n].mean(axis=0)) for n in layers]
+    alike = len({len(weights) for weights in by_layer.values()}) == 1
+    return [
+        View(n, h, by_layer[n][h - 1])
+        for n in layers
+        for h in _numbers("head", head, len(by_layer[n]), "this model" if alike else f"layer {n}")
+    ]
 
 
-def _numbers(what: str, asked: str, count: int) -> list[int]:
+def _numbers(what: str, asked: str, count: int, whose: str = "this model") -> list[int]:
     """The layers or heads that a text names, of ``count``."""
     if asked == "all":
         return list(range(1, count + 1))
     if asked.isascii() and asked.isdigit() and 1 <= int(asked) <= count:
         return [int(asked)]
     there = "1" if count == 1 else f"1 to {count}"
-    raise ZooError(f"--{what} {asked}: this model has {what} {there}; or use all")
+    raise ZooError(f"--{what} {asked}: {whose} has {what} {there}; or use all")

@@ -5,14 +5,22 @@ from __future__ import annotations
 import datetime
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PlainSerializer,
+    PositiveInt,
+)
 
 from zoo import __version__
 from zoo.config.metric_description import MetricDescription
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
-from zoo.registry import AXES, BUILT_IN, Choice, Registry
+from zoo.registry import AXES, BUILT_IN, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
 from zoo.registry.code_hash import component_hash
 from zoo.tasks.base import Task, find_task
@@ -57,6 +65,15 @@ class Part(BaseModel):
         return self.full_name.removeprefix(f"{self.owner}:")
 
 
+# The components of a pattern; one alone is written without a list around it.
+Parts = Annotated[
+    tuple[Part, ...],
+    Field(min_length=1),
+    BeforeValidator(lambda value: (value,) if isinstance(value, dict) else value),
+    PlainSerializer(lambda parts: parts[0] if len(parts) == 1 else parts),
+]
+
+
 class SampleOutputs(BaseModel):
     """Token ids of made-up texts, and the trained model's scores (texts, n) for them."""
 
@@ -69,10 +86,10 @@ class SampleOutputs(BaseModel):
 class Card(BaseModel):
     """A saved model, as ``config.json`` holds it.
 
-    task_part, parts: the task and, for each axis, the component. labels: names of the classes,
-    where the task has classes. files: SHA-256 of the other files. data, execution: as in a record.
-    metrics, metric_descriptions: of the training. key: of the training's record in a ``zoo bench``.
-    command: trains and scores this model again.
+    task_part, parts: the task and, for each axis, the components of its pattern. labels: names of
+    the classes, where the task has classes. files: SHA-256 of the other files. data, execution: as
+    in a record. metrics, metric_descriptions: of the training. key: of the training's record in a
+    ``zoo bench``. command: trains and scores this model again.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -84,7 +101,7 @@ class Card(BaseModel):
     task_options: dict[str, Any]
     task_part: Part
     cell: str
-    parts: dict[str, Part]
+    parts: dict[str, Parts]
     labels: list[str]
     vocab_size: PositiveInt
     sizes: Sizes
@@ -117,15 +134,17 @@ class Card(BaseModel):
         for axis in AXES:
             if axis not in self.parts:
                 raise ZooError(f"config.json has no {axis}")
-            found[axis] = _find(registry, axis, self.parts[axis], allow_changed)
+            parts = self.parts[axis]
+            found[axis] = Pattern(tuple(_find(registry, axis, p, allow_changed) for p in parts))
         return Cell(**found)
 
     def differences(self, cell: Cell) -> str:
         """The axes whose components have changed, with versions; empty where none has."""
         changed = {
             f"{axis} ({part.owner} {part.version}, here {here.version})"
-            for axis, part in self.parts.items()
-            if (here := Part.of(getattr(cell, axis))) != part
+            for axis, parts in self.parts.items()
+            for part, choice in zip(parts, getattr(cell, axis), strict=True)
+            if (here := Part.of(choice)) != part
         }
         return ", ".join(sorted(changed))
 

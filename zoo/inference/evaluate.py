@@ -49,8 +49,9 @@ class Evaluation:
     """The scores of a model on some documents; a tagger's are of their tokens.
 
     metrics: those of the model's task, by name. confusion: rows are true classes, columns predicted
-    ones. mistakes: all, the lowest probability of the true class first. cut, unknown: how many documents are longer than the model reads, and
-    how many have tokens it does not know. groups: by group of texts, ``examples`` and the metrics.
+    ones. mistakes: all, the lowest probability of the true class first. cut, unknown: how many
+    documents are longer than the model reads, and how many have tokens it does not know. groups:
+    by group of texts, ``examples`` and the metrics.
     """
 
     documents: int

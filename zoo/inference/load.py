@@ -72,7 +72,8 @@ def load_from(
     except ZooError as error:
         raise ZooError(f"{directory}: {error}") from error
     text_model.card = card
-    text_model.has_attention_map = cell.attention.can("map")
+    layers = range(1, card.sizes.layers + 1)
+    text_model.layers_with_map = tuple(n for n in layers if cell.attention.at(n - 1).can("map"))
     return text_model.to(device).eval()
 
 

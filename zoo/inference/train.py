@@ -13,6 +13,7 @@ from zoo.execution.base import WEIGHTS, Ended, Result, TrainJob
 from zoo.inference.card import Card, Part, SampleOutputs
 from zoo.inference.directory import draft, refuse_taken, write
 from zoo.registry import AXES
+from zoo.registry.cell import Cell
 from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import training_key
@@ -52,8 +53,7 @@ def train(
     request = request.model_copy(update={"baseline": "none", "seeds": (seed,), "jobs": 1})
     plan = make_plan(request, zoo.registry)
     if len(plan.rows) > 1:
-        choices = zip(*(row.choices for row in plan.rows), strict=True)
-        many = [a for a, c in zip(AXES, choices, strict=True) if len(set(map(str, c))) > 1]
+        many = [a for a in AXES if len({row.model.cell[a] for row in plan.rows}) > 1]
         raise ZooError(
             f"this trains one model, and there are several choices of {' and '.join(many)}; "
             "'zoo bench' compares them"
@@ -91,12 +91,13 @@ def _card(
     request: Request, zoo: Zoo, plan: Plan, prepared: Prepared, job: TrainJob, result: Result
 ) -> Card:
     encoded, config = prepared.loaded.encoded, prepared.config
+    cell = Cell.parse(zoo.registry, job.model.cell)
     return Card(
         task=request.task,
         task_options=request.task_options,
         task_part=Part.of(zoo.registry.choose("task", request.task)),
         cell=job.model.name,
-        parts={a: Part.of(c) for a, c in zip(AXES, plan.rows[0].choices, strict=True)},
+        parts={axis: tuple(map(Part.of, getattr(cell, axis))) for axis in AXES},
         labels=encoded.label_names,
         vocab_size=encoded.vocab_size,
         sizes=request.sizes,

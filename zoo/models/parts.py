@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from contextlib import AbstractContextManager
 from typing import Any, TypedDict, TypeVar
 
@@ -48,6 +49,9 @@ def build_stack(
 ) -> S:
     """An encoder or a decoder: embedding, encoding, ``sizes.layers`` blocks and the final norm.
 
+    Each layer has the cell's components of its place in their patterns. The encoding that adds to
+    the embeddings does so once, below the first layer, whichever layers have it; a layer's own
+    encoding rotates and biases. The last layer's block and norm decide on the final norm.
     prefix: of the name of every part that is seeded, where a model has two stacks. cross: give
     every block a cross-attention. all_positions: see ``Stack``. embedding_std: of the initial
     embeddings, relative to ``torch.nn.Embedding``'s. Raises ComponentError where a component is not
@@ -58,37 +62,43 @@ def build_stack(
         return seeded(seed, prefix + name)
 
     blocks: list[Block] = []
-    position: PositionalEncoding | None = None
+    encodings: dict[tuple[object, ...], PositionalEncoding] = {}
+    positions: list[PositionalEncoding] = []
     for layer in range(sizes.layers):
         with part(f"layers.{layer}.attention"):
-            attention = build_attention(cell.attention, sizes, attention_dropout)
-        if position is None:
-            with part("position"):
-                position = build_position(cell.pe, sizes, attention)
+            attention = build_attention(cell.attention.at(layer), sizes, attention_dropout)
+        pe = cell.pe.at(layer)
+        # One for all layers that have it, except for attentions whose heads have other widths.
+        in_heads = pe.can("rotate") or pe.can("bias")
+        key = (str(pe), *((attention.heads, attention.head_dim) if in_heads else ()))
+        if key not in encodings:
+            with part(f"layers.{layer}.position" if encodings else "position"):
+                encodings[key] = build_position(pe, sizes, attention)
+        positions.append(encodings[key])
         options: dict[str, Any] = {"dropout": dropout}
         if cross:
             with part(f"layers.{layer}.cross"):
-                options["cross"] = build_attention(cell.attention, sizes, attention_dropout)
+                options["cross"] = build_attention(
+                    cell.attention.at(layer), sizes, attention_dropout
+                )
         with part(f"layers.{layer}.ffn"):
-            ffn = _call(cell.ffn, sizes.dim, sizes.hidden, dropout)
-            if ffn is not None:
-                _expect(cell.ffn, ffn, nn.Module)
+            ffn = build_ffn(cell.ffn.at(layer), sizes, dropout)
+        norm = functools.partial(build_norm, cell.norm.at(layer), sizes.dim)
         with part(f"layers.{layer}.block"):
-            block = _call(
-                cell.block, attention, ffn, lambda: build_norm(cell.norm, sizes.dim), **options
-            )
-        blocks.append(_expect(cell.block, block, Block))
-    assert position is not None
+            block = _call(cell.block.at(layer), attention, ffn, norm, **options)
+        blocks.append(_expect(cell.block.at(layer), block, Block))
     with part("embedding"):
         embedding = ScaledEmbedding(vocab_size, sizes.dim, embedding_std)
     with part("final_norm"):
-        final_norm = build_norm(cell.norm, sizes.dim) if blocks[-1].final_norm else None
-    fixed = cell.pe.can("fixed-length") or cell.attention.can("fixed-length")
+        final_norm = norm() if blocks[-1].final_norm else None
+    embeds = (p for i, p in enumerate(positions) if cell.pe.at(i).can("embed"))
+    fixed = any(choice.can("fixed-length") for choice in (*cell.pe, *cell.attention))
     return kind(
         embedding,
-        position,
+        next(embeds, positions[0]),
         blocks,
         final_norm,
+        layer_positions=positions,
         dropout=dropout,
         max_length=sizes.max_length if fixed else None,
         caches=cell.attention.can("cache"),
@@ -104,7 +114,7 @@ def build_attention(choice: Choice, sizes: Sizes, dropout: float) -> Attention:
 
 
 def build_position(choice: Choice, sizes: Sizes, attention: Attention) -> PositionalEncoding:
-    """The positional encoding of all layers, for attentions like this one."""
+    """The positional encoding of all layers that have attentions like this one."""
     position = _call(
         choice,
         dim=sizes.dim,
@@ -113,6 +123,12 @@ def build_position(choice: Choice, sizes: Sizes, attention: Attention) -> Positi
         max_length=sizes.max_length,
     )
     return _expect(choice, position, PositionalEncoding)
+
+
+def build_ffn(choice: Choice, sizes: Sizes, dropout: float) -> nn.Module | None:
+    """One layer's feed-forward network; None for a layer without."""
+    ffn = _call(choice, sizes.dim, sizes.hidden, dropout)
+    return None if ffn is None else _expect(choice, ffn, nn.Module)
 
 
 def build_norm(choice: Choice, dim: int) -> nn.Module:

@@ -17,6 +17,8 @@ from zoo.models.key_value_cache import DecoderCache
 class Stack(nn.Module):
     """A stack of blocks over embedded tokens; built modules are passed in.
 
+    position: adds to the embeddings. layer_positions: for each block the encoding that rotates and
+    biases there; by default ``position`` in all of them.
     final_norm: the norm after the last block, for blocks that need one.
     embedding_norm: a norm before the first block, as in BERT (Devlin et al. 2019).
     max_length: the most tokens it takes, where one of its parts has a limit; None for no limit.
@@ -32,6 +34,7 @@ class Stack(nn.Module):
         blocks: Sequence[Block],
         final_norm: nn.Module | None,
         *,
+        layer_positions: Sequence[PositionalEncoding] | None = None,
         embedding_norm: nn.Module | None = None,
         dropout: float = 0.0,
         max_length: int | None = None,
@@ -40,6 +43,10 @@ class Stack(nn.Module):
     ) -> None:
         super().__init__()
         self.embedding, self.position = embedding, position
+        layer_positions = [position] * len(blocks) if layer_positions is None else layer_positions
+        positions = list(dict.fromkeys([position, *layer_positions]))
+        self.other_positions = nn.ModuleList(positions[1:])
+        self.position_of_layer = [positions.index(each) for each in layer_positions]
         self.embedding_norm = embedding_norm
         self.blocks = nn.ModuleList(blocks)
         self.final_norm = final_norm
@@ -55,11 +62,13 @@ class Stack(nn.Module):
         if self.embedding_norm is not None:
             x = self.embedding_norm(x)
         x = dropout(x, self.dropout, self.training)
+        positions = [self.position, *self.other_positions]
         last = len(self.blocks) - 1
         read_in_last = not self.all_positions and last >= 0
         for number, block in enumerate(self.blocks):
             read = context.read if read_in_last and number == last else None
-            layer_context = replace(context, read=read)
+            position = cast(PositionalEncoding, positions[self.position_of_layer[number]])
+            layer_context = replace(context, position=position, read=read)
             if cache is not None:
                 layer_context = replace(
                     layer_context,

@@ -34,11 +34,12 @@ class TextModel(nn.Module):
     """A trained model and its tokenizer.
 
     max_length: most tokens that the model reads at once. card: how the model was made.
-    has_attention_map: whether its attention gives its weights. ``zoo.load`` sets the last two.
+    layers_with_map: the layers, from 1, whose attention gives its weights. ``zoo.load`` sets the
+    last two.
     """
 
     card: Any = None
-    has_attention_map: bool = False
+    layers_with_map: tuple[int, ...] = ()
 
     def __init__(self, model: nn.Module, tokenizer: Tokenizer, max_length: int) -> None:
         super().__init__()

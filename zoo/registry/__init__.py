@@ -5,6 +5,7 @@ from __future__ import annotations
 from zoo.registry.catalog import Registry
 from zoo.registry.component import BUILT_IN, Choice, Component, Owner, Register
 from zoo.registry.kinds import AXES, CAPABILITIES, KINDS
+from zoo.registry.pattern import Pattern
 
 __all__ = [
     "AXES",
@@ -14,6 +15,7 @@ __all__ = [
     "Choice",
     "Component",
     "Owner",
+    "Pattern",
     "Register",
     "Registry",
 ]

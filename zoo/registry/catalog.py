@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import MappingProxyType
+from typing import TypeVar
 
 from zoo.errors import ZooError, nearest
 from zoo.registry.component import BUILT_IN, Choice, Component, Register
-from zoo.registry.kinds import KINDS
-from zoo.registry.naming import bind, split_call, split_list
+from zoo.registry.kinds import AXES, KINDS
+from zoo.registry.naming import bind, split_call, split_list, split_pattern
+from zoo.registry.pattern import Pattern
+
+T = TypeVar("T")
 
 
 class Registry:
@@ -54,18 +59,41 @@ class Registry:
 
     def choose(self, kind: str, text: str) -> Choice:
         """Parse one ``name`` or ``name(param=value)`` into a choice; ZooError where it is bad."""
+        if kind in AXES and len(split_pattern(text)) > 1:
+            raise ZooError(f"'{text}' is a pattern over layers; here one {kind} is expected")
         name, arguments = split_call(kind, text)
         component = self.get(kind, name)
         given = bind(f"{kind} '{component.name}'", component.parameters, arguments)
         return Choice(component, self.label(component), MappingProxyType(given))
+
+    def pattern(self, axis: str, text: str) -> Pattern:
+        """Parse the components that take turns over the layers: ``window(size=4)/fused``.
+
+        Raises ZooError where a component is bad, or the axis is of a part that is no layer's.
+        """
+        names = split_pattern(text)
+        if len(names) > 1:
+            if axis == "pool":
+                raise ZooError(f"pool '{text}': a model has one pool, which takes no pattern")
+            if "" in names:
+                raise ZooError(f"{axis} '{text}': a pattern has a name on both sides of a '/'")
+        return Pattern.of([self.choose(axis, name) for name in names])
 
     def choices(self, kind: str, text: str) -> list[Choice]:
         """Parse a comma-separated list of choices, or ``all``.
 
         Raises ZooError where the list or one of its items is empty, or a choice is bad.
         """
+        return self._listed(kind, text, self.choose)
+
+    def patterns(self, axis: str, text: str) -> list[Pattern]:
+        """Parse a comma-separated list of patterns, or ``all``; raises as ``choices`` does."""
+        return self._listed(axis, text, self.pattern)
+
+    def _listed(self, kind: str, text: str, parse: Callable[[str, str], T]) -> list[T]:
+        """Every item of a list, parsed; of equal ones the first."""
         names = self.labels(kind) if text.strip() == "all" else split_list(text, f"--{kind} ")
         if not names:
             raise ZooError(f"--{kind} is empty{nearest('', self.labels(kind))}")
-        chosen = [self.choose(kind, name) for name in names]
-        return list({str(choice): choice for choice in chosen}.values())
+        found = [parse(kind, name) for name in names]
+        return list({str(item): item for item in found}.values())

@@ -1,60 +1,96 @@
-"""A cell: one component of every axis, and which cells cannot work. No torch here."""
+"""A cell: components for every axis, and which cells cannot work. No torch here."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 
-from zoo.registry import CAPABILITIES, Choice, Registry
+from zoo.config.sizes import Sizes
+from zoo.registry import AXES, CAPABILITIES, Choice, Pattern, Registry
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One combination of choices."""
+    """One combination: for every axis the pattern of its components over the layers.
 
-    attention: Choice
-    pe: Choice
-    norm: Choice
-    ffn: Choice
-    block: Choice
-    pool: Choice
+    A model has one pool, so its pattern is one component.
+    """
+
+    attention: Pattern
+    pe: Pattern
+    norm: Pattern
+    ffn: Pattern
+    block: Pattern
+    pool: Pattern
 
     @classmethod
-    def parse(cls, registry: Registry, names: dict[str, str]) -> Cell:
-        """The cell whose choices have these names; ZooError where one is unknown."""
-        return cls(**{axis: registry.choose(axis, name) for axis, name in names.items()})
+    def parse(cls, registry: Registry, names: Mapping[str, str]) -> Cell:
+        """The cell whose patterns have these names; ZooError where one is unknown."""
+        return cls(**{axis: registry.pattern(axis, name) for axis, name in names.items()})
 
     @property
     def names(self) -> dict[str, str]:
-        """Axis to choice, as text: what a record holds and what ``parse`` reads."""
+        """Axis to pattern, as text: what a record holds and what ``parse`` reads."""
         return {field.name: str(getattr(self, field.name)) for field in fields(self)}
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """All components that the cell is made of, axis by axis."""
+        return tuple(choice for field in fields(self) for choice in getattr(self, field.name))
 
     def __str__(self) -> str:
         return "+".join(self.names.values())
 
-    def head_dim(self, dim: int, heads: int) -> int:
-        """The width of one head of this cell's attention."""
-        return dim if self.attention.can("one-head") else dim // heads
+    def too_long(self, layers: int) -> str:
+        """The first pattern with more components than there are layers; empty where none has."""
+        for axis in AXES:
+            pattern: Pattern = getattr(self, axis)
+            if len(pattern) > layers:
+                return (
+                    f"{axis} '{pattern}' is a pattern of {len(pattern)} components, and the model "
+                    f"has {layers} {'layer' if layers == 1 else 'layers'}"
+                )
+        return ""
 
-    def obstacle(self, dim: int, heads: int, needs: Mapping[str, Collection[str]]) -> str:
-        """Why this cell cannot be built at this size; empty where it can.
+    def obstacle(self, sizes: Sizes, needs: Mapping[str, Collection[str]]) -> str:
+        """Why this cell cannot be built at these sizes; empty where it can.
 
         Uses only declared capabilities: nothing is built. needs: axis to the
-        capabilities that the task requires of its component.
+        capabilities that the task requires of its components.
         """
+        if reason := self.too_long(sizes.layers):
+            return reason
         for axis, capabilities in needs.items():
-            choice: Choice = getattr(self, axis)
-            for capability in sorted(capabilities):
-                if not choice.can(capability):
-                    return (
-                        f"{choice} does not declare '{capability}', which the task needs "
-                        f"({CAPABILITIES[axis][capability]})"
-                    )
-        for slot, action in (("rotate", "rotate queries and keys"), ("bias", "add a score bias")):
-            if self.pe.can(slot) and not self.attention.can(slot):
-                return f"{self.attention} cannot {action}, which {self.pe} needs"
-        if not self.attention.can("one-head") and dim % heads:
-            return f"width {dim} is not divisible into {heads} heads"
-        if self.pe.can("rotate") and self.head_dim(dim, heads) % 2:
-            return f"{self.pe} needs an even head width, not {self.head_dim(dim, heads)}"
+            for choice in getattr(self, axis):
+                for capability in sorted(capabilities):
+                    if not choice.can(capability):
+                        return (
+                            f"{choice} does not declare '{capability}', which the task needs "
+                            f"({CAPABILITIES[axis][capability]})"
+                        )
+        embedding = dict.fromkeys(str(choice) for choice in self.pe if choice.can("embed"))
+        if len(embedding) > 1:
+            return f"only one encoding can add to the embeddings, not {' and '.join(embedding)}"
+        repeats = len(self.attention) * len(self.pe)  # later layers have the same pairs again
+        for layer in range(min(sizes.layers, repeats)):
+            reason = _pair_obstacle(self.attention.at(layer), self.pe.at(layer), sizes)
+            if reason:
+                return reason if repeats == 1 else f"{reason} (layer {layer + 1})"
         return ""
+
+
+def head_dim(attention: Choice, sizes: Sizes) -> int:
+    """The width of one head of this attention."""
+    return sizes.dim if attention.can("one-head") else sizes.dim // sizes.heads
+
+
+def _pair_obstacle(attention: Choice, pe: Choice, sizes: Sizes) -> str:
+    """Why a layer cannot have this attention with this encoding; empty where it can."""
+    for slot, action in (("rotate", "rotate queries and keys"), ("bias", "add a score bias")):
+        if pe.can(slot) and not attention.can(slot):
+            return f"{attention} cannot {action}, which {pe} needs"
+    if not attention.can("one-head") and sizes.dim % sizes.heads:
+        return f"width {sizes.dim} is not divisible into {sizes.heads} heads"
+    if pe.can("rotate") and head_dim(attention, sizes) % 2:
+        return f"{pe} needs an even head width, not {head_dim(attention, sizes)}"
+    return ""

@@ -1,4 +1,4 @@
-"""Parses ``name(param=value)`` and lists of it; nothing in them is executed."""
+"""Parses ``name(param=value)``, lists and patterns of it; nothing in them is executed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def split_list(text: str, option: str = "") -> list[str]:
     option: how the error begins, such as ``"--pe "``. A list of nothing but commas is empty.
     Raises ZooError where some items are empty and others are not.
     """
-    items = [item.strip() for item in _split(text)]
+    items = [item.strip() for item in _split(text, ",")]
     if not any(items):
         return []
     if "" in items:
@@ -31,7 +31,12 @@ def split_list(text: str, option: str = "") -> list[str]:
     return items
 
 
-def _split(text: str) -> Iterator[str]:
+def split_pattern(text: str) -> list[str]:
+    """Split at the slashes that are outside brackets and quotes, and strip each piece."""
+    return [piece.strip() for piece in _split(text, "/")]
+
+
+def _split(text: str, separator: str) -> Iterator[str]:
     piece, depth, quote, escaped = "", 0, "", False
     for letter in text:
         if quote:
@@ -44,7 +49,7 @@ def _split(text: str) -> Iterator[str]:
             depth += 1
         elif letter in ")]}":
             depth -= 1
-        if letter == "," and depth == 0 and not quote:
+        if letter == separator and depth == 0 and not quote:
             yield piece
             piece = ""
         else:

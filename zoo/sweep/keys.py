@@ -17,7 +17,7 @@ from zoo.sweep.machine import machine_of
 
 # The code that decides the number. Reports and the command line are not part of it.
 TRAINING_CODE = (
-    *("components", "models", "data", "tasks", "train"),
+    *("components", "models", "data", "tasks", "train", "registry/pattern.py"),
     *("execution/train_job.py", "execution/open_setup.py", "execution/worker.py"),
 )
 COST_CODE = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from zoo.config.request import Design, Request
 from zoo.errors import ZooError, nearest
 from zoo.execution.base import ModelSpec
-from zoo.registry import AXES, Choice, Registry
+from zoo.registry import AXES, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import Task, find_task
 from zoo.tasks.data_of_task import refuse_unread
@@ -59,12 +59,14 @@ def make_plan(request: Request, registry: Registry) -> Plan:
     task = find_task(registry, request.task)
     refuse_unread(registry, task, request.task, request.data)
     needs = task.needs_of(task.options.model_validate(request.task_options))
-    axes = [registry.choices(axis, getattr(request, axis)) for axis in AXES]
+    axes = [registry.patterns(axis, getattr(request, axis)) for axis in AXES]
     rows = []
-    for choices in DESIGNS[request.design](axes):
-        cell = Cell(*choices)
-        obstacle = cell.obstacle(request.sizes.dim, request.sizes.heads, needs)
-        rows.append(PlanRow(ModelSpec(cell.names), choices, obstacle))
+    for patterns in DESIGNS[request.design](axes):
+        cell = Cell(*patterns)
+        if too_long := cell.too_long(request.sizes.layers):
+            raise ZooError(f"--{too_long} (--layers)")
+        obstacle = cell.obstacle(request.sizes, needs)
+        rows.append(PlanRow(ModelSpec(cell.names), cell.choices, obstacle))
     obstacles = {row.obstacle for row in rows}
     if "" not in obstacles:
         raise ZooError(f"nothing can run: {'; '.join(sorted(obstacles))}")
@@ -78,21 +80,21 @@ def make_plan(request: Request, registry: Registry) -> Plan:
     return Plan(task, scoring, tuple(rows), reference, needs)
 
 
-def _factorial(axes: Sequence[Sequence[Choice]]) -> Iterator[tuple[Choice, ...]]:
-    """Every choice of an axis with every one of the others."""
+def _factorial(axes: Sequence[Sequence[Pattern]]) -> Iterator[tuple[Pattern, ...]]:
+    """Every pattern of an axis with every one of the others."""
     return itertools.product(*axes)
 
 
-def _one_factor(axes: Sequence[Sequence[Choice]]) -> Iterator[tuple[Choice, ...]]:
-    """The first choice of every axis, and then all that differ from it in one axis."""
-    base = tuple(choices[0] for choices in axes)
+def _one_factor(axes: Sequence[Sequence[Pattern]]) -> Iterator[tuple[Pattern, ...]]:
+    """The first pattern of every axis, and then all that differ from it in one axis."""
+    base = tuple(patterns[0] for patterns in axes)
     yield base
-    for place, choices in enumerate(axes):
-        for other in choices[1:]:
+    for place, patterns in enumerate(axes):
+        for other in patterns[1:]:
             yield (*base[:place], other, *base[place + 1 :])
 
 
-DESIGNS: dict[Design, Callable[[Sequence[Sequence[Choice]]], Iterator[tuple[Choice, ...]]]] = {
+DESIGNS: dict[Design, Callable[[Sequence[Sequence[Pattern]]], Iterator[tuple[Pattern, ...]]]] = {
     "factorial": _factorial,
     "one-factor": _one_factor,
 }

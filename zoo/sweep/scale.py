@@ -13,7 +13,7 @@ from typing import Any
 from zoo.config.request import Request
 from zoo.execution.base import CostJob, CostMember, Ended, Job, JobSetup, Result
 from zoo.measure.scaling import sizes_at
-from zoo.registry import AXES
+from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
@@ -34,6 +34,7 @@ class _Run:
     """What all points share. stopped: cell to why it is not measured at larger values."""
 
     request: Request
+    registry: Registry
     plan: Plan
     over: str
     setup: JobSetup
@@ -95,7 +96,10 @@ def run_scale(
     ZooError for what cannot be had.
     """
     refuse_several_values(request, "zoo scale")
-    plan = make_plan(request.model_copy(update={"baseline": "none"}), zoo.registry)
+    planned: dict[str, Any] = {"baseline": "none"}
+    if over == "layers":  # a pattern need not fit the smaller models, which are skipped
+        planned["sizes"] = sizes_at(over, max(values), request.sizes, 0)[0]
+    plan = make_plan(request.model_copy(update=planned), zoo.registry)
     limits = job_limits(request.model_copy(update={"jobs": 1}))
     with open_executor(zoo, on) as executor:
         environment, setup = inspect(executor, job_setup(request, plan, zoo, None), limits, [])
@@ -117,7 +121,8 @@ def run_scale(
             existing = file.read()
             refuse_other_settings(existing, config, SHARED, directory)
             known = {} if fresh else {r.key: r for r in existing}
-            this = _Run(request, plan, over, setup, config, environment, file, known)
+            registry = zoo.registry
+            this = _Run(request, registry, plan, over, setup, config, environment, file, known)
             progress.phase("values", len(values))
             for value in values:
                 job, rows = _job(this, value)
@@ -144,8 +149,8 @@ def _job(this: _Run, value: int) -> tuple[CostJob, list[PlanRow]]:
     rows: list[PlanRow] = []
     sizes, batch = sizes_at(this.over, value, this.request.sizes, this.request.training.batch_size)
     for row in this.plan.rows:
-        cell = Cell(**dict(zip(AXES, row.choices, strict=True)))
-        obstacle = cell.obstacle(sizes.dim, sizes.heads, this.plan.needs)
+        cell = Cell.parse(this.registry, row.model.cell)
+        obstacle = cell.obstacle(sizes, this.plan.needs)
         obstacle = obstacle or this.stopped.get(row.name, "")
         known = this.known.get(this.key(row, value, obstacle))
         if known and (known.status in REUSABLE or known.config["limits"] == this.allowed):

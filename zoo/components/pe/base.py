@@ -8,8 +8,8 @@ from torch import Tensor, nn
 class PositionalEncoding(nn.Module):
     """Built as ``PositionalEncoding(dim=, heads=, head_dim=, max_length=)``.
 
-    One object serves every layer of a model. Positions are arguments, so that packed batches,
-    single query positions and decoding all work.
+    One object serves all layers that have it; what it adds to the embeddings, it adds once.
+    Positions are arguments, so that packed batches, single query positions and decoding all work.
     """
 
     def __init__(self, *, dim: int, heads: int, head_dim: int, max_length: int) -> None:

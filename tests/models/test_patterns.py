@@ -1,0 +1,341 @@
+"""Components that take turns over the layers: each layer computes as its own components say."""
+
+from __future__ import annotations
+
+import copy
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import references
+import torch
+import torch.nn.functional as F
+from references import assert_same, canonical, shake
+from safetensors.torch import load, save
+from small_models import (
+    CLASSES,
+    SMALL,
+    USUAL,
+    VOCABULARY,
+    classifier,
+    encoder_decoder,
+    language_model,
+    padded,
+    some_ids,
+)
+from torch import Tensor
+
+from zoo.components.attention.split import Split
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
+from zoo.models.build import build_classifier, build_ensemble
+from zoo.models.decoding.generate import Decoding, generate, transduce
+from zoo.models.encoder import Encoder
+from zoo.registry import Owner, Pattern, Register, Registry
+from zoo.registry.cell import Cell
+
+DIM, LENGTH = 8, 6
+TEXTS = [[3, 1, 4, 1, 5], [2, 6], [5, 3, 5]]
+
+
+class Near(Split):
+    """Attention to the keys at most ``size`` positions away."""
+
+    def __init__(self, dim: int, heads: int, *, dropout: float = 0.0, size: int = 1) -> None:
+        super().__init__(dim, heads, dropout=dropout)
+        self.size = size
+
+    def mask_and_bias(
+        self, q: Tensor, queries: Tokens, keys: Tokens, position: PositionalEncoding, causal: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        mask, bias = super().mask_and_bias(q, queries, keys, position, causal)
+        distance = (queries.positions[..., :, None] - keys.positions[..., None, :]).abs()
+        near = distance <= self.size
+        near = near if near.dim() == 2 else near[:, None]
+        return (near if mask is None else mask & near), bias
+
+
+class WithoutContext(Split):
+    """An attention that cannot take a context other than x."""
+
+    def forward(self, x: Tensor, context: Tensor | None = None, **options: Any) -> Tensor:
+        if context is not None:
+            raise RuntimeError("no context but x")
+        return super().forward(x, **options)
+
+
+@pytest.fixture
+def parts(registry: Registry) -> Registry:
+    """The built-in components, and two attentions that are unlike them."""
+    register = Register(Owner("elsewhere", "1"))
+    common = ("rotate", "bias", "padding", "causal")
+    register(
+        "attention",
+        "near",
+        Near,
+        summary="",
+        capabilities=(*common, "cross", "cache"),
+        parameters={"size": 1},
+    )
+    register("attention", "alone", WithoutContext, summary="", capabilities=common)
+    registry.admit(register)
+    return registry
+
+
+def of_layer(pattern: str, layer: int) -> str:
+    names = pattern.split("/")
+    return names[layer % len(names)]
+
+
+def normalised(x: Tensor, norm: Any, name: str) -> Tensor:
+    if name == "layer":
+        centred = x - x.mean(dim=-1, keepdim=True)
+        spread = (centred.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt()
+        return centred / spread * norm.scale + norm.shift
+    return x / (x.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt() * norm.scale
+
+
+def by_hand(encoder: Encoder, cell: dict[str, str], ids: Tensor) -> Tensor:
+    """The encoder's output (B, L, D), sub-layer by sub-layer, in the formulas of the papers."""
+    x = encoder.embedding.weight[ids] * math.sqrt(DIM)
+    if "sin" in cell["pe"].split("/"):
+        x = x + torch.stack([references.sinusoid(i, DIM) for i in range(ids.shape[1])])
+    for layer, block in enumerate(encoder.blocks):
+        own = {axis: of_layer(pattern, layer) for axis, pattern in cell.items()}
+        reach = 1 if own["attention"] == "near" else LENGTH
+        allowed = [[abs(i - j) <= reach for j in range(LENGTH)] for i in range(LENGTH)]
+        heads = 1 if own["attention"] == "single" else 2
+
+        def attend(h: Tensor, block=block, own=own, heads=heads, allowed=allowed) -> Tensor:
+            weights, places = canonical(block.attention), range(LENGTH)
+            mask = [allowed] * len(h)
+            return references.attention(h, h, weights, heads, own["pe"], mask, places, places)[0]
+
+        def feed(h: Tensor, block=block, own=own) -> Tensor:
+            inner = F.linear(h, block.ffn.inner.weight, block.ffn.inner.bias)
+            raised = inner.clamp_min(0) if own["ffn"] == "relu" else F.gelu(inner)
+            return F.linear(raised, block.ffn.outer.weight, block.ffn.outer.bias)
+
+        sublayers: list[tuple[Callable[[Tensor], Tensor], Any]] = [(attend, block.attention_norm)]
+        if own["ffn"] != "none":
+            sublayers.append((feed, block.ffn_norm))
+        for sublayer, norm in sublayers:
+            if own["block"] == "pre":
+                x = x + sublayer(normalised(x, norm, own["norm"]))
+            else:
+                x = normalised(x + sublayer(x), norm, own["norm"])
+    last = len(encoder.blocks) - 1
+    if of_layer(cell["block"], last) == "pre":
+        x = normalised(x, encoder.final_norm, of_layer(cell["norm"], last))
+    return x
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {
+            "attention": "near/fused",
+            "pe": "rope/sin/none",
+            "norm": "layer/rms",
+            "ffn": "relu/gelu/none",
+            "block": "pre/post",
+        },
+        {"attention": "single/fused", "pe": "rope", "block": "pre/post/post"},
+        {"attention": "fused/near/naive", "pe": "alibi/none", "norm": "rms/layer/layer"},
+        {"pe": "none/none/sin", "ffn": "none/gelu"},
+    ],
+    ids=lambda cell: "+".join(cell.values()),
+)
+def test_a_hybrid_is_its_layers_written_out_by_hand(
+    parts: Registry, changes: dict[str, str]
+) -> None:
+    model = shake(classifier(parts, layers=3, max_length=LENGTH, **changes)).eval()
+    ids = some_ids(2, LENGTH)
+    cell = {**USUAL, **changes}
+    weights = [p for p in model.encoder.parameters() if p.requires_grad]
+    ours, expected = model.encoder(ids, Tokens.whole(LENGTH)), by_hand(model.encoder, cell, ids)
+    assert_same(ours, expected, weights, tolerance=1e-6)  # the encodings' angles are float32
+
+
+def test_layer_i_has_component_i_modulo_the_patterns_length(parts: Registry) -> None:
+    draw = random.Random(0)
+    names = {
+        "attention": ["fused", "naive", "split", "near", "near(size=3)"],
+        "pe": ["rope", "none", "alibi", "rope(base=7.0)", "sin"],
+        "norm": ["layer", "rms", "none"],
+        "ffn": ["relu", "gelu", "swiglu", "none"],
+        "block": ["pre", "post", "res-post", "bare"],
+    }
+    for _ in range(20):
+        layers = draw.randint(1, 7)
+        chosen = {
+            axis: [draw.choice(those) for _ in range(draw.randint(1, min(4, layers)))]
+            for axis, those in names.items()
+        }
+        cell = {axis: "/".join(those) for axis, those in chosen.items()}
+        encoder = classifier(parts, layers=layers, **cell).encoder
+        assert len(encoder.blocks) == layers
+        encodings = [encoder.position, *encoder.other_positions]
+        for i, block in enumerate(encoder.blocks):
+            own = {a: parts.choose(a, those[i % len(those)]) for a, those in chosen.items()}
+            assert type(block) is own["block"].component.resolve()
+            assert type(block.attention) is own["attention"].component.resolve()
+            if own["attention"].component.name == "near":
+                assert block.attention.size == own["attention"].given.get("size", 1)
+            assert type(block.attention_norm) is type(own["norm"].build(DIM))
+            assert type(block.ffn) is type(own["ffn"].build(DIM, 12, 0.0))
+            encoding = encodings[encoder.position_of_layer[i]]
+            assert type(encoding) is own["pe"].component.resolve()
+            if own["pe"].component.name == "rope":
+                base = own["pe"].given.get("base", 10000.0)
+                assert encoding.angles.frequencies[1] == pytest.approx(base**-0.5)
+
+
+def test_a_pattern_of_equal_components_gives_the_model_of_one_to_the_last_bit(
+    registry: Registry,
+) -> None:
+    usual = Cell.parse(registry, USUAL | {"pe": "learned"})
+    twice = Cell(*(Pattern(tuple(getattr(usual, axis)) * 2) for axis in USUAL))
+    assert str(twice).startswith("fused/fused+learned/learned")
+    sizes = Sizes(**{**SMALL, "layers": 3})
+    one, other = (
+        build_classifier(cell, sizes, vocab_size=VOCABULARY, classes=CLASSES, seed=0).eval()
+        for cell in (usual, twice)
+    )
+    weights, others = one.state_dict(), other.state_dict()
+    assert weights.keys() == others.keys()
+    assert all(torch.equal(weights[name], others[name]) for name in weights)
+    batch = padded(TEXTS, "right")
+    assert torch.equal(one(*batch), other(*batch))
+
+
+def test_exchanging_a_layers_component_leaves_all_other_weights_as_they_were(
+    registry: Registry,
+) -> None:
+    before = classifier(registry, layers=3, pe="learned").state_dict()
+    after = classifier(
+        registry, layers=3, pe="learned", attention="fused/fused/naive", ffn="relu/none/relu"
+    ).state_dict()
+    common = before.keys() & after.keys()
+    assert all(".2.attention" in name or ".1.ffn" in name for name in before.keys() - common)
+    assert all(torch.equal(before[name], after[name]) for name in common)
+
+
+@pytest.mark.parametrize("encoding", ["sin", "learned"])
+def test_the_embeddings_get_their_encoding_once_whichever_layers_name_it(
+    registry: Registry, encoding: str
+) -> None:
+    batch = padded(TEXTS, "right")
+    alone = classifier(registry, pe=encoding).eval()
+    for pattern in (f"{encoding}/none", f"none/{encoding}"):
+        model = classifier(registry, pe=pattern).eval()
+        model.encoder.position.load_state_dict(alone.encoder.position.state_dict())
+        assert torch.equal(model(*batch), alone(*batch))
+
+
+def test_an_encoding_with_weights_is_shared_by_its_layers(registry: Registry) -> None:
+    encoder = classifier(registry, layers=5, pe="rope/learned/none").encoder
+    assert encoder.position_of_layer == [1, 0, 2, 1, 0]
+    assert len([name for name in encoder.state_dict() if "table" in name]) == 1
+    assert encoder.max_length == SMALL["max_length"]  # a learned table has an end
+    one_wide = classifier(registry, layers=4, attention="single/fused", pe="learned").encoder
+    assert len(one_wide.other_positions) == 0  # it does not depend on the width of a head
+
+
+@pytest.mark.parametrize(
+    ("layers", "norm"), [(3, "RMSNorm"), (4, "NoneType"), (5, "LayerNorm"), (6, "NoneType")]
+)
+def test_the_last_layer_decides_on_the_final_norm(
+    registry: Registry, layers: int, norm: str
+) -> None:
+    model = classifier(registry, layers=layers, block="pre/post", norm="layer/layer/rms")
+    assert type(model.encoder.final_norm).__name__ == norm
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        {"attention": "near/fused", "pe": "rope/none"},
+        {"attention": "single/fused/near", "pe": "alibi/rope"},
+        {"pe": "learned/none/rope", "block": "pre/post", "ffn": "gelu/none"},
+    ],
+    ids=lambda cell: "+".join(cell.values()),
+)
+def test_each_layer_keeps_a_cache_of_its_own_attention(
+    parts: Registry, cell: dict[str, str]
+) -> None:
+    model = shake(language_model(parts, layers=4, **cell)).eval()
+    ids, tokens = padded([[*text, 8, 2, 7, 1] for text in TEXTS], "left")
+    expected = model(ids, tokens)
+    cache = model.decoder.new_cache()
+    steps = [slice(0, 5), slice(5, 6), slice(6, 9)]
+    stepwise = torch.cat([model(ids[:, s], tokens[s], cache=cache) for s in steps], dim=1)
+    real = tokens.attention_mask
+    assert_same(stepwise[real], expected[real])
+    for beams in (1, 3):
+        with_cache, without = (
+            generate(model, some_ids(2, 4), Decoding(8, beams=beams, cache=cache))
+            for cache in (True, False)
+        )
+        assert [text.ids for text in with_cache] == [text.ids for text in without]
+        for one, other in zip(with_cache, without, strict=True):
+            assert one.log_probability == pytest.approx(other.log_probability, abs=1e-9)
+
+    both = shake(encoder_decoder(parts, layers=4, **cell)).eval()
+    found = [
+        transduce(both, some_ids(2, 5), Decoding(6, cache=cache), start=1)
+        for cache in (True, False)
+    ]
+    assert [text.ids for text in found[0]] == [text.ids for text in found[1]]
+
+
+def test_without_a_cache_in_one_layer_there_is_none(registry: Registry) -> None:
+    model = shake(language_model(registry, attention="fused/torch", pe="sin")).eval()
+    assert not model.decoder.caches
+    with pytest.raises(ValueError, match="no cache"):
+        model.decoder.new_cache()
+    (text,) = generate(model, some_ids(1, 3), Decoding(5))
+    (again,) = generate(model, some_ids(1, 3), Decoding(5, cache=False))
+    assert text == again
+
+
+@pytest.mark.parametrize("attention", ["near/alone", "alone/near"])
+def test_the_last_layer_decides_whether_all_positions_are_computed(
+    parts: Registry, attention: str
+) -> None:
+    """Fewer queries than keys take an attention with a context, and only the last one has fewer."""
+    model = shake(classifier(parts, attention=attention, pool="cls")).eval()
+    assert model.encoder.all_positions == attention.endswith("alone")
+    batch = padded(TEXTS, "right")
+    few = model(*batch)
+    whole = classifier(parts, attention=attention, pool="cls", all_positions=True)
+    whole.double().load_state_dict(model.state_dict())
+    assert_same(few, whole.eval()(*batch))
+
+
+def test_weights_of_a_hybrid_are_saved_and_copied_whole(parts: Registry) -> None:
+    cell = {"attention": "single/near", "pe": "learned/rope", "layers": 4}
+    model = shake(classifier(parts, **cell)).eval()
+    batch = padded(TEXTS, "right")
+    again = classifier(parts, seed=7, **cell).double()
+    again.load_state_dict(load(save(model.state_dict())))
+    duplicate = copy.deepcopy(model)
+    with torch.no_grad():
+        expected = model(*batch)
+        for parameter in model.parameters():
+            parameter.zero_()
+    assert torch.equal(again.eval()(*batch), expected)
+    assert torch.equal(duplicate(*batch), expected)
+
+
+def test_the_members_of_an_ensemble_are_hybrids(parts: Registry) -> None:
+    cell = Cell.parse(parts, USUAL | {"attention": "near/fused"})
+    ensemble = build_ensemble(
+        cell, Sizes(**SMALL), members=2, seed=0, vocab_size=VOCABULARY, classes=CLASSES
+    )
+    kinds = [[type(b.attention).__name__ for b in m.encoder.blocks] for m in ensemble.members]
+    assert kinds == [["Near", "Fused"]] * 2
+    assert not torch.equal(*(m.encoder.blocks[0].attention.out.weight for m in ensemble.members))

@@ -1,0 +1,90 @@
+"""Patterns as text: what is read, what is written, and what is refused."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from zoo.cli import main
+from zoo.errors import ZooError
+from zoo.registry import Pattern, Registry
+from zoo.registry.naming import split_pattern
+
+
+def test_layers_take_turns(registry: Registry) -> None:
+    pattern = registry.pattern("pe", "rope(base=500)/none / sin")
+    assert str(pattern) == "rope(base=500.0)/none/sin"
+    assert [str(pattern.at(layer)) for layer in range(7)] == [
+        *("rope(base=500.0)", "none", "sin", "rope(base=500.0)", "none", "sin"),
+        "rope(base=500.0)",
+    ]
+
+
+def test_random_patterns_are_read_back_as_they_are_written(registry: Registry) -> None:
+    draw = random.Random(0)
+    names = ["rope", "none", "sin(base=3.0)", "rope(base=7.0)", "learned"]
+    for _ in range(200):
+        chosen = [draw.choice(names) for _ in range(draw.randint(1, 8))]
+        pattern = registry.pattern("pe", "/".join(chosen))
+        assert len(chosen) % len(pattern) == 0
+        assert [str(pattern.at(i)) for i in range(16)] == [
+            chosen[i % len(chosen)] for i in range(16)
+        ]
+        # No shorter pattern gives these layers.
+        for shorter in range(1, len(pattern)):
+            other = Pattern(pattern.choices[:shorter])
+            assert any(str(other.at(i)) != str(pattern.at(i)) for i in range(56))
+        again = registry.pattern("pe", str(pattern))
+        assert str(again) == str(pattern)
+        assert again.choices == pattern.choices
+
+
+@pytest.mark.parametrize(
+    ("text", "shortest"),
+    [
+        ("fused/fused", "fused"),
+        ("fused/naive/fused/naive", "fused/naive"),
+        ("fused/naive/fused", "fused/naive/fused"),
+        ("fused/fused/naive", "fused/fused/naive"),
+    ],
+)
+def test_equal_models_have_one_name(registry: Registry, text: str, shortest: str) -> None:
+    assert str(registry.pattern("attention", text)) == shortest
+    both = registry.patterns("attention", f"{shortest},{text}")
+    assert [str(pattern) for pattern in both] == [shortest]
+
+
+def test_patterns_stand_in_comma_lists(registry: Registry) -> None:
+    found = registry.patterns("pe", "rope,sin(base=5.0)/none,rope/none")
+    assert [str(pattern) for pattern in found] == ["rope", "sin(base=5.0)/none", "rope/none"]
+    every = registry.patterns("pe", "all")
+    assert [str(pattern) for pattern in every] == registry.labels("pe")
+
+
+def test_a_slash_within_brackets_or_quotes_divides_nothing() -> None:
+    assert split_pattern("a(x='b/c')/d(y=[1, '/'])/e") == ["a(x='b/c')", "d(y=[1, '/'])", "e"]
+
+
+@pytest.mark.parametrize(
+    ("axis", "text", "line"),
+    [
+        ("attention", "fused/", "attention 'fused/': a pattern has a name on both sides of a '/'"),
+        ("attention", "/", "attention '/': a pattern has a name on both sides of a '/'"),
+        ("pe", "rope//none", "pe 'rope//none': a pattern has a name on both sides of a '/'"),
+        ("pe", "rope/roep", "no pe 'roep'; did you mean 'rope'?"),
+        ("pe", "rope(bas=3)/none", "pe 'rope' has no parameter 'bas'; did you mean 'base'?"),
+        ("pool", "mean/cls", "pool 'mean/cls': a model has one pool, which takes no pattern"),
+    ],
+)
+def test_a_bad_pattern_is_one_line(registry: Registry, axis: str, text: str, line: str) -> None:
+    with pytest.raises(ZooError) as error:
+        registry.pattern(axis, text)
+    assert str(error.value).startswith(line)
+
+
+@pytest.mark.parametrize("command", [["check"], ["info"]])
+def test_a_command_for_one_component_takes_no_pattern(command: list[str], capsys) -> None:
+    assert main([*command, "attention/fused/naive"]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert line.endswith("'fused/naive' is a pattern over layers; here one attention is expected")
