@@ -13,7 +13,7 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, finite, has_shape, largest, must, refusal
 from zoo.conformance.check import CheckFailed, check, needs
-from zoo.conformance.reference import CausalBias, GrowingCache, ReferenceEncoding
+from zoo.conformance.reference import CausalBias, ReferenceEncoding
 from zoo.conformance.setup import (
     BATCH,
     DIM,
@@ -25,6 +25,7 @@ from zoo.conformance.setup import (
     padded_tokens,
     token_tensors,
 )
+from zoo.models.key_value_cache import KeyValues
 from zoo.registry import Choice
 
 SHIFT = 7
@@ -224,7 +225,7 @@ def score_bias(setup: AttentionSetup) -> None:
     x = setup.normal(BATCH, 6, DIM)
     biased = attend(module, x, position=position)
     differ(biased, attend(module, x), "the output with and without a bias")
-    causal = CausalBias(module.heads)
+    causal = CausalBias(heads=module.heads)
     out = attend(module, x, position=causal)
     changed = torch.cat([x[:, :3], torch.randn_like(x[:, 3:])], dim=1)
     again = attend(module, changed, position=causal)
@@ -242,7 +243,7 @@ def undeclared(setup: AttentionSetup) -> None:
     requests = {
         "causal": lambda: attend(module, x, causal=True),
         "cross": lambda: attend(module, x, context=other),
-        "cache": lambda: attend(module, x, causal=setup.can("causal"), cache=GrowingCache()),
+        "cache": lambda: attend(module, x, causal=setup.can("causal"), cache=KeyValues()),
     }
     for capability, request in requests.items():
         what = f"does not declare {capability!r}, yet accepts a call with it"

@@ -9,7 +9,6 @@ from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, finite, largest, must
 from zoo.conformance.attention import LENGTHS, LONG, AttentionSetup, attend
 from zoo.conformance.check import check, needs
-from zoo.conformance.reference import GrowingCache
 from zoo.conformance.setup import (
     BATCH,
     DIM,
@@ -19,6 +18,7 @@ from zoo.conformance.setup import (
     unpadded,
     with_garbage,
 )
+from zoo.models.key_value_cache import KeyValues
 
 MORE, PROMPT, STEPS = 5, 3, 9
 
@@ -145,11 +145,11 @@ def cache(setup: AttentionSetup) -> None:
     for which, mask in real.items():
         tokens = Tokens.whole(STEPS) if mask.all() else padded_tokens(STEPS)
         out = attend(module, x, tokens, position=position, causal=True)
-        filled = GrowingCache()
+        filled = KeyValues()
         steps = [
             attend(module, x[:, r], tokens[r], position=position, causal=True, cache=filled)
             for r in rows
         ]
-        must(filled.content is not None, "the cache is never used")
+        must(filled.stored is not None, "the cache is never used")
         what = f"{which}: {STEPS - PROMPT} steps after {PROMPT} at once"
         close(torch.cat(steps, dim=1)[mask], out[mask], what)
