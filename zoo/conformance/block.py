@@ -13,7 +13,7 @@ from zoo.components.attention.split import Split
 from zoo.components.block.base import Block, LayerContext
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, has_shape, largest, must, refusal
-from zoo.conformance.check import check, needs, unless
+from zoo.conformance.check import check
 from zoo.conformance.modules import DRAWS, DROPOUT, same_scale
 from zoo.conformance.reference import ReferenceEncoding
 from zoo.conformance.setup import (
@@ -40,7 +40,6 @@ class BlockSetup(ModuleSetup, kind="block"):
 
     passes = ("attention", "ffn", "norm", "dropout", "cross")
     contract = Block
-    takes_dropout = True
 
     def make(self, dropout: float = 0.0) -> Any:
         return self.choice.build(
@@ -202,7 +201,7 @@ def no_ffn(setup: BlockSetup) -> None:
     has_shape(out, (BATCH, LENGTH, DIM), "output")
 
 
-@check("block", applies=needs("cross"))
+@check("block", needs="cross")
 def memory(setup: BlockSetup) -> None:
     """With cross-attention it reads a memory of any length, ignores its padding, and needs one."""
     block, x = setup.block(cross=True), setup.hidden_states()
@@ -227,7 +226,7 @@ def memory(setup: BlockSetup) -> None:
     must(error is not None, "a block with cross-attention accepts a call without a memory")
 
 
-@check("block", applies=unless("cross"))
+@check("block", unless="cross")
 def undeclared(setup: BlockSetup) -> None:
     """Not declaring `cross`, it refuses a cross-attention instead of ignoring it."""
     error = refusal(lambda: setup.block(cross=True))

@@ -12,7 +12,7 @@ from zoo.components.attention.projections import CanonicalWeights
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, has_shape, largest, must
 from zoo.conformance.attention import AttentionSetup
-from zoo.conformance.check import check, needs
+from zoo.conformance.check import check
 from zoo.conformance.reference import ReferenceEncoding, attention
 from zoo.conformance.setup import DIM, normal
 
@@ -72,12 +72,14 @@ def _situations(setup: AttentionSetup, heads: int) -> Iterator[Situation]:
     if "cross" in able:
         ways["all slots, cross"] = able
     for name, uses in ways.items():
-        queries, keys = (_tokens(length, "padding" in uses) for length in (QUERIES, KEYS))
         x = setup.normal(TEXTS, QUERIES, DIM).requires_grad_()
-        context = setup.normal(TEXTS, KEYS, DIM, seed=1).requires_grad_()
-        cross = (context, queries, keys) if "cross" in uses else (None, queries, queries)
+        context, queries = None, _tokens(QUERIES, "padding" in uses)
+        keys = queries
+        if "cross" in uses:
+            context = setup.normal(TEXTS, KEYS, DIM, seed=1).requires_grad_()
+            keys = _tokens(KEYS, "padding" in uses)
         position = ReferenceEncoding("rotate" in uses, "bias" in uses, heads=heads)
-        yield Situation(name, x, *cross, position, "causal" in uses)
+        yield Situation(name, x, context, queries, keys, position, "causal" in uses)
 
 
 def _tokens(length: int, padded: bool) -> Tokens:
@@ -86,7 +88,7 @@ def _tokens(length: int, padded: bool) -> Tokens:
     return Tokens(real if padded else None, torch.arange(length))
 
 
-@check("attention", applies=needs("exact"))
+@check("attention", needs="exact")
 def exact(setup: AttentionSetup) -> None:
     """Output and gradients are those of softmax(QKᵀ/√d)V in float64, in every declared slot."""
     module = setup.build()
@@ -124,7 +126,7 @@ def exact(setup: AttentionSetup) -> None:
             close(rise, (our * step).sum(), f"{situation.name}: gradient along {name}")
 
 
-@check("attention", applies=needs("map"))
+@check("attention", needs="map")
 def attention_map(setup: AttentionSetup) -> None:
     """The map is (B, H, Lq, Lk), gives nothing to hidden keys, and is the softmax where exact."""
     module = setup.build()
