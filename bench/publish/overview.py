@@ -7,8 +7,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.publish.markdown import grid, link
 from bench.publish.page import Run, ScaleRun, scale_overview
-from zoo.report.tables.text import counted, escaped, from_to, grid, line, link
+from zoo.report.tables.text import counted, escaped, from_to, line
 
 ABOUT = """\
 # Published results

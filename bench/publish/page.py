@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.publish.markdown import grid, link
 from bench.publish.published import Figure, Published, PublishedDifference, published_differences
 from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import class_scores, confusions_of, labels_of
@@ -17,7 +18,7 @@ from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.readable import as_text
 from zoo.report.tables.scaling_table import as_text as scaling_text
 from zoo.report.tables.scaling_table import axis
-from zoo.report.tables.text import bullets, code, counted, escaped, grid, line, link
+from zoo.report.tables.text import bullets, code, counted, escaped, line
 from zoo.report.write import NAMES, PLOTS, write_file, write_scale
 from zoo.sweep.records import Record, RecordFile
 

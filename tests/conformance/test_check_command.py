@@ -56,7 +56,7 @@ def test_json_holds_every_result_and_the_counts(capsys: pytest.CaptureFixture[st
     assert broken["status"] == "failed"
     assert broken["message"] == "reads = None instead of slice(0, 1)"
     assert broken["owner"].startswith("pools.py ")
-    assert broken["claim"].startswith("With `first` it reads only")
+    assert broken["claim"].startswith("With `first`, `reads` is the first position")
     assert broken["repeat"].startswith("zoo check pool/first-in-name-alone --only first")
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import torch
 import torch.nn.functional as F
 
 from zoo.components.attention.projections import CanonicalWeights
-from zoo.components.tokens import Tokens
 from zoo.conformance import reference
-from zoo.conformance.reference import CausalBias, GrowingCache, ReferenceEncoding
+from zoo.conformance.reference import CausalBias, ReferenceEncoding
 
 DIM, HEADS = 8, 2
 
@@ -29,9 +29,10 @@ def test_the_reference_is_torchs_multi_head_attention() -> None:
         HEADS,
         x,
         context,
-        visible=lambda text, query, key: bool(seen[text, key]),
-        q_positions=[0, 1, 2],
-        k_positions=[0, 1, 2, 3],
+        hidden=~seen[:, None, None, :].expand(2, 1, 3, 4),
+        q_positions=torch.arange(3),
+        k_positions=torch.arange(4),
+        position=ReferenceEncoding(),
     )
     expected, expected_shown = F.multi_head_attention_forward(
         x.transpose(0, 1),
@@ -54,49 +55,74 @@ def test_the_reference_is_torchs_multi_head_attention() -> None:
     torch.testing.assert_close(shown, expected_shown)
 
 
-def test_the_probe_rotates_and_biases_as_the_reference_does() -> None:
+def test_the_encodings_rotation_and_bias_act_on_the_scores_before_the_softmax() -> None:
+    """Two tokens, one head, every matrix the identity: written out vector by vector."""
+    none, eye = torch.zeros(4, dtype=torch.float64), torch.eye(4, dtype=torch.float64)
+    weights = CanonicalWeights(eye, eye, eye, eye, none, none, none, none)
+    x, positions = normal(1, 2, 4), torch.tensor([3, 1])
+    encoding = ReferenceEncoding(rotates=True, biases=True)
+    out, shown = reference.attention(
+        weights,
+        1,
+        x,
+        x,
+        hidden=torch.zeros(1, 1, 2, 2, dtype=torch.bool),
+        q_positions=positions,
+        k_positions=positions,
+        position=encoding,
+    )
+    turned = [rotated(vector, int(at)) for vector, at in zip(x[0], positions, strict=True)]
+    for i, j in itertools.product(range(2), range(2)):
+        powers = [
+            math.exp(float(turned[i] @ turned[k]) / 2 + biased(0, int(positions[i]), int(at)))
+            for k, at in enumerate(positions)
+        ]
+        torch.testing.assert_close(float(shown[0, 0, i, j]), powers[j] / sum(powers))
+    torch.testing.assert_close(out[0], shown[0, 0] @ x[0])
+
+
+def rotated(vector: torch.Tensor, position: int) -> torch.Tensor:
+    """Su et al. 2021, equation 34, with base 100, pair by pair."""
+    pairs = []
+    for pair in range(len(vector) // 2):
+        angle = position * 100.0 ** (-2 * pair / len(vector))
+        x, y = vector[2 * pair], vector[2 * pair + 1]
+        pairs.append(x * math.cos(angle) - y * math.sin(angle))
+        pairs.append(x * math.sin(angle) + y * math.cos(angle))
+    return torch.stack(pairs)
+
+
+def biased(head: int, q_position: int, k_position: int) -> float:
+    """What the encoding's bias is said to be: of the head, the offset and its direction."""
+    offset = k_position - q_position
+    return math.sin(0.9 * offset + head) - 0.3 * (head + 1) * max(offset, 0)
+
+
+def test_the_encoding_rotates_and_biases_as_written_out_for_one_vector() -> None:
     encoding = ReferenceEncoding(rotates=True, biases=True, heads=HEADS)
     heads, positions = normal(1, HEADS, 3, 4), torch.tensor([5, 0, 2])
     turned = encoding.rotate(heads, positions)
     for head, row in itertools.product(range(HEADS), range(3)):
-        expected = reference.rotation(heads[0, head, row], int(positions[row]))
+        expected = rotated(heads[0, head, row], int(positions[row]))
         torch.testing.assert_close(turned[0, head, row], expected)
     bias = encoding.bias(positions, torch.arange(4))
     assert bias is not None
     for head, i, j in itertools.product(range(HEADS), range(3), range(4)):
-        expected = reference.score_bias(head, int(positions[i]), j)
-        torch.testing.assert_close(float(bias[head, i, j]), expected)
-
-
-def test_the_rotation_turns_a_pair_by_its_angle() -> None:
-    turned = reference.rotation(torch.tensor([1.0, 0.0, 0.0, 1.0], dtype=torch.float64), 3)
-    angles = torch.tensor([3.0, 0.3], dtype=torch.float64)  # base 100: the second turns 10x slower
-    expected = [angles[0].cos(), angles[0].sin(), -angles[1].sin(), angles[1].cos()]
-    torch.testing.assert_close(turned, torch.stack(expected))
+        torch.testing.assert_close(float(bias[head, i, j]), biased(head, int(positions[i]), j))
 
 
 def test_a_query_that_may_see_nothing_sees_everything() -> None:
     weights = CanonicalWeights(*normal(4, DIM, DIM), *normal(4, DIM, seed=1))
-    x = normal(1, 2, DIM)
-    about = {"q_positions": [0, 1], "k_positions": [0, 1]}
-    nothing, _ = reference.attention(weights, HEADS, x, x, visible=lambda *_: False, **about)
-    everything, _ = reference.attention(weights, HEADS, x, x, visible=lambda *_: True, **about)
+    x, whole = normal(1, 2, DIM), torch.arange(2)
+    about = {"q_positions": whole, "k_positions": whole, "position": ReferenceEncoding()}
+    nothing, everything = (
+        reference.attention(weights, HEADS, x, x, hidden=torch.full((1, 1, 2, 2), hide), **about)[0]
+        for hide in (True, False)
+    )
     torch.testing.assert_close(nothing, everything)
 
 
 def test_forbid_hides_the_keys_behind_a_query() -> None:
-    bias = CausalBias(HEADS).bias(torch.arange(3), torch.arange(3))
+    bias = CausalBias(heads=HEADS).bias(torch.arange(3), torch.arange(3))
     assert bias.shape == (HEADS, 3, 3)
     assert bool(((bias < -1000) == torch.ones(3, 3).triu(1).bool()).all())
-
-
-def test_the_cache_gives_back_all_it_was_given() -> None:
-    cache = GrowingCache()
-    k = normal(1, HEADS, 5, 4)
-    whole = Tokens(torch.ones(1, 5, dtype=torch.bool), torch.arange(5))
-    cache.extend(k[:, :, :2], k[:, :, :2], whole[:2])
-    found, _, tokens = cache.extend(k[:, :, 2:], k[:, :, 2:], whole[2:])
-    assert torch.equal(found, k)
-    assert tokens.positions.tolist() == [0, 1, 2, 3, 4]
-    assert tokens.attention_mask is not None
-    assert tokens.attention_mask.shape == (1, 5)

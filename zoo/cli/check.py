@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 
 import click
 
@@ -64,7 +65,7 @@ def check(
     done = list(results) if as_json else _print(results)
     found = counts(done)
     if as_json:
-        print_json({"results": [result.as_dict() for result in done], "counts": found})
+        print_json({"results": [asdict(result) for result in done], "counts": found})
     else:
         tested = len({result.component for result in done})
         summary = ", ".join(f"{count} {status}" for status, count in found.items())

@@ -12,8 +12,8 @@ from zoo.components.attention.base import Attention, Cache
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, finite, has_shape, largest, must, refusal
-from zoo.conformance.check import CheckFailed, check, needs
-from zoo.conformance.reference import CausalBias, GrowingCache, ReferenceEncoding
+from zoo.conformance.check import CheckFailed, check
+from zoo.conformance.reference import CausalBias, ReferenceEncoding
 from zoo.conformance.setup import (
     BATCH,
     DIM,
@@ -25,6 +25,7 @@ from zoo.conformance.setup import (
     padded_tokens,
     token_tensors,
 )
+from zoo.models.key_value_cache import KeyValues
 from zoo.registry import Choice
 
 SHIFT = 7
@@ -39,7 +40,6 @@ class AttentionSetup(ModuleSetup, kind="attention"):
 
     passes = ("dim", "heads", "dropout", "max_length")
     contract = Attention
-    takes_dropout = True
 
     def make(self, dropout: float = 0.0) -> Any:
         fixed = {"max_length": MAX_LENGTH} if self.can("fixed-length") else {}
@@ -111,7 +111,7 @@ def attend(
     return out
 
 
-@check("attention", applies=needs("cross"))
+@check("attention", needs="cross")
 def context(setup: AttentionSetup) -> None:
     """A context of any other length is read, and each query by itself."""
     module = setup.build()
@@ -128,7 +128,7 @@ def context(setup: AttentionSetup) -> None:
         close(again[:, rows], out[:, rows], f"context of {length}: rows of the other queries")
 
 
-@check("attention", applies=needs("cross"))
+@check("attention", needs="cross")
 def few_rows(setup: AttentionSetup) -> None:
     """Queries from some rows of x only, with all of x as context, give those rows of the output."""
     module = setup.build()
@@ -200,7 +200,7 @@ def positions(setup: AttentionSetup) -> None:
     differ(out[1:2], attend(module, x[1:2], position=position), "positions three times apart")
 
 
-@check("attention", applies=needs("rotate"))
+@check("attention", needs="rotate")
 def rotation(setup: AttentionSetup) -> None:
     """A rotation of queries and keys acts, and only through the offset of positions."""
     module, rotated = setup.build(), ReferenceEncoding(rotates=True)
@@ -216,7 +216,7 @@ def rotation(setup: AttentionSetup) -> None:
         close(again, out, f"output {SHIFT} positions later, by a context")
 
 
-@check("attention", applies=needs("bias"))
+@check("attention", needs="bias")
 def score_bias(setup: AttentionSetup) -> None:
     """A bias acts on the scores: a very low one hides a key from a query, and no other key."""
     module = setup.build()
@@ -224,7 +224,7 @@ def score_bias(setup: AttentionSetup) -> None:
     x = setup.normal(BATCH, 6, DIM)
     biased = attend(module, x, position=position)
     differ(biased, attend(module, x), "the output with and without a bias")
-    causal = CausalBias(module.heads)
+    causal = CausalBias(heads=module.heads)
     out = attend(module, x, position=causal)
     changed = torch.cat([x[:, :3], torch.randn_like(x[:, 3:])], dim=1)
     again = attend(module, changed, position=causal)
@@ -242,7 +242,7 @@ def undeclared(setup: AttentionSetup) -> None:
     requests = {
         "causal": lambda: attend(module, x, causal=True),
         "cross": lambda: attend(module, x, context=other),
-        "cache": lambda: attend(module, x, causal=setup.can("causal"), cache=GrowingCache()),
+        "cache": lambda: attend(module, x, causal=setup.can("causal"), cache=KeyValues()),
     }
     for capability, request in requests.items():
         what = f"does not declare {capability!r}, yet accepts a call with it"

@@ -11,7 +11,7 @@ from torch import nn
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.conformance.assertions import close, must
-from zoo.conformance.check import check, needs
+from zoo.conformance.check import check
 from zoo.conformance.setup import (
     BATCH,
     Case,
@@ -51,7 +51,6 @@ class BaselineSetup(ModuleSetup, kind="baseline"):
 
     passes = ("vocab_size", "classes", "sizes", "dropout", "vocabulary", "head_hidden")
     contract = nn.Module
-    takes_dropout = True
     quiet_training = False
 
     def make(self, dropout: float = 0.0) -> Any:
@@ -87,7 +86,7 @@ def sort(setup: BaselineSetup) -> None:
         must(callable(getattr(made, method, None)), f"a {type(made).__name__} has no {method}()")
 
 
-@check("baseline", applies=needs("tokens"))
+@check("baseline", needs="tokens")
 def padding_invariance(setup: BaselineSetup) -> None:
     """Other ids in padding, or more padding, never change a text's logits."""
     module = setup.build()
@@ -110,7 +109,7 @@ def _fitted(setup: BaselineSetup) -> Any:
     return model
 
 
-@check("baseline", applies=needs("texts"))
+@check("baseline", needs="texts")
 def learns(setup: BaselineSetup) -> None:
     """Fitted to twelve texts of three topics, it predicts their topics."""
     model = _fitted(setup)
@@ -122,7 +121,7 @@ def learns(setup: BaselineSetup) -> None:
     must(wrong == 0, f"{wrong} of {len(TEXTS)} texts that it was fitted to are mislabelled")
 
 
-@check("baseline", applies=needs("texts"))
+@check("baseline", needs="texts")
 def same_again(setup: BaselineSetup) -> None:
     """Fitted twice it predicts the same, and for a single text the same as in a batch."""
     predicted = []
@@ -134,7 +133,7 @@ def same_again(setup: BaselineSetup) -> None:
     must(predicted[0] == predicted[1], f"labels {predicted[0]}, and {predicted[1]} after refitting")
 
 
-@check("baseline", applies=needs("texts"))
+@check("baseline", needs="texts")
 def texts_untouched(setup: BaselineSetup) -> None:
     """Fitting and predicting change neither the texts nor the labels that they are given."""
     texts, labels = list(TEXTS), list(LABELS)
@@ -145,7 +144,7 @@ def texts_untouched(setup: BaselineSetup) -> None:
     must(labels == LABELS, "the labels have changed")
 
 
-@check("baseline", applies=needs("stream"))
+@check("baseline", needs="stream")
 def shares(setup: BaselineSetup) -> None:
     """The probabilities of all next tokens sum to one, whether seen in training or not."""
     model = setup.make()
@@ -156,7 +155,7 @@ def shares(setup: BaselineSetup) -> None:
         must(abs(total - 1) < 1e-6, f"the probabilities after {before} sum to {total:.6f}")
 
 
-@check("baseline", applies=needs("stream"))
+@check("baseline", needs="stream")
 def learns_stream(setup: BaselineSetup) -> None:
     """Fitted to a repeating sequence of tokens, it predicts the sequence."""
     model, ids = setup.make(), np.tile(np.arange(VOCAB_SIZE), 20)

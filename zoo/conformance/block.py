@@ -13,9 +13,9 @@ from zoo.components.attention.split import Split
 from zoo.components.block.base import Block, LayerContext
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, has_shape, largest, must, refusal
-from zoo.conformance.check import check, needs, unless
+from zoo.conformance.check import check
 from zoo.conformance.modules import DRAWS, DROPOUT, same_scale
-from zoo.conformance.reference import GrowingCache, ReferenceEncoding
+from zoo.conformance.reference import ReferenceEncoding
 from zoo.conformance.setup import (
     BATCH,
     DIM,
@@ -29,6 +29,7 @@ from zoo.conformance.setup import (
     token_tensors,
     with_garbage,
 )
+from zoo.models.key_value_cache import KeyValues
 from zoo.models.seeding import seeded
 
 LENGTH = 6
@@ -39,7 +40,6 @@ class BlockSetup(ModuleSetup, kind="block"):
 
     passes = ("attention", "ffn", "norm", "dropout", "cross")
     contract = Block
-    takes_dropout = True
 
     def make(self, dropout: float = 0.0) -> Any:
         return self.choice.build(
@@ -129,12 +129,12 @@ def layer_context(setup: BlockSetup) -> None:
 def cache(setup: BlockSetup) -> None:
     """A cache reaches the attention: step by step equals the causal pass over the whole text."""
     block, x = setup.block(), setup.hidden_states()
-    causal, filled = context_of(causal=True), GrowingCache()
+    causal, filled = context_of(causal=True), KeyValues()
     steps = []
     for now in (slice(t, t + 1) for t in range(LENGTH)):
         step = replace(causal, tokens=causal.tokens[now], cache=filled)
         steps.append(block(x[:, now], step))
-    must(filled.content is not None, "the cache is never used")
+    must(filled.stored is not None, "the cache is never used")
     close(torch.cat(steps, dim=1), block(x, causal), "step by step")
 
 
@@ -201,7 +201,7 @@ def no_ffn(setup: BlockSetup) -> None:
     has_shape(out, (BATCH, LENGTH, DIM), "output")
 
 
-@check("block", applies=needs("cross"))
+@check("block", needs="cross")
 def memory(setup: BlockSetup) -> None:
     """With cross-attention it reads a memory of any length, ignores its padding, and needs one."""
     block, x = setup.block(cross=True), setup.hidden_states()
@@ -215,18 +215,18 @@ def memory(setup: BlockSetup) -> None:
     differ(read(encoded + 1), out, "changing the memory")
     dirty = read(with_garbage(encoded, padded_mask(9)))
     close(dirty, out, "the output with other values in the memory's padding")
-    filled = GrowingCache()
+    filled = KeyValues()
     for what, rows in (("first filled", slice(None)), ("read again", slice(0, 0))):
         new, its_tokens = encoded[:, rows], tokens[rows]
         context = context_of(memory=new, memory_tokens=its_tokens, memory_cache=filled)
         again = block(x, context)
-        must(filled.content is not None, "the memory's cache is never used")
+        must(filled.stored is not None, "the memory's cache is never used")
         close(again, out, f"the output with the memory's cache, {what}")
     error = refusal(lambda: block(x, context_of()), (ValueError,))
     must(error is not None, "a block with cross-attention accepts a call without a memory")
 
 
-@check("block", applies=unless("cross"))
+@check("block", unless="cross")
 def undeclared(setup: BlockSetup) -> None:
     """Not declaring `cross`, it refuses a cross-attention instead of ignoring it."""
     error = refusal(lambda: setup.block(cross=True))

@@ -64,12 +64,22 @@ def checks_of(kind: str) -> dict[str, Check]:
 
 
 def check(
-    *kinds: str, name: str = "", applies: Applies = lambda choice: None
+    *kinds: str,
+    name: str = "",
+    needs: str = "",
+    unless: str = "",
+    applies: Applies = lambda choice: None,
 ) -> Callable[[Body], Body]:
     """Add a function to the checks of some kinds.
 
-    Its name, with dashes, is the check's unless given; its docstring, one line, is the claim.
+    Its name, with dashes, is the check's unless given; its docstring, one line, is the claim. It
+    is skipped for components that do not declare all of ``needs``, or that declare ``unless``.
     """
+
+    def why_skipped(choice: Choice) -> str | None:
+        if missing := [repr(c) for c in needs.split() if not choice.can(c)]:
+            return f"it does not declare {', '.join(missing)}"
+        return f"it declares {unless!r}" if choice.can(unless) else applies(choice)
 
     def add(body: Body) -> Body:
         called = name or body.__name__.replace("_", "-")
@@ -77,27 +87,7 @@ def check(
         assert len(claim.splitlines()) == 1, f"check {called} must state its claim in one line"
         for kind in kinds:
             assert called not in _CHECKS[kind], f"two checks of {kind} are named {called}"
-            _CHECKS[kind][called] = Check(called, kind, claim, body, applies)
+            _CHECKS[kind][called] = Check(called, kind, claim, body, why_skipped)
         return body
 
     return add
-
-
-def needs(*capabilities: str) -> Applies:
-    """Applies to components that declare all of these."""
-
-    def applies(choice: Choice) -> str | None:
-        missing = [c for c in capabilities if not choice.can(c)]
-        return f"it does not declare {', '.join(map(repr, missing))}" if missing else None
-
-    return applies
-
-
-def unless(capability: str) -> Applies:
-    """Applies to components that do not declare this."""
-    return lambda choice: f"it declares {capability!r}" if choice.can(capability) else None
-
-
-def both(*conditions: Applies) -> Applies:
-    """Applies where every condition does; otherwise gives the first reason."""
-    return lambda choice: next((r for r in (c(choice) for c in conditions) if r), None)

@@ -8,8 +8,7 @@ from torch import Tensor
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, finite, largest, must
 from zoo.conformance.attention import LENGTHS, LONG, AttentionSetup, attend
-from zoo.conformance.check import check, needs
-from zoo.conformance.reference import GrowingCache
+from zoo.conformance.check import check
 from zoo.conformance.setup import (
     BATCH,
     DIM,
@@ -19,11 +18,12 @@ from zoo.conformance.setup import (
     unpadded,
     with_garbage,
 )
+from zoo.models.key_value_cache import KeyValues
 
 MORE, PROMPT, STEPS = 5, 3, 9
 
 
-@check("attention", applies=needs("padding"))
+@check("attention", needs="padding")
 def padding_invariance(setup: AttentionSetup) -> None:
     """More padding, or other values in it, never change real tokens' outputs or gradients."""
     module = setup.build()
@@ -55,7 +55,7 @@ def _with_more(x: Tensor, real: Tensor) -> tuple[Tensor, Tokens]:
     return torch.cat([x, extra], dim=1), Tokens(attention_mask, torch.arange(x.shape[1] + MORE))
 
 
-@check("attention", applies=needs("padding", "causal"))
+@check("attention", needs="padding causal")
 def left_padding(setup: AttentionSetup) -> None:
     """A prompt padded on its left, counted from its first real token, gives what it does alone."""
     # Generation pads prompts of several lengths so; everywhere else padding is on the right.
@@ -72,7 +72,7 @@ def left_padding(setup: AttentionSetup) -> None:
             close(out[text, real[text]], expected, f"{what}: padded on the left against unpadded")
 
 
-@check("attention", applies=needs("padding", "cross"))
+@check("attention", needs="padding cross")
 def context_padding(setup: AttentionSetup) -> None:
     """Other values in a context's padding never change an output."""
     module = setup.build()
@@ -87,7 +87,7 @@ def context_padding(setup: AttentionSetup) -> None:
             close(out[text], expected, f"text {text}: padded context against unpadded")
 
 
-@check("attention", applies=needs("padding"))
+@check("attention", needs="padding")
 def empty_documents(setup: AttentionSetup) -> None:
     """A text of padding only gives finite outputs and gradients, and affects no other text."""
     module = setup.build()
@@ -105,7 +105,7 @@ def empty_documents(setup: AttentionSetup) -> None:
             finite(gradient, f"gradient of {name} with an empty text in the batch")
 
 
-@check("attention", applies=needs("causal"))
+@check("attention", needs="causal")
 def causality(setup: AttentionSetup) -> None:
     """In a causal call no output depends on later tokens, and outputs depend on earlier ones."""
     module = setup.build()
@@ -132,7 +132,7 @@ def causality(setup: AttentionSetup) -> None:
     differ(past[:, 4:], out[:, 4:], "the later rows after changing row 4")
 
 
-@check("attention", applies=needs("cache", "causal"))
+@check("attention", needs="cache causal")
 def cache(setup: AttentionSetup) -> None:
     """Decoding step by step with a cache equals the causal pass over the whole text."""
     module = setup.build()
@@ -145,11 +145,11 @@ def cache(setup: AttentionSetup) -> None:
     for which, mask in real.items():
         tokens = Tokens.whole(STEPS) if mask.all() else padded_tokens(STEPS)
         out = attend(module, x, tokens, position=position, causal=True)
-        filled = GrowingCache()
+        filled = KeyValues()
         steps = [
             attend(module, x[:, r], tokens[r], position=position, causal=True, cache=filled)
             for r in rows
         ]
-        must(filled.content is not None, "the cache is never used")
+        must(filled.stored is not None, "the cache is never used")
         what = f"{which}: {STEPS - PROMPT} steps after {PROMPT} at once"
         close(torch.cat(steps, dim=1)[mask], out[mask], what)

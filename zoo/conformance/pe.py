@@ -13,7 +13,7 @@ from zoo.components.attention.split import Split
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, finite, largest, must, refusal
-from zoo.conformance.check import both, check, needs, unless
+from zoo.conformance.check import check
 from zoo.conformance.setup import BATCH, DIM, HEADS, MAX_LENGTH, Case, Draw, ModuleSetup, normal
 from zoo.models.seeding import seeded
 
@@ -117,7 +117,7 @@ def positions(setup: EncodingSetup) -> None:
             close(biased, as_scores(encoding, each[text]), f"bias {which}")
 
 
-@check("pe", applies=needs("embed"))
+@check("pe", needs="embed")
 def embed_adds(setup: EncodingSetup) -> None:
     """What embed adds depends only on the positions, not on the embeddings."""
     encoding, (x, _) = setup.build(), setup.inputs()
@@ -171,7 +171,7 @@ def length(setup: EncodingSetup) -> None:
     must(not fixed or error is not None, what)
 
 
-@check("pe", applies=needs("rotate"))
+@check("pe", needs="rotate")
 def rotation_norm(setup: EncodingSetup) -> None:
     """Rotating preserves the norm of every query and key."""
     encoding = setup.build()
@@ -181,7 +181,7 @@ def rotation_norm(setup: EncodingSetup) -> None:
         close(rotated.norm(dim=-1), heads.norm(dim=-1), f"norms at positions from {start} on")
 
 
-@check("pe", applies=both(needs("rotate"), unless("absolute")))
+@check("pe", needs="rotate", unless="absolute")
 def rotation_offset(setup: EncodingSetup) -> None:
     """Scores of rotated queries and keys depend only on the offset of their positions."""
     encoding = setup.build()
@@ -197,7 +197,7 @@ def rotation_offset(setup: EncodingSetup) -> None:
         close(scores(start), scores(0), f"scores {start} positions later", tolerance=1e-4)
 
 
-@check("pe", applies=needs("bias"))
+@check("pe", needs="bias")
 def bias_direction(setup: EncodingSetup) -> None:
     """The bias of (i, j) is that of (j, i), or it declares `directed` and it is not."""
     bias, directed = as_scores(setup.build(), torch.arange(LENGTH)), setup.can("directed")
@@ -207,7 +207,7 @@ def bias_direction(setup: EncodingSetup) -> None:
     must(off > 1e-9 or not directed, "declares 'directed', yet its bias is symmetric")
 
 
-@check("pe", applies=both(needs("bias"), unless("absolute")))
+@check("pe", needs="bias", unless="absolute")
 def bias_offset(setup: EncodingSetup) -> None:
     """The bias depends only on the offset of positions."""
     encoding, positions = setup.build(), torch.arange(LENGTH)
@@ -215,7 +215,7 @@ def bias_offset(setup: EncodingSetup) -> None:
     close(as_scores(encoding, positions + SHIFT), bias, f"bias {SHIFT} positions later")
 
 
-@check("pe", applies=needs("bias"))
+@check("pe", needs="bias")
 def bias_shape(setup: EncodingSetup) -> None:
     """The bias is finite, and (Lq, Lk) for one head or for all."""
     bias = setup.build().bias(torch.arange(3), torch.arange(LENGTH))

@@ -8,7 +8,7 @@ import torch
 
 from zoo.components.pool.base import Pool
 from zoo.conformance.assertions import close, finite, must
-from zoo.conformance.check import check, needs
+from zoo.conformance.check import check
 from zoo.conformance.setup import BATCH, DIM, Case, Draw, ModuleSetup, padded_mask, unpadded
 
 LENGTH = 6
@@ -90,11 +90,8 @@ def reads(setup: PoolSetup) -> None:
         close(pool(x[:, pool.reads], None), out, f"output from the rows {pool.reads} alone")
 
 
-@check("pool", applies=needs("first"))
+@check("pool", needs="first")
 def first(setup: PoolSetup) -> None:
-    """With `first` it reads only the first position, so that the last layer need give no other."""
-    pool = setup.build()
-    must(pool.reads == slice(0, 1), f"reads = {pool.reads} instead of slice(0, 1)")
-    x = setup.normal(BATCH, LENGTH, DIM)
-    other = torch.cat([x[:, :1], torch.randn_like(x[:, 1:])], dim=1)
-    close(pool(other, None), pool(x, None), "output after changing all rows but the first")
+    """With `first`, `reads` is the first position, so that the last layer need give no other."""
+    reads = setup.build().reads
+    must(reads == slice(0, 1), f"reads = {reads} instead of slice(0, 1)")

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from zoo.conformance.assertions import close, finite, must
-from zoo.conformance.check import check, needs
+from zoo.conformance.check import check
 from zoo.conformance.setup import DIM, HIDDEN, Case, Draw, ModuleSetup
 from zoo.registry import Choice
 
@@ -36,7 +36,6 @@ class FFNSetup(NormSetup, kind="ffn"):
 
     passes = ("dim", "hidden", "dropout")
     contract = nn.Module | None
-    takes_dropout = True
 
     def make(self, dropout: float = 0.0) -> Any:
         return self.choice.build(DIM, HIDDEN, dropout)
@@ -63,7 +62,7 @@ def position_wise(setup: ModuleSetup) -> None:
         close(module(x.flip(1)), out.flip(1), "the same vectors in another order")
 
 
-@check("norm", applies=needs("scale-invariant"))
+@check("norm", needs="scale-invariant")
 def scale_invariance(setup: NormSetup) -> None:
     """Scaling the input changes nothing."""
     module = setup.build()
@@ -102,7 +101,7 @@ def constant_input(setup: NormSetup) -> None:
         finite(gradient, f"gradient for a vector of {value:g}")
 
 
-@check("ffn", applies=needs("gated"))
+@check("ffn", needs="gated")
 def parameter_count(setup: FFNSetup) -> None:
     """With default parameters, a gated one has as many weights as a plain one."""
     # A parameter may make it wider, which is then what the user wants.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 from dataclasses import replace
 from typing import Any
@@ -36,12 +37,11 @@ def parameters(setup: Setup) -> None:
     component = setup.choice.component
     declared = dict(component.parameters)
     for name, default in declared.items():
-        try:
+        plain = None
+        with contextlib.suppress(ValueError, SyntaxError):
             plain = ast.literal_eval(repr(default))
-        except (ValueError, SyntaxError):
-            raise CheckFailed(f"the default of '{name}' is no plain value: {default!r}") from None
-        same_again = type(plain) is type(default) and plain == default
-        must(same_again, f"the default of '{name}' cannot be written down: {default!r}")
+        written = type(plain) is type(default) and plain == default
+        must(written, f"the default of '{name}' is no plain value: {default!r}")
     taken = inspect.signature(component.resolve()).parameters.values()
     rest = [p for p in taken if p.name not in setup.passes]
     anything = any(p.kind is p.VAR_KEYWORD for p in rest)

@@ -9,9 +9,8 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from zoo.conformance.check import Check, CheckFailed, CheckSettings, CheckSkipped, checks_of
 from zoo.errors import ZooError, nearest
@@ -38,10 +37,6 @@ class CheckResult:
     message: str
     seconds: float
     repeat: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return asdict(self)
 
 
 def select_choices(

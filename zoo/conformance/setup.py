@@ -84,7 +84,6 @@ class Setup:
 class ModuleSetup(Setup, ABC):
     """For the kinds whose components are torch modules."""
 
-    takes_dropout: ClassVar[bool] = False
     # Whether training without dropout is deterministic.
     quiet_training: ClassVar[bool] = True
 

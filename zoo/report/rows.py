@@ -111,10 +111,14 @@ class Row:
         return not ran and all(record.status == "skipped" for record in self.failed)
 
     @property
+    def failures(self) -> list[Record]:
+        """The records whose status is not ok; of cost measurements, the latest counts."""
+        return [r for r in [*self.failed, *self.cost_records[-1:]] if r.status != "ok"]
+
+    @property
     def bad(self) -> Record | None:
-        """The first record whose status is not ok; None where all went well."""
-        cost = [self.cost_record] if self.cost_record is not None else []
-        return next((r for r in [*self.failed, *cost] if r.status != "ok"), None)
+        """The first of its failures; None where all went well."""
+        return next(iter(self.failures), None)
 
 
 def make_rows(records: Sequence[Record]) -> list[Row]:

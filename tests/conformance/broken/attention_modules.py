@@ -53,9 +53,9 @@ class RowsAtTheStart(Split):
 @broken.caught_by("cache", "steps after")
 class CacheOfValuesAlone(Split):
     def forward(self, x, context=None, *, tokens, cache=None, **how):
-        if cache is not None and cache.content is not None:
-            k, v, before = cache.content
-            cache.content = (torch.zeros_like(k), v, before)
+        if cache is not None and cache.stored is not None:
+            k, v, before = cache.stored
+            cache.stored = (torch.zeros_like(k), v, before)
         return super().forward(x, context, tokens=tokens, cache=cache, **how)
 
 

@@ -5,7 +5,6 @@ Each cell of the table has what it shows, what it sorts by, and an interval to d
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -19,53 +18,65 @@ from zoo.report.run_report import RunReport
 from zoo.report.tables.text import counted, plain
 from zoo.sweep.records import Record
 
-_SORTED_BY = {
-    "rank": "rank",
-    "seeds": "seeds",
-    "params": "params",
-    "train tok/s": "train_tokens_per_s",
-    "infer tok/s": "infer_tokens_per_s",
-    "× train": "train_ratio",
-    "× infer": "infer_ratio",
-    "latency ms": "latency_ms",
-    "memory MiB": "peak_memory_mib",
-    "train s": "train_seconds",
+# Columns of numbers: head to the table's column, and whether more is better.
+_NUMBERS = {
+    "rank": ("rank", False),
+    "seeds": ("seeds", False),
+    "params": ("params", False),
+    "train tok/s": ("train_tokens_per_s", True),
+    "infer tok/s": ("infer_tokens_per_s", True),
+    "× train": ("train_ratio", True),
+    "× infer": ("infer_ratio", True),
+    "latency ms": ("latency_ms", False),
+    "memory MiB": ("peak_memory_mib", False),
+    "train s": ("train_seconds", False),
 }
-_MORE_IS_BETTER = {"train tok/s", "infer tok/s", "× train", "× infer"}
-_RATIOS = {"× train": "train", "× infer": "infer"}
-Whisker = tuple[float, float, float]  # low, middle and high, in percent of the column's scale
+
+
+def _numbers(run: RunReport) -> dict[str, tuple[str, bool]]:
+    return _NUMBERS | {m.label: (f"{m.name}_mean", m.higher_is_better) for m in run.metrics}
 
 
 def heads_of(run: RunReport) -> list[dict[str, Any]]:
     """The columns of the readable table; ``first``: the order in which the first click sorts."""
-    metrics = {metric.label: metric for metric in run.metrics}
+    numbers = _numbers(run)
     heads = []
-    for text in map(str, run.shown.columns):
-        metric = metrics.get(text)
-        more = metric.higher_is_better if metric else text in _MORE_IS_BETTER
-        number = text in _SORTED_BY or metric is not None
-        first = "descending" if number and more else "ascending"
-        heads.append({"text": text, "number": number, "first": first})
+    for head in map(str, run.shown.columns):
+        _, more_is_better = numbers.get(head, ("", False))
+        first = "descending" if more_is_better else "ascending"
+        heads.append({"text": head, "number": head in numbers, "first": first})
     return heads
 
 
 def lines_of(run: RunReport) -> list[dict[str, Any]]:
     """The rows of the readable table, in its order.
 
-    ``facets``: a row's choices on the axes that vary, which filters use. ``classes``: of CSS.
+    ``facets``: a row's choices on the axes that vary, which filters use. ``key`` of a cell: what
+    it sorts by, "" if empty. ``classes``: of CSS.
     """
-    whiskers = {head: _whiskers(run, head) for head in (run.metric.label, *_RATIOS)}
-    several_best = sum(line["rank"] == 1 for line in run.lines) > 1
+    numbers, several_best = _numbers(run), sum(line["rank"] == 1 for line in run.lines) > 1
+    with_whiskers = [f"{run.metric.name}_mean", "train_ratio", "infer_ratio"]
+    whiskers = {column: _whiskers(run, column) for column in with_whiskers}
+
+    def cell(number: int, head: str, text: str) -> dict[str, Any]:
+        column, _ = numbers.get(head, ("", False))
+        key, values = text, run.lines[number]
+        if column:
+            key = "" if values[column] is None else repr(float(values[column]))
+        tie = column.endswith("_ratio") and bool(values[column.replace("_ratio", "_tie")])
+        marks = {"number": bool(column), "tie": tie, "words": not column and len(text) > 24}
+        whisker = whiskers[column][number] if column in whiskers else None
+        return {"text": text, "key": key, "whisker": whisker, "classes": _classes(marks)}
+
     lines = []
     for number, (row, values) in enumerate(zip(run.rows, run.lines, strict=True)):
-        shown = run.shown.iloc[number].items()
         ok, best = values["status"] == "ok", several_best and values["rank"] == 1
         marks = {"best": best, "bad": not ok, "reference": row.name == run.reference}
         lines.append(
             {
                 "number": number,
                 "name": run.short_name(row),
-                "cells": [_cell(run, str(head), text, number, whiskers) for head, text in shown],
+                "cells": [cell(number, str(h), t) for h, t in run.shown.iloc[number].items()],
                 "facets": {axis: row.cell[axis] for axis in run.axes if not row.baseline},
                 "baseline": bool(row.baseline),
                 "ok": ok,
@@ -76,46 +87,27 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
     return lines
 
 
-def _cell(
-    run: RunReport, head: str, text: str, number: int, whiskers: dict[str, list[Whisker | None]]
-) -> dict[str, Any]:
-    """What a cell shows; ``key``: what it sorts by, "" if empty."""
-    columns = {**_SORTED_BY, **{m.label: f"{m.name}_mean" for m in run.metrics}}
-    values, is_number = run.lines[number], head in columns
-    value = values[columns[head]] if is_number else text
-    key = "" if value is None else repr(float(value)) if is_number else text
-    tie = head in _RATIOS and bool(values[f"{_RATIOS[head]}_tie"])
-    marks = {"number": is_number, "tie": tie, "words": not is_number and len(text) > 24}
-    whisker = whiskers[head][number] if head in whiskers else None
-    return {"text": text, "key": key, "whisker": whisker, "classes": _classes(marks)}
-
-
 def _classes(marks: dict[str, bool]) -> str:
     return " ".join(mark for mark, there in marks.items() if there)
 
 
-def _whiskers(run: RunReport, head: str) -> list[Whisker | None]:
-    """Intervals on one scale for the whole column, logarithmic for ratios; None without one."""
-    name, ratio = f"{run.metric.name}_mean", head in _RATIOS
-    if ratio:
-        name = f"{_RATIOS[head]}_ratio"
-    low, high = (name.removesuffix("_mean") + end for end in ("_low", "_high"))
-    found = [(line[low], line[name], line[high]) for line in run.lines]
-    scaled = [
-        None if None in ends else [math.log(end) if ratio else float(end) for end in ends]
-        for ends in found
-    ]
-    # The scale is that of the cells: a baseline that is far off is drawn at the edge.
-    cells = [ends for ends, row in zip(scaled, run.rows, strict=True) if ends and not row.baseline]
-    if not cells:
-        return [None] * len(found)
-    least, most = min(ends[0] for ends in cells), max(ends[2] for ends in cells)
-    width = (most - least) or 1.0
+def _whiskers(run: RunReport, column: str) -> list[list[float] | None]:
+    """Low, middle and high of each row, in percent of one scale; None without an interval.
 
-    def percent(value: float) -> float:
-        return round(min(100.0, max(0.0, 100 * (value - least) / width)), 1)
-
-    return [(percent(e[0]), percent(e[1]), percent(e[2])) if e else None for e in scaled]
+    The scale is logarithmic for ratios. It is that of the cells: a baseline that is far off is
+    drawn at the edge.
+    """
+    name = column.removesuffix("_mean")
+    ends = run.table[[f"{name}_low", column, f"{name}_high"]].to_numpy(dtype=float, copy=True)
+    ends[np.isnan(ends).any(axis=1)] = np.nan
+    if column.endswith("_ratio"):
+        ends = np.log(ends)
+    cells = ends[run.table["baseline"] == ""]
+    if np.isnan(cells).all():
+        return [None] * len(ends)
+    least, most = np.nanmin(cells), np.nanmax(cells)
+    percents = (100 * (ends - least) / ((most - least) or 1.0)).clip(0, 100)
+    return [None if np.isnan(p).any() else [round(float(end), 1) for end in p] for p in percents]
 
 
 WHOLE = 25  # classes up to which the whole confusion matrix is shown
@@ -183,12 +175,12 @@ def failures_of(run: RunReport) -> list[dict[str, str]]:
     """What failed or was skipped: the row, what of it, status and reason."""
     found = []
     for row in run.rows:
-        cost = [row.cost_record] if row.cost_record and row.cost_record.status != "ok" else []
-        bad = [*row.failed, *cost]
-        for kind, status, reason in dict.fromkeys((r.kind, r.status, r.reason) for r in bad):
-            same = [r for r in bad if (r.kind, r.status, r.reason) == (kind, status, reason)]
-            seeds = ", ".join(str(r.seed) for r in same if r.seed is not None)
-            what = "cost" if kind == "cost" else f"seed {seeds}" if seeds else ""
+        alike: dict[tuple[str, str, str], list[str]] = {}
+        for r in row.failures:
+            seeds = alike.setdefault((r.kind, r.status, r.reason), [])
+            seeds += [] if r.seed is None else [str(r.seed)]
+        for (kind, status, reason), seeds in alike.items():
+            what = "cost" if kind == "cost" else f"seed {', '.join(seeds)}" if seeds else ""
             name = run.short_name(row)
             found.append({"row": name, "what": what, "status": status, "reason": reason})
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,10 +79,11 @@ def _front_plot(run: RunReport, cost: Cost) -> Plot | None:
         return None
     figure = Figure(figsize=(WIDTH, 4.2), layout="constrained")
     axes = figure.subplots()
-    styles, marks = MarkerStyles(run.axes), {}
+    style, entries = marker_styles(run.axes)
+    marks = {}
     for point in points:
         marks[f"row-{point.number}"] = run.describe(point.number)
-        _draw(axes, point, styles, run, crowd=len(points) > CROWD)
+        _draw(axes, point, *style(run.rows[point.number]), crowd=len(points) > CROWD)
     stairs = _stairs(points, run.metric, cost.more_is_better)
     # A step is at the best value available at that cost.
     xs, ys, dashes = [p.x for p in stairs], [p.y for p in stairs], (0, (4, 2))
@@ -93,10 +94,10 @@ def _front_plot(run: RunReport, cost: Cost) -> Plot | None:
     axes.set_ylabel(
         run.metric_label + ("" if run.metric.higher_is_better else " (lower is better)")
     )
-    if entries := styles.legend():
+    if entries:
         legend = figure.legend(handles=entries, loc="outside right upper", handletextpad=0.3)
-        for text in legend.get_texts():
-            if text.get_text() in styles.axes:
+        for text, entry in zip(legend.get_texts(), entries, strict=True):
+            if entry.get_marker() == "none":  # the name of an axis
                 text.set_fontweight("bold")
     _name(axes, points, stairs, run)
     return finish(cost.name, cost.title, _about(cost, points, stairs, run), figure, marks)
@@ -113,8 +114,8 @@ def _point(run: RunReport, number: int, cost: Cost) -> Point | None:
     return Point(number, float(x), float(y), xs, ys, line[cost.name.replace("-", "_")])
 
 
-def _draw(axes: Axes, point: Point, styles: MarkerStyles, run: RunReport, crowd: bool) -> None:
-    (hue, marker), on_front = styles.of(run.rows[point.number]), point.standing == "front"
+def _draw(axes: Axes, point: Point, hue: str, marker: str, crowd: bool) -> None:
+    on_front = point.standing == "front"
     faint = 0.25 if crowd and not on_front else 0.6
     for ends, line in ((point.xs, axes.hlines), (point.ys, axes.vlines)):
         if ends is not None:
@@ -212,47 +213,39 @@ def _about(cost: Cost, points: Sequence[Point], stairs: list[Point], run: RunRep
     )
 
 
-class MarkerStyles:
-    """The first axis that varies has the colour, and the second the marker.
+def marker_styles(
+    axes: Mapping[str, Sequence[str]],
+) -> tuple[Callable[[Row], tuple[str, str]], list[Line2D]]:
+    """The colour and marker of a cell, and the legend: choices below the names of their axes.
 
-    Where the first has more choices than there are colours, both show the first axis.
+    The first axis that varies has the colour, and the second the marker. Where there are more
+    choices than colours or markers, both show the first axis.
     """
+    names, entries = list(axes)[:2], []
+    if len(names) == 2 and (len(axes[names[0]]) > len(HUES) or len(axes[names[1]]) > len(MARKERS)):
+        names = names[:1]
+    first: dict[str, tuple[str, str]] = {}
+    second: dict[str, str] = {}
+    if names:
+        for number, choice in enumerate(axes[names[0]]):
+            turn, hue = divmod(number, len(HUES))
+            first[choice] = HUES[hue], MARKERS[turn % len(MARKERS)]
+        entries += [
+            (names[0], "none", "none"),
+            *((choice, *style) for choice, style in first.items()),
+        ]
+    if names[1:]:
+        second = dict(zip(axes[names[1]], MARKERS, strict=False))
+        entries += [
+            (names[1], "none", "none"),
+            *((choice, MUTED, marker) for choice, marker in second.items()),
+        ]
 
-    def __init__(self, axes: Mapping[str, Sequence[str]]) -> None:
-        self.axes = list(axes)[:2]
-        choices = [list(axes[axis]) for axis in self.axes]
-        self.first = {c: HUES[i % len(HUES)] for i, c in enumerate(choices[0] if choices else [])}
-        both = (
-            len(choices) == 2 and len(self.first) <= len(HUES) and len(choices[1]) <= len(MARKERS)
-        )
-        if not both:
-            self.axes = self.axes[:1]
-        marked = choices[1] if both else []
-        self.second = {choice: MARKERS[i] for i, choice in enumerate(marked)}
+    def of(row: Row) -> tuple[str, str]:
+        hue, marker = first[row.cell[names[0]]] if names else (HUES[0], MARKERS[0])
+        return hue, second[row.cell[names[1]]] if second else marker
 
-    def of(self, row: Row) -> tuple[str, str]:
-        """The colour and the marker of a cell."""
-        if not self.axes:
-            return HUES[0], MARKERS[0]
-        choice = row.cell[self.axes[0]]
-        if self.second:
-            return self.first[choice], self.second[row.cell[self.axes[1]]]
-        turn = list(self.first).index(choice) // len(HUES)
-        return self.first[choice], MARKERS[turn % len(MARKERS)]
-
-    def legend(self) -> list[Line2D]:
-        """An entry for every choice, below the name of its axis."""
-        entries: list[Line2D] = []
-        if self.axes:
-            entries.append(_entry(self.axes[0], "none", "none"))
-            for number, (choice, hue) in enumerate(self.first.items()):
-                turn = 0 if self.second else number // len(HUES)
-                entries.append(_entry(choice, hue, MARKERS[turn % len(MARKERS)]))
-        if self.second:
-            entries.append(_entry(self.axes[1], "none", "none"))
-            entries += [_entry(choice, MUTED, marker) for choice, marker in self.second.items()]
-        return entries
-
-
-def _entry(text: str, hue: str, marker: str) -> Line2D:
-    return Line2D([], [], color=hue, marker=marker, linestyle="none", label=plain(text, 24))
+    return of, [
+        Line2D([], [], color=hue, marker=marker, linestyle="none", label=plain(text, 24))
+        for text, hue, marker in entries
+    ]

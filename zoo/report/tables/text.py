@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote
 
 # Embeddings, overrides and isolates. If a text opens one and nothing closes it, everything after
 # it on the line changes direction, including the page's own words.
@@ -48,7 +47,6 @@ def percent(share: float) -> str:
 
 # What could begin markup inside a line: names of classes and plug-ins may contain anything.
 _MARKUP = re.compile(r"([\\`*_\[\]<>|]|&(?=#?\w+;))")
-_BARE_PIPE = re.compile(r"(?<!\\)\|")
 
 
 def escaped(text: str) -> str:
@@ -62,7 +60,7 @@ def line(text: object) -> str:
 
 
 def code(text: object) -> str:
-    """A name as code, on one line; it may contain backticks. ``grid`` escapes its pipes."""
+    """A name as code, on one line; it may contain backticks. Pipes are not escaped."""
     shown = plain(text)
     fence = "`" * (1 + max(map(len, re.findall(r"`+", shown)), default=0))
     return f"{fence}{shown}{fence}" if len(fence) == 1 else f"{fence} {shown} {fence}"
@@ -71,17 +69,6 @@ def code(text: object) -> str:
 def bullets(lines: Sequence[str]) -> str:
     """One item a line; lines are Markdown already."""
     return "\n".join(f"- {line}" for line in lines)
-
-
-def grid(rows: Sequence[Mapping[str, str]]) -> str:
-    """A table of rows with the same keys, without empty columns.
-
-    Cells are Markdown already, except for pipes inside code, which would end a cell: they are
-    escaped here.
-    """
-    heads = [head for head in rows[0] if any(row.get(head) for row in rows)]
-    cells = [[_BARE_PIPE.sub(r"\\|", row.get(head, "")) for head in heads] for row in rows]
-    return laid_out(cells, heads, "github")
 
 
 def tabulated(
@@ -111,8 +98,3 @@ def laid_out(
     return str(
         tabulate(cells, headers=heads, tablefmt=style, colalign=align, disable_numparse=True)
     )
-
-
-def link(text: str, target: str) -> str:
-    """A link to a relative path."""
-    return f"[{text}]({quote(target)})"

@@ -1,0 +1,27 @@
+"""Tables and links of Markdown pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote
+
+from zoo.report.tables.text import laid_out
+
+_BARE_PIPE = re.compile(r"(?<!\\)\|")
+
+
+def grid(rows: Sequence[Mapping[str, str]]) -> str:
+    """A table of rows with the same keys, without empty columns.
+
+    Cells are Markdown already, except for pipes inside code, which would end a cell: they are
+    escaped here.
+    """
+    heads = [head for head in rows[0] if any(row.get(head) for row in rows)]
+    cells = [[_BARE_PIPE.sub(r"\\|", row.get(head, "")) for head in heads] for row in rows]
+    return laid_out(cells, heads, "github")
+
+
+def link(text: str, target: str) -> str:
+    """A link to a relative path."""
+    return f"[{text}]({quote(target)})"
