@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 from zoo.report.profile.profile import Profile
 from zoo.report.profile.profile_text import as_text, effects_table, profile_notes, scores_table
-from zoo.report.tables.text import bullets, line, link
+from zoo.report.tables.text import bullets, line
 from zoo.report.write import PAGE, PLOTS, write_file, write_plots, write_report
 
 NAMES = ("profile", "critical-difference")  # of plots
@@ -21,7 +22,7 @@ def write_profile(profile: Profile, directory: Path) -> None:
     parts.append(bullets([line(note) for note in profile_notes(profile)]))
     if effects := as_text(effects_table(profile), "github"):
         parts += ["## Effects", effects]
-    links = [link(line(data.name), f"{data.directory}/table.md") for data in profile.data_sets]
+    links = [f"[{line(d.name)}]({quote(d.directory)}/table.md)" for d in profile.data_sets]
     parts += ["## Data sets", bullets(links)]
     write_file(directory / "profile.csv", profile.table.to_csv(index=False))
     write_file(directory / "profile.md", "\n\n".join(parts) + "\n")
