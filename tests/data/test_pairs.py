@@ -13,26 +13,28 @@ from zoo.data.batching.pair_batches import PairSplit
 from zoo.data.encoding.encoded_pairs import END, PAD, START, decode_text, encode_pairs
 from zoo.data.sources.pairs import Pairs, load_pairs
 from zoo.errors import ZooError
+from zoo.registry.loading import load
 
+REGISTRY = load().registry
 SMALL = "train=300, test=40"
 
 
 @pytest.mark.parametrize("task", ["reverse", "copy", "sort", "dates"])
 def test_no_source_is_in_both_splits_and_a_seed_gives_them_again(task: str) -> None:
-    pairs, again = (load_pairs(f"{task}({SMALL})") for _ in range(2))
+    pairs, again = (load_pairs(f"{task}({SMALL})", REGISTRY) for _ in range(2))
     assert (len(pairs.train), len(pairs.test)) == (300, 40)
     assert not {source for source, _ in pairs.train} & {source for source, _ in pairs.test}
     assert pairs.fingerprint == again.fingerprint
-    assert pairs.fingerprint != load_pairs(f"{task}({SMALL}, seed=1)").fingerprint
+    assert pairs.fingerprint != load_pairs(f"{task}({SMALL}, seed=1)", REGISTRY).fingerprint
 
 
 def test_the_answers_are_right() -> None:
-    for source, target in load_pairs(f"reverse({SMALL})").test:
+    for source, target in load_pairs(f"reverse({SMALL})", REGISTRY).test:
         assert source.split() == list(reversed(target.split()))
-    for source, target in load_pairs(f"sort({SMALL})").test:
+    for source, target in load_pairs(f"sort({SMALL})", REGISTRY).test:
         assert target.split() == sorted(source.split())
-    assert all(source == target for source, target in load_pairs(f"copy({SMALL})").test)
-    for source, target in load_pairs(f"dates({SMALL})").test:
+    assert all(source == target for source, target in load_pairs(f"copy({SMALL})", REGISTRY).test)
+    for source, target in load_pairs(f"dates({SMALL})", REGISTRY).test:
         assert datetime.datetime.strptime(source, "%d %B %Y").date().isoformat() == target
 
 
@@ -40,7 +42,7 @@ def test_the_answers_are_right() -> None:
     ("spec", "complaint"),
     [
         ("revers", "did you mean 'reverse'"),
-        ("newswire", "no pairs 'newswire'"),
+        ("newswire", "gives no Pairs but a Corpus"),
         ("nowhere.tsv", "no such file"),
         ("reverse(train=0)", "train and test >= 1"),
         ("reverse(shortest=0)", "1 <= shortest <= longest"),
@@ -51,13 +53,13 @@ def test_the_answers_are_right() -> None:
 )
 def test_impossible_requests_are_refused(spec: str, complaint: str) -> None:
     with pytest.raises(ZooError, match=complaint):
-        load_pairs(spec)
+        load_pairs(spec, REGISTRY)
 
 
 def test_pairs_of_one_source_are_in_one_split(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("".join(f"word {i}\tone {i}\nword {i}\tother {i}\n" for i in range(40)))
-    pairs = load_pairs(str(path))
+    pairs = load_pairs(str(path), REGISTRY)
     assert (len(pairs.train), len(pairs.test)) == (60, 20)
     assert not {source for source, _ in pairs.train} & {source for source, _ in pairs.test}
 
@@ -81,7 +83,7 @@ def test_a_file_that_holds_no_pairs_is_refused(
     path = tmp_path / "pairs.tsv"
     path.write_bytes(content)
     with pytest.raises(ZooError, match=complaint):
-        load_pairs(str(path))
+        load_pairs(str(path), REGISTRY)
 
 
 def test_a_pair_too_long_is_refused_with_the_length_it_needs() -> None:
@@ -93,7 +95,7 @@ def test_a_pair_too_long_is_refused_with_the_length_it_needs() -> None:
 def test_a_batch_gives_the_target_and_asks_for_the_next_token() -> None:
     from tokenizers import Tokenizer
 
-    pairs = load_pairs(f"reverse({SMALL}, shortest=1, longest=5)")
+    pairs = load_pairs(f"reverse({SMALL}, shortest=1, longest=5)", REGISTRY)
     encoded = encode_pairs(pairs, 300, 12)
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
     split = PairSplit(encoded, "test", torch.device("cpu"))

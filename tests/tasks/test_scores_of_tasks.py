@@ -28,6 +28,7 @@ from zoo.data.encoding.encoded_pairs import encode_pairs
 from zoo.data.sources.pairs import load_pairs
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
+from zoo.registry.loading import load
 from zoo.tasks.base import Evaluation, TaskSetup
 from zoo.tasks.lm import LanguageModelling, LanguageModellingOptions
 from zoo.tasks.seq2seq import (
@@ -137,7 +138,7 @@ def test_an_impossible_order_is_refused(order: int) -> None:
 def setup() -> TaskSetup:
     """A little copying task."""
     sizes = Sizes(dim=32, heads=2, hidden=64, layers=1, max_length=10)
-    pairs = load_pairs("copy(train=300, test=40, shortest=1, longest=3)")
+    pairs = load_pairs("copy(train=300, test=40, shortest=1, longest=3)", load().registry)
     encoded = encode_pairs(pairs, 300, 10)
     training = Training(epochs=12, lr=0.01, batch_size=16, dropout=0.0)
     options = SequenceToSequenceOptions(beam=3)

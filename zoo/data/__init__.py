@@ -58,6 +58,22 @@ def zoo_register(register: Register) -> None:
         capabilities=("text-labels",),
         parameters={"seed": 0, "train": 6000, "test": 1200, "max_distance": 8},
     )
+    pairs = {"seed": 0, "train": 4000, "test": 400}
+    symbols = {**pairs, "shortest": 3, "longest": 10}
+    for name, summary, parameters in (
+        ("reverse", "a text from another: its symbols from last to first", symbols),
+        ("copy", "a text from another: its symbols again", symbols),
+        ("sort", "a text from another: its symbols in alphabetical order", symbols),
+        ("dates", "a text from another: a day as ISO 8601 writes it", pairs),
+    ):
+        register(
+            "data",
+            name,
+            f"zoo.data.sources.diagnostics.string_pairs:{name}",
+            summary=summary,
+            capabilities=("pairs",),
+            parameters=parameters,
+        )
     sizes = {"seed": 0, "train": 6000, "test": 1200, "length": 40, "test_length": 0}
     tagged = {"seed": 0, "train": 4000, "test": 600}
     lengths = {"length": 64, "test_length": 0}

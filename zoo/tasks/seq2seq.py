@@ -67,7 +67,6 @@ class SequenceToSequence(Task):
         registry: Registry,
     ) -> Loaded:
         from zoo.data.encoding.encoded_pairs import encode_pairs
-        from zoo.data.sources.diagnostics.string_pairs import is_built_in
         from zoo.data.sources.load_corpus import portable_spec
         from zoo.data.sources.pairs import DEFAULT, load_pairs
 
@@ -84,8 +83,7 @@ class SequenceToSequence(Task):
             "summary": f"{len(pairs.train):,} training and {len(pairs.test):,} test pairs. "
             "Speeds are of passes over given targets, not of decoding",
         }
-        spec = pairs.name if is_built_in(pairs.name) else portable_spec(registry, pairs.name)
-        return Loaded(encoded, description, spec)
+        return Loaded(encoded, description, portable_spec(registry, pairs.name))
 
     def open(self, directory: Path) -> EncodedPairs:
         from zoo.data.encoding.encoded_pairs import EncodedPairs

@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 
 from zoo.data.sources.corpus import split_digest
-from zoo.data.sources.diagnostics.string_pairs import PARAMETERS, Pair, is_built_in, make_pairs
 from zoo.data.sources.registered import build_registered, find_registered
 from zoo.data.sources.tables import read_utf8
 from zoo.data.sources.train_test_split import stratified
@@ -15,6 +14,7 @@ from zoo.errors import ZooError, nearest
 from zoo.registry import Registry
 
 DEFAULT = "reverse"
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -32,22 +32,19 @@ class Pairs:
         return split_digest({"train": self.train, "test": self.test})
 
 
-def load_pairs(spec: str, registry: Registry | None = None) -> Pairs:
-    """The pairs of a built-in task or registered data, with or without parameters, or a TSV file.
+def load_pairs(spec: str, registry: Registry) -> Pairs:
+    """The pairs of registered data, with or without parameters, or of a TSV file.
 
     Raises ZooError where they cannot be loaded.
     """
     spec = spec.strip()
-    if is_built_in(spec):
-        train, test = make_pairs(spec)
-        return Pairs(spec, train, test, {"source": "built-in task", "split": "as written"})
-    choice = None if registry is None else find_registered(registry, spec)
-    if choice is not None:
+    if choice := find_registered(registry, spec):
         return build_registered(choice, Pairs)
     path = Path(spec).expanduser()
     if not spec or not path.exists():
+        known = [registry.label(c) for c in registry.components("data") if c.can("pairs")]
         raise ZooError(
-            f"no pairs '{spec}', and no such file{nearest(spec, list(PARAMETERS))}; "
+            f"no pairs '{spec}', and no such file{nearest(spec, known)}; "
             "or a path of a TSV file, SOURCE<TAB>TARGET in every line"
         )
     return read_pairs(path)

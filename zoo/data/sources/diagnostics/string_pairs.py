@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import random
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
 
+from zoo.data.sources.pairs import Pair, Pairs
 from zoo.errors import ZooError
-from zoo.registry.naming import bind, split_call
 
-Pair = tuple[str, str]
 Draw = Callable[[], float]
+Answer = Callable[[list[str]], Iterable[str]]
 
 SYMBOLS = "abcdefghijklmnop"
 MONTHS = (
@@ -19,60 +19,67 @@ MONTHS = (
 ).split()
 FIRST_DAY, DAYS = datetime.date(1900, 1, 1).toordinal(), 73_000  # some two centuries
 
-# The seed, the pairs of each split, and the symbols of a text; dates have no length.
-SIZES = {"seed": 0, "train": 4000, "test": 400}
-PARAMETERS: Mapping[str, Mapping[str, Any]] = {
-    **{name: {**SIZES, "shortest": 3, "longest": 10} for name in ("reverse", "copy", "sort")},
-    "dates": SIZES,
-}
-ANSWERS: Mapping[str, Callable[[list[str]], Iterable[str]]] = {
-    "reverse": reversed,
-    "copy": list,
-    "sort": sorted,
-}
+
+def reverse(*, seed: int, train: int, test: int, shortest: int, longest: int) -> Pairs:
+    """Symbols, and the same symbols from last to first."""
+    return _pairs("reverse", reversed, seed, train, test, shortest, longest)
 
 
-def is_built_in(spec: str) -> bool:
-    """Whether a spec names one of these tasks."""
-    return spec.partition("(")[0].strip() in PARAMETERS
+def copy(*, seed: int, train: int, test: int, shortest: int, longest: int) -> Pairs:
+    """Symbols, and the same symbols again."""
+    return _pairs("copy", list, seed, train, test, shortest, longest)
 
 
-def make_pairs(spec: str) -> tuple[list[Pair], list[Pair]]:
-    """Training and test pairs of ``name`` or ``name(param=value)``; no source is in both.
+def sort(*, seed: int, train: int, test: int, shortest: int, longest: int) -> Pairs:
+    """Symbols, and the same symbols in alphabetical order."""
+    return _pairs("sort", sorted, seed, train, test, shortest, longest)
 
-    Raises ZooError for impossible values.
-    """
-    name, call = split_call("data", spec)
-    asked = {**PARAMETERS[name], **bind(f"data '{name}'", PARAMETERS[name], call)}
-    train, test = asked["train"], asked["test"]
+
+def dates(*, seed: int, train: int, test: int) -> Pairs:
+    """Days as they are written in English, and as ISO 8601 writes them."""
+    _refuse_empty("dates", train, test)
+    if train + test > DAYS:
+        raise ZooError(f"dates has {DAYS} pairs, not {train + test}")
+    return _drawn("dates", _date, seed, train, test)
+
+
+def _pairs(
+    name: str, answer: Answer, seed: int, train: int, test: int, shortest: int, longest: int
+) -> Pairs:
+    """Pairs of symbols; ZooError for impossible values."""
+    _refuse_empty(name, train, test)
+    if not 1 <= shortest <= longest:
+        raise ZooError(f"{name} needs 1 <= shortest <= longest, not {shortest} and {longest}")
+    # At most a tenth of all texts, or drawing until enough are different would take too long.
+    if train + test > sum(len(SYMBOLS) ** n for n in range(shortest, longest + 1)) / 10:
+        raise ZooError(f"{name} has no {train + test} different texts of that length")
+    draw_pair = functools.partial(_symbols, answer=answer, shortest=shortest, longest=longest)
+    return _drawn(name, draw_pair, seed, train, test)
+
+
+def _refuse_empty(name: str, train: int, test: int) -> None:
     if min(train, test) < 1:
         raise ZooError(f"{name} needs train and test >= 1, not {train} and {test}")
+
+
+def _drawn(name: str, draw_pair: Callable[[Draw], Pair], seed: int, train: int, test: int) -> Pairs:
+    """Pairs of different sources, so that no source is in both splits."""
     # Of all its methods only random() is promised to stay the same from Python to Python.
-    draw = random.Random(asked["seed"]).random
-    if name == "dates":
-        if train + test > DAYS:
-            raise ZooError(f"dates has {DAYS} pairs, not {train + test}")
-    else:
-        shortest, longest = asked["shortest"], asked["longest"]
-        if not 1 <= shortest <= longest:
-            raise ZooError(f"{name} needs 1 <= shortest <= longest, not {shortest} and {longest}")
-        # At most a tenth of all texts, or drawing until enough are different would take too long.
-        if train + test > sum(len(SYMBOLS) ** n for n in range(shortest, longest + 1)) / 10:
-            raise ZooError(f"{name} has no {train + test} different texts of that length")
+    draw = random.Random(seed).random
     found: dict[str, str] = {}
     while len(found) < train + test:
-        dates = name == "dates"
-        source, target = _date(draw) if dates else _symbols(name, draw, shortest, longest)
+        source, target = draw_pair(draw)
         found[source] = target
     pairs = list(found.items())
-    return pairs[:train], pairs[train:]
+    notes = {"source": "built-in task", "split": "as written"}
+    return Pairs(name, pairs[:train], pairs[train:], notes)
 
 
-def _symbols(name: str, draw: Draw, shortest: int, longest: int) -> Pair:
-    """Some symbols, and the answer of the task to them."""
+def _symbols(draw: Draw, *, answer: Answer, shortest: int, longest: int) -> Pair:
+    """Some symbols, and the answer to them."""
     length = shortest + int(draw() * (longest - shortest + 1))
     words = [SYMBOLS[int(draw() * len(SYMBOLS))] for _ in range(length)]
-    return " ".join(words), " ".join(ANSWERS[name](words))
+    return " ".join(words), " ".join(answer(words))
 
 
 def _date(draw: Draw) -> Pair:
