@@ -20,22 +20,28 @@ MONTHS = (
 FIRST_DAY, DAYS = datetime.date(1900, 1, 1).toordinal(), 73_000  # some two centuries
 
 
-def reverse(*, seed: int, train: int, test: int, shortest: int, longest: int) -> Pairs:
+def reverse(
+    *, seed: int = 0, train: int = 4000, test: int = 400, shortest: int = 3, longest: int = 10
+) -> Pairs:
     """Symbols, and the same symbols from last to first."""
     return _pairs("reverse", reversed, seed, train, test, shortest, longest)
 
 
-def copy(*, seed: int, train: int, test: int, shortest: int, longest: int) -> Pairs:
+def copy(
+    *, seed: int = 0, train: int = 4000, test: int = 400, shortest: int = 3, longest: int = 10
+) -> Pairs:
     """Symbols, and the same symbols again."""
     return _pairs("copy", list, seed, train, test, shortest, longest)
 
 
-def sort(*, seed: int, train: int, test: int, shortest: int, longest: int) -> Pairs:
+def sort(
+    *, seed: int = 0, train: int = 4000, test: int = 400, shortest: int = 3, longest: int = 10
+) -> Pairs:
     """Symbols, and the same symbols in alphabetical order."""
     return _pairs("sort", sorted, seed, train, test, shortest, longest)
 
 
-def dates(*, seed: int, train: int, test: int) -> Pairs:
+def dates(*, seed: int = 0, train: int = 4000, test: int = 400) -> Pairs:
     """Days as they are written in English, and as ISO 8601 writes them."""
     _refuse_empty("dates", train, test)
     if train + test > DAYS:
