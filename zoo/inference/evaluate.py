@@ -49,9 +49,10 @@ class Evaluation:
     """The scores of a model on some documents; a tagger's are of their tokens.
 
     macro_f1: over all classes of the model, of a tagger those that occur. metrics: those of the
-    model's task, by name. confusion: rows are true classes, columns predicted ones. mistakes: all, the lowest probability
-    of the true class first. cut, unknown: how many documents are longer than the model reads, and
-    how many have tokens it does not know. groups: by group of texts, ``examples`` and the metrics.
+    model's task, by name. confusion: rows are true classes, columns predicted ones. mistakes: all,
+    the lowest probability of the true class first. cut, unknown: how many documents are longer than
+    the model reads, and how many have tokens it does not know. groups: by group of texts,
+    ``examples`` and the metrics.
     """
 
     documents: int
