@@ -17,6 +17,9 @@ from zoo.components.pool.base import Pool
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.pairs import Pairs
+from zoo.data.sources.plain_text import Texts
+from zoo.data.sources.tagged_corpus import TaggedCorpus
 from zoo.registry import Register
 
 SOFT = ("rotate", "bias", "padding", "causal", "cross", "cache")
@@ -45,7 +48,10 @@ def zoo_register(register: Register) -> None:
     add("pool", "greatest", Greatest)
     add("pool", "last", Last)
     add("baseline", "bag", Bag, "tokens")
-    add("data", "tiny", tiny, repeats=4)
+    add("data", "tiny", tiny, "text-labels", repeats=4)
+    add("data", "tagged", tagged, "token-labels")
+    add("data", "copies", copies, "pairs")
+    add("data", "book", book, "text")
 
 
 class Sigmoid(MultiHead):
@@ -256,6 +262,19 @@ class Bag(nn.Module):
         real = tokens.attention_mask[..., None]
         total = x.masked_fill(~real, 0).sum(dim=1)
         return self.head(total / real.sum(dim=1).clamp_min(1).to(x.dtype))
+
+
+def tagged() -> TaggedCorpus:
+    train = [["one", "cat"], ["two", "dogs"]]
+    return TaggedCorpus("tagged", train, [[0, 1], [0, 1]], [["a", "dog"]], [[0, 1]], ["D", "N"])
+
+
+def copies() -> Pairs:
+    return Pairs("copies", [("a b", "a b")], [("c", "c")])
+
+
+def book() -> Texts:
+    return Texts("book", ["once upon a time"], ["the end"])
 
 
 def tiny(repeats: int = 4) -> Corpus:

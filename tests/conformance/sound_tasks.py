@@ -24,6 +24,7 @@ class Rank(Task):
     """Only what the checks read; the methods of the contract are tested with the tasks."""
 
     options = Options
+    reads = ("token-labels",)
     needs: ClassVar = {"attention": {"causal"}, "block": frozenset({"cross"})}
     metrics = ("mean-rank",)
 

@@ -39,7 +39,9 @@ class Majority:
 
 @hookimpl
 def zoo_register(register):
-    register("data", "pets", pets_or_shares, summary="Kᵀ, two topics", parameters={"repeat": 1})
+    held = ("text-labels",)
+    register("data", "pets", pets_or_shares, summary="Kᵀ, two topics", capabilities=held,
+             parameters={"repeat": 1})
     register("baseline", "majority", Majority, summary="one label", capabilities=("texts",))
 """
 
@@ -118,7 +120,9 @@ def test_a_terminal_that_lacks_a_letter_shows_the_rest(corpus_file: Path) -> Non
         ),
         (CORPUS.replace('"data", "pets"', '"data", "Pets!"'), "illegal data name 'Pets!'"),
         (
-            CORPUS.replace('"data", "pets"', '"norm", "m"').replace("pets_or_shares,", "Majority,"),
+            CORPUS.replace('"data", "pets"', '"norm", "m"')
+            .replace("pets_or_shares,", "Majority,")
+            .replace('"text-labels",', ""),
             "norm 'm': Majority is no torch.nn.Module",
         ),
     ],

@@ -30,6 +30,7 @@ SIZES = Sizes(dim=8, layers=1, heads=2, hidden=16, max_length=32, vocab_size=VOC
 LENGTH = 6
 METHODS = {
     "texts": ("fit", "predict"),
+    "token-texts": ("fit", "predict"),
     "tokens": ("forward", "parameters"),
     "stream": ("fit", "nats"),
 }
@@ -78,7 +79,7 @@ class BaselineSetup(ModuleSetup, kind="baseline"):
 
 @check("baseline")
 def sort(setup: BaselineSetup) -> None:
-    """It declares one of `texts`, `tokens` and `stream`, and has the methods that belong to it."""
+    """It declares one of `texts`, `token-texts`, `tokens`, `stream`, and has its methods."""
     declared = [c for c in METHODS if setup.can(c)]
     must(len(declared) == 1, f"declares {' and '.join(declared) or 'none of them'}")
     made = setup.make()
@@ -142,6 +143,29 @@ def texts_untouched(setup: BaselineSetup) -> None:
     model.predict(texts)
     must(texts == TEXTS, "the texts have changed")
     must(labels == LABELS, "the labels have changed")
+
+
+# Each token has one tag wherever it stands, so that any tagger learns them.
+TOKENS = [text.split() for text in TEXTS]
+TAGS = [[("the", "on").index(w) if w in ("the", "on") else 2 for w in text] for text in TOKENS]
+
+
+@check("baseline", needs="token-texts")
+def learns_tags(setup: BaselineSetup) -> None:
+    """Fitted to tokens with one tag each, it predicts a tag per token, alone as in a batch."""
+    texts, tags = [list(text) for text in TOKENS], [list(its_tags) for its_tags in TAGS]
+    tags[0] = [-100] * len(tags[0])  # these do not count
+    expected = [list(its_tags) for its_tags in tags]
+    model = setup.make()
+    model.fit(texts, tags)
+    predicted = [[int(tag) for tag in found] for found in model.predict(texts)]
+    must(texts == TOKENS and tags == expected, "the tokens or their tags have changed")
+    must(predicted == TAGS, "tokens that it was fitted to are mistagged")
+    unseen = [["the", "unknown", "word"], ["on"]]
+    whole = [[int(tag) for tag in found] for found in model.predict(unseen)]
+    alone = [[int(tag) for tag in model.predict([text])[0]] for text in unseen]
+    must([len(found) for found in whole] == [3, 1], f"{whole} are not one tag per token")
+    must(whole == alone, f"tags {whole} in a batch, {alone} one by one")
 
 
 @check("baseline", needs="stream")

@@ -17,11 +17,23 @@ from zoo.conformance.assertions import must
 from zoo.conformance.check import CheckFailed, CheckSkipped, check
 from zoo.conformance.setup import Setup
 from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.pairs import Pairs
+from zoo.data.sources.plain_text import Texts
+from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus
 from zoo.errors import ZooError
 from zoo.registry import AXES, BUILT_IN, CAPABILITIES
 
 # Loading takes a while, and so does finding that the Hub cannot be reached.
-_LOADED: dict[tuple[object, str], Corpus | ZooError] = {}
+_LOADED: dict[tuple[object, str], Any] = {}
+# What a data set returns, by the capability that it declares.
+CLASSES = {"text-labels": Corpus, "token-labels": TaggedCorpus, "pairs": Pairs, "text": Texts}
+# The parts of each that must be lists.
+PARTS = {
+    Corpus: ("train_texts", "train_labels", "test_texts", "test_labels", "label_names"),
+    TaggedCorpus: ("train_tokens", "train_tags", "test_tokens", "test_tags", "label_names"),
+    Pairs: ("train", "test"),
+    Texts: ("train", "validation"),
+}
 _PROGRAM = """
 import sys
 from zoo.registry.loading import load
@@ -37,7 +49,7 @@ class DataSetup(Setup, kind="data"):
     contract = Corpus
 
     def corpus(self) -> Any:
-        """The corpus, loaded once a process; CheckSkipped where the data cannot be had here."""
+        """The data, loaded once a process; CheckSkipped where the data cannot be had here."""
         key = (self.choice.component.factory, str(self.choice))
         if key not in _LOADED:
             try:
@@ -51,15 +63,25 @@ class DataSetup(Setup, kind="data"):
 
 
 @check("data")
+def holds(setup: DataSetup) -> None:
+    """It declares by one capability what it holds, and returns the class that belongs to it."""
+    declared = [held for held in CLASSES if setup.can(held)]
+    must(len(declared) == 1, f"declares {' and '.join(declared) or 'none'} of {', '.join(CLASSES)}")
+    loaded, expected = setup.corpus(), CLASSES[declared[0]]
+    found = f"{type(loaded).__module__}.{type(loaded).__name__}"
+    must(isinstance(loaded, expected), f"gives a {found}, not a zoo.data.{expected.__name__}")
+
+
+@check("data")
 def corpus(setup: DataSetup) -> None:
-    """It loads a Corpus of str texts and int labels, with every class in both splits."""
+    """Its parts are lists, and labelled data have every class, or tag, in both splits."""
     loaded = setup.corpus()
     found = f"{type(loaded).__module__}.{type(loaded).__name__}"
-    must(isinstance(loaded, Corpus), f"gives a {found}, not a zoo.data.Corpus")
-    for split in ("train", "test"):
-        texts, labels = getattr(loaded, f"{split}_texts"), getattr(loaded, f"{split}_labels")
-        must(isinstance(texts, list), f"{split} texts are a {type(texts).__name__}, no list")
-        must(isinstance(labels, list), f"{split} labels are a {type(labels).__name__}, no list")
+    must(type(loaded) in PARTS, f"gives a {found}, which is no class of zoo.data")
+    for name in PARTS[type(loaded)]:
+        part, what = getattr(loaded, name), name.replace("_", " ")
+        must(isinstance(part, list), f"{what} are a {type(part).__name__}, no list")
+    for split, labels in _labels(loaded):
         counts = Counter(labels)
         absent = [name for number, name in enumerate(loaded.label_names) if not counts[number]]
         must(not absent, f"no {split} document is {', '.join(map(repr, absent))}")
@@ -69,7 +91,7 @@ def corpus(setup: DataSetup) -> None:
 def same_again(setup: DataSetup) -> None:
     """Loading it again gives the same documents in the same order."""
     loaded, again = setup.corpus(), setup.make()
-    for part in ("train_texts", "train_labels", "test_texts", "test_labels", "label_names"):
+    for part in PARTS[type(loaded)]:
         one, other = getattr(loaded, part), getattr(again, part)
         must(len(one) == len(other), f"{len(other)} {part} instead of {len(one)}")
         differing = [i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
@@ -81,9 +103,27 @@ def same_again(setup: DataSetup) -> None:
 @check("data")
 def leakage(setup: DataSetup) -> None:
     """At most a tenth of the test documents are also in the training split."""
-    found, total = setup.corpus().duplicates, len(setup.corpus().test_texts)
+    loaded = setup.corpus()
+    if isinstance(loaded, Pairs):
+        sources = {source for source, _ in loaded.train}
+        found, total = sum(source in sources for source, _ in loaded.test), len(loaded.test)
+    else:
+        scored = next(part for part in PARTS[type(loaded)] if part.startswith(("test", "valid")))
+        found, total = loaded.duplicates, len(getattr(loaded, scored))
     # Some well-known sets have a few duplicates, which are dropped from train and reported.
     must(found <= 0.1 * total, f"{found} of {total} test documents are also in train")
+
+
+def _labels(loaded: Any) -> list[tuple[str, list[int]]]:
+    """The labels of each split that count; none of data without labels."""
+    if isinstance(loaded, TaggedCorpus):
+        return [
+            (split, [tag for its_tags in tags for tag in its_tags if tag != IGNORED])
+            for split, _, tags in loaded.splits()
+        ]
+    if isinstance(loaded, Corpus):
+        return [(split, labels) for split, _, labels in loaded.splits()]
+    return []
 
 
 @check("task")
@@ -114,6 +154,16 @@ def needs(setup: Setup) -> None:
         must(isinstance(capabilities, set | frozenset), f"needs of {axis} are a {found}, no set")
         unknown = sorted(set(capabilities) - set(CAPABILITIES[axis]))
         must(not unknown, f"no {axis} can declare {', '.join(map(repr, unknown))}")
+
+
+@check("task")
+def reads(setup: Setup) -> None:
+    """The data that it reads are named by capabilities that data can declare."""
+    names = getattr(_made(setup), "reads", None)
+    if not isinstance(names, tuple):
+        raise CheckFailed(f"reads is {names!r}, no tuple of names")
+    unknown = sorted(set(names) - set(CAPABILITIES["data"]))
+    must(not unknown, f"no data can declare {', '.join(map(repr, unknown))}")
 
 
 @check("task")

@@ -10,6 +10,7 @@ from specimens import Specimens
 from torch import nn
 
 from zoo import hookimpl
+from zoo.components.baseline.frequent_tag import FrequentTag
 from zoo.components.baseline.ngram import NGram
 from zoo.components.baseline.tfidf_logreg import TfidfLogisticRegression
 from zoo.registry import Register
@@ -17,6 +18,7 @@ from zoo.registry import Register
 texts = Specimens("baseline", "texts")
 tokens = Specimens("baseline", "tokens")
 streams = Specimens("baseline", "stream")
+tagged = Specimens("baseline", "token-texts")
 
 
 @hookimpl
@@ -24,6 +26,7 @@ def zoo_register(register: Register) -> None:
     texts.register(register)
     tokens.register(register)
     streams.register(register)
+    tagged.register(register)
 
 
 class Fitted(TfidfLogisticRegression):
@@ -151,3 +154,30 @@ class LearnsNothing(NGram):
 class ScoresTheFirstToken(NGram):
     def nats(self, ids):
         return np.concatenate([[0.0], super().nats(ids)])
+
+
+@tagged.caught_by("learns-tags", "mistagged")
+class AlwaysTagZero(FrequentTag):
+    def predict(self, texts):
+        return [[0] * len(text) for text in texts]
+
+
+@tagged.caught_by("learns-tags", "have changed")
+class LowerCasesInPlace(FrequentTag):
+    def predict(self, texts):
+        found = super().predict(texts)
+        for text in texts:
+            text[:] = [token.upper() for token in text]
+        return found
+
+
+@tagged.caught_by("learns-tags", "not one tag per token")
+class SkipsUnknown(FrequentTag):
+    def predict(self, texts):
+        return [[self.tags[token] for token in text if token in self.tags] for text in texts]
+
+
+@tagged.caught_by("sort", "has no predict")
+class CannotTag:
+    def fit(self, texts, tags):
+        pass

@@ -8,9 +8,10 @@ from specimens import Specimens
 
 from zoo import hookimpl
 from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.tagged_corpus import TaggedCorpus
 from zoo.registry import Register
 
-broken = Specimens("data")
+broken = Specimens("data", "text-labels")
 
 
 @hookimpl
@@ -31,9 +32,30 @@ def corpus(**changes) -> Corpus:
     return Corpus(**{**parts, **changes})
 
 
-@broken.caught_by("corpus", "gives a builtins.dict")
+@broken.caught_by("holds", "gives a builtins.dict, not a zoo.data.Corpus")
 def dictionary():
     return {"train": [], "test": []}
+
+
+@broken.caught_by("holds", "declares none of text-labels, token-labels", only=())
+def declares_nothing():
+    return corpus()
+
+
+@broken.caught_by("holds", "declares text-labels and text of", also=("text",))
+def declares_two():
+    return corpus()
+
+
+@broken.caught_by("holds", "Corpus, not a zoo.data.TaggedCorpus", only=("token-labels",))
+def texts_as_tokens():
+    return corpus()
+
+
+@broken.caught_by("corpus", "no test document is 'B'", only=("token-labels",))
+def tag_without_test():
+    texts = [["one", "two"], ["three", "four"]]
+    return TaggedCorpus("tiny", texts, [[0, 1], [1, -100]], texts[:1], [[0, -100]], ["A", "B"])
 
 
 @broken.caught_by("corpus", "no test document is 'right'")

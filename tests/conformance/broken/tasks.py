@@ -73,6 +73,16 @@ class NeedsTheImpossible(Sound):
     needs: ClassVar = {"attention": {"flies", "causal"}}
 
 
+@broken.caught_by("reads", "reads is 'pairs', no tuple")
+class ReadsText(Sound):
+    reads = "pairs"
+
+
+@broken.caught_by("reads", "no data can declare 'pictures'")
+class ReadsPictures(Sound):
+    reads = ("text-labels", "pictures")
+
+
 @broken.caught_by("metrics", r"metrics is \(\), no tuple of names")
 class NothingMeasured(Sound):
     metrics = ()

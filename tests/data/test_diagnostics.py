@@ -1,0 +1,238 @@
+"""Generated data sets: every label is what an independent solver reads from the text alone."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus
+from zoo.errors import ZooError
+from zoo.registry import Registry
+from zoo.registry.loading import load
+
+NUMBERS = "zero one two three four five six seven eight nine".split()
+
+
+def even_pairs(words: list[str]) -> str:
+    return "even" if words[0] == words[-1] else "odd"
+
+
+def parity(words: list[str]) -> str:
+    state = "even"
+    for word in words:
+        if word == "one":
+            state = {"even": "odd", "odd": "even"}[state]
+    return state
+
+
+def majority(words: list[str]) -> str:
+    return sorted(words)[len(words) // 2]
+
+
+def cycle(words: list[str]) -> str:
+    ring = NUMBERS[:5]
+    for word in words:
+        if word == "next":
+            ring = [*ring[1:], ring[0]]
+        elif word == "back":
+            ring = [ring[-1], *ring[:-1]]
+    return ring[0]
+
+
+def modular(words: list[str]) -> str:
+    signs = {"plus": "+", "minus": "-", "times": "*"}
+    expression = "".join(signs.get(word) or str(NUMBERS.index(word)) for word in words)
+    return NUMBERS[eval(expression) % 5]
+
+
+def missing_duplicate(words: list[str]) -> str:
+    half = len(words) // 2
+    (answer,) = (
+        symbol
+        for symbol in ("zero", "one")
+        if (whole := [symbol if w == "hidden" else w for w in words])[:half] == whole[half:]
+    )
+    return answer
+
+
+def listops(words: list[str]) -> str:
+    """By rewriting innermost operations until one digit is left."""
+
+    def value(match: re.Match[str]) -> str:
+        digits = sorted(NUMBERS.index(word) for word in match[2].split())
+        middle = (digits[(len(digits) - 1) // 2] + digits[len(digits) // 2]) // 2
+        found = {"max": digits[-1], "min": digits[0], "med": middle, "sm": sum(digits) % 10}
+        return NUMBERS[found[match[1]]]
+
+    text = " ".join(words)
+    while "[" in text:
+        text = re.sub(r"\[(\w+) ([\w ]+?) \]", value, text)
+    return text
+
+
+def recall(tokens: list[str]) -> list[str]:
+    """Also of noisy recall, where key and value are two tokens."""
+    text = " ".join(tokens)
+    held = dict(re.findall(r"(k\d+)[= ](v\d+)", text))
+    return [held[token[:-1]] if token.endswith("?") else "" for token in tokens]
+
+
+def fuzzy_recall(tokens: list[str]) -> list[str]:
+    text = "".join(token[0] for token in tokens)
+    held, tags = {}, [""] * len(tokens)
+    for match in re.finditer(r"(k+)(v+)", text):
+        held[tuple(tokens[slice(*match.span(1))])] = tokens[slice(*match.span(2))]
+    for match in re.finditer(r"(k+)(\?+)", text):
+        tags[slice(*match.span(2))] = held[tuple(tokens[slice(*match.span(1))])]
+    return tags
+
+
+def selective_copy(tokens: list[str]) -> list[str]:
+    symbols = iter([token for token in tokens if token not in ("blank", "copy")])
+    return [next(symbols) if token == "copy" else "" for token in tokens]
+
+
+TEXT_SOLVERS = {
+    "even-pairs": even_pairs,
+    "parity": parity,
+    "majority": majority,
+    "cycle": cycle,
+    "modular": modular,
+    "missing-duplicate": missing_duplicate,
+    "listops": listops,
+}
+TOKEN_SOLVERS = {
+    "recall": recall,
+    "noisy-recall": recall,
+    "fuzzy-recall": fuzzy_recall,
+    "selective-copy": selective_copy,
+}
+SOLVERS: dict[str, Callable] = {**TEXT_SOLVERS, **TOKEN_SOLVERS}
+LONGER = {
+    **dict.fromkeys(SOLVERS, "length=24, test_length=60"),
+    "recall": "pairs=12, test_length=60",
+}
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load().registry
+
+
+def made(registry: Registry, name: str, **parameters: object) -> Corpus | TaggedCorpus:
+    given = ", ".join(f"{key}={value}" for key, value in parameters.items())
+    corpus = registry.choose("data", f"{name}({given})").build()
+    assert isinstance(corpus, Corpus | TaggedCorpus)
+    return corpus
+
+
+def texts_of(corpus: Corpus | TaggedCorpus) -> list[str]:
+    return [
+        text if isinstance(text, str) else " ".join(text)
+        for _, texts, _ in corpus.splits()
+        for text in texts
+    ]
+
+
+@pytest.mark.parametrize("name", TEXT_SOLVERS)
+def test_the_label_of_every_text_is_the_answer_to_it(registry: Registry, name: str) -> None:
+    corpus = made(registry, name, train=300, test=90, length=24, test_length=60)
+    for _, texts, labels in corpus.splits():
+        for text, label in zip(texts, labels, strict=True):
+            assert corpus.label_names[label] == TEXT_SOLVERS[name](text.split()), text
+
+
+@pytest.mark.parametrize("name", TOKEN_SOLVERS)
+def test_the_tags_of_every_text_are_the_answers_to_it(registry: Registry, name: str) -> None:
+    longer = {"pairs": 12} if name == "recall" else {"length": 24}
+    corpus = made(registry, name, train=100, test=60, test_length=60, **longer)
+    scored = 0
+    for _, texts, tags in corpus.splits():
+        for tokens, its_tags in zip(texts, tags, strict=True):
+            names = ["" if tag == IGNORED else corpus.label_names[tag] for tag in its_tags]
+            assert names == TOKEN_SOLVERS[name](tokens), tokens
+            scored += len(tokens) - names.count("")
+    assert scored >= 4 * 160
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_no_two_texts_are_equal_and_the_seed_decides_them(registry: Registry, name: str) -> None:
+    corpus, again = (made(registry, name, seed=3, train=120, test=60) for _ in range(2))
+    assert len(set(texts_of(corpus))) == 180
+    assert corpus == again
+    assert corpus.fingerprint != made(registry, name, seed=4, train=120, test=60).fingerprint
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_test_texts_are_in_groups_of_lengths_with_as_many_in_each(
+    registry: Registry, name: str
+) -> None:
+    corpus = registry.choose("data", f"{name}(train=60, test=30, {LONGER[name]})").build()
+    test = [text.split() for text in texts_of(corpus)[60:]]
+    groups = list(zip(corpus.test_groups, map(len, test), strict=True))
+    assert Counter(corpus.test_groups) == {"to 24": 10, "25 to 30": 10, "31 to 60": 10}
+    assert list(dict.fromkeys(corpus.test_groups)) == ["to 24", "25 to 30", "31 to 60"]
+    for group, length in groups:
+        low, _, high = group.rpartition(" to ") if " to " in group else ("0", "", group[3:])
+        assert int(low) <= length <= int(high)
+    assert max(len(text.split()) for text in texts_of(corpus)[:60]) <= 24
+
+
+@pytest.mark.parametrize("name", TEXT_SOLVERS)
+def test_every_class_is_as_frequent_as_any_other_so_chance_is_known(
+    registry: Registry, name: str
+) -> None:
+    corpus = made(registry, name, train=200, test=100)
+    for _, _, labels in corpus.splits():
+        assert len(set(Counter(labels).values())) == 1
+    assert corpus.chance == 1 / len(corpus.label_names)
+
+
+@pytest.mark.parametrize("name", TOKEN_SOLVERS)
+def test_every_tag_is_about_as_frequent_as_any_other(registry: Registry, name: str) -> None:
+    corpus = made(registry, name, train=300, test=60)
+    counts = Counter(t for tags in corpus.train_tags for t in tags if t != IGNORED)
+    assert corpus.chance == 1 / len(corpus.label_names) == 1 / 8
+    most = max(counts.values()) / sum(counts.values())
+    assert corpus.chance <= most <= corpus.chance + 0.03
+
+
+def test_recall_has_a_token_for_each_pair_and_a_query_for_each_key(registry: Registry) -> None:
+    corpus = made(registry, "recall", train=20, test=10, pairs=32)
+    assert {len(tokens) for tokens in corpus.train_tokens} == {64}
+    assert {sum(tag != IGNORED for tag in tags) for tags in corpus.train_tags} == {32}
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_its_words_have_one_id_each_however_small_the_vocabulary(
+    registry: Registry, name: str
+) -> None:
+    assert made(registry, name, train=60, test=30).word_level
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("even-pairs(length=4)", "even-pairs has too few different texts of class"),
+        ("even-pairs(length=1)", "even-pairs needs length >= 2, not 1"),
+        ("even-pairs(test=0)", "even-pairs needs train and test >= 1, not 6000 and 0"),
+        ("even-pairs(test_length=30)", r"even-pairs needs test_length > length \(40\), or 0"),
+        ("even-pairs(test=100, test_length=200)", "even-pairs needs a multiple of 3 test texts"),
+        ("missing-duplicate(test_length=41)", "has no text of 41 to 41 words"),
+        ("recall(pairs=0)", "recall needs pairs >= 1"),
+        ("recall(pairs=1, values=2)", "recall has too few different texts"),
+        ("noisy-recall(pairs=17)", "noisy-recall needs 1 <= pairs <= 16"),
+        ("selective-copy(symbols=1)", "selective-copy needs items >= 1 and symbols >= 2"),
+        ("fuzzy-recall(values=1)", "fuzzy-recall needs values >= 2"),
+        ("listops(depth=0)", "listops needs depth >= 1"),
+    ],
+)
+def test_impossible_sizes_are_refused_in_one_line(
+    registry: Registry, spec: str, message: str
+) -> None:
+    with pytest.raises(ZooError, match=message):
+        registry.choose("data", spec).build()

@@ -1,0 +1,243 @@
+"""Tagged texts from CoNLL columns, rows of lists and the Hub; groups of the user's own texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from fakehub import hub_of
+
+from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.load_corpus import load_corpus, load_data
+from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus
+from zoo.data.sources.tagged_files import TaggedTexts
+from zoo.errors import ZooError
+from zoo.registry import Registry
+from zoo.registry.loading import load
+
+ROWS = [
+    {"tokens": ["Anna", "sees", "New", "York"], "tags": ["B-PER", "O", "B-LOC", "I-LOC"]},
+    {"tokens": ["Ben", "runs"], "tags": ["B-PER", "O"]},
+    {"tokens": ["Rome", "is", "far"], "tags": ["B-LOC", "O", "O"]},
+    {"tokens": ["Oslo", "too"], "tags": ["B-LOC", "O"]},
+] * 3
+NAMES = ["B-LOC", "B-PER", "I-LOC", "O"]
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load().registry
+
+
+def read(registry: Registry, path: Path | str, **columns: str) -> tuple[TaggedCorpus, list[str]]:
+    return load_data(registry, str(path), TaggedTexts(**columns), TaggedCorpus)
+
+
+def conll(rows: list[dict], middle: str = " X ") -> str:
+    return "\n".join(
+        "".join(f"{t}{middle}{g}\n" for t, g in zip(row["tokens"], row["tags"], strict=True))
+        for row in rows
+    )
+
+
+def pairs_of(corpus: TaggedCorpus) -> list[tuple[list[str], list[str]]]:
+    return sorted(
+        (tokens, [corpus.label_names[tag] for tag in tags])
+        for _, texts, its in corpus.splits()
+        for tokens, tags in zip(texts, its, strict=True)
+    )
+
+
+def write(directory: Path, suffix: str, rows: list[dict] = ROWS) -> Path:
+    path = directory / f"data{suffix}"
+    if suffix == ".parquet":
+        pd.DataFrame(rows).to_parquet(path)
+    elif suffix == ".json":
+        path.write_text(json.dumps(rows))
+    elif suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        path.write_text("-DOCSTART- X O\n\n" + conll(rows, "\tX\t" if suffix == ".tsv" else " X "))
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".conll", ".txt", ".tsv", ".jsonl", ".json", ".parquet"])
+def test_every_format_gives_the_same_texts(registry: Registry, tmp_path: Path, suffix: str) -> None:
+    corpus, notices = read(registry, write(tmp_path, suffix))
+    assert corpus.label_names == NAMES
+    assert pairs_of(corpus) == sorted((row["tokens"], row["tags"]) for row in ROWS)
+    assert (len(corpus.train_tokens), len(corpus.test_tokens)) == (9, 3)
+    assert "no test split; by text, seed 0, 3 of 12 for test" in notices[0]
+
+
+def test_columns_of_a_conll_file_are_chosen_by_number(registry: Registry, tmp_path: Path) -> None:
+    path = tmp_path / "x.conll"
+    path.write_text("1 Anna N PER\n2 runs V O\n\n" * 2 + "1 Ben N PER\n2 runs V O\n")
+    corpus, _ = read(registry, path, tokens_column="2", tags_column="3")
+    assert corpus.label_names == ["N", "V"]
+    assert {token for tokens in corpus.train_tokens for token in tokens} <= {"Anna", "Ben", "runs"}
+    assert read(registry, path)[0].label_names == ["O", "PER"]
+
+
+def test_a_directory_has_a_train_and_a_test_file(registry: Registry, tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text(conll(ROWS))
+    (tmp_path / "valid.txt").write_text(conll(ROWS[:2]))
+    (tmp_path / "test.txt").write_text(conll(ROWS[1:3]))
+    corpus, notices = read(registry, tmp_path)
+    assert corpus.test_tokens == [row["tokens"] for row in ROWS[1:3]]
+    assert len(corpus.train_tokens) == 12
+    assert notices == []
+
+
+def test_tags_that_are_minus_100_do_not_count(registry: Registry, tmp_path: Path) -> None:
+    rows = [{"tokens": ["a", "b", "c"], "tags": [0, 1, IGNORED]}] * 4
+    corpus, _ = read(registry, write(tmp_path, ".jsonl", rows))
+    assert corpus.label_names == ["0", "1"]
+    assert corpus.train_tags[0] == [0, 1, IGNORED]
+    (tmp_path / "y.conll").write_text("a 0\nb 1\nc -100\n\n" * 4)
+    assert read(registry, tmp_path / "y.conll")[0].train_tags[0] == [0, 1, IGNORED]
+
+
+def test_a_single_text_with_a_tag_is_not_put_into_the_test_split(
+    registry: Registry, tmp_path: Path
+) -> None:
+    for place in range(8):  # wherever it stands
+        rows = [{"tokens": ["x", "y"], "tags": ["A", "B"]} for _ in range(8)]
+        rows[place] = {"tokens": ["z", "y"], "tags": ["C", "B"]}
+        corpus, _ = read(registry, write(tmp_path, ".jsonl", rows))
+        assert ["z", "y"] in corpus.train_tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "message"),
+    [
+        ("a O\nb O\n\nc\n", {}, "line 4: 1 column, where line 1 has 2 columns: 'c'"),
+        ("a\nb\n", {}, "the tokens and the tags are the same column"),
+        ("a O\n", {"tags_column": "3"}, "--tags-column 3: the columns .* the numbers 1 to 2"),
+        ("a O\n", {"tokens_column": "word"}, "--tokens-column word: the columns of a CoNLL"),
+        ("\n\n", {}, "is empty: it has no rows"),
+        ("a O\n", {"group_column": "year"}, r"no column 'year' \(--group-column\)"),
+        ("a O\nb X\n", {}, "cannot be divided: it has one text"),
+    ],
+)
+def test_a_conll_file_that_does_not_fit_is_refused_with_its_line(
+    registry: Registry, tmp_path: Path, text: str, columns: dict[str, str], message: str
+) -> None:
+    path = tmp_path / "bad.conll"
+    path.write_text(text)
+    with pytest.raises(ZooError, match=message) as caught:
+        read(registry, path, **columns)
+    assert "bad.conll" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"tokens": ["a", "b"], "tags": ["O"]}, "line 2 has 2 tokens but 1 tags"),
+        ({"tokens": [], "tags": []}, "line 2 has no tokens"),
+        ({"tokens": "a b", "tags": ["O", "O"]}, "line 2: 'tokens' is no list but a str"),
+        ({"tokens": ["a"]}, "line 2: 'tags' is missing"),
+        ({"tokens": ["a", ""], "tags": ["O", "O"]}, "line 2: token 2 is empty"),
+        ({"tokens": ["a", None], "tags": ["O", "O"]}, "token 2 is not text but a NoneType"),
+        ({"tokens": ["\ud800"], "tags": ["O"]}, "line 2: token 1 holds half a character"),
+        ({"tokens": ["a"], "tags": [1.5]}, "has a tag that is no text and no whole number: 1.5"),
+        ({"tokens": ["a"], "tags": [3]}, "some tags are numbers and some are text"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_refused_with_its_place(
+    registry: Registry, tmp_path: Path, row: dict, message: str
+) -> None:
+    path = write(tmp_path, ".jsonl", [ROWS[0], row, *ROWS])
+    with pytest.raises(ZooError, match=message) as caught:
+        read(registry, path)
+    assert "data.jsonl" in str(caught.value)
+
+
+def test_a_table_cannot_hold_lists(registry: Registry, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("tokens,tags\na,O\n")
+    with pytest.raises(ZooError, match="of no format that tagged texts are read from"):
+        read(registry, tmp_path / "x.csv")
+
+
+def test_a_test_tag_that_train_lacks_is_named(registry: Registry, tmp_path: Path) -> None:
+    (tmp_path / "train.conll").write_text(conll(ROWS))
+    (tmp_path / "test.conll").write_text("Mars X B-PLANET\n")
+    with pytest.raises(ZooError, match="test has a tag that train lacks: 'B-PLANET'"):
+        read(registry, tmp_path)
+
+
+def test_hub_data_give_their_class_labels_by_name(
+    registry: Registry, serve: Callable, tmp_path: Path
+) -> None:
+    import datasets
+
+    names = datasets.ClassLabel(names=["O", "B-PER", "B-LOC", "I-LOC"])
+    features = datasets.Features(
+        {
+            "tokens": datasets.Sequence(datasets.Value("string")),
+            "ner_tags": datasets.Sequence(names),
+        }
+    )
+    rows = [
+        {"tokens": row["tokens"], "ner_tags": [names.str2int(t) for t in row["tags"]]}
+        for row in ROWS
+    ]
+    rows[0]["ner_tags"][1] = IGNORED
+    files = {}
+    for split, part in (("train", rows), ("test", rows[1:3])):
+        file = tmp_path / f"{split}.parquet"
+        datasets.Dataset.from_list(part, features=features).to_parquet(file)
+        files[file.name] = file.read_bytes()
+    serve(hub_of("owner/ner", files))
+    corpus, _ = read(registry, "hub:owner/ner", tags_column="ner_tags")
+    assert corpus.label_names == NAMES
+    assert corpus.train_tags[0] == [1, IGNORED, 0, 2]
+    assert corpus.test_tokens == [row["tokens"] for row in ROWS[1:3]]
+
+
+def test_data_of_another_kind_are_refused(registry: Registry) -> None:
+    with pytest.raises(ZooError, match="gives no TaggedCorpus but a Corpus"):
+        read(registry, "newswire(train=10, test=5)")
+    with pytest.raises(ZooError, match="--tokens-column, --tags-column and --group-column are for"):
+        read(registry, "recall", tags_column="pos")
+
+
+# --group-column
+
+
+def grouped(tmp_path: Path, years: list[object]) -> Path:
+    rows = [
+        {"text": f"text {n}", "label": "ab"[n % 2], "year": year} for n, year in enumerate(years)
+    ]
+    path = tmp_path / "grouped.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_every_test_text_has_the_group_of_its_row(registry: Registry, tmp_path: Path) -> None:
+    path = grouped(tmp_path, [2000 + n for n in range(12)])
+    corpus, _ = load_corpus(registry, str(path), group_column="year")
+    expected = [str(2000 + int(text.removeprefix("text "))) for text in corpus.test_texts]
+    assert corpus.test_groups == expected
+    plain: Corpus = load_corpus(registry, str(path))[0]
+    assert plain.test_groups == []
+    assert plain.fingerprint != corpus.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("years", "column", "message"),
+    [
+        ([1, 2] * 4, "yaer", r"no column 'yaer' \(--group-column\); did you mean 'year'"),
+        ([1, 2, 3, " ", 5, 6, 7, 8], "year", r"line 4: 'year' \(--group-column\) is empty"),
+        ([1, None, 3, 4, 5, 6, 7, 8], "year", r"line 2: 'year' \(--group-column\) is empty"),
+    ],
+)
+def test_a_missing_group_is_one_clear_line(
+    registry: Registry, tmp_path: Path, years: list[object], column: str, message: str
+) -> None:
+    with pytest.raises(ZooError, match=message):
+        load_corpus(registry, str(grouped(tmp_path, years)), group_column=column)
