@@ -56,8 +56,17 @@ class Registry:
         """Parse one ``name`` or ``name(param=value)`` into a choice; ZooError where it is bad."""
         name, arguments = split_call(kind, text)
         component = self.get(kind, name)
-        given = bind(f"{kind} '{component.name}'", component.parameters, arguments)
-        return Choice(component, self.label(component), MappingProxyType(given))
+        harness = component.harness_parameters
+        declared = {**component.parameters, **harness}
+        bound = bind(f"{kind} '{component.name}'", declared, arguments)
+        given = {name: value for name, value in bound.items() if name not in harness}
+        carried_out = {name: value for name, value in bound.items() if name in harness}
+        return Choice(
+            component,
+            self.label(component),
+            MappingProxyType(given),
+            MappingProxyType(carried_out),
+        )
 
     def choices(self, kind: str, text: str) -> list[Choice]:
         """Parse a comma-separated list of choices, or ``all``.

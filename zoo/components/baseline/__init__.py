@@ -1,7 +1,8 @@
 """Baselines: whole models that are not assembled from parts.
 
 Their capability says how they are built and called. Classifiers:
-``texts``: built without arguments; ``fit(texts, labels)`` and ``predict(texts) -> labels``.
+``texts``: built without arguments; ``fit(texts, labels)`` and ``predict(texts) -> labels``. The
+texts that it is given are cut where a cell stops reading them; with ``whole=True`` they are whole.
 ``tokens``: a torch module built as ``Baseline(vocab_size=, classes=, sizes=, dropout=)`` that maps
 (ids, tokens) to logits (B, classes), trained on the same batches as every cell.
 ``vocabulary``, besides ``tokens``: also given ``vocabulary=``, the word piece of every id.
@@ -26,8 +27,16 @@ def zoo_register(register: Register) -> None:
         "zoo.components.baseline.tfidf_logreg:TfidfLogisticRegression",
         summary="logistic regression on TF-IDF of single words: a bag of words",
         source="https://scikit-learn.org/stable/modules/feature_extraction.html",
-        capabilities=("texts",),
+        capabilities=("texts", "deterministic"),
         parameters={"c": 10.0, "ngrams": 1},
+    )
+    register(
+        "baseline",
+        "majority",
+        "zoo.components.baseline.majority:Majority",
+        summary="the most frequent class of the training texts, for every text",
+        source="https://scikit-learn.org/stable/modules/generated/sklearn.dummy.DummyClassifier.html",
+        capabilities=("texts", "deterministic", "constant"),
     )
     register(
         "baseline",
@@ -35,6 +44,6 @@ def zoo_register(register: Register) -> None:
         "zoo.components.baseline.ngram:NGram",
         summary="an interpolated n-gram of tokens, for --task lm",
         source="Witten and Bell, IEEE Transactions on Information Theory 37(4), 1991",
-        capabilities=("stream",),
+        capabilities=("stream", "deterministic"),
         parameters={"order": 3},
     )
