@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from zoo.data.sources.plain_text import Texts
 
 # Raise it whenever the files, or the ids in them, would come out differently.
-FORMAT = 2
+FORMAT = 3
 TOKENIZER = "tokenizer.json"
 
 
