@@ -64,7 +64,7 @@ def bench(
         collect=collect,
         finished=write_tables_of,
     )
-    return RunReport(outcome.records).table
+    return RunReport(outcome.records, metric=request.metric).table
 
 
 def write_tables_of(plan: Plan, records: Sequence[Record], directory: Path) -> None:
@@ -73,4 +73,4 @@ def write_tables_of(plan: Plan, records: Sequence[Record], directory: Path) -> N
     from zoo.report.write import write_tables
 
     if records:
-        write_tables(RunReport(records), directory)
+        write_tables(RunReport(records, metric=plan.metric), directory)

@@ -63,6 +63,10 @@ class Request(BaseModel):
         description="The cell that speeds are compared with, such as fused+sin; by default the "
         "first that can run.",
     )
+    metric: str = Field(
+        default="",
+        description="The metric that ranks rows, such as macro_f1; by default the task's first.",
+    )
     jobs: PositiveInt = Field(
         default=1, description="Models trained at once; costs are measured alone."
     )

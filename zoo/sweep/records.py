@@ -154,7 +154,7 @@ def refuse_other_settings(
             here = config[part]
             if there == here:
                 continue
-            if part == "data":
+            if part == "data" and there["fingerprint"] != here["fingerprint"]:
                 what = (
                     f"data '{there['name']}' ({there['fingerprint'][:12]}), "
                     f"not '{here['name']}' ({here['fingerprint'][:12]})"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zoo.config.metric_description import MetricDescription
+from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Request
 from zoo.execution.artifacts import Artifacts
 from zoo.execution.base import CostJob, CostMember, Ended, Executor, Job, Result, TrainJob
@@ -117,6 +117,7 @@ def run(
     with open_executor(zoo, on) as executor:
         inspected = [] if collect else plan.runnable
         prepared = prepare(request, plan.task, zoo, executor, progress, inspected)
+        plan = plan.with_data(prepared.loaded.conditions)
         file = RecordFile(out or Path("runs") / _directory_name(prepared.config))
         metrics = plan.task.metrics_from(zoo.registry)
         descriptions = tuple(metric.description for metric in metrics)
@@ -155,6 +156,8 @@ def _train(this: _Run, only_known: bool, fresh: bool) -> int:
     # Seeds outermost: an interrupted run then has whole rounds of cells to compare.
     for seed in this.request.seeds:
         for row in this.plan.runnable:
+            if not row.trained_with(seed, this.request.seeds):
+                continue
             config = this.prepared.config
             key = training_key(
                 _identity(row), seed, config, plugin_hashes([*row.choices, *this.plan.scoring])
@@ -194,6 +197,11 @@ def _measure(this: _Run, only_known: bool, fresh: bool) -> int:
         plugins = plugin_hashes([*row.choices, *reference.choices, *this.plan.scoring])
         config, environment = this.prepared.config, this.prepared.environment
         key = cost_key("cost", _identity(row), config, plugins, environment, reference.name)
+        if _failed_everywhere(this, row):
+            key = digest(["training failed", key])  # it is measured once a training succeeds
+            if not this.reuse(key, True):
+                this.record("cost", row, key, "skipped", "every training of it failed")
+            continue
         if not this.reuse(key, only_known or not fresh) and not only_known:
             rows.append(row)
             keys[row.name] = key
@@ -223,6 +231,12 @@ def _measure(this: _Run, only_known: bool, fresh: bool) -> int:
     return len(rows)
 
 
+def _failed_everywhere(this: _Run, row: PlanRow) -> bool:
+    """Whether the row was trained in this run, and every training of it failed."""
+    trained = [r.status for r in this.records if r.kind == "train" and r.name == row.name]
+    return bool(trained) and "ok" not in trained
+
+
 def _cost_jobs(this: _Run, rows: Sequence[PlanRow], reference: PlanRow) -> list[Job]:
     """Groups of a few rows, each measured in turns with the reference and its twin."""
     others = [row for row in rows if row.name != reference.name]
@@ -249,6 +263,9 @@ def _run_jobs(
     ended: Callable[[Job, Result], None],
 ) -> None:
     """Run jobs; each result is recorded before anything else happens."""
+    known = [r for r in this.records if r.kind == phase and r.status == "ok"]
+    if known:
+        this.progress.notice(f"{phase}: {len(known)} there already")
     if not jobs:
         this.progress.phase(phase, 0)
         return
@@ -261,7 +278,7 @@ def _run_jobs(
         for event in events:
             if isinstance(event, Ended):
                 ended(event.job, event.result)
-            this.progress.event(event, this.descriptions)
+            this.progress.event(event, ranked_by(this.descriptions, this.request.metric))
 
 
 def _environment(result: Result) -> dict[str, Any]:

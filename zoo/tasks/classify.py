@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from zoo.data.batching.document_batches import Batch, Split
-    from zoo.data.encoding.encoded_documents import EncodedDocuments
+    from zoo.data.encoding.encoded_documents import EncodedDocuments, Truncation
     from zoo.models.text_classifier import TextClassifier
     from zoo.registry.cell import Cell
     from zoo.train.device import Runtime
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
 EVALUATION_BATCH = 128
 LATENCY_TEXTS = 10
 MADE_UP_CLASSES = 5
+# Conditions of baselines' rows.
+CUT = "some texts are cut"
+UNBALANCED = "the classes are unbalanced"
+# How many times as frequent as the other classes on average the most frequent one is, from which
+# on classes count as unbalanced: 60% of the texts of two classes, 27% of those of five.
+UNBALANCED_RATIO = 1.5
 
 
 class ClassifyOptions(TaskOptions):
@@ -77,7 +84,7 @@ class Classify(Task):
     def load(
         self, spec: str | None, options: ClassifyOptions, sizes: Sizes, registry: Registry
     ) -> Loaded:
-        from zoo.data.encoding.encoded_documents import encode
+        from zoo.data.encoding.encoded_documents import SPLITS, encode
         from zoo.data.sources.load_corpus import load_corpus, portable_spec
 
         corpus, notices = load_corpus(
@@ -94,6 +101,10 @@ class Classify(Task):
             if not options.keep_duplicates:
                 corpus = corpus.without_duplicates()
         encoded = encode(corpus, sizes.vocab_size, sizes.max_length)
+        cut = {split: encoded.truncation(split) for split in SPLITS}
+        counts = np.bincount(corpus.train_labels, minlength=len(corpus.label_names))
+        about_cut = cut_remark(encoded, cut)
+        about_classes = unbalanced_remark(counts, corpus.label_names)
         description = {
             "name": corpus.name,
             "fingerprint": corpus.fingerprint,
@@ -103,8 +114,30 @@ class Classify(Task):
             "duplicates": duplicates,
             "vocab_size": encoded.vocab_size,
             "notes": corpus.notes,
+            "class_counts": counts.tolist(),
+            "cut": {
+                split: {"texts": one.documents, "tokens": one.tokens} for split, one in cut.items()
+            },
+            "remarks": [remark for remark in (about_cut, about_classes) if remark],
         }
-        return Loaded(encoded, description, portable_spec(registry, corpus.name), notices)
+        return Loaded(
+            encoded,
+            description,
+            portable_spec(registry, corpus.name),
+            [*notices, *([about_classes] if about_classes else [])],
+            frozenset(c for c, so in ((CUT, about_cut), (UNBALANCED, about_classes)) if so),
+        )
+
+    def baseline_rows(
+        self, given: Sequence[Choice], registry: Registry
+    ) -> list[tuple[Choice, str]]:
+        """Each that reads texts also on whole ones, unless it says what it reads; ``majority``."""
+        rows: list[tuple[Choice, str]] = []
+        for choice in given:
+            rows.append((choice, ""))
+            if choice.can("texts") and not choice.can("constant") and "whole" not in choice.harness:
+                rows.append((dataclasses.replace(choice, harness={"whole": True}), CUT))
+        return [*rows, (registry.choose("baseline", "majority"), UNBALANCED)]
 
     def open(self, directory: Path) -> EncodedDocuments:
         from zoo.data.encoding.encoded_documents import EncodedDocuments
@@ -146,7 +179,9 @@ class Classify(Task):
         if not choice.can("texts"):
             return None
         rows = self._validation_rows(setup) if setup.training.validation else None
-        return TextEstimator(choice.build, setup.data, rows)
+        return TextEstimator(
+            choice.build, setup.data, rows, whole=choice.harness.get("whole", False)
+        )
 
     def training_split(self, setup: TaskSetup, device: torch.device) -> Split:
         from zoo.data.batching.document_batches import Split
@@ -234,6 +269,7 @@ class TextEstimator(Estimator):
     """A baseline that fits raw texts; its tokens are counted with the zoo's tokenizer.
 
     rows: indices into the training split, to fit and to score; None: the splits as they are.
+    whole: it reads whole texts; else each is cut at the end of the last token that a cell reads.
     """
 
     def __init__(
@@ -241,12 +277,14 @@ class TextEstimator(Estimator):
         factory: Callable[[], Any],
         data: EncodedDocuments,
         rows: tuple[np.ndarray, np.ndarray] | None,
+        *,
+        whole: bool = False,
     ) -> None:
         self.factory, self.classes = factory, len(data.label_names)
         corpus = data.corpus()
-        self.texts, self.labels = corpus.train_texts, corpus.train_labels
-        self.scored_texts, self.scored_labels = corpus.test_texts, corpus.test_labels
-        fit_lengths, scored_lengths = data.split("train").lengths, data.split("test").lengths
+        self.labels, self.scored_labels = corpus.train_labels, corpus.test_labels
+        self.texts, fit_lengths = _texts_read(data, "train", corpus.train_texts, whole)
+        self.scored_texts, scored_lengths = _texts_read(data, "test", corpus.test_texts, whole)
         if rows is not None:
             fit, scored = rows
             texts, labels = self.texts, self.labels
@@ -270,6 +308,49 @@ class TextEstimator(Estimator):
     def evaluate(self) -> Evaluation:
         predicted = np.array(self.model.predict(self.scored_texts))
         return evaluation(predicted, np.array(self.scored_labels), self.classes)
+
+
+def _texts_read(
+    data: EncodedDocuments, split: str, texts: list[str], whole: bool
+) -> tuple[list[str], np.ndarray]:
+    """The texts of a split, whole or cut as cells read them, and the tokens of each (texts)."""
+    truncation = data.truncation(split)
+    if whole:
+        return texts, truncation.lengths
+    cut = [text[:end] for text, end in zip(texts, truncation.ends, strict=True)]
+    return cut, data.split(split).lengths
+
+
+def cut_remark(data: EncodedDocuments, cut: Mapping[str, Truncation]) -> str:
+    """How many texts are longer than what is read, in a sentence; empty where none is."""
+    if not any(one.documents for one in cut.values()):
+        return ""
+    counts = " and ".join(
+        f"{cut[split].documents:,} of {len(cut[split].lengths):,} {name}"
+        for split, name in (("test", "test texts"), ("train", "training texts"))
+    )
+    total = sum(int(one.lengths.sum()) for one in cut.values())
+    share = sum(one.tokens for one in cut.values()) / total
+    return (
+        f"{counts} are longer than {data.max_length} tokens. What follows, {share:.0%} of all "
+        "tokens, is cut off: only baselines with whole=True read it."
+    )
+
+
+def unbalanced_remark(counts: np.ndarray, names: Sequence[str]) -> str:
+    """That the classes of the training texts are unbalanced, in a sentence; else empty.
+
+    counts: training texts of each class (classes).
+    """
+    present = counts[counts > 0]
+    most, total = int(present.max()), int(present.sum())
+    if most <= UNBALANCED_RATIO * (total - most) / (len(present) - 1):
+        return ""
+    return (
+        f"Unbalanced classes: {most / total:.0%} of the training texts are "
+        f"'{names[int(counts.argmax())]}', where an even share would be {1 / len(present):.0%}. "
+        "Accuracy counts mostly the frequent classes; --metric macro_f1 counts all alike."
+    )
 
 
 def validation_rows(
