@@ -36,9 +36,9 @@ class Request(BaseModel):
     pool: str = Field(default="mean", description="Pools: a comma list, or all.")
     baseline: str = Field(
         default="tfidf-logreg",
-        description="Baselines: a comma list, all that fit the task, or none. Where texts are cut, one "
-        "on texts has a second row on whole ones (NAME(whole=True); whole=True or False: just "
-        "that); where classes are unbalanced, there is the row majority.",
+        description="Baselines: a comma list, all that fit the task, or none. Where texts are cut, "
+        "one that reads texts has a second row, NAME(whole=True); with whole=True or whole=False it "
+        "has one. Where classes are unbalanced, there is the row majority.",
     )
     design: Design = Field(
         default="factorial",
