@@ -37,8 +37,8 @@ class Request(BaseModel):
     baseline: str = Field(
         default="tfidf-logreg",
         description="Baselines: a comma list, all that fit the task, or none. Where texts are cut, "
-        "one that reads texts has a second row, NAME(whole=True); with whole=True or whole=False it "
-        "has one. Where classes are unbalanced, there is the row majority.",
+        "one that reads texts has a second row, NAME(whole=True); with whole=True or =False it has "
+        "one. Where classes are unbalanced, there is the row majority.",
     )
     design: Design = Field(
         default="factorial",
