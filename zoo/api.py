@@ -70,7 +70,9 @@ def bench(
     }
     progress = progress or Silent()
     if len(requests) == 1:
-        return RunReport(run(requests[0], loaded, progress, **shared).records).table
+        return RunReport(
+            run(requests[0], loaded, progress, **shared).records, metric=requests[0].metric
+        ).table
     directory, _ = run_data_sets(
         requests, loaded, progress, name="data-sets", all_finished=write_profile_of, **shared
     )
@@ -92,4 +94,4 @@ def write_tables_of(plan: Plan, records: Sequence[Record], directory: Path) -> N
     from zoo.report.write import write_tables
 
     if records:
-        write_tables(RunReport(records), directory)
+        write_tables(RunReport(records, metric=plan.metric), directory)

@@ -50,7 +50,8 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     runs: list[Run] = []
     for place, home in sorted(homes.items()):
         suite, published = pages.get(place, (None, None))
-        report = RunReport(read_run(home), published.reference if published else "")
+        wanted = (published.reference, published.metric) if published else ()
+        report = RunReport(read_run(home), *wanted)
         figures = make_figures(report.recorded_rows, published.figures) if published else []
         runs.append(Run(place, (out or source) / place, home, report, suite, published, figures))
     for run in runs:

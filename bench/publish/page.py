@@ -186,9 +186,11 @@ def _classes(report: RunReport) -> list[str]:
     support = found[best.name].sum(axis=2).mean(axis=0)
     # (seeds, classes, 3) of each row
     scores = {name: class_scores(confusions) for name, confusions in found.items()}
+    deterministic = {row.name for row in rows if row.deterministic}
 
     def cell(name: str, label: int, kind: int) -> str:
-        return _shown(over_seeds(scores[name][:, label, kind].tolist()), "{:.3f}")
+        values = scores[name][:, label, kind].tolist()
+        return _shown(values[0] if name in deterministic else over_seeds(values), "{:.3f}")
 
     kinds = ("precision", "recall", "F1")
     return [

@@ -65,7 +65,8 @@ class Published(BaseModel):
 
     directory: where the results are, under the published directory: one, or one per machine.
     text: sentences below the title. data: where the data come from. notes: how the figures were
-    made that ours are compared with. reference: the suite's reference cell.
+    made that ours are compared with. reference, metric: the suite's reference cell, and the metric
+    that ranks its rows.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -77,6 +78,7 @@ class Published(BaseModel):
     notes: tuple[Text, ...] = ()
     figures: tuple[PublishedFigure, ...] = ()
     reference: str = ""
+    metric: str = ""
 
     @field_validator("directory", mode="before")
     @classmethod
@@ -95,7 +97,8 @@ def load_published(file: str | Path) -> Published | None:
         return None
     try:
         if isinstance(table, dict):
-            table = {"reference": suite.get("reference", ""), **table}
+            shared = {name: suite.get(name, "") for name in ("reference", "metric")}
+            table = {**shared, **table}
         return Published.model_validate(table)
     except ValidationError as error:
         first = error.errors()[0]

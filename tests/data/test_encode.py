@@ -202,3 +202,26 @@ def test_offsets_give_every_document_back(
     assert split.offsets[-1] == len(split.ids)
     for i, text in enumerate(texts):
         assert ids_of(split, i) == tokenizer.encode(text).ids[:max_length]
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(WORDS, min_size=2, max_size=6), st.integers(2, 9))
+def test_a_text_cut_at_its_end_has_the_tokens_that_are_read(
+    tiny: Corpus, documents: list[list[str]], max_length: int
+) -> None:
+    texts = [f" {' '.join(words)}  " for words in documents]
+    corpus = dataclasses.replace(
+        tiny, train_texts=texts, train_labels=[i % 2 for i in range(len(texts))]
+    )
+    encoded = encode(corpus, 80, max_length)
+    tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
+    split, truncation = encoded.split("train"), encoded.truncation("train")
+    whole = [len(tokenizer.encode(text)) for text in texts]
+    assert truncation.lengths.tolist() == whole
+    assert truncation.documents == sum(length > max_length for length in whole)
+    assert truncation.tokens == sum(max(0, length - max_length) for length in whole)
+    for i, text in enumerate(texts):
+        assert tokenizer.encode(text[: truncation.ends[i]]).ids == ids_of(split, i)
+        assert whole[i] > max_length or truncation.ends[i] == len(text)

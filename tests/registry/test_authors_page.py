@@ -104,7 +104,8 @@ def test_the_pages_task_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         file.read_text("utf-8").replace("return float(", "return 0.5 * float("), "utf-8"
     )
     assert main([*bench, *data, "--out", str(tmp_path / "out")]) == 0
-    assert len({r.key for r in RecordFile(tmp_path / "out").read()}) == 4
+    names = {r.name for r in RecordFile(tmp_path / "out").read()}
+    assert len({r.key for r in RecordFile(tmp_path / "out").read()}) == 2 * len(names) > 2
 
 
 def test_the_pages_test_is_one_that_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -469,6 +469,42 @@ def test_an_illegal_registration_is_refused_and_leaves_nothing(
     assert register.components == []
 
 
+def test_what_reads_texts_can_be_told_to_read_whole_ones_and_never_sees_it() -> None:
+    """The harness carries it out: the factory is given its own parameters alone."""
+    register = Register(Owner("elsewhere", "1.0"))
+    register(
+        "baseline", "words", dict, summary="words", capabilities=["texts"], parameters={"c": 1.0}
+    )
+    register("baseline", "counts", dict, summary="counts", capabilities=["stream"])
+    registry = Registry()
+    registry.admit(register)
+    names = {
+        "words": "elsewhere:words",
+        "words(whole=False)": "elsewhere:words",
+        "words(whole=True)": "elsewhere:words(whole=True)",
+        "words(2.0, whole=True)": "elsewhere:words(c=2.0, whole=True)",
+    }
+    for text, name in names.items():
+        choice = registry.choose("baseline", text)
+        assert str(choice).endswith(name.partition(":")[2])
+        assert str(registry.choose("baseline", str(choice))) == str(choice)
+        assert "whole" not in choice.build()
+    assert registry.choose("baseline", "words(2.0, whole=True)").build() == {"c": 2.0}
+    with pytest.raises(ZooError, match="'whole' must be of type bool"):
+        registry.choose("baseline", "words(whole=1)")
+    with pytest.raises(ZooError, match="'counts' has no parameter 'whole'"):
+        registry.choose("baseline", "counts(whole=True)")
+    with pytest.raises(ValueError, match="'mine' has a parameter 'whole', which the zoo gives it"):
+        register(
+            "baseline",
+            "mine",
+            dict,
+            summary="mine",
+            capabilities=["texts"],
+            parameters={"whole": True},
+        )
+
+
 def test_a_name_registered_twice_by_one_owner_is_refused() -> None:
     register = register_with()
     with pytest.raises(ValueError, match="attention 'mine' is registered twice"):

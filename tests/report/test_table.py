@@ -169,6 +169,55 @@ def test_one_phase_alone_makes_a_table(kind):
     assert ("Rank" in text) == (kind == "train")
 
 
+def deterministic(seeds):
+    """Fits of one model that are recorded with these seeds."""
+    fits = [train_record("words", seed, 20) for seed in seeds]
+    return [r.model_copy(update={"metrics": {**r.metrics, "deterministic": True}}) for r in fits]
+
+
+@pytest.mark.parametrize("seeds", [[0], [0, 1, 2, 3, 4]], ids=["once", "with every seed"])
+def test_a_deterministic_fit_has_no_interval_and_pairs_with_every_seed(seeds):
+    report = RunReport([*run(baseline=False), *deterministic(seeds)])
+    shown = report.shown.iloc[-1]
+    assert (shown["accuracy"], shown["seeds"]) == ("0.980, deterministic fit", "")
+    row = report.rows[-1]
+    assert row.values == dict.fromkeys(range(5), 0.98)
+    assert [int(mask.sum()) for mask in row.wrong.values()] == [20] * 5
+    values = report.table.iloc[-1]
+    assert values["deterministic"]
+    assert values["seeds"] == len(seeds)
+    assert pd.isna(values["accuracy_low"])
+    assert not report.table["deterministic"][:-1].any()
+    assert report.notes[0].startswith("Seeds: 5 per row")
+    assert "A deterministic fit is the same with every seed." in report.notes[0]
+
+
+def test_a_fit_that_does_not_say_so_is_not_called_deterministic():
+    assert "deterministic" not in f"{as_text(make_table(run()))}{caption(run())}"
+
+
+def test_remarks_on_the_data_are_notes():
+    remark = "7 of 9 test texts are longer than 4 tokens."
+    records = [
+        r.model_copy(
+            update={"config": {**r.config, "data": r.config["data"] | {"remarks": [remark]}}}
+        )
+        for r in run()
+    ]
+    assert remark in RunReport(records).notes
+    assert RunReport(records).notes[-1].startswith("Data: ")
+
+
+def test_a_noise_floor_at_which_no_speeds_can_be_ranked_is_said_to_be_one():
+    noisy = [1.0, 2.0, 0.5, 1.4, 0.6]
+    calm, wild = (
+        [cost_record(cell(pe=pe), [1.0] * 5, REFERENCE, twin=twin) for pe in ("rope", "sin")]
+        for twin in (TWIN, noisy)
+    )
+    assert "too much to rank speeds" not in caption(calm)
+    assert "That is too much to rank speeds" in caption(wild)
+
+
 def test_baselines_alone_make_a_table():
     records = [train_record("words", seed, 20) for seed in range(3)]
     assert "words" in as_text(make_table(records))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoo.errors import ZooError
-from zoo.sweep.records import Record, RecordFile
+from zoo.sweep.records import Record, RecordFile, refuse_other_settings
 
 
 def record(seed: int = 0, **rest: object) -> Record:
@@ -154,6 +154,14 @@ def test_a_full_disk_is_reported_and_damages_nothing(small_disk: Path):
             file.append(record(written, reason="x" * 5000))
     assert file.path.read_bytes().endswith(b"\n")
     assert [r.seed for r in file.read()] == list(range(written))
+
+
+def test_records_of_the_same_data_described_otherwise_are_refused_by_the_difference():
+    """As of a zoo that recorded less of the data."""
+    data = {"name": "words", "fingerprint": "aa"}
+    there = record(0).model_copy(update={"config": {"data": data}})
+    with pytest.raises(ZooError, match=r"holds records of cut=None, not 3; choose another"):
+        refuse_other_settings([there], {"data": {**data, "cut": 3}}, ["data"], Path("out"))
 
 
 def test_a_directory_that_cannot_be_written_is_reported(tmp_path: Path):

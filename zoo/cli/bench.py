@@ -120,7 +120,7 @@ def bench(
     if len(requests) > 1:
         click.echo(profile_summary(the_profile(directory)))
     else:
-        report = RunReport(outcomes[0].records)
+        report = RunReport(outcomes[0].records, metric=requests[0].metric)
         click.echo("\n".join([as_text(report.table), "", *report.notes]))
     print_tracebacks(failed)
     click.echo(f"Records and tables: {directory}")
@@ -133,7 +133,12 @@ def _print_plan(plan: Plan) -> None:
     rows = []
     for row in plan.rows:
         names = list(row.model.cell.values()) or [row.name, *[""] * (len(AXES) - 1)]
-        rows.append([*names, f"skipped: {row.obstacle}" if row.obstacle else "run"])
+        what = f"run if {row.condition}" if row.condition else "run"
+        rows.append([*names, f"skipped: {row.obstacle}" if row.obstacle else what])
     click.echo(tabulate(rows, headers=[*AXES, "plan"], disable_numparse=True))
-    running = len(plan.runnable)
-    click.echo(f"\n{running} to run, {len(plan.rows) - running} skipped")
+    running, skipped = len(plan.with_data(()).runnable), len(plan.rows) - len(plan.runnable)
+    depending = len(plan.runnable) - running
+    counts = [f"{running} to run", f"{skipped} skipped"]
+    if depending:
+        counts.insert(1, f"{depending} if the data have what they need")
+    click.echo(f"\n{', '.join(counts)}")

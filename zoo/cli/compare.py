@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from zoo.cli.options import json_option, print_json
+from zoo.cli.options import json_option, metric_option, print_json
 from zoo.errors import ZooError
 
 
@@ -16,6 +16,7 @@ from zoo.errors import ZooError
 @click.option(
     "--reference", metavar="CELL", default="", help="The cell speeds are divided by: fused+sin."
 )
+@metric_option
 @click.option(
     "--fail-on",
     type=click.Choice(["worse", "change"]),
@@ -26,7 +27,13 @@ from zoo.errors import ZooError
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @json_option
 def compare(
-    before: Path, after: Path, reference: str, fail_on: str | None, markdown: bool, as_json: bool
+    before: Path,
+    after: Path,
+    reference: str,
+    metric: str,
+    fail_on: str | None,
+    markdown: bool,
+    as_json: bool,
 ) -> int:
     """Print what changed from the run in directory A to the one in B.
 
@@ -44,7 +51,7 @@ def compare(
     for directory in (before, after):
         if not directory.is_dir():
             raise ZooError(f"{directory}: no such directory")
-    found = compare_records(read_run(before), read_run(after), reference)
+    found = compare_records(read_run(before), read_run(after), reference, metric)
     sides = str(before), str(after)
     if as_json:
         print_json(comparison_data(found, *sides))

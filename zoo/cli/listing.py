@@ -67,8 +67,9 @@ def info(component: str, plugins: tuple[str, ...], as_json: bool) -> None:
     click.echo(f"owner:       {found.owner}")
     click.echo(f"file:        {described['file'] or '-'}")
     click.echo(f"factory:     {described['factory']}")
-    click.echo("parameters:" if found.parameters else "parameters:  none")
-    for name, default in found.parameters.items():
+    parameters = described["parameters"]
+    click.echo("parameters:" if parameters else "parameters:  none")
+    for name, default in parameters.items():
         click.echo(f"  {name}={default!r}")
     click.echo("capabilities:" if found.capabilities else "capabilities: none")
     width = max(map(len, found.capabilities), default=0)
@@ -131,7 +132,7 @@ def _described(registry: Registry, component: Component) -> dict[str, Any]:
         "name": registry.label(component),
         "summary": component.summary,
         "source": component.source,
-        "parameters": dict(component.parameters),
+        "parameters": {**component.parameters, **component.harness_parameters},
         "capabilities": {n: meanings[n] for n in meanings if n in component.capabilities},
         "owner": {"distribution": owner.distribution, "version": owner.version},
         "factory": factory,

@@ -34,6 +34,13 @@ plugin_option = click.option(
     multiple=True,
     help="Also register the components of this Python file; may be repeated.",
 )
+# Adds --metric NAME; the command gets ``metric: str``.
+metric_option = click.option(
+    "--metric",
+    metavar="NAME",
+    default="",
+    help="The metric that ranks rows, such as macro_f1.  [default: the task's first]",
+)
 # Adds --json; the command gets ``as_json: bool``.
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 

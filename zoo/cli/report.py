@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import Place, json_option, print_json
+from zoo.cli.options import Place, json_option, metric_option, print_json
 from zoo.errors import ZooError
 from zoo.registry.naming import split_list
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @click.option(
     "--reference", metavar="CELL", default="", help="The cell others are compared with: fused+sin."
 )
+@metric_option
 @click.option(
     "--out",
     metavar="DIR",
@@ -48,6 +49,7 @@ def report(
     effects: bool,
     only: tuple[str, ...],
     reference: str,
+    metric: str,
     out: Path | None,
     tables_only: bool,
     as_json: bool,
@@ -88,7 +90,7 @@ def report(
             else:
                 click.echo(profile_summary(records))
             continue
-        run = RunReport(records, reference)
+        run = RunReport(records, reference, metric)
         (write_tables if tables_only else write_report)(run, directory)
         rows = run.recorded_rows
         found = make_effects(rows, run.reference, restricted) if effects else None

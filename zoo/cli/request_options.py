@@ -39,7 +39,7 @@ COMPONENTS, DATA, MODEL, TRAINING, TASKS, MEASURING, RUNNING, OUTPUT, OTHER = SE
 REQUEST_SECTIONS = {
     **dict.fromkeys(("task", *AXES, "baseline", "design"), COMPONENTS),
     "data": DATA,
-    **dict.fromkeys(("phases", "reference", "rounds"), MEASURING),
+    **dict.fromkeys(("phases", "reference", "metric", "rounds"), MEASURING),
 }
 
 

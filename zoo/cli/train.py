@@ -21,7 +21,7 @@ from zoo.cli.request_options import (
 )
 
 # Options of comparing several models; in a suite they are ignored here.
-COMPARING = ("baseline", "design", "seeds", "phases", "reference", "jobs", "rounds")
+COMPARING = ("baseline", "design", "seeds", "phases", "reference", "metric", "jobs", "rounds")
 
 
 @click.command(cls=RequestCommand, without=COMPARING)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat
+
+from zoo.errors import ZooError, nearest
 
 
 class MetricDescription(BaseModel):
@@ -52,3 +55,15 @@ class MetricDescription(BaseModel):
         if half_width is not None:
             text += f" ± {self.scale * half_width:.{self.unit_digits}f}"
         return f"{text} {self.unit}"
+
+
+def ranked_by(metrics: Sequence[MetricDescription], name: str) -> tuple[MetricDescription, ...]:
+    """The metrics with the one of that name first, where it ranks rows; empty: as they are.
+
+    Raises ZooError where there is no such metric.
+    """
+    known = [metric.name for metric in metrics]
+    if name and name not in known:
+        raise ZooError(f"--metric {name}: no such metric{nearest(name, known)}")
+    # A stable sort: the others keep their order.
+    return tuple(sorted(metrics, key=lambda metric: bool(name) and metric.name != name))

@@ -40,7 +40,9 @@ class Request(BaseModel):
     pool: str = Field(default="mean", description="Pools: a comma list, or all.")
     baseline: str = Field(
         default="tfidf-logreg",
-        description="Baselines: a comma list, all that fit the task, or none.",
+        description="Baselines: a comma list, all that fit the task, or none. Where texts are cut, "
+        "one that reads texts has a second row, NAME(whole=True); with whole=True or =False it has "
+        "one. Where classes are unbalanced, there is the row majority.",
     )
     design: Design = Field(
         default="factorial",
@@ -77,6 +79,10 @@ class Request(BaseModel):
         default="",
         description="The cell that speeds are compared with, such as fused+sin; by default the "
         "first that can run.",
+    )
+    metric: str = Field(
+        default="",
+        description="The metric that ranks rows, such as macro_f1; by default the task's first.",
     )
     jobs: PositiveInt = Field(
         default=1, description="Models trained at once; costs are measured alone."

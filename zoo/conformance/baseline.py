@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ def _fitted(setup: BaselineSetup) -> Any:
     return model
 
 
-@check("baseline", needs="texts")
+@check("baseline", needs="texts", unless="constant")
 def learns(setup: BaselineSetup) -> None:
     """Fitted to twelve texts of three topics, it predicts their topics."""
     model = _fitted(setup)
@@ -120,6 +121,37 @@ def learns(setup: BaselineSetup) -> None:
     must(not unknown, f"predicts labels that it never saw: {unknown[:3]}")
     wrong = sum(p != label for p, label in zip(predicted, LABELS, strict=True))
     must(wrong == 0, f"{wrong} of {len(TEXTS)} texts that it was fitted to are mislabelled")
+
+
+@check("baseline", needs="constant")
+def constant_class(setup: BaselineSetup) -> None:
+    """Whatever the texts, they all get one class, which is one of the training texts'."""
+    predicted = {int(label) for label in _fitted(setup).predict([*TEXTS, "words it never saw"])}
+    must(len(predicted) == 1, f"predicts several classes: {sorted(predicted)}")
+    must(predicted < set(LABELS), f"predicts a class that it never saw: {predicted}")
+
+
+@check("baseline", needs="deterministic")
+def fitted_once(setup: BaselineSetup) -> None:
+    """Fitted with other states of the random generators, it predicts the same."""
+    ids = np.tile(np.arange(VOCAB_SIZE), 3)
+    found: list[Any] = []
+    for seed in range(3):
+        random.seed(seed)
+        np.random.seed(seed)
+        torch.manual_seed(seed)
+        if setup.can("texts"):
+            found.append([int(x) for x in _fitted(setup).predict([*TEXTS, "rain on rates"])])
+            continue
+        model = setup.make()
+        if setup.can("token-texts"):
+            model.fit(TOKENS, TAGS)
+            found.append([[int(tag) for tag in tags] for tags in model.predict(TOKENS)])
+            continue
+        must(setup.can("stream"), "is trained like a cell, from weights that depend on the seed")
+        model.fit(ids)
+        found.append(model.nats(ids[::-1].copy()).tolist())
+    must(found[0] == found[1] == found[2], "another seed gives other predictions")
 
 
 @check("baseline", needs="texts")

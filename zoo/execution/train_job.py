@@ -93,6 +93,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
 
 def _fit(job: TrainJob, opened: OpenSetup, estimator: Estimator) -> Result:
     """Fit and score a baseline that fits itself, on the same data."""
+    choice = opened.registry.choose("baseline", job.model.baseline)
     np.random.seed(derive(job.seed, "baseline") % 2**32)  # scikit-learn's default generator
     start = time.perf_counter()
     estimator.fit()
@@ -101,6 +102,7 @@ def _fit(job: TrainJob, opened: OpenSetup, estimator: Estimator) -> Result:
         metrics={
             "params": getattr(estimator.model, "parameters", None),
             "train_seconds": seconds,
+            **({"deterministic": True} if choice.can("deterministic") else {}),
             **_metrics(opened, estimator.evaluate()),
         },
         environment=environment(resolve(job.setup.execution)),

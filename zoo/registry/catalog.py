@@ -63,8 +63,17 @@ class Registry:
             raise ZooError(f"'{text}' is a pattern over layers; here one {kind} is expected")
         name, arguments = split_call(kind, text)
         component = self.get(kind, name)
-        given = bind(f"{kind} '{component.name}'", component.parameters, arguments)
-        return Choice(component, self.label(component), MappingProxyType(given))
+        harness = component.harness_parameters
+        declared = {**component.parameters, **harness}
+        bound = bind(f"{kind} '{component.name}'", declared, arguments)
+        given = {name: value for name, value in bound.items() if name not in harness}
+        carried_out = {name: value for name, value in bound.items() if name in harness}
+        return Choice(
+            component,
+            self.label(component),
+            MappingProxyType(given),
+            MappingProxyType(carried_out),
+        )
 
     def pattern(self, axis: str, text: str) -> Pattern:
         """Parse the components that take turns over the layers: ``window(size=4)/fused``.

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from zoo.errors import ComponentError, nearest, one_line
-from zoo.registry.kinds import CAPABILITIES, KINDS
+from zoo.registry.kinds import CAPABILITIES, HARNESS_PARAMETERS, KINDS
 
 BUILT_IN = "encoder-zoo"  # the owner of what the zoo itself registers
 _NAME = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
@@ -57,6 +57,11 @@ class Component:
         """Whether every one of the capabilities is declared."""
         return self.capabilities.issuperset(capabilities)
 
+    @property
+    def harness_parameters(self) -> dict[str, Any]:
+        """Parameters that the harness carries out, with their defaults."""
+        return _harness_parameters(self.kind, self.capabilities)
+
     def resolve(self) -> Callable[..., Any]:
         """The factory; a lazy ``"module:attribute"`` is imported now.
 
@@ -94,6 +99,15 @@ class Component:
         return spec.origin if spec else None
 
 
+def _harness_parameters(kind: str, capabilities: Collection[str]) -> dict[str, Any]:
+    """The parameters that a component with these capabilities can be given besides its own."""
+    found: dict[str, Any] = {}
+    for capability, parameters in HARNESS_PARAMETERS.get(kind, {}).items():
+        if capability in capabilities:
+            found |= parameters
+    return found
+
+
 def find_module(path: str) -> ModuleSpec | None:
     """Find a module without importing the packages above it, which may import torch.
 
@@ -114,16 +128,22 @@ def find_module(path: str) -> ModuleSpec | None:
 
 @dataclass(frozen=True)
 class Choice:
-    """A component with the parameters given for it: ``window(size=64)``."""
+    """A component with the parameters given for it: ``window(size=64)``.
+
+    harness: those of the given parameters that the harness carries out. They are part of the name
+    where they differ from their defaults.
+    """
 
     component: Component
     label: str
     given: Mapping[str, Any] = field(default_factory=dict)
+    harness: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        if not self.given:
-            return self.label
-        return f"{self.label}({', '.join(f'{k}={v!r}' for k, v in self.given.items())})"
+        defaults = self.component.harness_parameters
+        changed = {k: v for k, v in self.harness.items() if v != defaults[k]}
+        shown = [f"{name}={value!r}" for name, value in {**self.given, **changed}.items()]
+        return f"{self.label}({', '.join(shown)})" if shown else self.label
 
     def can(self, *capabilities: str) -> bool:
         """Whether the component declares every one of the capabilities."""
@@ -186,6 +206,9 @@ class Register:
             if not isinstance(capability, str) or capability not in CAPABILITIES[kind]:
                 hint = nearest(capability, CAPABILITIES[kind])
                 raise ValueError(f"{what} declares an unknown capability '{capability}'{hint}")
+        for parameter in _harness_parameters(kind, capabilities):
+            if parameter in (parameters or {}):
+                raise ValueError(f"{what} has a parameter '{parameter}', which the zoo gives it")
         if any(c.kind == kind and c.name == name for c in self.components):
             raise ValueError(f"{what} is registered twice")
         self.components.append(

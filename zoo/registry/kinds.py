@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 AXES = ("attention", "pe", "norm", "ffn", "block", "pool")
 KINDS = (*AXES, "data", "baseline", "task", "metric", "executor")
@@ -66,6 +67,8 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "token-texts": "learns from tokens and tags (fit, predict), outside the training loop",
         "tokens": "is a torch module, trained on the same batches as every cell",
         "stream": "models a sequence of tokens (fit, nats), for language modelling",
+        "deterministic": "is fitted to the same model with every seed, so it is fitted once",
+        "constant": "gives every text the same class, whatever the text says",
         "vocabulary": "takes the word piece of every id, as vocabulary=",
         "head": "takes the width of the cells' hidden layer in the head, as head_hidden=",
         "eager": "cannot be compiled by torch.compile",
@@ -73,4 +76,11 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
     "task": {},
     "metric": {},
     "executor": {},
+}
+
+# Kind to capability to parameters that every component which declares it can be given besides its
+# own. The harness carries them out; the component never sees them.
+HARNESS_PARAMETERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    # Whether it reads whole texts, and not only the tokens of each that a cell reads.
+    "baseline": {"texts": {"whole": False}},
 }

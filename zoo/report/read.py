@@ -35,6 +35,7 @@ COSTS = (
 class _Data(BaseModel):
     name: str
     fingerprint: str
+    remarks: list[str] = []
 
 
 class _Config(BaseModel):

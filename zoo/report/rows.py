@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.config.metric_description import MetricDescription
+from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.errors import ZooError
 from zoo.sweep.records import Record
 
@@ -24,9 +24,9 @@ class Row:
     """Everything known of one cell or baseline.
 
     metrics: descriptions of the task's metrics; the first one ranks rows. trained: seed to its
-    latest record, of those with status ok. failed: training records with another status.
-    trials: of the settings that were chosen for each row. cost_records: all cost measurements, the
-    latest last.
+    latest record, of those with status ok; a deterministic fit is there with every seed of the
+    run. failed: training records with another status. trials: of the settings that were chosen for
+    each row. cost_records: all cost measurements, the latest last.
     """
 
     name: str
@@ -42,6 +42,12 @@ class Row:
     def metric(self) -> MetricDescription:
         """The metric that ranks rows."""
         return self.metrics[0]
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether it is a fit that gives the same model with every seed."""
+        records = self.trained.values()
+        return bool(records) and all(r.metrics.get("deterministic") is True for r in records)
 
     @cached_property
     def values(self) -> dict[int, float]:
@@ -121,18 +127,19 @@ class Row:
         return next(iter(self.failures), None)
 
 
-def make_rows(records: Sequence[Record]) -> list[Row]:
+def make_rows(records: Sequence[Record], metric: str = "") -> list[Row]:
     """One row per cell and baseline, in the order in which they first appear.
 
-    A later record replaces an earlier one of the same row and seed, and a record that ran replaces
-    one that was skipped: a new version may combine what an older one could not. Raises ZooError
-    for records of several tasks, whose metrics do not compare.
+    metric: the one that ranks rows; empty for the task's first. A later record replaces an earlier
+    one of the same row and seed, and a record that ran replaces one that was skipped: a new version
+    may combine what an older one could not. Raises ZooError for a metric that the records do not
+    have, and for records of several tasks, whose metrics do not compare.
     """
     tasks = list(dict.fromkeys(record.task for record in records))
     if len(tasks) > 1:
         raise ZooError(f"records of {' and '.join(tasks)}: a table has one task")
     described = (r.metric_descriptions for r in reversed(records) if r.metric_descriptions)
-    metrics = next(described, (NO_METRIC,))
+    metrics = ranked_by(next(described, (NO_METRIC,)), metric)
     latest: dict[tuple[str, int | None], Record] = {}
     rows: dict[str, Row] = {}
     for record in records:
@@ -150,6 +157,11 @@ def make_rows(records: Sequence[Record]) -> list[Row]:
             rows[name].trained[seed] = record
         elif record.status != "skipped" or name not in ran:
             rows[name].failed.append(record)
+    seeds = sorted({seed for row in rows.values() for seed in row.trained})
+    for row in rows.values():
+        if row.deterministic:  # other seeds would give the same, so it pairs with those of all rows
+            latest_fit = list(row.trained.values())[-1]
+            row.trained.update({seed: row.trained.get(seed, latest_fit) for seed in seeds})
     return list(rows.values())
 
 

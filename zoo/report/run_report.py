@@ -24,12 +24,13 @@ class RunReport:
     """The records of one run, and what is computed from them when it is first asked for.
 
     wanted: the reference cell to use, by name or by some of its choices; by default the one that
-    the latest cost measurement was made against.
+    the latest cost measurement was made against. metric: the one that ranks rows; by default the
+    task's first. Raises ZooError where there is no such cell or metric.
     """
 
-    def __init__(self, records: Sequence[Record], wanted: str = "") -> None:
+    def __init__(self, records: Sequence[Record], wanted: str = "", metric: str = "") -> None:
         self.records = records
-        self.recorded_rows: list[Row] = make_rows(records)  # in the order of the records
+        self.recorded_rows: list[Row] = make_rows(records, metric)  # in the order of the records
         self.reference = find_reference(self.recorded_rows, wanted)
 
     @cached_property
@@ -55,10 +56,13 @@ class RunReport:
         """The lines under the table."""
         if not self.records:
             return ["No records."]
+        last = self.records[-1]
+        remarks = last.config["data"].get("remarks", [])
         return [
             *notes(self.table),
             *tuning_notes(self.rows),
-            made_on(self.records[-1], self.metric),
+            *remarks,
+            made_on(last, self.metric),
         ]
 
     @cached_property

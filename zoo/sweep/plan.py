@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from zoo.config.metric_description import ranked_by
 from zoo.config.request import Design, Request
 from zoo.errors import ZooError, nearest
 from zoo.execution.base import ModelSpec
@@ -20,18 +21,25 @@ class PlanRow:
     """One row of the table to be. obstacle: why it cannot run; empty where it can.
 
     choices: the components that the row is made of, for a baseline itself alone. fits_itself: it
-    is a baseline outside of the training loop.
+    is a baseline outside of the training loop. condition: of the data, without which there is no
+    such row (``Task.baseline_rows``); empty: always.
     """
 
     model: ModelSpec
     choices: tuple[Choice, ...]
     obstacle: str = ""
     fits_itself: bool = False
+    condition: str = ""
 
     @property
     def name(self) -> str:
         """The row's name."""
         return self.model.name
+
+    def trained_with(self, seed: int, seeds: Sequence[int]) -> bool:
+        """Whether it is trained with this one of the seeds: a deterministic fit only with one."""
+        fitted_once = self.model.baseline and self.choices[0].can("deterministic")
+        return seed == seeds[0] or not fitted_once
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,8 @@ class Plan:
     """Cells first, baselines after them.
 
     scoring: the choices of the task and its metrics, whose code every result depends on.
-    reference: the name of a cell that can run. needs: axis to the capabilities that the task needs.
+    reference: the name of a cell that can run. needs: axis to the capabilities that the task
+    needs. metric: the one that ranks rows; empty for the task's first.
     """
 
     task: Task
@@ -47,6 +56,12 @@ class Plan:
     rows: tuple[PlanRow, ...]
     reference: str
     needs: Mapping[str, frozenset[str]]
+    metric: str = ""
+
+    def with_data(self, conditions: Collection[str]) -> Plan:
+        """The plan for data of which these conditions are true."""
+        there = tuple(row for row in self.rows if not row.condition or row.condition in conditions)
+        return replace(self, rows=there)
 
     @property
     def runnable(self) -> list[PlanRow]:
@@ -72,12 +87,17 @@ def make_plan(request: Request, registry: Registry) -> Plan:
         raise ZooError(f"nothing can run: {'; '.join(sorted(obstacles))}")
     reference = _reference([row for row in rows if not row.obstacle], request.reference)
     if request.baseline.strip() not in ("", "none"):
-        for choice in _baselines(request, registry, task):
-            fits_itself = task.fits_itself(choice)
-            model = ModelSpec(baseline=str(choice))
-            rows.append(PlanRow(model, (choice,), fits_itself=fits_itself))
+        given = _baselines(request, registry, task)
+        names = {str(choice) for choice in given}
+        for choice, condition in task.baseline_rows(given, registry):
+            if not condition or str(choice) not in names:
+                model, fits_itself = ModelSpec(baseline=str(choice)), task.fits_itself(choice)
+                rows.append(PlanRow(model, (choice,), "", fits_itself, condition))
     scoring = registry.choose("task", request.task), *task.metric_choices(registry)
-    return Plan(task, scoring, tuple(rows), reference, needs)
+    if request.metric:
+        described = [choice.build().description for choice in task.metric_choices(registry)]
+        ranked_by(described, request.metric)  # a wrong name is an error of the plan
+    return Plan(task, scoring, tuple(rows), reference, needs, request.metric)
 
 
 def _factorial(axes: Sequence[Sequence[Pattern]]) -> Iterator[tuple[Pattern, ...]]:

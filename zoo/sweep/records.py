@@ -156,7 +156,7 @@ def refuse_other_settings(
             here = shared_part(config, part)
             if there == here:
                 continue
-            if part == "data":
+            if part == "data" and there["fingerprint"] != here["fingerprint"]:
                 what = (
                     f"data '{there['name']}' ({there['fingerprint'][:12]}), "
                     f"not '{here['name']}' ({here['fingerprint'][:12]})"

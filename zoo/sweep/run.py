@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from zoo.config.metric_description import MetricDescription
+from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Request
 from zoo.config.settings import Training
 from zoo.execution.artifacts import Artifacts
@@ -80,6 +80,10 @@ class _Run:
         return self.work.plan
 
     @property
+    def metrics(self) -> tuple[MetricDescription, ...]:
+        return ranked_by(self.descriptions, self.request.metric)
+
+    @property
     def prepared(self) -> Prepared:
         return self.work.prepared
 
@@ -148,6 +152,7 @@ def run(
     with open_executor(zoo, on) as executor:
         inspected = [] if collect else plan.runnable
         prepared = prepare(request, plan, zoo, executor, progress, inspected)
+        plan = plan.with_data(prepared.loaded.conditions)
         directory = out or Path("runs") / directory_name(prepared.config)
         work = Work(request, zoo, plan, prepared, executor, progress)
         return run_prepared(work, directory, fresh, collect, finished)
@@ -178,7 +183,7 @@ def run_prepared(
             # A phase that was not asked for shows what is already there, as --collect does.
             only_known = collect or "train" not in request.phases
             trained = _train(this, "tune", tuning_trials(request, plan), only_known, fresh)
-            chosen = chosen_settings(request, plan, this.records, descriptions[0])
+            chosen = chosen_settings(request, plan, this.records, this.metrics[0])
             if not only_known:
                 _without_settings(this, chosen)
             trained += _train(this, "train", _trials(this, chosen), only_known, fresh)
@@ -225,7 +230,8 @@ def _trials(this: _Run, chosen: Mapping[str, Training]) -> Iterator[Trial]:
     # Seeds outermost: an interrupted run then has whole rounds of cells to compare.
     for seed in this.request.seeds:
         for row in this.plan.runnable:
-            if row.name in chosen:
+            once = row.trained_with(seed, this.request.seeds)
+            if once and row.name in chosen:
                 yield Trial(row, seed, chosen[row.name])
 
 
@@ -289,6 +295,12 @@ def _measure(this: _Run, chosen: Mapping[str, Training], only_known: bool, fresh
         config, environment = this.config(training(row)), this.prepared.environment
         more = reference.name, this.request.rounds
         key = cost_key("cost", _identity(row), config, plugins, environment, *more)
+        if _failed_everywhere(this, row):
+            key = digest(["training failed", key])  # it is measured once a training succeeds
+            if not this.reuse(key, True):
+                reason = "every training of it failed"
+                this.record("cost", row, key, training(row), "skipped", reason)
+            continue
         if not this.reuse(key, only_known or not fresh) and not only_known:
             rows.append(row)
             keys[row.name] = key
@@ -319,6 +331,12 @@ def _measure(this: _Run, chosen: Mapping[str, Training], only_known: bool, fresh
     return len(rows)
 
 
+def _failed_everywhere(this: _Run, row: PlanRow) -> bool:
+    """Whether the row was trained in this run, and every training of it failed."""
+    trained = [r.status for r in this.records if r.kind == "train" and r.name == row.name]
+    return bool(trained) and "ok" not in trained
+
+
 def _cost_jobs(
     this: _Run,
     rows: Sequence[PlanRow],
@@ -347,11 +365,14 @@ def _run_jobs(
     this: _Run, phase: str, jobs: Sequence[Job], ended: Callable[[Job, Result], None]
 ) -> None:
     """Run jobs; each result is recorded at once."""
+    known = [r for r in this.records if r.kind == phase and r.status == "ok"]
+    if known:
+        this.work.progress.notice(f"{phase}: {len(known)} there already")
     if not jobs:
         this.work.progress.phase(phase, 0)
         return
     limits, directory = this.prepared.limits, this.file.directory
-    metrics = this.descriptions
+    metrics = this.metrics
     run_jobs(this.work.executor, jobs, limits, directory, this.work.progress, ended, metrics, phase)
 
 

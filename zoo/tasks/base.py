@@ -72,14 +72,16 @@ class TaskOptions(BaseModel):
 class Loaded:
     """Data as a task loaded them. description: for records, with ``name`` and ``fingerprint``.
 
-    spec: what loads the same data on another machine; empty for files of this one. notices: lines
-    for the user.
+    A description's ``remarks`` are sentences for the notes under every table. spec: what loads the
+    same data on another machine; empty for files of this one. notices: lines for the user.
+    conditions: those of ``Task.baseline_rows`` that are true of these data.
     """
 
     encoded: EncodedData
     description: dict[str, Any]
     spec: str = ""
     notices: list[str] = field(default_factory=list)
+    conditions: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,16 @@ class Task(ABC):
     def fits_itself(self, baseline: Any) -> bool:
         """Whether a baseline (component or choice) is an Estimator, and not trained like a cell."""
         return False
+
+    def baseline_rows(
+        self, given: Sequence[Choice], registry: Registry
+    ) -> list[tuple[Choice, str]]:
+        """The baselines of a table where these were asked for, each with its condition.
+
+        A condition is a few words, such as "some texts are cut". The row is there only where
+        ``Loaded.conditions`` has them; "": always.
+        """
+        return [(choice, "") for choice in given]
 
     def metric_choices(self, registry: Registry) -> list[Choice]:
         """The task's metrics among those registered; ZooError where one is missing."""

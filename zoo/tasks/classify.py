@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,8 @@ from pydantic import Field, PositiveInt
 from zoo.config.settings import Fraction
 from zoo.config.sizes import Sizes
 from zoo.registry import Choice, Registry
-from zoo.tasks.base import Estimator, Evaluation, TaskSetup
+from zoo.tasks.base import Estimator, Evaluation, Loaded, TaskSetup
+from zoo.tasks.data_remarks import CUT, UNBALANCED, cut_remark, unbalanced_remark
 from zoo.tasks.encoder_task import EVALUATION_BATCH, EncoderOptions, EncoderTask, Rows, apart
 from zoo.tasks.text_estimator import TextEstimator, evaluation
 
@@ -79,6 +81,46 @@ class Classify(EncoderTask):
 
         return encode(corpus, sizes.vocab_size, sizes.max_length)
 
+    def load(
+        self, spec: str | None, options: ClassifyOptions, sizes: Sizes, registry: Registry
+    ) -> Loaded:
+        """As for every labelled text, with what is cut off, and how often each class is there."""
+        from zoo.data.encoding.encoded_documents import SPLITS
+
+        loaded = super().load(spec, options, sizes, registry)
+        data: EncodedDocuments = loaded.encoded  # type: ignore[assignment]
+        cut = {split: data.truncation(split) for split in SPLITS}
+        counts = np.bincount(data.split("train").labels, minlength=len(data.label_names))
+        about_cut = cut_remark(data, cut)
+        about_classes = unbalanced_remark(counts, data.label_names)
+        description = {
+            **loaded.description,
+            "class_counts": counts.tolist(),
+            "cut": {
+                split: {"texts": one.documents, "tokens": one.tokens} for split, one in cut.items()
+            },
+            "remarks": [remark for remark in (about_cut, about_classes) if remark],
+        }
+        return dataclasses.replace(
+            loaded,
+            description=description,
+            notices=[*loaded.notices, *([about_classes] if about_classes else [])],
+            conditions=frozenset(
+                c for c, so in ((CUT, about_cut), (UNBALANCED, about_classes)) if so
+            ),
+        )
+
+    def baseline_rows(
+        self, given: Sequence[Choice], registry: Registry
+    ) -> list[tuple[Choice, str]]:
+        """Each that reads texts also on whole ones, unless it says what it reads; ``majority``."""
+        rows: list[tuple[Choice, str]] = []
+        for choice in given:
+            rows.append((choice, ""))
+            if choice.can("texts") and not choice.can("constant") and "whole" not in choice.harness:
+                rows.append((dataclasses.replace(choice, harness={"whole": True}), CUT))
+        return [*rows, (registry.choose("baseline", "majority"), UNBALANCED)]
+
     def open(self, directory: Path) -> EncodedDocuments:
         from zoo.data.encoding.encoded_documents import EncodedDocuments
 
@@ -122,7 +164,8 @@ class Classify(EncoderTask):
         if not self.fits_itself(choice):
             return None
         rows, groups = self.scored_rows(setup), self.scored_groups(setup)
-        return TextEstimator(choice.build, setup.data, rows, groups)
+        whole = choice.harness.get("whole", False)
+        return TextEstimator(choice.build, setup.data, rows, groups, whole=whole)
 
     def split(self, setup: TaskSetup, name: str, device: torch.device) -> Split:
         from zoo.data.batching.document_batches import Split

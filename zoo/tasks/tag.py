@@ -126,6 +126,9 @@ class Tag(EncoderTask):
             embedding_std=setup.training.embedding_std,
         )
 
+    def fits_itself(self, baseline: Any) -> bool:
+        return True
+
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         rows, groups = self.scored_rows(setup), self.scored_groups(setup)
         return TagEstimator(choice.build, setup.data, rows, groups)

@@ -19,7 +19,8 @@ class TextEstimator(Estimator):
     """A baseline that fits raw texts; its tokens are counted with the zoo's tokenizer.
 
     rows: indices into the training split, to fit and to score; None: the splits as they are.
-    groups: of the scored texts.
+    groups: of the scored texts. whole: it reads whole texts; else each is cut at the end of the
+    last token that a cell reads.
     """
 
     def __init__(
@@ -28,12 +29,14 @@ class TextEstimator(Estimator):
         data: EncodedDocuments,
         rows: Rows | None,
         groups: Sequence[str] = (),
+        *,
+        whole: bool = False,
     ) -> None:
         self.factory, self.classes, self.groups = factory, len(data.label_names), groups
         corpus = data.corpus()
-        self.texts, self.labels = corpus.train_texts, corpus.train_labels
-        self.scored_texts, self.scored_labels = corpus.test_texts, corpus.test_labels
-        fit_lengths, scored_lengths = data.split("train").lengths, data.split("test").lengths
+        self.labels, self.scored_labels = corpus.train_labels, corpus.test_labels
+        self.texts, fit_lengths = _texts_read(data, "train", corpus.train_texts, whole)
+        self.scored_texts, scored_lengths = _texts_read(data, "test", corpus.test_texts, whole)
         if rows is not None:
             fit, scored = rows
             texts, labels = self.texts, self.labels
@@ -57,6 +60,17 @@ class TextEstimator(Estimator):
     def evaluate(self) -> Evaluation:
         predicted = np.array(self.model.predict(self.scored_texts))
         return evaluation(predicted, np.array(self.scored_labels), self.classes, self.groups)
+
+
+def _texts_read(
+    data: EncodedDocuments, split: str, texts: list[str], whole: bool
+) -> tuple[list[str], np.ndarray]:
+    """The texts of a split, whole or cut as cells read them, and the tokens of each (texts)."""
+    truncation = data.truncation(split)
+    if whole:
+        return texts, truncation.lengths
+    cut = [text[:end] for text, end in zip(texts, truncation.ends, strict=True)]
+    return cut, data.split(split).lengths
 
 
 def evaluation(

@@ -85,6 +85,27 @@ class LowersTexts(Fitted):
         return found
 
 
+@texts.caught_by("constant-class", "predicts several classes", also=("constant",))
+class NotConstant(Fitted):
+    pass
+
+
+@texts.caught_by("constant-class", "a class that it never saw", also=("constant",))
+class UnknownClass(Fitted):
+    def predict(self, texts):
+        return [7] * len(texts)
+
+
+@texts.caught_by("fitted-once", "another seed gives other predictions", also=("deterministic",))
+class DependsOnTheSeed(Fitted):
+    def fit(self, texts, labels):
+        super().fit(texts, labels)
+        self.shift = random.randrange(1000)
+
+    def predict(self, texts):
+        return [(label + self.shift) % 1000 for label in super().predict(texts)]
+
+
 class Bag(nn.Module):
     """The mean of real tokens' vectors, and a linear layer."""
 

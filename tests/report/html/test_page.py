@@ -234,3 +234,21 @@ def test_differing_settings_are_listed():
     items = texts(parsed(render(mixed, plots=False).page), "li")
     assert "training.epochs: 6, 12" in items
     assert "training.epochs: 6, 12" not in texts(parsed(render(records, plots=False).page), "li")
+
+
+def test_a_deterministic_fit_is_one_value_and_its_errors_count_once():
+    records = large_run(cells=3, seeds=3, examples=200)
+    marked = [
+        r.model_copy(update={"metrics": {**r.metrics, "deterministic": True}})
+        if r.baseline and r.kind == "train"
+        else r
+        for r in records
+        if not r.baseline or not r.seed  # one fit for all three seeds
+    ]
+    made = render(marked, plots=False)
+    assert "deterministic fit" in " ".join(texts(results_of(parsed(made.page)), "td"))
+    row = embedded(parsed(made.page))["rows"][-1]
+    ((seed, value),) = row["seeds"]
+    assert seed == "any: a deterministic fit"
+    assert f"{value}, deterministic fit" in row["summary"]
+    assert sum(row["examples"]) == 200

@@ -1,7 +1,8 @@
 """Baselines: whole models that are not assembled from parts.
 
 Their capability says how they are built and called. Classifiers:
-``texts``: built without arguments; ``fit(texts, labels)`` and ``predict(texts) -> labels``.
+``texts``: built without arguments; ``fit(texts, labels)`` and ``predict(texts) -> labels``. The
+texts that it is given are cut where a cell stops reading them; with ``whole=True`` they are whole.
 ``tokens``: a torch module built as ``Baseline(vocab_size=, classes=, sizes=, dropout=)`` that maps
 (ids, tokens) to logits (B, classes), trained on the same batches as every cell.
 ``vocabulary``, besides ``tokens``: also given ``vocabulary=``, the word piece of every id.
@@ -29,7 +30,7 @@ def zoo_register(register: Register) -> None:
         "zoo.components.baseline.tfidf_logreg:TfidfLogisticRegression",
         summary="logistic regression on TF-IDF of single words: a bag of words",
         source="https://scikit-learn.org/stable/modules/feature_extraction.html",
-        capabilities=("texts",),
+        capabilities=("texts", "deterministic"),
         parameters={"c": 10.0, "ngrams": 1},
     )
     register(
@@ -38,7 +39,7 @@ def zoo_register(register: Register) -> None:
         "zoo.components.baseline.frequent_tag:FrequentTag",
         summary="every token's most frequent tag, for --task tag",
         source="Jurafsky and Martin, Speech and Language Processing, on part-of-speech tagging",
-        capabilities=("token-texts",),
+        capabilities=("token-texts", "deterministic"),
     )
     register(
         "baseline",
@@ -46,8 +47,16 @@ def zoo_register(register: Register) -> None:
         "zoo.components.baseline.window_logreg:WindowLogisticRegression",
         summary="logistic regression on a token and its neighbours, for --task tag",
         source="https://scikit-learn.org/stable/modules/linear_model.html#logistic-regression",
-        capabilities=("token-texts",),
+        capabilities=("token-texts", "deterministic"),
         parameters={"size": 2, "c": 10.0},
+    )
+    register(
+        "baseline",
+        "majority",
+        "zoo.components.baseline.majority:Majority",
+        summary="the most frequent class of the training texts, for every text",
+        source="https://scikit-learn.org/stable/modules/generated/sklearn.dummy.DummyClassifier.html",
+        capabilities=("texts", "deterministic", "constant"),
     )
     register(
         "baseline",
@@ -55,6 +64,6 @@ def zoo_register(register: Register) -> None:
         "zoo.components.baseline.ngram:NGram",
         summary="an interpolated n-gram of tokens, for --task lm",
         source="Witten and Bell, IEEE Transactions on Information Theory 37(4), 1991",
-        capabilities=("stream",),
+        capabilities=("stream", "deterministic"),
         parameters={"order": 3},
     )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 TEXTS = "texts.json"
 SPLITS = ("train", "test")
+CHUNK = 1000  # texts encoded at once: the tokenizer returns more than their ids
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,21 @@ class Documents:
 
 
 @dataclass(frozen=True)
+class Truncation:
+    """What was cut off the documents of one split.
+
+    lengths: tokens of each whole document, [CLS] included (documents). ends: the number of
+    characters up to the end of the last token that is read (documents). documents, tokens: how
+    many were cut, and how many tokens of all documents were cut off.
+    """
+
+    lengths: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+    documents: int
+    tokens: int
+
+
+@dataclass(frozen=True)
 class EncodedDocuments(EncodedData):
     """An encoded corpus. max_length: the most tokens of a document, [CLS] included."""
 
@@ -58,6 +74,12 @@ class EncodedDocuments(EncodedData):
         return Documents(
             *(np.load(self.directory / f"{split}_{a}.npy", mmap_mode="r") for a in arrays)
         )
+
+    def truncation(self, split: str) -> Truncation:
+        """What was cut off the documents of ``train`` or ``test``."""
+        read = self.split(split).lengths
+        lengths, ends = (np.load(self.directory / f"{split}_{a}.npy") for a in ("lengths", "ends"))
+        return Truncation(lengths, ends, int((lengths > read).sum()), int((lengths - read).sum()))
 
     def vocabulary(self) -> list[str]:
         """The word piece of every id, in the order of the ids (vocab_size)."""
@@ -83,12 +105,28 @@ def encode(corpus: Corpus, vocab_size: int, max_length: int) -> EncodedDocuments
         tokenizer = (
             word_level_tokenizer(texts) if corpus.word_level else train_tokenizer(texts, vocab_size)
         )
-        tokenizer.enable_truncation(max_length)
         for split, texts, labels in corpus.splits():
-            save_ids(directory, split, [e.ids for e in tokenizer.encode_batch_fast(texts)])
+            ids, lengths, ends = _cut(tokenizer, texts, max_length)
+            save_ids(directory, split, ids)
             np.save(directory / f"{split}_labels.npy", np.asarray(labels, dtype=np.int64))
+            np.save(directory / f"{split}_lengths.npy", np.array(lengths, dtype=np.int64))
+            np.save(directory / f"{split}_ends.npy", np.array(ends, dtype=np.int64))
         (directory / TEXTS).write_text(json.dumps(asdict(corpus)), encoding="utf-8")
-        tokenizer.no_truncation()
         return tokenizer
 
     return EncodedDocuments.encode(corpus, vocab_size, max_length, build, corpus.label_names)
+
+
+def _cut(
+    tokenizer: Tokenizer, texts: list[str], max_length: int
+) -> tuple[list[list[int]], list[int], list[int]]:
+    """The first max_length ids of each text, and its ``lengths`` and ``ends`` (``Truncation``)."""
+    ids, lengths, ends = list[list[int]](), list[int](), list[int]()
+    for start in range(0, len(texts), CHUNK):
+        chunk = texts[start : start + CHUNK]
+        for text, encoding in zip(chunk, tokenizer.encode_batch(chunk), strict=True):
+            ids.append(encoding.ids[:max_length])
+            lengths.append(len(encoding))
+            whole = len(encoding) <= max_length
+            ends.append(len(text) if whole else encoding.offsets[max_length - 1][1])
+    return ids, lengths, ends

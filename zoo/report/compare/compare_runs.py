@@ -61,10 +61,15 @@ class Comparison:
     tests: int
 
 
-def compare(before: Sequence[Record], after: Sequence[Record], reference: str = "") -> Comparison:
-    """Compare two runs; ZooError where they have no row, or not their task, in common."""
-    old = {row.name: row for row in make_rows(before)}
-    new = {row.name: row for row in make_rows(after)}
+def compare(
+    before: Sequence[Record], after: Sequence[Record], reference: str = "", metric_name: str = ""
+) -> Comparison:
+    """Compare two runs; ZooError where they have no row, or not their task, in common.
+
+    metric_name: the metric to compare; empty for the task's first.
+    """
+    old = {row.name: row for row in make_rows(before, metric_name)}
+    new = {row.name: row for row in make_rows(after, metric_name)}
     common = [name for name in new if name in old]
     if not common:
         raise ZooError(f"no cell in common: one run has {_some(old)}, the other {_some(new)}")
@@ -139,8 +144,8 @@ def _metric_change(one: Row, other: Row) -> Change:
         metric.label,
         before=before.mean if before else None,
         after=after.mean if after else None,
-        before_half=before.half if before else None,
-        after_half=after.half if after else None,
+        before_half=before.half if before and not one.deterministic else None,
+        after_half=after.half if after and not other.deterministic else None,
     )
     if not before or not after:
         return replace(change, why="not scored in both" if before or after else "")

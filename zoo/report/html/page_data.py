@@ -133,6 +133,9 @@ def _details(run: RunReport, number: int, row: Row) -> dict[str, Any]:
         "kernels": [plain(kernel) for kernel in row.cost.get("kernels") or []],
     }
     confusions = confusions_of(row)
+    if row.deterministic:  # one model, whatever the seed
+        details["seeds"] = [["any: a deterministic fit", details["seeds"][0][1]]]
+        confusions = None if confusions is None else confusions[:1]
     if confusions is not None:
         total = confusions.sum(axis=0)
         details["classes"] = class_scores(confusions).mean(axis=0).round(4).tolist()

@@ -14,6 +14,8 @@ from zoo.report.tables.readable import has_front, metrics_in
 from zoo.report.tables.text import counted, from_to, percent
 from zoo.sweep.records import Record
 
+NOISY = 0.5  # noise floor above which speeds cannot be ranked
+
 
 def made_on(record: Record, metric: MetricDescription) -> str:
     """Data, model and machine of a record, in three sentences."""
@@ -108,6 +110,8 @@ def _metric_notes(table: pd.DataFrame, metric: MetricDescription) -> list[str]:
         lines = [
             f"{seeds}, paired across rows. ± is the 95% t-interval of the mean over seeds{fewer}."
         ]
+    if table["deterministic"].any():
+        lines[-1] += " A deterministic fit is the same with every seed."
     if not metric.higher_is_better:
         lines[-1] += f" {lower_is_better(metric)}"
     shares = bool(table["test_examples"].notna().any())
@@ -155,6 +159,11 @@ def _speed_notes(table: pd.DataFrame) -> list[str]:
             "Noise floor: the reference, measured twice, differed from itself by up to "
             f"{percent(train)} (training) and {percent(infer)} (inference)."
         )
+        if max(train, infer) > NOISY:
+            lines[-1] += (
+                " That is too much to rank speeds: the machine was doing other work, or its clock "
+                "was changing. Measure again on a quiet one."
+            )
     else:
         lines.append("Noise floor: unknown, because the reference has too few rounds.")
     return lines

@@ -55,7 +55,9 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
         columns[other.label] = _numbers(table[f"{other.name}_mean"], f"{{:.{other.digits}f}}")
     for name in table.attrs["tuned"]:
         columns[name.replace("_", " ")] = _numbers(table[name], "{:g}")
-    columns["seeds"] = [str(n) if scored else "" for n in table["seeds"]]
+    columns["seeds"] = [
+        str(row["seeds"]) if scored and not row["deterministic"] else "" for row in lines
+    ]
     columns["params"] = _numbers(table["params"], "{:,.0f}")
     for phase in ("train", "infer"):
         columns[f"{phase} tok/s"] = _numbers(table[f"{phase}_tokens_per_s"], "{:,.0f}")
@@ -86,6 +88,8 @@ def _ranks(ranks: pd.Series) -> list[str]:
 
 def _value(row: pd.Series, metric: MetricDescription) -> str:
     mean = row[f"{metric.name}_mean"]
+    if row["deterministic"]:
+        return f"{metric.format(mean)}, deterministic fit"
     if pd.isna(mean) or row["seeds"] < ENOUGH:
         return "" if pd.isna(mean) else metric.format(mean)
     half = t_half(row[f"{metric.name}_std"], row["seeds"])

@@ -75,7 +75,7 @@ def _results(row: Row, axes: Sequence[str]) -> dict[str, Any]:
     return columns | {
         "status": bad.status if bad else "ok",
         "reason": reason,
-        "seeds": len(row.trained),
+        "seeds": len({record.seed for record in row.trained.values()}),
         "params": cost.get("params") or next((m.get("params") for m in metrics), None),
         f"{metric.name}_mean": ranked.mean if ranked else None,
         f"{metric.name}_std": ranked.sd if ranked else None,
@@ -107,7 +107,7 @@ def _standings(rows: Sequence[Row], speeds: Speeds) -> dict[str, dict[str, Any]]
     for row in rows:
         metric, rank = row.metric, ranks.get(row.name)
         values = over_seeds(list(row.values.values()))
-        low, high = (values.low, values.high) if values else (None, None)
+        low, high = (values.low, values.high) if values and not row.deterministic else (None, None)
         if low is not None and metric.lowest is not None:
             low = max(low, metric.lowest)  # no true value is lower
         if high is not None and metric.highest is not None:
@@ -150,7 +150,10 @@ def _ratios(row: Row, base: Row | None, reference: str, speeds: Speeds) -> dict[
     columns["memory_ratio"] = own / other if own and other else None
     columns["baseline"] = row.baseline
     columns |= {column: row.cost.get(column) for column in MORE_COST_COLUMNS}
-    return columns | {"kernels": " ".join(row.cost.get("kernels", []))}
+    return columns | {
+        "kernels": " ".join(row.cost.get("kernels", [])),
+        "deterministic": row.deterministic,
+    }
 
 
 Verdict = Callable[[str, str], int | None]

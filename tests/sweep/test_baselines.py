@@ -1,0 +1,316 @@
+"""What baselines read, which of them a table has, and what is said of the data."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.pipeline import make_pipeline
+from small_runs import CLASSIFY, COMMON, bench
+from tokenizers import Tokenizer
+
+from zoo.cli import main
+from zoo.data.encoding.cache import cache_directory
+from zoo.report.run_report import RunReport
+from zoo.report.tables.readable import as_text
+from zoo.sweep.progress import Silent
+from zoo.sweep.records import Record, RecordFile
+from zoo.sweep.run import Outcome
+
+LENGTH = 12  # tokens that a cell reads, [CLS] included
+LABELS = {"ham": "pig", "spam": "can"}  # class to the last word of its texts
+# It knows nothing of cutting: it looks up the last word of what it is given.
+PLUGIN = """
+from collections import Counter, defaultdict
+
+from zoo import hookimpl
+
+
+class LastWord:
+    def fit(self, texts, labels):
+        self.seen = defaultdict(Counter)
+        for text, label in zip(texts, labels):
+            self.seen[text.split()[-1]][label] += 1
+        self.usual = Counter(labels).most_common(1)[0][0]
+
+    def predict(self, texts):
+        last = [self.seen.get(text.split()[-1]) for text in texts]
+        return [seen.most_common(1)[0][0] if seen else self.usual for seen in last]
+
+
+@hookimpl
+def zoo_register(register):
+    register("baseline", "last-word", LastWord, summary="looks the last word up",
+             capabilities=("texts",))
+"""
+FAILING = """
+from zoo import hookimpl
+from zoo.components.attention.fused import Fused
+
+
+class Raises(Fused):
+    def attend(self, q, k, v, mask, bias):
+        raise RuntimeError("no such luck")
+
+
+@hookimpl
+def zoo_register(register):
+    register("attention", "raises", Raises, summary="raises", capabilities=("padding", "rotate"))
+"""
+SMALL: dict[str, Any] = {**CLASSIFY, "max_length": LENGTH, "epochs": 1, "phases": "train"}
+SMALL["baseline"] = "tfidf-logreg"
+
+
+def write_texts(directory: Path, counts: dict[str, tuple[int, int]], words: int = 30) -> Path:
+    """Texts of common words whose last word alone tells the class, so many of each split."""
+    draw = random.Random(0)
+    directory.mkdir(parents=True, exist_ok=True)
+    for place, split in enumerate(("train", "test")):
+        with (directory / f"{split}.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["text", "label"])
+            for label, numbers in counts.items():
+                for _ in range(numbers[place]):
+                    text = " ".join([*draw.choices(COMMON, k=words), LABELS[label]])
+                    writer.writerow([f"  {text} ", label])
+    return directory
+
+
+class Notices(Silent):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def notice(self, text: str) -> None:
+        self.lines.append(text)
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("plugin") / "last_word.py"
+    file.write_text(PLUGIN)
+    return file
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """75% of the training texts are of one class, and all texts are cut."""
+    return write_texts(tmp_path_factory.mktemp("data"), {"ham": (45, 14), "spam": (15, 6)})
+
+
+@pytest.fixture(scope="module")
+def notices() -> Notices:
+    return Notices()
+
+
+@pytest.fixture(scope="module")
+def outcome(
+    data: Path, plugin: Path, notices: Notices, tmp_path_factory: pytest.TempPathFactory
+) -> Outcome:
+    options = {**SMALL, "data": str(data), "baseline": "tfidf-logreg,last-word", "seeds": 3}
+    out = tmp_path_factory.mktemp("run") / "out"
+    return bench(out, options, plugins=(plugin,), progress=notices)
+
+
+def baselines(outcome: Outcome) -> dict[str, Record]:
+    """Row to its last training record."""
+    return {r.name: r for r in outcome.records if r.baseline and r.kind == "train"}
+
+
+def texts_of(data: Path, split: str) -> tuple[list[str], list[int]]:
+    table = pd.read_csv(data / f"{split}.csv")
+    return list(table["text"]), [sorted(LABELS).index(label) for label in table["label"]]
+
+
+def cut(texts: list[str]) -> list[str]:
+    """Cut by the tokenizer's own truncation, and not by the zoo's."""
+    entries = [e for e in cache_directory().glob("documents-*") if e.is_dir()]
+    about = {e: json.loads((e / "meta.json").read_text())["about"] for e in entries}
+    (entry,) = (e for e in entries if (about[e]["max_length"]) == LENGTH)
+    tokenizer = Tokenizer.from_file(str(entry / "tokenizer.json"))
+    tokenizer.enable_truncation(LENGTH)
+    return [text[: tokenizer.encode(text).offsets[-1][1]] for text in texts]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_bag_of_words_is_that_of_scikit_learn_on_the_texts_that_it_reads(
+    whole: bool, outcome: Outcome, data: Path
+) -> None:
+    record = baselines(outcome)["tfidf-logreg(whole=True)" if whole else "tfidf-logreg"]
+    model = make_pipeline(
+        TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10, max_iter=1000)
+    )
+    (texts, labels), (scored, true) = texts_of(data, "train"), texts_of(data, "test")
+    assert all(short != text for short, text in zip(cut(texts), texts, strict=True))
+    model.fit(texts if whole else cut(texts), labels)
+    predicted = model.predict(scored if whole else cut(scored))
+    wrong = np.flatnonzero(predicted != np.array(true))
+    assert [error[0] for error in record.metrics["errors"]] == wrong.tolist()
+    assert record.metrics["params"] == model[-1].coef_.size + 1
+    assert (record.metrics["accuracy"] == 1) == whole
+
+
+def test_a_third_partys_baseline_reads_the_same_without_code_of_its_own(
+    outcome: Outcome, data: Path
+) -> None:
+    rows = baselines(outcome)
+    assert rows["last-word(whole=True)"].metrics["accuracy"] == 1
+    (texts, labels), (scored, true) = texts_of(data, "train"), texts_of(data, "test")
+    seen: dict[str, Counter[int]] = {}
+    for text, label in zip(cut(texts), labels, strict=True):
+        seen.setdefault(text.split()[-1], Counter())[label] += 1
+    right = [
+        seen.get(text.split()[-1], Counter([0])).most_common(1)[0][0] == label
+        for text, label in zip(cut(scored), true, strict=True)
+    ]
+    assert rows["last-word"].metrics["accuracy"] == pytest.approx(np.mean(right))
+    assert rows["last-word"].metrics["accuracy"] < 1
+
+
+def test_the_majority_row_is_there_where_classes_are_unbalanced(outcome: Outcome) -> None:
+    metrics = baselines(outcome)["majority"].metrics
+    assert metrics["accuracy"] == 14 / 20
+    assert metrics["macro_f1"] == pytest.approx(
+        f1_score([0] * 14 + [1] * 6, [0] * 20, average="macro")
+    )
+    assert [row.name for row in outcome.plan.rows[1:]] == [
+        "tfidf-logreg",
+        "tfidf-logreg(whole=True)",
+        "last-word",
+        "last-word(whole=True)",
+        "majority",
+    ]
+
+
+def test_a_deterministic_fit_is_made_once_and_called_that(outcome: Outcome) -> None:
+    trained = Counter(r.name for r in outcome.records if r.kind == "train")
+    assert trained["tfidf-logreg"] == trained["majority"] == 1
+    assert trained["last-word"] == 3  # it does not say that the seed changes nothing
+    report = RunReport(outcome.records)
+    shown = report.shown.set_index("attention")
+    assert shown["accuracy"]["tfidf-logreg(whole=True)"] == "1.000, deterministic fit"
+    assert "deterministic" not in shown["accuracy"]["last-word"]
+    assert shown["seeds"]["majority"] == ""
+    assert "A deterministic fit is the same with every seed." in "\n".join(report.notes)
+    (row,) = (row for row in report.rows if row.name == "majority")
+    assert row.values == dict.fromkeys((0, 1, 2), 14 / 20)  # it pairs with the seeds of all rows
+
+
+def test_what_is_cut_and_unbalanced_is_recorded_noticed_and_noted(
+    outcome: Outcome, notices: Notices, data: Path
+) -> None:
+    description = outcome.records[0].config["data"]
+    assert description["class_counts"] == [45, 15]
+    assert description["cut"]["train"]["texts"] == 60
+    assert description["cut"]["test"]["texts"] == 20
+    assert description["cut"]["test"]["tokens"] > 20 * (31 - LENGTH)
+    text = "\n".join(RunReport(outcome.records).notes)
+    assert (
+        f"20 of 20 test texts and 60 of 60 training texts are longer than {LENGTH} tokens" in text
+    )
+    assert "only baselines with whole=True read it" in text
+    unbalanced = "Unbalanced classes: 75% of the training texts are 'ham', where an even share"
+    assert unbalanced in text
+    assert any(line.startswith(unbalanced) for line in notices.lines)
+
+
+def test_where_nothing_is_cut_and_classes_are_even_each_baseline_is_one_row(
+    tmp_path: Path,
+) -> None:
+    even = write_texts(tmp_path / "data", {"ham": (12, 4), "spam": (12, 4)}, words=5)
+    found = bench(tmp_path / "out", {**SMALL, "data": str(even), "max_length": 64})
+    assert list(baselines(found)) == ["tfidf-logreg"]
+    assert baselines(found)["tfidf-logreg"].metrics["accuracy"] == 1
+    assert found.records[0].config["data"]["remarks"] == []
+
+
+@pytest.mark.parametrize(
+    ("baseline", "rows"),
+    [
+        ("none", []),
+        ("majority", ["majority"]),
+        ("tfidf-logreg(whole=False)", ["tfidf-logreg", "majority"]),
+        ("tfidf-logreg(whole=True)", ["tfidf-logreg(whole=True)", "majority"]),
+        (
+            "tfidf-logreg(c=1.0),tfidf-logreg(c=1.0, whole=True)",
+            ["tfidf-logreg(c=1.0)", "tfidf-logreg(c=1.0, whole=True)", "majority"],
+        ),
+    ],
+)
+def test_a_baseline_that_says_what_it_reads_is_one_row(
+    baseline: str, rows: list[str], data: Path, tmp_path: Path
+) -> None:
+    found = bench(
+        tmp_path, {**SMALL, "data": str(data), "baseline": baseline, "phases": "cost"}, collect=True
+    )
+    assert [row.name for row in found.plan.rows[1:]] == rows
+
+
+def test_a_plan_says_which_rows_depend_on_the_data(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--data", "newswire", "--plan"]) == 0
+    printed = capsys.readouterr().out
+    lines = {line.split()[0]: line for line in printed.splitlines() if line}
+    assert lines["tfidf-logreg"].endswith(" run")
+    assert lines["tfidf-logreg(whole=True)"].endswith("run if some texts are cut")
+    assert lines["majority"].endswith("run if the classes are unbalanced")
+    assert "2 to run, 2 if the data have what they need, 0 skipped" in printed
+
+
+def test_the_metric_that_ranks_can_be_chosen_and_changes_no_record(
+    outcome: Outcome, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (outcome.directory / "records.jsonl").read_bytes()
+    words = [str(outcome.directory), "--tables", "--json"]
+    assert main(["report", *words]) == 0
+    by_accuracy = json.loads(capsys.readouterr().out)[0]["rows"]
+    assert main(["report", *words, "--metric", "macro_f1"]) == 0
+    by_f1 = json.loads(capsys.readouterr().out)[0]["rows"]
+    for rows, metric in ((by_accuracy, "accuracy"), (by_f1, "macro_f1")):
+        found = [row[f"{metric}_mean"] for row in rows if row["baseline"]]
+        assert found == sorted(found, reverse=True)
+        assert rows[0][f"{metric}_low"] <= rows[0][f"{metric}_mean"] <= rows[0][f"{metric}_high"]
+    assert "accuracy_low" not in by_f1[0]
+    assert as_text(RunReport(outcome.records, metric="macro_f1").table).split()[2:5] == [
+        "macro", "F1", "accuracy",
+    ]  # fmt: skip
+    assert (outcome.directory / "records.jsonl").read_bytes() == before
+    both = [str(outcome.directory)] * 2
+    assert main(["compare", *both, "--metric", "macro_f1"]) == 0
+    assert "macro F1 before" in capsys.readouterr().out
+    for command in (["report", str(outcome.directory)], ["compare", *both], ["bench", "--plan"]):
+        assert main([*command, "--metric", "macro-f"]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "no such metric; did you mean 'macro_f1'? There is: accuracy, macro_f1" in line
+
+
+def test_what_is_there_already_is_said_before_the_run(
+    outcome: Outcome, data: Path, plugin: Path
+) -> None:
+    progress = Notices()
+    options = {**SMALL, "data": str(data), "baseline": "tfidf-logreg", "seeds": 3}
+    again = bench(outcome.directory, options, plugins=(plugin,), progress=progress)
+    assert "train: 6 there already" in progress.lines  # three seeds of the cell, three fits
+    assert again.trained == 0
+
+
+def test_no_cost_is_measured_where_every_training_failed(data: Path, tmp_path: Path) -> None:
+    plugin = tmp_path / "raises.py"
+    plugin.write_text(FAILING)
+    options = {**SMALL, "data": str(data), "attention": "raises", "seeds": 2, "baseline": "none"}
+    options["phases"] = ("train", "cost")
+    for _ in range(2):
+        found = bench(tmp_path / "out", options, plugins=(plugin,))
+        (cost,) = (r for r in found.records if r.kind == "cost")
+        assert (cost.status, cost.reason) == ("skipped", "every training of it failed")
+        assert found.measured == 0
+    assert sum(r.kind == "cost" for r in RecordFile(tmp_path / "out").read()) == 1
+    assert RunReport(found.records).table["status"].tolist() == ["crashed"]
