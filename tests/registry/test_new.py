@@ -64,9 +64,7 @@ def test_every_kind_is_listed_once_installed(installed: SitePackages) -> None:
 
 
 @pytest.mark.parametrize("kind", AXES)
-def test_zoo_info_shows_its_file_and_capabilities(
-    installed: SitePackages, kind: str
-) -> None:
+def test_zoo_info_shows_its_file_and_capabilities(installed: SitePackages, kind: str) -> None:
     done = installed.zoo("info", f"{kind}/my-{kind}", "--json", plugins=ALL)
 
     about = json.loads(done.stdout)
