@@ -4,12 +4,30 @@ from __future__ import annotations
 
 import importlib
 import os
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 from zoo import __version__
 from zoo.registry import BUILT_IN, Owner, Register, Registry
 from zoo.registry.loading import DEFAULT_PLUGINS
+
+# Folders whose files share what takes seconds to make: trained models, rendered pages.
+TOGETHER = ("tests/inference", "tests/report/html")
+
+
+class FilesAndFolders(LoadFileScheduling):
+    """The tests of a file run in one process, and so do those of each folder of TOGETHER."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        folder = file.rpartition("/")[0]
+        return folder if folder in TOGETHER else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesAndFolders:
+    return FilesAndFolders(config, log)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,8 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # What takes longest begins first, so that no core waits for another at the end.
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (item.path.name != "test_kill.py", item.path not in slow))
+    long = {item.path for item in items if item.get_closest_marker("slow")}
+    long |= {item.path for item in items if item.nodeid.startswith(TOGETHER)}
+    items.sort(key=lambda item: (item.path.name != "test_kill.py", item.path not in long))
     for item in items:
         if item.get_closest_marker("slow") and not config.getoption("--slow"):
             item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))

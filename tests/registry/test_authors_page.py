@@ -47,7 +47,7 @@ def test_what_is_generated_is_up_to_date() -> None:
     assert rewritten(TEXT) == TEXT, "run: python tests/registry/page.py"
 
 
-# What makes a command cheap enough for every day; the slow test runs them as they are.
+# What makes a command cheap enough for every day; with --slow they run as they are.
 LESS = {
     ("zoo", "check"): ["--only", "contract"],
     ("zoo", "bench"): ["--plan"],
@@ -62,10 +62,11 @@ for arguments in ast.literal_eval(sys.argv[1]):
         sys.exit(f"failed: zoo {' '.join(arguments)}")
 """
 SMALL = ["--dim", "16", "--layers", "1", "--heads", "2", "--max-length", "16", "--seeds", "1"]
+FEW = ["--data", "newswire(train=100, test=30)", "--phases", "train", "--epochs", "1"]
 
 
-@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_the_pages_commands_work_as_typed(tmp_path: Path, whole: bool) -> None:
+def test_the_pages_commands_work_as_typed(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    whole = pytestconfig.getoption("--slow")
     (tmp_path / "my_cosine.py").write_text(blocks("python")[0], "utf-8")
     sandbox = make_sandbox(tmp_path / "env")
     lines = [line for block in blocks("console") for line in block.splitlines()]
@@ -82,7 +83,7 @@ def test_the_pages_commands_work_as_typed(tmp_path: Path, whole: bool) -> None:
             if not whole:
                 words += LESS.get((program, words[0])) or LESS.get((program,), [])
             elif words[0] == "bench":
-                words += [*SMALL, "--phases", "train"]
+                words += [*SMALL, *FEW, "--on", "inline"]
         command = ["-c", RUN_ALL, repr(arguments)] if program == "zoo" else ["-m", program]
         done = sandbox.run(*command, *(arguments[0] if program != "zoo" else []), cwd=tmp_path)
         assert done.returncode == 0, f"{program}\n{done.stdout}\n{done.stderr}"
@@ -94,8 +95,7 @@ def test_the_pages_task_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     file.write_text(next(block for block in blocks("python") if "class Balanced" in block), "utf-8")
     assert main(["check", "--plugin", str(file), "task/balanced", "metric/balanced_accuracy"]) == 0
     bench = ["bench", "--plugin", str(file), "--task", "balanced", "--on", "inline", *SMALL]
-    data = ["--data", "newswire(train=100, test=30)", "--phases", "train", "--epochs", "1"]
-    assert main([*bench, *data, "--out", str(tmp_path / "out")]) == 0
+    assert main([*bench, *FEW, "--out", str(tmp_path / "out")]) == 0
     record = RecordFile(tmp_path / "out").read()[0]
     assert record.metric_descriptions[0].label == "balanced accuracy"
     # The key follows the code of the metric, whose plug-in the record names.
@@ -103,7 +103,7 @@ def test_the_pages_task_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     file.write_text(
         file.read_text("utf-8").replace("return float(", "return 0.5 * float("), "utf-8"
     )
-    assert main([*bench, *data, "--out", str(tmp_path / "out")]) == 0
+    assert main([*bench, *FEW, "--out", str(tmp_path / "out")]) == 0
     names = {r.name for r in RecordFile(tmp_path / "out").read()}
     assert len({r.key for r in RecordFile(tmp_path / "out").read()}) == 2 * len(names) > 2
 

@@ -224,10 +224,11 @@ def test_zoo_bench_prints_one_warning_for_one_broken_plugin(sandbox: SitePackage
 def test_zoo_bench_marks_the_row_of_what_fails_when_built(
     sandbox: SitePackages, tmp_path: Path
 ) -> None:
-    request = "bench --norm odd,good --data newswire --baseline none --epochs 1 --dim 8 --heads 2"
+    request = "bench --norm odd,good --baseline none --epochs 1 --dim 8 --heads 2"
     sizes = "--layers 1 --hidden 8 --max-length 8 --seeds 1 --phases train"
     out = tmp_path / "out"
-    arguments = [*request.split(), *sizes.split(), "--out", str(out)]
+    data = ["--data", "newswire(train=100, test=30)"]
+    arguments = [*request.split(), *sizes.split(), *data, "--out", str(out)]
     # A process of its own, so that workers find the plug-in too.
     program = f"import sys; from zoo.cli import main; sys.exit(main({arguments!r}))"
     done = sandbox.run(program, plugins=only(BUILD, GOOD))

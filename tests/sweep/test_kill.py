@@ -84,41 +84,32 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory, corpus: Path):
     return results(out)
 
 
-def kill_and_resume(kills: int, out: Path, data: Path, seed: int, jobs: int) -> dict:
-    draw = random.Random(seed)
-    words = arguments(data, out, jobs=jobs)
-    for _ in range(kills):
-        process = start(words)
-        try:
-            process.wait(timeout=draw.uniform(0.5, 6.0))
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # the whole tree: parent, fork server, workers
-            process.wait()
-    done = zoo(*words)
-    assert done.returncode == 0, done.stderr
-    return results(out)
-
-
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_sweep_that_is_killed_ends_as_if_it_had_not_been(
-    jobs: int, tmp_path: Path, corpus: Path, uninterrupted: dict
+    jobs: int,
+    tmp_path: Path,
+    corpus: Path,
+    uninterrupted: dict,
+    pytestconfig: pytest.Config,
 ) -> None:
-    assert kill_and_resume(2, tmp_path, corpus, jobs, jobs) == uninterrupted
-    assert not (tmp_path / "unfinished").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_a_sweep_that_is_killed_at_many_random_moments_ends_as_if_it_had_not_been(
-    tmp_path: Path, corpus: Path, uninterrupted: dict
-) -> None:
-    """ZOO_KILLS sets the number of kills, for a longer run by hand."""
-    kills = int(os.environ.get("ZOO_KILLS", "20"))
-    done, part = 0, 0
-    while done < kills:  # a finished sweep has nothing left to kill: begin another
-        some = min(10, kills - done)
-        assert kill_and_resume(some, tmp_path / str(part), corpus, part, 1) == uninterrupted
-        done, part = done + 10, part + 1
+    """At random moments; ZOO_KILLS sets how many of each number of jobs, for a run by hand."""
+    kills = int(os.environ.get("ZOO_KILLS", "8" if pytestconfig.getoption("--slow") else "2"))
+    draw = random.Random(jobs)
+    for first in range(0, kills, 8):  # a finished sweep has nothing left to kill: begin another
+        out = tmp_path / str(first)
+        words = arguments(corpus, out, jobs=jobs)
+        for _ in range(min(8, kills - first)):
+            process = start(words)
+            try:
+                process.wait(timeout=draw.uniform(0.5, 6.0))
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)  # parent, fork server and workers
+                process.wait()
+        done = zoo(*words)
+        assert done.returncode == 0, done.stderr
+        assert results(out) == uninterrupted
+        assert not (out / "unfinished").exists()
 
 
 def test_ctrl_c_leaves_what_is_finished_and_a_table_of_it(tmp_path: Path, corpus: Path) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import random
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from peer_helpers import PIECES
+
+from zoo.cli import main
 
 WORDS = {
     "sport": "goal match team coach league striker cup season".split(),
@@ -65,27 +65,29 @@ def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.fixture
-def zoo_bench(corpus: Path, tmp_path: Path):
-    """Run ``zoo bench`` on the corpus with tiny sizes; its records and the finished process."""
+SIZES = (
+    "--dim 12 --heads 2 --hidden 20 --layers 2 --max-length 16 --vocab-size 120 --batch-size 8 "
+    "--epochs 2 --threads 1 --device cpu"
+).split()
 
-    def run(*arguments: str, env: dict[str, str] | None = None):
+
+@pytest.fixture
+def zoo_bench(
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    """Run ``zoo bench`` on the corpus with tiny sizes, here; its records and what it printed."""
+
+    def run(*arguments: str):
         out = tmp_path / "out"
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "zoo", "bench", "--data", str(corpus), "--out", str(out)),
-                *"--dim 12 --heads 2 --hidden 20 --layers 2 --max-length 16".split(),
-                *"--vocab-size 120 --batch-size 8 --epochs 2 --rounds 2".split(),
-                *arguments,
-            ],
-            env={**os.environ, "ZOO_CACHE": str(tmp_path / "cache"), **(env or {})},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=500,
-        )
+        monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+        words = ["bench", "--data", str(corpus), "--out", str(out), "--on", "inline", *SIZES]
+        status = main([*words, *arguments])
         file = out / "records.jsonl"
         lines = file.read_text("utf-8").splitlines() if file.exists() else []
+        done = subprocess.CompletedProcess(arguments, status, *capsys.readouterr())
         return [json.loads(line) for line in lines], done
 
     return run

@@ -1,30 +1,27 @@
 """``zoo bench`` with peers: trained, measured, and without their libraries."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from zoo.execution import cost_steps
+from zoo.execution.base import CostMember, ModelSpec
+from zoo.registry.loading import load
+from zoo.sweep.make_request import make_request
+from zoo.sweep.plan import make_plan
+from zoo.sweep.prepare import open_executor, prepare
+from zoo.sweep.progress import Silent
+
 PEERS = ("torch-encoder", "x-transformers", "hf-bert")
-# Makes the libraries look not installed, in every process that Python starts.
-BLOCKED = "import sys\nsys.modules.update({'transformers': None, 'x_transformers': None})\n"
-
-
-@pytest.fixture
-def without_libraries(tmp_path: Path) -> dict[str, str]:
-    """The environment of a process for which neither library is installed."""
-    folder = tmp_path / "blocked"
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(BLOCKED)
-    return {"PYTHONPATH": f"{folder}:{Path(__file__).parents[3]}"}
+LIBRARIES = ("transformers", "x_transformers")
 
 
 def test_every_peer_is_trained_and_scored(zoo_bench, pretrained):
     known = f"hf-bert(pretrained={str(pretrained)!r})"
-    records, done = zoo_bench(
-        "--baseline", ",".join([*PEERS, known]), "--phases", "train", "--on", "inline"
-    )
+    records, done = zoo_bench("--baseline", ",".join([*PEERS, known]), "--phases", "train")
     assert done.returncode == 0, done.stderr
     rows = {record["baseline"]: record for record in records}
     for name in (*PEERS, known):
@@ -37,24 +34,39 @@ def test_every_peer_is_trained_and_scored(zoo_bench, pretrained):
     assert params[known] - params["hf-bert"] == (32 - 16) * 12
 
 
-@pytest.mark.slow
-def test_the_cost_of_every_peer_is_measured(zoo_bench):
-    records, done = zoo_bench("--baseline", ",".join(PEERS), "--phases", "cost")
-    assert done.returncode == 0, done.stderr
-    rows = {record["baseline"]: record for record in records}
+def test_the_cost_of_every_peer_can_be_measured(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The steps of the processes that measure, in this process."""
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path))
+    loaded = load()
+    options = {"data": str(corpus), "baseline": PEERS, "dim": 12, "heads": 2, "hidden": 20}
+    options |= {"layers": 2, "max_length": 16, "vocab_size": 120, "batch_size": 8, "device": "cpu"}
+    request = make_request(options, loaded.registry)
+    plan = make_plan(request, loaded.registry)
+    with open_executor(loaded, "inline") as executor:
+        setup = prepare(request, plan.task, loaded, executor, Silent(), []).setup
     for name in PEERS:
-        assert (rows[name]["kind"], rows[name]["status"]) == ("cost", "ok"), rows[name]
-        for cost in ("train_tokens_per_s", "infer_tokens_per_s", "latency_ms", "peak_memory_mib"):
-            assert rows[name]["metrics"][cost] > 0, cost
+        state = {}
+        known = cost_steps.prepare(state, setup, CostMember(ModelSpec(baseline=name)))
+        assert known["params"] > 0
+        assert known["flops_per_token"] > 0
+        assert known["kernels"]
+        samples = cost_steps.measure_round(state, 2)
+        for phase in ("train", "infer", "latency"):
+            assert samples[phase], (name, phase)
+            assert min(samples[phase]) > 0, (name, phase)
+        for phase in ("training", "inference"):
+            state["timing"].small_steps(phase)
+            state["timing"].exercise(phase)
 
 
-def test_a_missing_library_costs_its_own_rows(zoo_bench, without_libraries):
+def test_a_missing_library_costs_its_own_rows(zoo_bench, monkeypatch: pytest.MonkeyPatch):
+    for library in LIBRARIES:
+        monkeypatch.setitem(sys.modules, library, None)
     eager = "hf-bert(attn_implementation='eager')"
     names = ",".join([*PEERS, eager])
-    records, done = zoo_bench(
-        *("--baseline", names, "--phases", "train", "--layers", "1", "--on", "inline"),
-        env=without_libraries,
-    )
+    records, done = zoo_bench("--baseline", names, "--phases", "train", "--layers", "1")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     rows = {r["baseline"]: r for r in records if r["baseline"]}
@@ -67,9 +79,10 @@ def test_a_missing_library_costs_its_own_rows(zoo_bench, without_libraries):
     assert any(r["cell"] and r["status"] == "ok" for r in records)
 
 
-def test_listing_and_importing_need_no_library(without_libraries):
+def test_listing_and_importing_need_no_library():
     code = (
-        "import sys, zoo.registry.loading, zoo_peers\n"
+        f"import sys; sys.modules.update(dict.fromkeys({LIBRARIES}))\n"
+        "import zoo.registry.loading, zoo_peers\n"
         "from zoo.registry import Owner, Register\n"
         "zoo_peers.zoo_register(register=Register(Owner('x', '1')))\n"
         "found = zoo.registry.loading.load()\n"
@@ -79,7 +92,7 @@ def test_listing_and_importing_need_no_library(without_libraries):
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env=without_libraries,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
         capture_output=True,
         text=True,
         check=False,

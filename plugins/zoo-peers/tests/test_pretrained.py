@@ -171,24 +171,13 @@ from zoo.errors import ZooError
 from zoo.config.sizes import Sizes
 from zoo_peers.encoders import HfBert
 sizes = Sizes(dim=12, layers=2, heads=2, hidden=20, max_length=16)
-try:
-    HfBert(vocab_size=1, classes=2, sizes=sizes, vocabulary=["the"], pretrained=sys.argv[1])
-except ZooError as error:
-    sys.exit(str(error))
+for name in sys.argv[1:]:
+    try:
+        HfBert(vocab_size=1, classes=2, sizes=sizes, vocabulary=["the"], pretrained=name)
+        print("built")
+    except ZooError as error:
+        print(error)
 """
-
-
-def build_offline(name, cache):
-    """Build it where the Hub's cache is this one, and its address one where nobody answers."""
-    env = {**os.environ, "HF_HUB_CACHE": str(cache), "HF_ENDPOINT": "http://127.0.0.1:9"}
-    return subprocess.run(
-        [sys.executable, "-c", SCRIPT, name],
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=200,
-    )
 
 
 def test_a_hub_out_of_reach_is_one_line_within_seconds(tmp_path, monkeypatch):
@@ -209,8 +198,17 @@ def test_without_the_hub_the_cached_copy_is_used(tmp_path, pretrained):
     shutil.copytree(pretrained, repository / "snapshots" / commit)
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text(commit)
-    done = build_offline("owner/tiny", tmp_path)
+    # The Hub's cache is this one, and its address one where nobody answers.
+    env = {**os.environ, "HF_HUB_CACHE": str(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:9"}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, "owner/tiny", "owner/tiny@other"],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
     assert done.returncode == 0, done.stderr
-    done = build_offline("owner/tiny@other", tmp_path)
-    assert done.returncode == 1
-    assert "'owner/tiny@other' cannot be loaded" in done.stderr.splitlines()[-1]
+    first, second = done.stdout.splitlines()
+    assert first == "built"
+    assert "'owner/tiny@other' cannot be loaded" in second
