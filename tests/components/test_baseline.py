@@ -42,3 +42,32 @@ def test_longer_ngrams_see_the_order_of_words(registry: Registry) -> None:
 def test_impossible_parameters_are_refused(registry: Registry, text: str) -> None:
     with pytest.raises(ValueError, match="c must be above 0 and ngrams at least 1"):
         registry.choose("baseline", text).build()
+
+
+TOKENS = [["the", "can", "fell"], ["we", "can", "run"], ["they", "can", "run"], ["the", "can"]]
+TAGS = [[0, 1, 2], [3, 2, 2], [3, 2, 2], [0, 1]]
+
+
+def test_every_token_gets_the_tag_that_it_has_most_often(registry: Registry) -> None:
+    baseline = registry.choose("baseline", "frequent-tag").build()
+    baseline.fit([*TOKENS, ["can", "the"]], [*TAGS, [-100, -100]])
+    # "can" has each of 1 and 2 twice: the lower number; an unknown token gets 2, the commonest.
+    assert baseline.predict([["can", "the", "run"], ["unheard"]]) == [[1, 0, 2], [2]]
+    assert baseline.parameters == 6 + 1
+
+
+def test_neighbours_decide_between_the_tags_of_a_token(registry: Registry) -> None:
+    near, alone = (
+        registry.choose("baseline", text).build()
+        for text in ("window-logreg", "window-logreg(size=0)")
+    )
+    for baseline in (near, alone):
+        baseline.fit(TOKENS * 4, TAGS * 4)
+    assert near.predict([["the", "can", "run"], ["we", "can"]]) == [[0, 1, 2], [3, 2]]
+    assert len({tags[1] for tags in alone.predict([["the", "can"], ["we", "can"]])}) == 1
+
+
+@pytest.mark.parametrize("text", ["window-logreg(c=0.0)", "window-logreg(size=-1)"])
+def test_an_impossible_window_is_refused(registry: Registry, text: str) -> None:
+    with pytest.raises(ValueError, match="c must be above 0 and size at least 0"):
+        registry.choose("baseline", text).build()

@@ -86,6 +86,13 @@ TASKS = [
     ("seq2seq", ["--label-column", "x"], "--label-column is an option of --task classify or lm"),
     ("seq2seq", ["--baseline", "ngram"], "there is: none"),
     ("seq2seq", ["--beam", "0"], "--beam 0"),
+    ("tag", ["--data", "newswire"], "holds text-labels, which --task classify reads"),
+    ("classify", ["--data", "recall"], "holds token-labels, which --task tag reads"),
+    ("tag", ["--data", "recall", "--pool", "cls"], "--pool has no effect with --task tag"),
+    ("tag", ["--data", "recall", "--tags-column", "pos"], "are for files and hub: data"),
+    ("tag", ["--data", "recall(pairs=0)"], "recall needs pairs >= 1"),
+    ("classify", ["--data", "newswire", "--causal"], "--causal is an option of --task tag"),
+    ("classify", ["--data", "newswire", "--group-column", "year"], "are for files and hub: data"),
     ("seq2seq", ["--data", "reverse", "--max-length", "4"], "the longest takes --max-length"),
     ("classify", ["--beam", "4"], "--beam is an option of --task seq2seq, and this is classify"),
     ("classify", ["--baseline", "ngram"], "cannot be compared with a classifier"),
@@ -155,6 +162,32 @@ def test_bad_data_is_refused_in_one_line(
     write(tmp_path / "data" / "test.csv", test)
     line = refused(["--data", str(tmp_path / "data")], tmp_path / "out", capsys)
     assert says in line
+
+
+TAGGED = "Anna B-PER\nruns O\n\nBen B-PER\nruns O\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "train", "test", "says"),
+    [
+        (
+            "train.jsonl",
+            '{"tokens": ["a", "b"], "tags": ["X", "Y"]}\n{"tokens": ["a", "b"], "tags": ["X"]}\n',
+            '{"tokens": ["a"], "tags": ["X"]}\n',
+            "train.jsonl, line 2 has 2 tokens but 1 tags",
+        ),
+        ("train.conll", TAGGED, "Rome B-LOC\n", "test has a tag that train lacks: 'B-LOC'"),
+        ("train.conll", TAGGED + "\nRome\n", TAGGED, "train.conll, line 7: 1 column, where line 1"),
+    ],
+    ids=["unequal lists", "unknown tag", "no tag"],
+)
+def test_a_bad_tag_file_is_refused_in_one_line(
+    name: str, train: str, test: str, says: str, tmp_path: Path, capsys
+) -> None:
+    write(tmp_path / "data" / name, train)
+    write(tmp_path / "data" / name.replace("train", "test"), test)
+    arguments = ["--task", "tag", "--data", str(tmp_path / "data")]
+    assert says in refused(arguments, tmp_path / "out", capsys)
 
 
 def test_debug_gives_the_traceback(capsys) -> None:

@@ -1,0 +1,119 @@
+"""Data say what they hold and tasks what they read; the one is refused where the other differs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from zoo.data.sources.pairs import Pairs
+from zoo.data.sources.plain_text import Texts
+from zoo.errors import ZooError
+from zoo.registry import CAPABILITIES, Registry
+from zoo.registry.loading import load
+from zoo.sweep.make_request import make_request
+from zoo.sweep.plan import make_plan
+from zoo.tasks.base import find_task
+from zoo.tasks.data_of_task import task_for
+
+PLUGIN = """
+from zoo import hookimpl
+from zoo.data import Pairs, Texts
+
+
+def rhymes():
+    return Pairs("rhymes", [("a b", "b a"), ("c d", "d c")] * 3, [("e f", "f e")])
+
+
+def book():
+    return Texts("book", ["once upon a time " * 20], ["the end"])
+
+
+@hookimpl
+def zoo_register(register):
+    register("data", "rhymes", rhymes, summary="pairs", capabilities=("pairs",))
+    register("data", "book", book, summary="text", capabilities=("text",))
+    register("data", "silent", book, summary="says nothing")
+"""
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    path = tmp_path / "more_data.py"
+    path.write_text(PLUGIN)
+    return load([path]).registry
+
+
+@pytest.mark.parametrize(
+    ("spec", "task"),
+    [
+        ("newswire", "classify"),
+        ("order(train=6)", "classify"),
+        ("encoder-zoo:parity", "classify"),
+        ("recall(pairs=4)", "tag"),
+        ("rhymes", "seq2seq"),
+        ("book", "lm"),
+        ("silent", None),
+        ("./recall", None),
+        ("hub:owner/name", None),
+        ("nothing", None),
+        (None, None),
+    ],
+)
+def test_the_task_of_data_is_the_one_that_reads_what_they_hold(
+    registry: Registry, spec: str | None, task: str | None
+) -> None:
+    assert task_for(registry, spec) == task
+
+
+def test_every_built_in_data_set_declares_what_it_holds_and_has_a_task() -> None:
+    registry = load().registry
+    for component in registry.components("data"):
+        assert len(component.capabilities & set(CAPABILITIES["data"])) == 1, component.name
+        assert task_for(registry, component.full_name), component.name
+
+
+@pytest.mark.parametrize(
+    ("task", "data", "says"),
+    [
+        (
+            "classify",
+            "recall",
+            "'recall' of .* holds token-labels, which --task tag reads; classify",
+        ),
+        (
+            "tag",
+            "newswire",
+            "holds text-labels, which --task classify reads; tag reads token-labels",
+        ),
+        ("seq2seq", "parity", "which --task classify reads; seq2seq reads pairs"),
+        ("lm", "recall", "which --task tag reads; lm reads text and text-labels"),
+        ("classify", "silent", "does not declare what it holds, as one of: text-labels"),
+    ],
+)
+def test_a_task_refuses_registered_data_that_it_does_not_read(
+    registry: Registry, task: str, data: str, says: str
+) -> None:
+    with pytest.raises(ZooError, match=says) as caught:
+        make_plan(make_request({"task": task, "data": data}, registry), registry)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("task", "data"), [("lm", "newswire"), ("lm", "book"), ("classify", "order"), ("tag", None)]
+)
+def test_data_that_it_reads_are_planned(registry: Registry, task: str, data: str | None) -> None:
+    assert make_plan(make_request({"task": task, "data": data}, registry), registry).runnable
+
+
+def test_registered_pairs_and_texts_are_read(registry: Registry) -> None:
+    from zoo.data.sources.pairs import load_pairs
+    from zoo.data.sources.plain_text import load_texts
+
+    assert isinstance(load_pairs("rhymes", registry), Pairs)
+    assert isinstance(load_texts(registry, "book")[0], Texts)
+    seq2seq = find_task(registry, "seq2seq")
+    request = make_request({"task": "seq2seq"}, registry)
+    options = seq2seq.options.model_validate(request.task_options)
+    loaded = seq2seq.load("rhymes", options, request.sizes, registry)
+    assert loaded.spec == "rhymes"  # another machine loads them by this

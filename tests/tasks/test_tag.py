@@ -1,0 +1,313 @@
+"""Tagging: scores as scikit-learn and seqeval compute them, what does not count, groups."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from seqeval.metrics import f1_score as seqeval_f1
+from sklearn.metrics import f1_score
+from small_runs import DEFAULT_CELL, SIZES, bench
+
+from zoo.config.settings import Execution, Training
+from zoo.config.sizes import Sizes
+from zoo.data.batching.tag_batches import TagSplit
+from zoo.data.encoding.encoded_tags import encode_tags
+from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus
+from zoo.errors import ZooError
+from zoo.registry import Registry
+from zoo.registry.cell import Cell
+from zoo.registry.loading import load
+from zoo.sweep.make_request import make_request
+from zoo.sweep.plan import make_plan
+from zoo.tasks.base import Evaluation, TaskSetup
+from zoo.tasks.metrics import is_bio
+from zoo.tasks.tag import Tag, TagOptions
+from zoo.tasks.tag_estimator import TagEstimator, tag_evaluation
+from zoo.train.device import resolve
+
+TASK = Tag()
+RUNTIME = resolve(Execution(device="cpu"))
+TAG: dict[str, Any] = {"task": "tag", "batch_size": 16, "epochs": 2, **SIZES, "phases": ("train",)}
+NAMES = ["O", "B-PER", "I-PER", "B-LOC"]
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load().registry
+
+
+def values(found: Evaluation, registry: Registry, names: Sequence[str]) -> dict[str, float]:
+    metrics = TASK.metrics_from(registry, names)
+    return {metric.description.name: metric.compute(found.outputs) for metric in metrics}
+
+
+def drawn(texts: int, seed: int = 0) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    draw = np.random.default_rng(seed)
+    lengths = draw.integers(1, 9, texts)
+    tags = [draw.choice(4, size=n, p=[0.5, 0.2, 0.2, 0.1]) for n in lengths]
+    wrong = [np.where(draw.random(len(t)) < 0.3, draw.integers(0, 4, len(t)), t) for t in tags]
+    return wrong, tags
+
+
+def test_scores_equal_those_of_scikit_learn_and_seqeval(registry: Registry) -> None:
+    predicted, tags = drawn(60)
+    found = values(tag_evaluation(predicted, tags, NAMES), registry, NAMES)
+    true, guess = np.concatenate(tags), np.concatenate(predicted)
+    assert found["token_accuracy"] == pytest.approx((true == guess).mean())
+    assert found["macro_f1"] == pytest.approx(f1_score(true, guess, average="macro"))
+    named = [[[NAMES[t] for t in text] for text in which] for which in (tags, predicted)]
+    assert found["span_f1"] == pytest.approx(seqeval_f1(*named))
+
+
+def test_spans_do_not_run_from_one_text_into_the_next(registry: Registry) -> None:
+    tags = [np.array([0, 1]), np.array([2, 0])]
+    whole = [np.array([0, 1, 2, 0])]
+    apart = values(tag_evaluation([tags[0], np.array([0, 0])], tags, NAMES), registry, NAMES)
+    joined = values(tag_evaluation([np.array([0, 1, 0, 0])], whole, NAMES), registry, NAMES)
+    assert apart["span_f1"] == pytest.approx(2 / 3)  # one of two spans
+    assert joined["span_f1"] == 0.0  # the only span is cut short
+
+
+def test_macro_f1_is_over_the_tags_that_occur(registry: Registry) -> None:
+    tags, guess = [np.array([0, 0, 1])], [np.array([0, 0, 1])]
+    assert values(tag_evaluation(guess, tags, NAMES), registry, NAMES)["macro_f1"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["O", "B-PER", "I-PER"], True),
+        (["B-X", "I-X"], True),
+        (["O"], False),
+        (["O", "I-PER"], False),
+        (["NOUN", "VERB"], False),
+        (["B-", "O"], False),
+        (["O", "B-PER", "E-PER"], False),
+        ([], False),
+    ],
+)
+def test_span_f1_applies_to_bio_tags_alone(
+    registry: Registry, names: list[str], expected: bool
+) -> None:
+    assert is_bio(names) is expected
+    found = [metric.description.name for metric in TASK.metrics_from(registry, names)]
+    assert found == ["token_accuracy", "macro_f1", *["span_f1"] * expected]
+
+
+def test_groups_are_scored_as_if_each_were_alone(registry: Registry) -> None:
+    predicted, tags = drawn(30)
+    groups = ["late", "early", "late"] * 10
+    found = tag_evaluation(predicted, tags, NAMES, groups)
+    assert list(found.groups) == ["late", "early"]
+    for group, outputs in found.groups.items():
+        rows = [row for row, own in enumerate(groups) if own == group]
+        alone = tag_evaluation([predicted[r] for r in rows], [tags[r] for r in rows], NAMES)
+        for metric in TASK.metrics_from(registry, NAMES):
+            assert metric.compute(outputs) == metric.compute(alone.outputs)
+        assert outputs["examples"] == sum(len(tags[row]) for row in rows)
+
+
+def corpus(texts: int = 80) -> TaggedCorpus:
+    """The tag of a token is that of the token before it, which only a causal model may see."""
+    draw = random.Random(0)
+    tokens = [[f"w{draw.randrange(6)}" for _ in range(draw.randint(3, 9))] for _ in range(texts)]
+    tags = [[IGNORED, *(int(token[1:]) for token in text[:-1])] for text in tokens]
+    names = [f"t{number}" for number in range(6)]
+    cut = texts // 4
+    return TaggedCorpus(
+        "shifted",
+        tokens[cut:],
+        tags[cut:],
+        tokens[:cut],
+        tags[:cut],
+        names,
+        test_groups=["a", "b"] * (cut // 2),
+        word_level=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def setup() -> TaskSetup:
+    sizes = Sizes(dim=16, heads=2, hidden=32, layers=1, max_length=8, vocab_size=40)
+    encoded = encode_tags(corpus(), 40, 8)
+    return TaskSetup(
+        TagOptions(), sizes, Training(), encoded.vocab_size, encoded.label_names, encoded
+    )
+
+
+def test_evaluation_scores_each_text_as_it_would_alone(
+    registry: Registry, setup: TaskSetup
+) -> None:
+    model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0)
+    _, test = TASK.splits(setup, RUNTIME.device)
+    found = TASK.evaluate(setup, model, test, RUNTIME)
+    right = items = 0
+    with torch.inference_mode():
+        for row in range(len(test)):
+            batch = test.batch(np.array([row]))
+            guess = model(batch.ids, batch.tokens).argmax(dim=-1)
+            right += int((guess == batch.tags)[batch.tags != IGNORED].sum())
+            items += int((batch.tags != IGNORED).sum())
+    assert found.details["examples"] == items == int(test.scored.sum())
+    score = values(found, registry, setup.labels)["token_accuracy"]
+    assert score == pytest.approx(right / items)
+    assert sum(group["tokens"] for group in found.groups.values()) == items
+
+
+def test_tokens_without_a_tag_have_no_influence_on_the_loss(
+    registry: Registry, setup: TaskSetup
+) -> None:
+    model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0).eval()
+    batch = TASK.training_split(setup, RUNTIME.device).batch(np.arange(5))
+    loss, right = TASK.loss(setup, model, batch)
+    logits = model(batch.ids, batch.tokens)
+    scored = batch.tags != IGNORED
+    shares = logits.log_softmax(dim=-1)[scored].gather(1, batch.tags[scored][:, None])
+    assert loss.item() == pytest.approx(-shares.mean().item(), rel=1e-5)
+    assert int(right) == int((logits.argmax(-1) == batch.tags)[scored].sum())
+    nothing = replace(batch, tags=torch.full_like(batch.tags, IGNORED), items=0)
+    loss, right = TASK.loss(setup, model, nothing)
+    assert (loss.item(), int(right)) == (0.0, 0)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_causal_tagger_sees_no_later_token(
+    registry: Registry, setup: TaskSetup, causal: bool
+) -> None:
+    own = replace(setup, options=TagOptions(causal=causal))
+    model = TASK.build(own, Cell.parse(registry, DEFAULT_CELL), seed=0).eval()
+    batch = TASK.training_split(own, RUNTIME.device).batch(np.array([0]))
+    changed = batch.ids.clone()
+    changed[0, -1] = changed[0, -1] % (own.vocab_size - 1) + 1
+    before, after = model(batch.ids, batch.tokens), model(changed, batch.tokens)
+    assert torch.allclose(before[0, :-1], after[0, :-1], atol=1e-6) is causal
+
+
+def test_causal_tagging_needs_an_attention_that_can_be_causal(tmp_path: Path) -> None:
+    plugin = tmp_path / "both.py"
+    plugin.write_text(
+        "from zoo import hookimpl\n\n\n@hookimpl\ndef zoo_register(register):\n"
+        "    register('attention', 'both-ways', 'zoo.components.attention.naive:Naive',\n"
+        "             summary='no causal call', capabilities=('padding', 'rotate'))\n"
+    )
+    registry = load([plugin]).registry
+    options = {"task": "tag", "attention": "fused,both-ways", "data": "recall"}
+    obstacles = {}
+    for causal in (False, True):
+        rows = make_plan(make_request({**options, "causal": causal}, registry), registry).rows
+        obstacles[causal] = {row.name.split("+")[0]: row.obstacle for row in rows if row.model.cell}
+    assert set(obstacles[False].values()) == {""}
+    assert obstacles[True]["fused"] == ""
+    assert "does not declare 'causal', which the task needs" in obstacles[True]["both-ways"]
+
+
+def test_the_baselines_read_and_score_the_tokens_that_the_cells_do(
+    registry: Registry, setup: TaskSetup
+) -> None:
+    rows = TASK.scored_groups(setup)
+    estimator = TASK.estimator(setup, registry.choose("baseline", "window-logreg(size=1)"))
+    assert isinstance(estimator, TagEstimator)
+    assert max(map(len, estimator.texts)) == 8  # of nine
+    estimator.fit()
+    found = estimator.evaluate()
+    _, test = TASK.splits(setup, RUNTIME.device)
+    assert found.details["examples"] == int(test.scored.sum())
+    assert estimator.scored_tokens == int(test.lengths.sum())
+    assert values(found, registry, setup.labels)["token_accuracy"] == 1.0  # the neighbour decides
+    assert list(found.groups) == list(dict.fromkeys(rows)) == ["a", "b"]
+    alone = TASK.estimator(setup, registry.choose("baseline", "frequent-tag"))
+    assert alone is not None
+    alone.fit()
+    assert values(alone.evaluate(), registry, setup.labels)["token_accuracy"] < 0.5
+
+
+def test_a_share_for_validation_is_of_the_training_texts_and_has_no_groups(
+    setup: TaskSetup,
+) -> None:
+    own = replace(setup, training=setup.training.model_copy(update={"validation": 0.25}))
+    train, held_out = TASK.splits(own, RUNTIME.device)
+    assert (len(train), len(held_out)) == (44, 15)  # one of 45 is also held out, word for word
+    assert TASK.scored_groups(own) == []
+    both = [
+        split.batch(np.array([r])).ids.tolist() for split in (train, held_out) for r in range(15)
+    ]
+    assert not [ids for ids in both[15:] if ids in both[:15]]
+
+
+def test_zoo_scale_gets_texts_of_full_length(setup: TaskSetup) -> None:
+    split = TASK.full_length_split(setup, 3, RUNTIME.device)
+    assert isinstance(split, TagSplit)
+    batch = split.batch(np.arange(3))
+    assert (batch.ids.shape, batch.items) == ((3, 8), 24)
+    assert int(batch.tags.max()) < len(setup.labels)
+
+
+@pytest.mark.parametrize("options", [{}, {"causal": True}], ids=["both ways", "causal"])
+def test_a_run_records_scores_of_cells_and_baselines_whole_and_by_group(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    data = "recall(train=60, test=20, pairs=4, values=2, test_length=16)"
+    baseline = {"baseline": "frequent-tag,window-logreg"}
+    outcome = bench(tmp_path, {**TAG, **options, **baseline, "data": data})
+    assert [record.status for record in outcome.records] == ["ok"] * 3
+    for record in outcome.records:
+        assert record.config["data"]["chance"] == 0.5
+        assert [m.name for m in record.metric_descriptions] == ["token_accuracy", "macro_f1"]
+        assert "span_f1" not in record.metrics
+        groups = record.metrics["groups"]
+        assert list(groups) == ["to 8", "9 to 16"]
+        total = sum(group["examples"] for group in groups.values())
+        assert total == record.metrics["examples"]
+        mean = sum(g["examples"] * g["token_accuracy"] for g in groups.values()) / total
+        assert record.metrics["token_accuracy"] == pytest.approx(mean)
+    assert json.dumps([record.model_dump() for record in outcome.records])
+
+
+def test_under_validation_no_groups_are_recorded(tmp_path: Path) -> None:
+    data = "even-pairs(train=60, test=12, length=12, test_length=36)"
+    options = {**TAG, "task": "classify", "data": data, "epochs": 1, "baseline": "tfidf-logreg"}
+    whole, checked = (
+        bench(tmp_path / name, {**options, **more}).records
+        for name, more in (("test", {}), ("validation", {"validation": 0.2}))
+    )
+    assert [list(r.metrics["groups"]) for r in whole] == [["to 12", "13 to 18", "19 to 36"]] * 2
+    assert all(
+        set(g) == {"examples", "accuracy", "macro_f1"}
+        for r in whole
+        for g in r.metrics["groups"].values()
+    )
+    assert not [record for record in checked if "groups" in record.metrics]
+
+
+def test_it_learns_to_recall(tmp_path: Path) -> None:
+    options = {**TAG, "epochs": 12, "lr": 0.01, "dropout": 0.0, "baseline": "frequent-tag"}
+    data = "recall(train=800, test=80, pairs=4, values=2)"
+    cell, baseline = bench(tmp_path, {**options, "data": data}).records
+    assert cell.metrics["token_accuracy"] > 0.95
+    assert baseline.metrics["token_accuracy"] < 0.65
+
+
+def test_tags_that_are_cut_off_are_counted_and_said(tmp_path: Path, registry: Registry) -> None:
+    spec = "recall(train=20, test=10, pairs=8)"
+    sizes = Sizes(max_length=12)
+    loaded = TASK.load(spec, TagOptions(), sizes, registry)
+    (notice,) = loaded.notices
+    assert "80 tags of train and 40 of test are beyond the 12 word pieces" in notice
+    assert loaded.description["notes"]["cut"] == notice
+    assert TASK.load(spec, TagOptions(), Sizes(max_length=16), registry).notices == []
+
+
+def test_its_pool_and_other_baselines_are_refused(registry: Registry) -> None:
+    with pytest.raises(ZooError, match="--pool has no effect with --task tag"):
+        make_request({"task": "tag", "pool": "cls"}, registry)
+    request = make_request({"task": "tag", "baseline": "tfidf-logreg"}, registry)
+    with pytest.raises(ZooError, match="there is: frequent-tag, window-logreg, none"):
+        make_plan(request, registry)
