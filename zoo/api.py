@@ -15,6 +15,7 @@ from zoo.sweep.run_data_sets import run_data_sets
 if TYPE_CHECKING:
     import pandas as pd
 
+    from zoo.config.request import Request
     from zoo.sweep.plan import Plan
     from zoo.sweep.records import Record
 
@@ -67,6 +68,7 @@ def bench(
         "fresh": fresh,
         "collect": collect,
         "finished": write_tables_of,
+        "settled": seeds_settled,
     }
     progress = progress or Silent()
     if len(requests) == 1:
@@ -77,6 +79,16 @@ def bench(
         requests, loaded, progress, name="data-sets", all_finished=write_profile_of, **shared
     )
     return the_profile(directory).table
+
+
+def seeds_settled(request: Request, records: Sequence[Record]) -> bool:
+    """Whether differences of ``request.until`` points are settled by these records."""
+    from zoo.report.rows import make_rows
+    from zoo.report.stats.settled import looks_up_to, settled
+
+    assert request.until is not None
+    rows = make_rows(records, request.metric)
+    return settled(rows, request.until, looks_up_to(len(request.seeds)))
 
 
 def write_profile_of(directory: Path) -> None:

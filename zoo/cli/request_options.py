@@ -223,7 +223,8 @@ SUITE = option(
     COMPONENTS,
     "--suite",
     metavar="FILE",
-    help="A TOML file of options; those on the command line win.",
+    help="A TOML file of options, or a suite of the zoo's own, such as diagnostics; options on the "
+    "command line win.",
 )
 ON = option(
     RUNNING,

@@ -71,6 +71,11 @@ class Request(BaseModel):
     execution: Execution = Execution()
 
     seeds: Annotated[tuple[NonNegativeInt, ...], Field(min_length=1)] = (0,)
+    until: PositiveFloat | None = Field(
+        default=None,
+        description="Add seeds one by one until differences of so many points between the leaders "
+        "are settled; --seeds is then the most.",
+    )
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = Field(
         default=("train", "cost"),
         description="What is done: train (scores), cost (speed and memory).",

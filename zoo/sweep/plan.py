@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from zoo.config.metric_description import ranked_by
+from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Design, Request
 from zoo.errors import ZooError, nearest
 from zoo.execution.base import ModelSpec
@@ -14,6 +14,8 @@ from zoo.registry import AXES, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import Task, find_task
 from zoo.tasks.data_of_task import refuse_unread
+
+FIRST_LOOK = 3  # seeds that are trained before --until is asked for the first time
 
 
 @dataclass(frozen=True)
@@ -94,9 +96,10 @@ def make_plan(request: Request, registry: Registry) -> Plan:
                 model, fits_itself = ModelSpec(baseline=str(choice)), task.fits_itself(choice)
                 rows.append(PlanRow(model, (choice,), "", fits_itself, condition))
     scoring = registry.choose("task", request.task), *task.metric_choices(registry)
-    if request.metric:
-        described = [choice.build().description for choice in task.metric_choices(registry)]
-        ranked_by(described, request.metric)  # a wrong name is an error of the plan
+    described = [choice.build().description for choice in task.metric_choices(registry)]
+    ranking = ranked_by(described, request.metric)[0]  # a wrong name is an error of the plan
+    if request.until is not None:
+        _refuse_until(request, ranking)
     return Plan(task, scoring, tuple(rows), reference, needs, request.metric)
 
 
@@ -132,6 +135,19 @@ def _baselines(request: Request, registry: Registry, task: Task) -> list[Choice]
         f"--baseline {other} cannot be compared with {task.model_name} (--task {request.task}); "
         f"there is: {', '.join([*known, 'none'])}"
     )
+
+
+def _refuse_until(request: Request, ranking: MetricDescription) -> None:
+    """ZooError where ``--until`` has nothing to look at."""
+    if (ranking.lowest, ranking.highest) != (0.0, 1.0):
+        raise ZooError(
+            f"--until is in points of a share such as accuracy; --task {request.task} ranks by "
+            f"{ranking.label}, which is none"
+        )
+    if len(request.seeds) <= FIRST_LOOK or "train" not in request.phases:
+        raise ZooError(
+            f"--until adds seeds to the first {FIRST_LOOK}: give the most with --seeds, such as 10"
+        )
 
 
 def _reference(rows: list[PlanRow], wanted: str) -> str:

@@ -1,0 +1,96 @@
+"""The cost phase of a run: speed and memory of every row, in groups with the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from zoo.config.settings import Training
+from zoo.execution.base import CostJob, CostMember, Job, Result
+from zoo.registry.code_hash import plugin_hashes
+from zoo.sweep.keys import cost_key, digest
+from zoo.sweep.plan import PlanRow
+from zoo.sweep.run_state import RunState, environment_of, identity
+
+GROUP_SIZE = 6  # models measured in turns besides the reference and its twin
+
+
+def measure_rows(
+    this: RunState, chosen: Mapping[str, Training], only_known: bool, fresh: bool
+) -> int:
+    """Measure the cost of every row that is not known; how many were measured."""
+    rows: list[PlanRow] = []
+    keys: dict[str, str] = {}
+
+    def training(row: PlanRow) -> Training:
+        return chosen.get(row.name, this.request.training)
+
+    reference = next(r for r in this.plan.rows if r.name == this.plan.reference)
+    for row in this.plan.runnable:
+        plugins = plugin_hashes([*row.choices, *reference.choices, *this.plan.scoring])
+        config, environment = this.config(training(row)), this.prepared.environment
+        more = reference.name, this.request.rounds
+        key = cost_key("cost", identity(row), config, plugins, environment, *more)
+        if _failed_everywhere(this, row):
+            key = digest(["training failed", key])  # it is measured once a training succeeds
+            if not this.reuse(key, True):
+                reason = "every training of it failed"
+                this.record("cost", row, key, training(row), "skipped", reason)
+            continue
+        if not this.reuse(key, only_known or not fresh) and not only_known:
+            rows.append(row)
+            keys[row.name] = key
+    jobs = _cost_jobs(this, rows, reference, training) if rows else []
+    by_name = {row.name: row for row in rows}
+
+    def ended(job: Job, result: Result) -> None:
+        assert isinstance(job, CostJob)
+        # Where the whole job failed, that is the result of each member.
+        results = result.members or (result,) * len(job.members)
+        for member, own in zip(job.members, results, strict=True):
+            row = None if member.twin else by_name.pop(member.model.name, None)
+            if row is not None:
+                this.record(
+                    "cost",
+                    row,
+                    keys[row.name],
+                    training(row),
+                    own.status,
+                    own.reason,
+                    metrics=dict(own.metrics),
+                    samples=dict(own.samples),
+                    traceback=own.traceback,
+                    **environment_of(own),
+                )
+
+    this.run_jobs("cost", jobs, ended)
+    return len(rows)
+
+
+def _failed_everywhere(this: RunState, row: PlanRow) -> bool:
+    """Whether the row was trained in this run, and every training of it failed."""
+    trained = [r.status for r in this.records if r.kind == "train" and r.name == row.name]
+    return bool(trained) and "ok" not in trained
+
+
+def _cost_jobs(
+    this: RunState,
+    rows: Sequence[PlanRow],
+    reference: PlanRow,
+    training: Callable[[PlanRow], Training],
+) -> list[Job]:
+    """Groups of a few rows, each measured in turns with the reference and its twin."""
+    others = [row for row in rows if row.name != reference.name]
+    groups = [others[i : i + GROUP_SIZE] for i in range(0, len(others), GROUP_SIZE)] or [[]]
+    jobs: list[Job] = []
+    for number, group in enumerate(groups, start=1):
+        members = (
+            CostMember(reference.model, training=training(reference)),
+            CostMember(reference.model, training=training(reference), twin=True),
+            *(CostMember(row.model, training=training(row)) for row in group),
+        )
+        name = f"group {number} of {len(groups)} ({len(members) - 1} models)"
+        key = digest(["group", [row.name for row in group], this.prepared.config])
+        jobs.append(
+            CostJob(this.prepared.setup, name, key, members=members, rounds=this.request.rounds)
+        )
+    return jobs

@@ -1,0 +1,141 @@
+"""The state of one run: its request, what is known already, and the records it writes."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from zoo.config.metric_description import MetricDescription, ranked_by
+from zoo.config.request import Request
+from zoo.config.settings import Training
+from zoo.execution.base import Executor, Job, Result
+from zoo.registry.code_hash import plugin_hashes
+from zoo.registry.loading import Zoo
+from zoo.sweep.plan import Plan, PlanRow, make_plan
+from zoo.sweep.prepare import Prepared, prepare, run_jobs
+from zoo.sweep.progress import Progress
+from zoo.sweep.records import Kind, Record, RecordFile, Status
+from zoo.sweep.repeat_command import repeat_command
+
+
+@dataclass(frozen=True)
+class Work:
+    """A request that can be carried out: its plan, its data, and what runs its jobs."""
+
+    request: Request
+    zoo: Zoo
+    plan: Plan
+    prepared: Prepared
+    executor: Executor
+    progress: Progress
+
+
+def prepare_work(
+    request: Request, zoo: Zoo, executor: Executor, progress: Progress, collect: bool
+) -> Work:
+    """Plan a request and load its data.
+
+    collect: nothing is going to run, so no model is built to see that it can be. Raises ZooError
+    for anything asked for that cannot be had.
+    """
+    plan = make_plan(request, zoo.registry)
+    inspected = [] if collect else plan.runnable
+    prepared = prepare(request, plan, zoo, executor, progress, inspected)
+    plan = plan.with_data(prepared.loaded.conditions)
+    return Work(request, zoo, plan, prepared, executor, progress)
+
+
+@dataclass
+class RunState:
+    """What the phases of one run share. known: records that can be reused, by key."""
+
+    work: Work
+    file: RecordFile
+    descriptions: tuple[MetricDescription, ...]
+    known: dict[str, Record] = field(default_factory=dict)
+    records: list[Record] = field(default_factory=list)
+
+    @property
+    def request(self) -> Request:
+        return self.work.request
+
+    @property
+    def plan(self) -> Plan:
+        return self.work.plan
+
+    @property
+    def metrics(self) -> tuple[MetricDescription, ...]:
+        return ranked_by(self.descriptions, self.request.metric)
+
+    @property
+    def prepared(self) -> Prepared:
+        return self.work.prepared
+
+    def config(self, training: Training) -> dict[str, Any]:
+        """The config of a record whose model has these training settings."""
+        return {**self.prepared.config, "training": training.model_dump()}
+
+    def record(
+        self,
+        kind: Kind,
+        row: PlanRow,
+        key: str,
+        training: Training,
+        status: Status,
+        reason: str = "",
+        seed: int | None = None,
+        **rest: Any,
+    ) -> None:
+        """Write one record, at once."""
+        rest.setdefault("environment", dict(self.prepared.environment))
+        record = Record(
+            kind=kind,
+            status=status,
+            reason=reason,
+            cell=dict(row.model.cell),
+            baseline=row.model.baseline,
+            seed=seed,
+            key=key,
+            config=self.config(training),
+            metric_descriptions=self.descriptions,
+            plugins=plugin_hashes([*row.choices, *self.plan.scoring]),
+            command=repeat_command(self.request, self.plan.task, row.model, training, seed),
+            started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            **rest,
+        )
+        self.file.append(record)
+        self.records.append(record)
+
+    def reuse(self, key: str, wanted: bool) -> bool:
+        """Take a known record over, if there is one and it is wanted; whether it was."""
+        if not wanted or key not in self.known:
+            return False
+        self.records.append(self.known[key])
+        return True
+
+    def run_jobs(
+        self, phase: str, jobs: Sequence[Job], ended: Callable[[Job, Result], None]
+    ) -> None:
+        """Run jobs; each result is recorded at once."""
+        progress = self.work.progress
+        known = [r for r in self.records if r.kind == phase and r.status == "ok"]
+        if known:
+            progress.notice(f"{phase}: {len(known)} there already")
+        if not jobs:
+            progress.phase(phase, 0)
+            return
+        limits, directory = self.prepared.limits, self.file.directory
+        executor = self.work.executor
+        run_jobs(executor, jobs, limits, directory, progress, ended, self.metrics, phase)
+
+
+def identity(row: PlanRow) -> dict[str, Any]:
+    """What a row is, for keys."""
+    return {"cell": dict(row.model.cell), "baseline": row.model.baseline}
+
+
+def environment_of(result: Result) -> dict[str, Any]:
+    """The environment of the machine that ran a job, where the job came far enough to say."""
+    return {"environment": dict(result.environment)} if result.environment else {}

@@ -1,0 +1,130 @@
+"""The training phase of a run: settings are chosen, then every row is trained with every seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from zoo.config.request import Request
+from zoo.config.settings import Training
+from zoo.execution.base import Job, Result, TrainJob
+from zoo.registry.code_hash import plugin_hashes
+from zoo.sweep.keys import digest, training_key
+from zoo.sweep.plan import FIRST_LOOK
+from zoo.sweep.records import Record
+from zoo.sweep.run_state import RunState, environment_of, identity
+from zoo.sweep.tune import Trial, chosen_settings, tuning_trials
+
+Settled = Callable[[Request, Sequence[Record]], bool]
+
+
+def train_rows(
+    this: RunState, only_known: bool, fresh: bool, settled: Settled
+) -> tuple[dict[str, Training], int]:
+    """Row name to the settings chosen for it, and how many models were trained.
+
+    only_known: train nothing, take over what is there. fresh: train again what is there. settled:
+    of a request with ``until`` and its records, whether they have enough seeds.
+    """
+    request = this.request
+    trained = _train(this, "tune", tuning_trials(request, this.plan), only_known, fresh)
+    chosen = chosen_settings(request, this.plan, this.records, this.metrics[0])
+    if not only_known:
+        _without_settings(this, chosen)
+    for seeds in _rounds(request):
+        trained += _train(this, "train", _trials(this, chosen, seeds), only_known, fresh)
+        if request.until is not None and settled(request, this.records):
+            this.work.progress.notice(
+                f"Differences of {request.until:g} points are settled with these seeds."
+            )
+            break
+    return chosen, trained
+
+
+def _rounds(request: Request) -> Iterator[Sequence[int]]:
+    """The seeds of each round: all in one, or with ``--until`` one by one after the first."""
+    first = len(request.seeds) if request.until is None else FIRST_LOOK
+    yield request.seeds[:first]
+    for seed in request.seeds[first:]:
+        yield (seed,)
+
+
+def _without_settings(this: RunState, chosen: Mapping[str, Training]) -> None:
+    """A record for every row none of whose trials ended well: there is nothing to train it with."""
+    last = {record.name: record for record in this.records if record.kind == "tune"}
+    for row in this.plan.runnable:
+        if row.name not in chosen and row.name in last:
+            failed, training = last[row.name], this.request.training
+            reason = f"no {' and '.join(this.request.tuned)} could be chosen: {failed.reason}"
+            key = digest(["without settings", failed.key])
+            for seed in this.request.seeds:
+                this.record(
+                    "train",
+                    row,
+                    key,
+                    training,
+                    failed.status,
+                    reason,
+                    seed,
+                    environment=failed.environment,
+                    traceback=failed.traceback,
+                )
+
+
+def _trials(
+    this: RunState, chosen: Mapping[str, Training], seeds: Sequence[int]
+) -> Iterator[Trial]:
+    """Every row with every one of the seeds."""
+    # Seeds outermost: an interrupted run then has whole rounds of cells to compare.
+    for seed in seeds:
+        for row in this.plan.runnable:
+            once = row.trained_with(seed, this.request.seeds)
+            if once and row.name in chosen:
+                yield Trial(row, seed, chosen[row.name])
+
+
+def _train(
+    this: RunState,
+    kind: Literal["tune", "train"],
+    trials: Iterable[Trial],
+    only_known: bool,
+    fresh: bool,
+) -> int:
+    """Carry out the trials that are not known; how many there were."""
+    jobs: list[Job] = []
+    started: dict[str, Trial] = {}
+    for trial in trials:
+        row, plugins = trial.row, plugin_hashes([*trial.row.choices, *this.plan.scoring])
+        key = training_key(identity(row), trial.seed, this.config(trial.training), plugins)
+        if not this.reuse(key, only_known or not fresh) and not only_known:
+            setup = replace(this.prepared.setup, training=trial.training)
+            name = f"{row.name} seed {trial.seed}{_values(this.request, trial)}"
+            jobs.append(TrainJob(setup, name, key, model=row.model, seed=trial.seed))
+            started[key] = trial
+
+    def ended(job: Job, result: Result) -> None:
+        trial = started[job.key]
+        this.record(
+            kind,
+            trial.row,
+            job.key,
+            trial.training,
+            result.status,
+            result.reason,
+            trial.seed,
+            metrics={**result.metrics, "seconds": result.seconds},
+            curve=[dict(entry) for entry in result.curve],
+            traceback=result.traceback,
+            **environment_of(result),
+        )
+
+    this.run_jobs(kind, jobs, ended)
+    return len(jobs)
+
+
+def _values(request: Request, trial: Trial) -> str:
+    """The values of the settings that are chosen for each row: `` lr=0.003``."""
+    if trial.row.fits_itself:
+        return ""
+    return "".join(f" {name}={getattr(trial.training, name):g}" for name in request.tuned)
