@@ -101,8 +101,8 @@ DAMAGE = {
         "needs pe 'near' of zoo-far 3.1, which is not among the plug-ins here",
     ),
     "a task nobody has": (
-        with_config(lambda c: c["task_part"].update(choice="encoder-zoo:tag")),
-        "needs task 'tag' of encoder-zoo",
+        with_config(lambda c: c["task_part"].update(choice="encoder-zoo:nobodys")),
+        "needs task 'nobodys' of encoder-zoo",
     ),
     "another task": (
         with_config(lambda c: c["task_part"].update(choice="encoder-zoo:seq2seq")),
