@@ -34,6 +34,8 @@ def bench(
 ) -> pd.DataFrame:
     """Train and measure every combination; the columns are those of ``table.csv``.
 
+    ``attrs["answer"]`` holds what the table says, in a few sentences.
+
     attention, pe and the other axes (norm, ffn, block, pool): a name, a comma list or a list.
     task: a registered task. on: a registered executor. out: the directory of records and tables,
     by default one under ``runs``. fresh: run again what is already there; collect: run nothing,
@@ -64,7 +66,9 @@ def bench(
         collect=collect,
         finished=write_tables_of,
     )
-    return RunReport(outcome.records).table
+    report = RunReport(outcome.records)
+    report.table.attrs["answer"] = report.answer
+    return report.table
 
 
 def write_tables_of(plan: Plan, records: Sequence[Record], directory: Path) -> None:

@@ -102,7 +102,7 @@ def bench(
             finished=write_tables_of,
         )
     report = RunReport(outcome.records)
-    click.echo("\n".join([as_text(report.table), "", *report.notes]))
+    click.echo("\n".join([as_text(report.table), "", *report.answer, "", *report.notes]))
     print_tracebacks(outcome.failed)
     click.echo(f"Records and tables: {outcome.directory}")
     return 1 if outcome.failed else 0

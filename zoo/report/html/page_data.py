@@ -55,11 +55,10 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
     ``facets``: a row's choices on the axes that vary, which filters use. ``classes``: of CSS.
     """
     whiskers = {head: _whiskers(run, head) for head in (run.metric.label, *_RATIOS)}
-    several_best = sum(line["rank"] == 1 for line in run.lines) > 1
     lines = []
     for number, (row, values) in enumerate(zip(run.rows, run.lines, strict=True)):
         shown = run.shown.iloc[number].items()
-        ok, best = values["status"] == "ok", several_best and values["rank"] == 1
+        ok, best = values["status"] == "ok", bool(values["tie"])
         marks = {"best": best, "bad": not ok, "reference": row.name == run.reference}
         lines.append(
             {
