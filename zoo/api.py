@@ -36,6 +36,8 @@ def bench(
 ) -> pd.DataFrame:
     """Train and measure every combination; the columns are those of ``table.csv``.
 
+    ``attrs["answer"]`` holds what the table says, in a few sentences.
+
     attention, pe and the other axes (norm, ffn, block, pool): a name, a comma list or a list. In
     all but the pool, ``a/b`` takes turns over the layers. task: a registered task; by default the
     one that reads the data. data: as for ``--data``, or several: names, or tables with a ``name``
@@ -72,9 +74,10 @@ def bench(
     }
     progress = progress or Silent()
     if len(requests) == 1:
-        return RunReport(
-            run(requests[0], loaded, progress, **shared).records, metric=requests[0].metric
-        ).table
+        outcome = run(requests[0], loaded, progress, **shared)
+        report = RunReport(outcome.records, metric=requests[0].metric)
+        report.table.attrs["answer"] = report.answer
+        return report.table
     directory, _ = run_data_sets(
         requests, loaded, progress, name="data-sets", all_finished=write_profile_of, **shared
     )

@@ -16,6 +16,8 @@ from pathlib import Path
 from bench.publish.overview import overview
 from bench.publish.page import PAGE, Run, find_scales, page, write_scale_page
 from bench.publish.published import Published, load_published, make_figures
+from bench.simulate.page import LINES, SIMULATIONS
+from bench.simulate.page import page as simulation_page
 from zoo.errors import WriteError, ZooError
 from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
@@ -62,7 +64,11 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         directory = (out or source) / scale.place
         directory.mkdir(parents=True, exist_ok=True)
         write_scale_page(scale, directory)
-    write_file((out or source) / PAGE, overview(runs, scales))
+    simulated = source / SIMULATIONS / LINES
+    if simulated.exists():
+        (out or source).joinpath(SIMULATIONS).mkdir(parents=True, exist_ok=True)
+        write_file((out or source) / SIMULATIONS / PAGE, simulation_page(simulated))
+    write_file((out or source) / PAGE, overview(runs, scales, simulated.exists()))
     missing = [(pages[place][0], place) for place in pages if place not in homes]
     made = [run.directory for run in runs] + [(out or source) / scale.place for scale in scales]
     return Made(made, missing)

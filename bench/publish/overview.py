@@ -15,16 +15,20 @@ ABOUT = """\
 # Published results
 
 Everything here is made by `make results` from the records in each directory; nothing is written by
-hand, and a test makes it again and compares every byte. ± is the 95% t-interval of the mean over
+hand, and a test makes it again and compares every byte. ± is the 95% interval of the mean over
 seeds. A rank of 1= means that the row cannot be distinguished from the best one; the page of each
 run says how that was decided, and how large its machine's noise is."""
 BEST = 5  # cells of a run that the overview shows
 LEFT_OUT = ("train s", "latency ms", "front", "seeds")
 
 
-def overview(runs: Sequence[Run], scales: Sequence[ScaleRun] = ()) -> str:
+SIMULATED = """\
+How often verdicts are wrong, and what they find, is [simulated](simulations/README.md)."""
+
+
+def overview(runs: Sequence[Run], scales: Sequence[ScaleRun] = (), simulated: bool = False) -> str:
     """The whole page, grouped by data set and machine; runs of ``zoo scale`` are at the end."""
-    parts = [ABOUT]
+    parts = [ABOUT, SIMULATED] if simulated else [ABOUT]
     for name, group in itertools.groupby(runs, lambda run: _group(run.place)):
         parts.append(f"## {line(name)}")
         members = list(group)
@@ -76,7 +80,7 @@ def _best(run: Run) -> str:
         dict(zip(columns, map(line, row), strict=True)) for row in text[columns].values.tolist()
     ]
     notes = []
-    if (tied := int((table["rank"] == 1).sum())) > 1:
+    if (tied := int(table["tie"].eq(True).sum())) > 1:
         notes.append(f"{tied} rows cannot be distinguished from the best.")
     if len(cells) > BEST:
         notes.append(f"{len(cells) - BEST} more on its page.")

@@ -8,12 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bench.publish.markdown import grid, link
 from bench.publish.published import Figure, Published, PublishedDifference, published_differences
 from zoo.config.metric_description import MetricDescription
-from zoo.report.rows import class_scores, confusions_of, labels_of
+from zoo.report.rows import Row, class_scores, confusions_of, labels_of
 from zoo.report.run_report import RunReport
-from zoo.report.stats.intervals import Interval, over_seeds
+from zoo.report.stats.intervals import Interval
+from zoo.report.stats.row_intervals import row_intervals
+from zoo.report.stats.scores import Scores
 from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.readable import as_text
 from zoo.report.tables.scaling_table import as_text as scaling_text
@@ -55,19 +60,26 @@ def page(run: Run) -> str:
         f"# {line(run.title)}",
         *(escaped(text.strip()) for text in texts),
         _files(run),
+        *_effects(report),
         "## Results",
         as_text(report.table, "github"),
+        line(" ".join(report.answer)),
         bullets([line(note) for note in report.notes]),
         *_figures(run),
     ]
     if published and published.notes and not run.figures:
         parts += ["## Notes", bullets([line(note) for note in published.notes])]
-    if found := report.effects:
-        effects = bullets([sentence(effect) for effect in found.main])
-        parts += ["## Effect of each choice", line(found.about), effects]
     parts += _plots(run.directory)
     parts += _classes(report)
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _effects(report: RunReport) -> list[str]:
+    """First on the page: averages over many cells tell more than single rows."""
+    if not (found := report.effects):
+        return []
+    effects = bullets([sentence(effect) for effect in found.main])
+    return ["## Effect of each choice", line(found.about), effects]
 
 
 def _files(run: Run) -> str:
@@ -96,9 +108,9 @@ def _figures(run: Run) -> list[str]:
             "time, so for speed see the cost measurements above."
         )
     parts.append(bullets(notes))
-    if found := published_differences(figures):
+    if found := published_differences(figures, run.report.verdicts):
         parts += ["### Which of the published differences are real", _summary(found)]
-        parts.append(_differences_table(found, metric))
+        parts.append(_differences_table(found, metric, run.report.verdicts.tests))
     return parts
 
 
@@ -142,7 +154,9 @@ def _summary(found: Sequence[PublishedDifference]) -> str:
     return ". ".join(sentences) + "."
 
 
-def _differences_table(found: Sequence[PublishedDifference], metric: MetricDescription) -> str:
+def _differences_table(
+    found: Sequence[PublishedDifference], metric: MetricDescription, tests: int
+) -> str:
     words = {"real": "real", "tie": "tie", "reversed": "real, reversed", "": "unknown"}
     table = grid(
         [
@@ -158,9 +172,8 @@ def _differences_table(found: Sequence[PublishedDifference], metric: MetricDescr
     )
     return (
         f"{table}\n\n"
-        "- Ours: mean over seeds, paired, with its 95% t-interval; p: the larger of a paired "
-        f"t-test's over seeds and McNemar's over {metric.scored}, after Holm's correction for "
-        f"{counted(len(found), 'difference')}."
+        "- Ours: mean over seeds, paired, with its 95% interval; p: as in the table of results, "
+        f"after Holm's correction for all {counted(tests, 'comparison')} of this page."
     )
 
 
@@ -186,17 +199,16 @@ def _classes(report: RunReport) -> list[str]:
     support = found[best.name].sum(axis=2).mean(axis=0)
     # (seeds, classes, 3) of each row
     scores = {name: class_scores(confusions) for name, confusions in found.items()}
-    deterministic = {row.name for row in rows if row.deterministic}
+    shares = _share_intervals(rows, scores, support)
 
     def cell(name: str, label: int, kind: int) -> str:
-        values = scores[name][:, label, kind].tolist()
-        return _shown(values[0] if name in deterministic else over_seeds(values), "{:.3f}")
+        return _shown(shares[name, label, kind], "{:.3f}")
 
     kinds = ("precision", "recall", "F1")
     return [
         "## By class",
         f"{code(report.short_name(best))}, mean over {counted(len(best.trained), 'seed')} with its "
-        f"95% t-interval; support: {report.metric.scored} of the class that are scored.",
+        f"95% interval; support: {report.metric.scored} of the class that are scored.",
         grid(
             [
                 {"class": line(label)}
@@ -214,6 +226,23 @@ def _classes(report: RunReport) -> list[str]:
             ]
         ),
     ]
+
+
+def _share_intervals(
+    rows: Sequence[Row], scores: dict[str, NDArray[np.float64]], support: NDArray[np.float64]
+) -> dict[tuple[str, int, int], Interval | None]:
+    """By row, class and kind of score: the mean over seeds, as the table has it of accuracy."""
+    found = {}
+    seeds = max(len(of_row) for of_row in scores.values())
+    fixed = np.array([row.deterministic for row in rows])
+    for label, kind in np.ndindex(len(support), 3):
+        values = np.full((len(rows), seeds), np.nan)
+        for number, row in enumerate(rows):
+            values[number, : len(scores[row.name])] = scores[row.name][:, label, kind]
+        of_class = Scores(values, fixed, True, 0, int(support[label]), np.empty((0, 0, 0)))
+        for row, interval in zip(rows, row_intervals(of_class), strict=True):
+            found[row.name, label, kind] = interval
+    return found
 
 
 def _shown(value: Interval | float | None, form: str) -> str:

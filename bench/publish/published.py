@@ -23,7 +23,8 @@ from zoo.errors import ZooError, nearest
 from zoo.registry.kinds import AXES
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import Interval, over_seeds
-from zoo.report.stats.paired import Difference, Term, corrected, difference
+from zoo.report.stats.paired import Difference
+from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.text import code
 
 Text = Annotated[str, Field(min_length=1)]
@@ -176,8 +177,13 @@ def make_figures(rows: Sequence[Row], figures: Sequence[PublishedFigure]) -> lis
     return found
 
 
-def published_differences(figures: Sequence[Figure]) -> list[PublishedDifference]:
-    """Every pair of figures of the ranking metric that differ, the larger one first."""
+def published_differences(
+    figures: Sequence[Figure], verdicts: Verdicts
+) -> list[PublishedDifference]:
+    """Every pair of figures of the ranking metric that differ, the larger one first.
+
+    verdicts: those of the whole report, so that its table says the same.
+    """
     scored = [
         (figure.published.value, figure)
         for figure in figures
@@ -187,8 +193,9 @@ def published_differences(figures: Sequence[Figure]) -> list[PublishedDifference
     for one, other in itertools.combinations(scored, 2):
         if one[0] != other[0] and one[1].row is not other[1].row:
             pairs.append((one, other) if one[0] > other[0] else (other, one))
-    found = corrected([difference([Term(one.row, other.row)]) for (_, one), (_, other) in pairs])
     return [
-        PublishedDifference(one, other, value - other_value, ours)
-        for ((value, one), (other_value, other)), ours in zip(pairs, found, strict=True)
+        PublishedDifference(
+            one, other, value - other_value, verdicts.pair(one.row.name, other.row.name)
+        )
+        for (value, one), (other_value, other) in pairs
     ]

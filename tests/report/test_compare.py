@@ -117,9 +117,28 @@ def test_many_rows_are_corrected_for():
     alone = change(compare(before, after), "accuracy", pe="sin")
     assert 0.01 < alone.p < 0.05
     assert alone.verdict == "worse"
-    others = [r for i in range(30) for r in seeds(cell(pe=f"pe{i}"), [50, 52, 51, 50, 52])]
-    among = change(compare(before + others, after + others), "accuracy", pe="sin")
-    assert (among.p, among.verdict) == (alone.p, "tie")
+    noise = [0, 12, -11, 9, -10]
+    others, others_after = (
+        [
+            train_record(cell(pe=f"pe{i}"), seed, 50 + sign * noise[(seed + i) % 5])
+            for i in range(30)
+            for seed in range(5)
+        ]
+        for sign in (0, 1)
+    )
+    among = change(compare(before + others, after + others_after), "accuracy", pe="sin")
+    assert (among.p < 0.05, among.verdict) == (True, "tie")
+
+
+def test_rows_that_are_the_same_in_both_runs_are_equal_and_no_tests():
+    before, after = seeds(SIN, [50, 52, 51, 49, 50]), seeds(SIN, [70, 75, 71, 79, 72])
+    alone = compare(before, after)
+    same = [r for i in range(30) for r in seeds(cell(pe=f"pe{i}"), [50, 52, 51, 50, 52])]
+    among = compare(before + same, after + same)
+    assert (alone.tests, among.tests) == (1, 1)
+    found, expected = (change(one, "accuracy", pe="sin") for one in (among, alone))
+    assert (found.adjusted, found.verdict) == (expected.adjusted, "worse")
+    assert change(among, "accuracy", pe="pe3").verdict == "tie"
 
 
 def test_one_seed_compares_only_these_models():

@@ -168,7 +168,9 @@ def test_one_line_states_the_effect_of_rope():
     records = grid(SQUARE, lambda c, seed: wrong[c["pe"]][seed], seeds=5)
     records += costs(SQUARE, lambda c: speed(c) / 0.93)
     lines = effects_text(effects(records)).splitlines()
-    assert lines[0].startswith("`fused` against `naive`: +0.0 ± 0.0 points (tie), 1.00 × the speed")
+    assert lines[0].startswith(
+        "`fused` against `naive`: +0.0 ± 0.0 points (equal), 1.00 × the speed"
+    )
     assert lines[1] == (
         "`rope` against `sin`: +4.1 ± 0.5 points, 0.93 × the speed (0.93 to 0.93), "
         "0.93 × in inference (0.93 to 0.93), 1.00 × the memory (tie)"

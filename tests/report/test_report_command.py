@@ -55,7 +55,7 @@ def test_effects_are_a_line_each(directory):
 def test_json_has_everything(directory):
     (found,) = json.loads(zoo_report(directory, "--effects", "--json", "--tables").stdout)
     assert found["directory"] == str(directory)
-    assert [row["rank"] for row in found["rows"]] == [1, 1, 3, None]
+    assert [row["rank"] for row in found["rows"]] == [2, 2, 4, 1]
     assert found["rows"][0]["tie"] is True
     assert [effect["against"] for effect in found["effects"]] == ["sin", "none"]
     assert found["effects"][0]["accuracy"]["tie"] is True

@@ -63,8 +63,8 @@ def test_no_interval_goes_beyond_the_limits_of_the_metric():
         for seed, count in enumerate(counts)
     ]
     table = RunReport(records).table.set_index("pe")
-    assert table.loc["none", "accuracy_high"] == 1.0
-    assert table.loc["sin", "accuracy_low"] == 0.0
+    assert 0.999 < table.loc["none", "accuracy_high"] <= 1.0
+    assert 0.0 <= table.loc["sin", "accuracy_low"] < 0.001
     assert over_seeds([1.0, 0.99, 1.0]).high > 1
 
 

@@ -49,11 +49,10 @@ def test_best_first_and_baselines_last():
 
 def test_ties_with_the_best_share_its_rank():
     table = by_pe(run())
-    assert list(table["rank"][["rope", "sin", "none"]]) == [1, 1, 3]
+    assert list(table["rank"][["rope", "sin", "none", ""]]) == [2, 2, 4, 1], "the baseline is a row"
     assert list(table["tie"][["rope", "sin", "none"]]) == [True, True, False]
-    assert pd.isna(table["rank"][""])
     shown = readable(make_table(run()))
-    assert list(shown["rank"]) == ["1=", "1=", "3", ""]
+    assert list(shown["rank"]) == ["2=", "2=", "4", "1"]
 
 
 def test_a_single_best_is_not_a_tie():
@@ -117,7 +116,7 @@ def test_every_mark_is_explained_under_the_table():
     starts = "Seeds: 5,Rank: 1=,Test set: 1000,×:,Reference: fused+rope,Noise floor,Front,Data"
     for start in starts.split(","):
         assert sum(note.startswith(start) for note in notes) == 1, start
-    assert "Holm's correction for 3 pairs" in caption(run())
+    assert "Holm's correction for 6 comparisons" in caption(run())
 
 
 def test_unequal_numbers_of_seeds_are_stated():
@@ -125,7 +124,7 @@ def test_unequal_numbers_of_seeds_are_stated():
     table = make_table(records)
     assert sorted(table["seeds"]) == [3, 5, 5, 5]
     assert caption(records).startswith("Seeds: 3 to 5 per row")
-    assert table.set_index("pe")["rank"]["sin"] == 1
+    assert table.set_index("pe")["rank"]["sin"] == 2
 
 
 def test_a_row_with_two_seeds_among_others_has_no_interval_and_no_rank():
@@ -133,7 +132,7 @@ def test_a_row_with_two_seeds_among_others_has_no_interval_and_no_rank():
     shown = readable(make_table(records)).set_index("pe")
     assert "±" not in shown["accuracy"]["sin"]
     assert shown["rank"]["sin"] == ""
-    assert shown["rank"]["rope"] == "1"
+    assert shown["rank"]["rope"] == "2"
 
 
 def test_failed_and_skipped_rows_have_their_reasons_and_come_later():
@@ -156,7 +155,7 @@ def test_failed_and_skipped_rows_have_their_reasons_and_come_later():
 def test_a_row_whose_cost_measurement_failed_is_still_ranked_by_accuracy():
     gone = record("cost", "timeout", cell=cell(pe="sin"), reason="too long")
     table = by_pe([*run(), gone])
-    assert table["rank"]["sin"] == 1
+    assert table["rank"]["sin"] == 2
     assert pd.isna(table["train_ratio"]["sin"])
     assert table["status"]["sin"] == "timeout"
 
@@ -251,6 +250,6 @@ def test_tables_are_the_same_bytes_each_time_and_can_be_read_back(tmp_path):
     assert first == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert set(first) == {"table.csv", "table.md", "table.tex"}
     read = pd.read_csv(io.BytesIO(first["table.csv"]))
-    assert list(read["rank"][:3]) == [1, 1, 3]
-    assert first["table.md"].count(b" 1= |") == 2
+    assert list(read["rank"]) == [2, 2, 4, 1]
+    assert first["table.md"].count(b" 2= |") == 2
     assert "- Noise floor" in first["table.md"].decode()

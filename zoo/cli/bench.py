@@ -122,7 +122,7 @@ def bench(
         click.echo(profile_summary(the_profile(directory)))
     else:
         report = RunReport(outcomes[0].records, metric=requests[0].metric)
-        click.echo("\n".join([as_text(report.table), "", *report.notes]))
+        click.echo("\n".join([as_text(report.table), "", *report.answer, "", *report.notes]))
     print_tracebacks(failed)
     click.echo(f"Records and tables: {directory}")
     return 1 if failed else 0

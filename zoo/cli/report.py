@@ -97,12 +97,13 @@ def report(
         if as_json:
             # Through JSON, so that NaN and NA become null.
             plain = json.loads(run.table.to_json(orient="records", double_precision=15))
-            reports.append({"directory": str(directory), "rows": plain, "notes": run.notes})
+            reports.append({"directory": str(directory), "rows": plain, "answer": run.answer})
+            reports[-1]["notes"] = run.notes
             reports[-1] |= effects_data(found) if found else {}
             continue
         if len(runs) > 1:
             click.echo(f"{'' if number == 0 else chr(10)}{directory}\n")
-        table = "\n".join([as_text(run.table), "", *run.notes])
+        table = "\n".join([as_text(run.table), "", *run.answer, "", *run.notes])
         click.echo(effects_text(found) if found else table)
         if not tables_only:
             click.echo(f"Page: {directory / PAGE}")

@@ -44,10 +44,20 @@ class Row:
         return self.metrics[0]
 
     @property
-    def deterministic(self) -> bool:
-        """Whether it is a fit that gives the same model with every seed."""
+    def fitted_once(self) -> bool:
+        """Whether its records say that no seed changes it."""
         records = self.trained.values()
         return bool(records) and all(r.metrics.get("deterministic") is True for r in records)
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether it is a baseline that gives the same predictions with every seed."""
+        if not self.baseline or self.fitted_once:
+            return self.fitted_once
+        if self.failed or len(self.values) < 2 or len(set(self.values.values())) > 1:
+            return False
+        errors = [record.metrics.get("errors") for record in self.trained.values()]
+        return all(one == errors[0] for one in errors)
 
     @cached_property
     def values(self) -> dict[int, float]:
@@ -159,7 +169,7 @@ def make_rows(records: Sequence[Record], metric: str = "") -> list[Row]:
             rows[name].failed.append(record)
     seeds = sorted({seed for row in rows.values() for seed in row.trained})
     for row in rows.values():
-        if row.deterministic:  # other seeds would give the same, so it pairs with those of all rows
+        if row.fitted_once:  # other seeds would give the same, so it pairs with those of all rows
             latest_fit = list(row.trained.values())[-1]
             row.trained.update({seed: row.trained.get(seed, latest_fit) for seed in seeds})
     return list(rows.values())

@@ -10,9 +10,11 @@ import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import Row, make_rows, varying_axes
-from zoo.report.stats.effects import Effects, main_effects
-from zoo.report.stats.ratios import find_reference
-from zoo.report.tables.notes import made_on, notes
+from zoo.report.stats.effects import Effects, judge, main_effects
+from zoo.report.stats.ratios import Speeds, find_reference
+from zoo.report.stats.verdicts import Verdicts
+from zoo.report.tables.answer import answer
+from zoo.report.tables.notes import made_on, notes, verdict_notes
 from zoo.report.tables.readable import axes_in, readable
 from zoo.report.tables.table import build_table
 from zoo.report.tables.text import plain
@@ -36,7 +38,12 @@ class RunReport:
     @cached_property
     def table(self) -> pd.DataFrame:
         """What ``table.csv`` holds: one row per cell, best first, then the rest, then baselines."""
-        return build_table(self.recorded_rows, self.reference)
+        return build_table(self.recorded_rows, self.reference, self.verdicts)
+
+    @cached_property
+    def verdicts(self) -> Verdicts:
+        """Which differences between rows are real: all that is said of them comes from here."""
+        return judge(self.recorded_rows, self.reference)
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -57,13 +64,28 @@ class RunReport:
         if not self.records:
             return ["No records."]
         last = self.records[-1]
-        remarks = last.config["data"].get("remarks", [])
         return [
-            *notes(self.table),
+            *notes(self.table, self.verdicts.tests),
+            *verdict_notes(self.verdicts, self.short_name),
             *tuning_notes(self.rows),
-            *remarks,
+            *last.config["data"].get("remarks", []),
             made_on(last, self.metric),
         ]
+
+    @cached_property
+    def answer(self) -> list[str]:
+        """What the table says, in a few sentences."""
+        if not self.records:
+            return []
+        value = dict(zip(self.position, self.shown.get(self.metric.label, ()), strict=False))
+        return answer(
+            self.rows,
+            self.verdicts,
+            Speeds(self.recorded_rows, self.reference),
+            self.effects,
+            self.short_name,
+            lambda row: value[row.name],
+        )
 
     @cached_property
     def shown(self) -> pd.DataFrame:
@@ -100,7 +122,7 @@ class RunReport:
     @cached_property
     def effects(self) -> Effects | None:
         """The effect of each component; None where the records have too little for any."""
-        return main_effects(self.recorded_rows, self.reference)
+        return main_effects(self.recorded_rows, self.reference, self.verdicts)
 
     @cached_property
     def position(self) -> dict[str, int]:

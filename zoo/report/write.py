@@ -69,9 +69,10 @@ def write_plots(plots: Sequence[Plot], names: Sequence[str], folder: Path) -> No
 def write_tables(run: RunReport, directory: Path) -> None:
     """Write ``table.csv`` with every column, and ``table.md`` and ``table.tex`` for readers."""
     notes = bullets([line(note) for note in run.notes])
+    said = f"{line(' '.join(run.answer))}\n\n" if run.answer else ""
     write_file(directory / "table.csv", run.table.to_csv(index=False))
-    write_file(directory / "table.md", f"{as_text(run.table, 'github')}\n\n{notes}\n")
-    write_file(directory / "table.tex", as_latex(run.table, run.notes))
+    write_file(directory / "table.md", f"{as_text(run.table, 'github')}\n\n{said}{notes}\n")
+    write_file(directory / "table.tex", as_latex(run.table, [*run.answer, *run.notes]))
 
 
 def write_scale(records: Sequence[Record], directory: Path) -> None:

@@ -18,8 +18,7 @@ from rendered import rendered
 
 from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
-from zoo.report.stats.effects import main_effects
-from zoo.report.stats.paired import Term, corrected, difference
+from zoo.report.stats.effects import judge, main_effects
 from zoo.report.write import NAMES, write_report
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -142,17 +141,18 @@ def test_effects_of_one_factor_at_a_time_where_the_grid_is_not_full():
     all_records = large_run(cells=12, seeds=4, failures=False)
     records = [r for r in all_records if r.cell.get("pe") in ("rope", "none")]
     left = [r for r in records if (r.cell["pe"], r.cell["norm"]) != ("none", "rms")]
-    rows = {row.name: row for row in make_rows(records)}
     others = [name(pe="none"), name(norm="rms"), name(norm="none")]
-    found = main_effects(make_rows(left), left[0].name)
+    found = main_effects(make_rows(left), left[0].name, judge(make_rows(left), left[0].name))
     assert found.about == f"With everything else as in the reference, {left[0].name}."
     assert [(e.axis, e.component, e.against) for e in found.main] == [
         ("pe", "rope", "none"),
         ("norm", "layer", "rms"),
         ("norm", "layer", "none"),
     ]
-    full = main_effects(make_rows(records), records[0].name)
+    full = main_effects(
+        make_rows(records), records[0].name, judge(make_rows(records), records[0].name)
+    )
     assert full.about == "Averaged over the full grid of 2 pe × 3 norm."
-    pairs = [difference([Term(rows[records[0].name], rows[one])]) for one in others]
-    adjusted = [d.adjusted for d in corrected(pairs)]
-    assert [e.difference.adjusted for e in found.main] == adjusted
+    verdicts = judge(make_rows(left), left[0].name)
+    pairs = [verdicts.pair(left[0].name, one) for one in others]
+    assert [e.difference for e in found.main] == pairs, "an effect of one factor is a pair"

@@ -3,7 +3,9 @@
 All tests, of the metric and of the speeds of every row, are one family: p-values are corrected for
 all of them together (Holm 1979), so that fewer than one in twenty comparisons of two equal runs
 reports any change, however many rows there are. Memory is measured once and cannot be tested; a
-fixed tolerance decides instead. The metric is compared paired by seed, as within a table. With
+fixed tolerance decides instead. The metric is tested as within a report (``paired``): paired by
+seed, with the variances of all rows' changes shrunk towards each other. A row whose results are the
+same in both runs is equal and does not count as a test. With
 fewer seeds than an interval needs, only the trained models themselves can be compared, example by
 example. Such a result is never ``better`` or ``worse``, because two seeds of one program differ as
 much: its verdict is ``models differ``.
@@ -20,9 +22,11 @@ from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
 from zoo.report.compare.compare_cost import REFERENCE, Change, CostChanges
 from zoo.report.rows import Row, make_rows
-from zoo.report.stats.intervals import ENOUGH, over_seeds
-from zoo.report.stats.paired import ALPHA, Term, difference, holm, p_of_votes
+from zoo.report.stats.intervals import ENOUGH, Interval
+from zoo.report.stats.paired import ALPHA, Difference, holm, p_of_votes, tested
 from zoo.report.stats.ratios import within
+from zoo.report.stats.row_intervals import row_intervals
+from zoo.report.stats.scores import scores_of
 from zoo.report.tables.same_settings import why_not_comparable
 from zoo.report.tables.text import counted
 from zoo.sweep.records import Record
@@ -87,7 +91,7 @@ def compare(
     costs = CostChanges(list(old.values()), list(new.values()), reference)
     added = {name: "" for name in new if name not in old}
     gone = {name: "" for name in old if name not in new}
-    found: list[tuple[Row, Row, list[Change]]] = []
+    pairs: list[tuple[Row, Row]] = []
     for name in common:
         one, other = old[name], new[name]
         if one.only_skipped and not other.only_skipped:
@@ -95,12 +99,19 @@ def compare(
         elif other.only_skipped and not one.only_skipped:
             gone[name] = f"skipped: {other.failed[0].reason}"
         else:
-            found.append((one, other, [_metric_change(one, other), *costs.of(one, other)]))
-    tested = holm([c.p for _, _, changes in found for c in changes])
-    adjusted = iter(tested)
+            pairs.append((one, other))
+    differences = _differences(pairs)
+    means = _intervals(old), _intervals(new)
+    found = []
+    for (one, other), difference in zip(pairs, differences, strict=True):
+        sides = [side.get(one.name) for side in means]
+        scored = _metric_change(one, other, sides[0], sides[1], difference)
+        found.append((one, other, [scored, *costs.of(one, other)]))
+    p_values = holm([c.p for _, _, changes in found for c in changes])
+    adjusted = iter(p_values)
     rows = []
-    for one, other, changes in found:
-        judged = tuple(_with_verdict(c, next(adjusted), metric) for c in changes)
+    for (one, other, changes), difference in zip(found, differences, strict=True):
+        judged = tuple(_with_verdict(c, next(adjusted), metric, difference) for c in changes)
         verdict, why = _lost_or_recovered(one, other) or _overall(judged)
         rows.append(ComparedRow(other.name, other.cell, other.baseline, judged, verdict, why))
     ours, theirs = _flat_environment(before[-1]), _flat_environment(after[-1])
@@ -113,7 +124,7 @@ def compare(
         costs.reference,
         costs.how,
         {name: pair for name, pair in environment.items() if pair[0] != pair[1]},
-        sum(p is not None for p in tested),
+        sum(p is not None for p in p_values),
     )
 
 
@@ -136,10 +147,51 @@ def failure_reason(comparison: Comparison, fail_on: str) -> str:
     return ", ".join(f"{what}: {count}" for what, count in counts.items() if count)
 
 
-def _metric_change(one: Row, other: Row) -> Change:
+def _differences(pairs: Sequence[tuple[Row, Row]]) -> list[Difference | None]:
+    """After minus before, of each row of which the seeds that both runs have may be compared."""
+    found: list[Difference | None] = [None] * len(pairs)
+    places = [n for n, (one, other) in enumerate(pairs) if not _why_untested(one, other)]
+    if not places:
+        return found
+    count = len(places)
+    scores = scores_of([pairs[n][side] for side in (0, 1) for n in places])
+    weights = np.hstack([-np.eye(count), np.eye(count)])
+    twins = scores.twins()
+    for k, (place, difference) in enumerate(zip(places, tested(scores, weights), strict=True)):
+        found[place] = replace(difference, equal=bool(twins[k] == twins[count + k]))
+    return found
+
+
+def _why_untested(one: Row, other: Row) -> str:
+    """Why the metric of a row cannot be compared; empty where it can."""
+    if not one.values or not other.values:
+        return "not scored in both" if one.values or other.values else "not scored"
+    if one.failed or other.failed:
+        return "a seed failed, and the others are those that went well"
+    seeds = sorted(set(one.values) & set(other.values))
+    if not seeds:
+        return "no seed in common"
+    whys = (why_not_comparable(one.trained[seed], other.trained[seed]) for seed in seeds)
+    return next(filter(None, whys), "")
+
+
+def _intervals(rows: Mapping[str, Row]) -> dict[str, Interval | None]:
+    """Row name to its mean, with the interval that the run's own table has."""
+    known = [row for row in rows.values() if row.values]
+    if not known:
+        return {}
+    return dict(zip((row.name for row in known), row_intervals(scores_of(known)), strict=True))
+
+
+def _metric_change(
+    one: Row,
+    other: Row,
+    before: Interval | None,
+    after: Interval | None,
+    found: Difference | None,
+) -> Change:
     """The ranking metric, paired by the seeds that both have."""
     metric = other.metric
-    before, after = (over_seeds(list(row.values.values())) for row in (one, other))
     change = Change(
         metric.label,
         before=before.mean if before else None,
@@ -147,35 +199,36 @@ def _metric_change(one: Row, other: Row) -> Change:
         before_half=before.half if before and not one.deterministic else None,
         after_half=after.half if after and not other.deterministic else None,
     )
-    if not before or not after:
-        return replace(change, why="not scored in both" if before or after else "")
-    if one.failed or other.failed:
-        return replace(change, why="a seed failed, and the others are those that went well")
-    seeds = sorted(set(one.values) & set(other.values))
-    if not seeds:
-        return replace(change, why="no seed in common")
-    for seed in seeds:
-        if why := why_not_comparable(one.trained[seed], other.trained[seed]):
-            return replace(change, why=why)
-    found = difference([Term(other, one)], seeds)
-    assert found is not None
-    change = replace(change, value=found.mean, seeds=len(seeds), p=found.p)
+    if found is None:
+        why = _why_untested(one, other)
+        return replace(change, why="" if why == "not scored" else why)
+    change = replace(change, value=found.mean, seeds=found.seeds, p=found.p)
     if found.p is not None:
-        return replace(change, low=found.low, high=found.high)
+        p = None if found.equal else found.p
+        return replace(change, p=p, low=found.low, high=found.high)
+    seeds = sorted(set(one.values) & set(other.values))
     few = f"{counted(len(seeds), 'seed')} in common, {ENOUGH} are needed"
     if all(seed in row.wrong for row in (one, other) for seed in seeds):
         # An example counts once, in however many of the seeds the two models disagree on it.
-        votes = [one.wrong[s].astype(float) - other.wrong[s] for s in seeds]
-        p = p_of_votes(np.sum(votes, axis=0))
+        votes = np.sum([one.wrong[s].astype(float) - other.wrong[s] for s in seeds], axis=0)
+        total, square, step = votes.sum(), (votes**2).sum(), np.abs(votes).max(initial=0.0)
+        p = float(p_of_votes(total, square, step))
         return replace(change, p=p, models_only=True, why=f"for these models only: {few}")
     return replace(change, why=few)
 
 
-def _with_verdict(change: Change, adjusted: float | None, metric: MetricDescription) -> Change:
+def _with_verdict(
+    change: Change, adjusted: float | None, metric: MetricDescription, found: Difference | None
+) -> Change:
     """With a verdict where it was tested; memory has its own."""
+    scored = change.metric == metric.label
+    if scored and found is not None and found.equal and change.low is not None:
+        return replace(change, adjusted=1.0, verdict="tie")
     if adjusted is None or change.value is None:
         return change
-    if change.metric == metric.label:
+    if scored and found is not None and not change.models_only:
+        adjusted = found.guarded(adjusted)
+    if scored:
         better, noise = metric.better(change.value) > 0, False
     else:
         better, noise = change.value > 1, within(change.value, change.floor)

@@ -100,8 +100,9 @@ def _notes(comparison: Comparison) -> list[str]:
     if comparison.tests:
         lines.append(
             f"Change: difference of {comparison.metric.label}, paired by the seeds that both runs "
-            "have, with its 95% t-interval; ×: after over before, with the 95% t-interval over "
-            "rounds. The intervals are not corrected; verdicts are at the 5% level after Holm's "
+            "have, with its 95% interval, the variances of all rows shrunk towards each other; ×: "
+            "after over before, with the 95% t-interval over rounds. The intervals are not "
+            "corrected; verdicts are at the 5% level after Holm's "
             f"correction for {counted(comparison.tests, 'test')}, so that fewer than one in twenty "
             "comparisons of equal runs reports any change, memory apart."
         )

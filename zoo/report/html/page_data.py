@@ -54,7 +54,7 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
     ``facets``: a row's choices on the axes that vary, which filters use. ``key`` of a cell: what
     it sorts by, "" if empty. ``classes``: of CSS.
     """
-    numbers, several_best = _numbers(run), sum(line["rank"] == 1 for line in run.lines) > 1
+    numbers = _numbers(run)
     with_whiskers = [f"{run.metric.name}_mean", "train_ratio", "infer_ratio"]
     whiskers = {column: _whiskers(run, column) for column in with_whiskers}
 
@@ -70,7 +70,7 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
 
     lines = []
     for number, (row, values) in enumerate(zip(run.rows, run.lines, strict=True)):
-        ok, best = values["status"] == "ok", several_best and values["rank"] == 1
+        ok, best = values["status"] == "ok", bool(values["tie"])
         marks = {"best": best, "bad": not ok, "reference": row.name == run.reference}
         lines.append(
             {

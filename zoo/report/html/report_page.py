@@ -29,7 +29,7 @@ def report_page(run: RunReport, plots: Sequence[Plot]) -> str:
         .render(
             title=f"{data['name']}: {run.metric.label}{', speed and memory' if measured else ''}",
             run=run_sentence(run),
-            outcome=outcome_sentence(run),
+            outcome=" ".join(run.answer),
             heads=heads_of(run),
             lines=lines_of(run),
             axes=run.axes,
@@ -117,22 +117,3 @@ def _day(text: str) -> str:
 _MONTHS = (
     "January February March April May June July August September October November December"
 ).split()
-
-
-def outcome_sentence(run: RunReport) -> str:
-    """The best cell, how many rows tie with it, and the best baseline."""
-    mean, label = f"{run.metric.name}_mean", run.metric.label
-    scored = [n for n, line in enumerate(run.lines) if line[mean] is not None]
-    # Of two equal ones, the first in the table.
-    scored.sort(key=lambda number: -run.metric.better(run.lines[number][mean]))
-    cells = [number for number in scored if not run.rows[number].baseline]
-    if not cells:
-        return f"No cell has a value of {label}."
-    best = cells[0]
-    text = f"Best {label}: {run.short_name(run.rows[best])} with {run.shown.iloc[best][label]}"
-    if (ties := sum(line["rank"] == 1 for line in run.lines) - 1) > 0:
-        text += f"; {counted(ties, 'other')} cannot be distinguished from it"
-    for number in [number for number in scored if run.rows[number].baseline][:1]:
-        name, value = run.short_name(run.rows[number]), run.shown.iloc[number][label]
-        text += f". Best baseline: {name} with {value}"
-    return f"{text}."

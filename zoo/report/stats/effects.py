@@ -2,9 +2,10 @@
 
 A main effect compares the reference's choice on an axis with another choice on it: the difference
 of the metric in each combination of the other axes and each seed, averaged over the combinations.
-Every seed gives one such average. The interval is a t-interval over these, correct however
-strongly cells of one seed are correlated. Speeds are combined in the same way as logs, round by
-round, and memory as a geometric mean. The averages are over the combinations of this grid.
+Every seed gives one such average, so what is known of it is correct however strongly cells of one
+seed are correlated. Verdicts are those of the whole report (``verdicts``). Speeds are combined in
+the same way as logs, round by round, and memory as a geometric mean. The averages are over the
+combinations of this grid.
 
 An interaction is a difference of such differences: how much larger the effect is with one choice
 on another axis than with another choice. Interactions of three axes are not computed.
@@ -18,14 +19,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
 from zoo.report.rows import Row, varying_axes
 from zoo.report.stats.grid import Grid, Levels, full_grid
-from zoo.report.stats.paired import Difference, Term, corrected, difference
+from zoo.report.stats.paired import Difference
 from zoo.report.stats.ratios import PHASES, Ratio, Speeds, find_reference
+from zoo.report.stats.verdicts import Verdicts
 
 
 @dataclass(frozen=True)
@@ -68,17 +70,86 @@ class Effects:
 Pairs = list[tuple[Row, Row, float]]
 
 
+@dataclass(frozen=True)
+class _Sum:
+    """What an effect is computed from. names: axis, component, against, and those of another."""
+
+    names: tuple[str, ...]
+    pairs: Pairs
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Row name to its weight."""
+        weights: dict[str, float] = {}
+        for plus, minus, weight in self.pairs:
+            weights[plus.name] = weights.get(plus.name, 0.0) + weight
+            weights[minus.name] = weights.get(minus.name, 0.0) - weight
+        return weights
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The effects that rows allow, before anything is computed."""
+
+    about: str
+    axes: Levels
+    main: list[_Sum]
+    seeds: tuple[int, ...] = ()
+    interactions: list[_Sum] = field(default_factory=list)
+
+
+def judge(rows: Sequence[Row], reference: str) -> Verdicts:
+    """All verdicts of a report: of every pair of rows, and of the effects that there are."""
+    plan = _plan(rows, reference)
+    if plan is None:
+        return Verdicts(rows)
+    return Verdicts(
+        rows, [one.weights for one in plan.main], [one.weights for one in plan.interactions]
+    )
+
+
 def make_effects(
     rows: Sequence[Row], reference: str = "", only: Mapping[str, Sequence[str]] = {}
 ) -> Effects:
     """Effects and interactions of two axes in a full grid; ZooError where it is not full.
 
-    reference: name of a cell; without one, the one that ``find_reference`` chooses.
+    reference: name of a cell; without one, the one that ``find_reference`` chooses. What the whole
+    report has a verdict of keeps it, whatever part of the grid ``only`` chooses.
     """
     reference = find_reference(rows, reference)
-    grid, speeds = full_grid(rows, reference, only), Speeds(rows, reference)
+    return _effects(_full_plan(rows, reference, only), judge(rows, reference), rows, reference)
+
+
+def main_effects(rows: Sequence[Row], reference: str, verdicts: Verdicts) -> Effects | None:
+    """Effects in the full grid, or else of one factor at a time; None where there are neither."""
+    plan = _plan(rows, reference)
+    return _effects(plan, verdicts, rows, reference) if plan else None
+
+
+def _effects(plan: _Plan, verdicts: Verdicts, rows: Sequence[Row], reference: str) -> Effects:
+    sums = [[one.weights for one in group] for group in (plan.main, plan.interactions)]
+    judged, speeds = verdicts.including(*sums), Speeds(rows, reference)
+    main, interactions = (
+        [_effect(one, judged, speeds) for one in group] for group in (plan.main, plan.interactions)
+    )
+    return Effects(plan.about, main, plan.axes, plan.seeds, interactions)
+
+
+def _plan(rows: Sequence[Row], reference: str) -> _Plan | None:
+    if all(row.name != reference for row in rows):
+        return None  # others may have been measured against it, but its own records are not here
+    try:
+        return _full_plan(rows, reference)
+    except ZooError:
+        return _one_factor_plan(rows, reference)
+
+
+def _full_plan(
+    rows: Sequence[Row], reference: str, only: Mapping[str, Sequence[str]] = {}
+) -> _Plan:
+    grid = full_grid(rows, reference, only)
     main = [
-        _effect(_pairs(grid, {axis: first}, {axis: other}), grid, speeds, (axis, first, other))
+        _Sum((axis, first, other), _pairs(grid, {axis: first}, {axis: other}))
         for axis, (first, *others) in grid.axes.items()
         for other in others
     ]
@@ -89,43 +160,30 @@ def make_effects(
             first_pairs = _pairs(grid, {axis: one, second: two}, {axis: against, second: two})
             other_pairs = _pairs(grid, {axis: one, second: other}, {axis: against, second: other})
             pairs = first_pairs + [(plus, minus, -weight) for plus, minus, weight in other_pairs]
-            names = (axis, one, against, second, two, other)
-            interactions.append(_effect(pairs, grid, speeds, names))
+            interactions.append(_Sum((axis, one, against, second, two, other), pairs))
     shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in grid.axes.items())
     about = f"Averaged over the full grid of {shape}."
-    return Effects(about, _corrected(main), grid.axes, grid.seeds, _corrected(interactions))
+    return _Plan(about, grid.axes, main, grid.seeds, interactions)
 
 
-def main_effects(rows: Sequence[Row], reference: str) -> Effects | None:
-    """Effects in the full grid, or else of one factor at a time; None where there are neither."""
-    if not reference:
-        return None
-    try:
-        return make_effects(rows, reference)
-    except ZooError:
-        return _one_factor_effects(rows, reference)
-
-
-def _one_factor_effects(rows: Sequence[Row], reference: str) -> Effects | None:
+def _one_factor_plan(rows: Sequence[Row], reference: str) -> _Plan | None:
     """Each choice with all else as in the reference; choices that lack a seed are left out."""
-    base = next((row for row in rows if row.name == reference), None)
-    if base is None:
-        return None  # others were measured against it, but its own records are not here
-    effects: list[Effect] = []
+    base = next(row for row in rows if row.name == reference)
+    sums: list[_Sum] = []
     for row in rows:
         differing = [axis for axis in base.cell if row.cell.get(axis) != base.cell[axis]]
         if row.baseline or len(differing) != 1:
             continue
         try:
-            effects += make_effects([base, row], reference).main
+            sums += _full_plan([base, row], reference).main
         except ZooError:
             continue  # it failed or was skipped: there is nothing to compare
-    if not effects:
+    if not sums:
         return None
     order = list(base.cell)
-    effects.sort(key=lambda effect: order.index(effect.axis))
+    sums.sort(key=lambda one: order.index(one.names[0]))
     about = f"With everything else as in the reference, {reference}."
-    return Effects(about, _corrected(effects), varying_axes(rows, reference))
+    return _Plan(about, varying_axes(rows, reference), sums)
 
 
 def _pairs(grid: Grid, plus: dict[str, str], minus: dict[str, str]) -> Pairs:
@@ -134,21 +192,17 @@ def _pairs(grid: Grid, plus: dict[str, str], minus: dict[str, str]) -> Pairs:
     return [(grid.at(plus | o), grid.at(minus | o), 1 / len(others)) for o in others]
 
 
-def _effect(pairs: Pairs, grid: Grid, speeds: Speeds, names: tuple[str, ...]) -> Effect:
-    axis, component, against, *rest = names
-    weights: dict[str, float] = {}
-    for plus, minus, weight in pairs:
-        weights[plus.name] = weights.get(plus.name, 0.0) + weight
-        weights[minus.name] = weights.get(minus.name, 0.0) - weight
-    terms = [Term(plus, minus, weight) for plus, minus, weight in pairs]
+def _effect(one: _Sum, verdicts: Verdicts, speeds: Speeds) -> Effect:
+    axis, component, against, *rest = one.names
+    weights = one.weights
     return Effect(
         axis,
         component,
         against,
-        difference(terms, grid.seeds),
+        verdicts.difference(weights),
         {phase: speeds.contrast(phase, weights) for phase in PHASES},
-        _memory(pairs),
-        pairs[0][0].metric,
+        _memory(one.pairs),
+        one.pairs[0][0].metric,
         *rest,
     )
 
@@ -161,9 +215,3 @@ def _memory(pairs: Pairs) -> float | None:
             return None
         total += weight * math.log(peaks[0] / peaks[1])
     return math.exp(total)
-
-
-def _corrected(effects: list[Effect]) -> list[Effect]:
-    """Differences corrected for how many effects of this kind are tested."""
-    found = corrected([effect.difference for effect in effects])
-    return [replace(e, difference=d) for e, d in zip(effects, found, strict=True)]

@@ -2,7 +2,8 @@
 
 The two answer different questions and are never added up:
 
-- Training again with other seeds: a t-interval of the mean over seeds.
+- Training again with other seeds: a t-interval of the mean over seeds, of a share in Wilson's form
+  (``row_intervals``).
 - Scoring another test set from the same source: a Wilson interval of one model's accuracy. The
   plain binomial standard error is 0 at an accuracy of 1 and too narrow near it, which is where
   good classifiers on small test sets are (Brown, Cai and DasGupta 2001, Interval Estimation for a
@@ -13,9 +14,10 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 LEVEL = 0.95
 ROUNDING = 1e-12  # what rounding may leave of a difference that is 0
@@ -26,27 +28,43 @@ ENOUGH = 3  # seeds, or rounds: of two, a t-interval reaches over 12 standard er
 class Interval:
     """A mean, half the width of its 95% interval, and the standard deviation of the values.
 
-    None where there are too few values. low, high: the ends, not cut at any limit.
+    None where there are too few values. ends: low and high, where they are not equally far from the
+    mean; half is then the larger distance.
     """
 
     mean: float
     half: float | None = None
     sd: float | None = None
+    ends: tuple[float, float] | None = field(default=None, kw_only=True)
 
     @property
     def low(self) -> float | None:
         """The lower end."""
+        if self.ends:
+            return self.ends[0]
         return None if self.half is None else self.mean - self.half
 
     @property
     def high(self) -> float | None:
         """The upper end."""
+        if self.ends:
+            return self.ends[1]
         return None if self.half is None else self.mean + self.half
 
     def text(self, form: str) -> str:
-        """``0.943 ± 0.008``, each number formatted by ``form``."""
+        """``0.943 ± 0.008``, each number formatted by ``form``.
+
+        ``0.999 (0.991 to 1.000)`` where one side is much longer than the other.
+        """
         mean = form.format(self.mean)
-        return mean if self.half is None else f"{mean} ± {form.format(self.half)}"
+        if self.half is None:
+            return mean
+        if self.ends:
+            sides = [form.format(abs(end - self.mean)) for end in self.ends]
+            one, other = (int(re.sub(r"\D", "", side)) for side in sides)
+            if abs(one - other) > max(1, max(one, other) / 3):
+                return f"{mean} ({' to '.join(map(form.format, self.ends))})"
+        return f"{mean} ± {form.format(self.half)}"
 
 
 def t_half(sd: float, count: int) -> float:

@@ -1,196 +1,204 @@
-"""Which rows differ: comparisons over the seeds that both rows have.
+"""Tests of differences between rows: over seeds, and over the examples on which they disagree.
 
 What is claimed of two rows called different: *trained again with new seeds and scored on this test
 set, they would differ again*. How much another test set would change them is the sampling error,
 which the table states separately.
 
 Seed s gives every cell the same split, the same order of examples and, for exact variants, the
-same weights. So the difference within a seed is what is compared, by a paired t-test over seeds.
-Two corrections are added:
+same weights, and in the published grids it explains much of the variance within a row. So the
+difference within a seed is what is compared, and its variance over seeds is shrunk towards that of
+the other differences of its family (``moderated``). That removes what a seed does to all rows, at
+the cost of one row's degrees of freedom. A row that training again would not change (a baseline
+whose predictions are the same with every seed) has no seeds to pair: the variance of the other row
+by itself counts there. Two such rows differ as they do.
 
-- A few seeds may agree by luck, and an accuracy is a count of examples: three seeds that each
-  differ by one example have no spread at all, and a t-test would call that certain. So where the
-  metric is a share of examples, the examples on which two rows disagree must also fall to one side
-  more often than chance allows (McNemar 1947, with Edwards's continuity correction). The larger of
-  the two p-values counts.
-- The best row is compared with all others, whichever row it turns out to be, so every pair counts
-  as tested. Holm's correction (1979) over all pairs keeps the chance that any row is wrongly
-  called different below 5%, however many rows there are.
+Two more tests must agree, and the largest p-value counts:
+
+- An accuracy is a count of examples: three seeds that each differ by one example have no spread at
+  all, and a t-test would call that certain. So where the metric is a share of examples, the
+  examples on which two rows disagree must also fall to one side more often than chance allows
+  (McNemar 1947, with Edwards's continuity correction).
+- Where the variance was shrunk, the difference by itself, a paired t-test with nothing shrunk, must
+  be significant at half the level, uncorrected: a row noisier than all others is not called
+  different on their account.
+
+P-values are corrected by Holm's method (1979) for everything that is tested with them.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
-import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.report.rows import Row
-from zoo.report.stats.intervals import ENOUGH, LEVEL, ROUNDING, Interval, over_seeds, t_test
+from zoo.report.stats.intervals import ENOUGH, LEVEL, ROUNDING, Interval, t_quantile
+from zoo.report.stats.moderated import Array, moderate
+from zoo.report.stats.scores import Scores
 
 ALPHA = 1 - LEVEL
+ALONE = 2.0  # by itself a difference must be significant at this fraction (1/2) of the level
 
 
 @dataclass(frozen=True)
 class Difference(Interval):
     """A mean difference of a metric over seeds, in the metric's own direction.
 
-    half: of its own 95% t-interval, not corrected; p: two-sided; None with fewer than three
-    seeds. adjusted: p corrected for everything that was tested with it.
+    half: of its 95% t-interval, not corrected; p: two-sided, of the shrunk variance and of the
+    examples; alone: of the paired t-test by itself. adjusted: corrected for everything that was
+    tested with it. None with fewer than three seeds. error, df: of the mean. disputed: on how many
+    examples the rows disagree, over all seeds. equal: the rows have the same results.
     """
 
     seeds: int = 0
     p: float | None = None
     adjusted: float | None = None
+    alone: float = 0.0
+    error: float = 0.0
+    df: float = 0.0
+    disputed: float = 0.0
+    equal: bool = False
+    level: float = ALPHA
 
     @property
     def real(self) -> bool:
         """Whether it is significantly different from 0 after correction."""
-        return self.adjusted is not None and self.adjusted < ALPHA
+        return self.adjusted is not None and self.adjusted < self.level
+
+    def guarded(self, adjusted: float) -> float:
+        """A corrected p-value, or that of the test by itself where it is larger."""
+        shrunk = self.df > self.seeds - 1 + ROUNDING
+        return max(adjusted, min(1.0, ALONE * self.alone)) if shrunk else adjusted
+
+    def reach(self, level: float) -> float:
+        """Half the width of its interval at another level than 95%."""
+        from scipy import special
+
+        return float(special.stdtrit(max(self.df, 1.0), (1 + level) / 2)) * self.error
 
 
-@dataclass(frozen=True)
-class Term:
-    """One pair in a sum of differences: ``weight * (plus - minus)``."""
+def tested(scores: Scores, weights: Array) -> list[Difference]:
+    """One family of weighted sums of rows, weights (K, R), each tested by itself.
 
-    plus: Row
-    minus: Row
-    weight: float = 1.0
-
-
-def difference(terms: Sequence[Term], seeds: Sequence[int] | None = None) -> Difference | None:
-    """A weighted sum of paired differences, over the seeds that all rows have; None without any."""
-    rows = [row for term in terms for row in (term.plus, term.minus)]
-    if seeds is None:
-        seeds = sorted(set.intersection(*(set(row.values) for row in rows)))
-    if not seeds:
-        return None
-    values = [sum(t.weight * (t.plus.values[s] - t.minus.values[s]) for t in terms) for s in seeds]
-    found, count = over_seeds(values), len(values)
-    assert found is not None
-    if found.half is None or found.sd is None:
-        return Difference(found.mean, seeds=count)
-    shares = all(row.examples for row in rows)
-    p = t_test(found.mean, found.sd / math.sqrt(count), count - 1)
-    p = max(p, _mcnemar(terms, seeds) if shares else 0.0)
-    # One function computed in two ways may differ in the seventh digit and to the same side with
-    # every seed: significant, and of no use to anybody. A share needs no such rule.
-    metric = rows[0].metric
-    if not shares and round(metric.scale * abs(found.mean), metric.unit_digits) == 0:
-        p = 1.0
-    return Difference(found.mean, found.half, found.sd, count, p)
-
-
-def _mcnemar(terms: Sequence[Term], seeds: Sequence[int]) -> float:
-    """Two-sided p-value that it is chance to which side the disputed examples fall.
-
-    Each example of each seed votes with the sum of its weights: plus where ``plus`` alone is
-    right, minus where ``minus`` alone is. For one pair that is McNemar's test. In an average over
-    cells that are all the same model, an example counts once and not once per cell.
+    Variances are shrunk towards each other within the family. ``seeds`` is 0 where no seed has all
+    the rows of a sum.
     """
-    rows = [row for term in terms for row in (term.plus, term.minus)]
-    if all(seed in row.wrong for row in rows for seed in seeds):
-        wrong = [
-            [t.weight * (t.minus.wrong[s].astype(float) - t.plus.wrong[s]) for t in terms]
-            for s in seeds
-        ]
-        votes = np.concatenate([np.sum(of_seed, axis=0) for of_seed in wrong])
+    used = weights != 0
+    values = np.nan_to_num(scores.values)
+    lacking = used.astype(float) @ np.isnan(scores.values)
+    sums = np.where(lacking == 0, weights @ values, np.nan)  # (K, S)
+    count = (~np.isnan(sums)).sum(axis=1)
+    trained = weights * ~scores.fixed
+    balance = np.abs(trained.sum(axis=1)) < ROUNDING
+    certain = ~(trained != 0).any(axis=1)
+    means = np.nansum(sums, axis=1) / np.maximum(count, 1)
+    errors, dfs, alone = (np.zeros(len(weights)) for _ in range(3))
+    # With a fixed row on one side, what a seed does to all rows does not cancel: a family apart.
+    for family in (balance & ~certain, ~balance & ~certain):
+        chosen = np.flatnonzero(family & (count >= ENOUGH))
+        if len(chosen):
+            expected = trained[chosen] ** 2 @ scores.expected
+            rank = int(np.linalg.matrix_rank(trained[chosen]))
+            found = moderate(sums[chosen], expected, rank)
+            errors[chosen], dfs[chosen] = found.error, found.df
+            own = np.sqrt(found.own / found.seeds)
+            alone[chosen] = t_tests(means[chosen], own, np.asarray(found.seeds - 1.0))
+    p = np.where(certain, 0.0, t_tests(means, errors, np.maximum(dfs, 1)))
+    disputed = np.zeros(len(weights))
+    if scores.examples:
+        totals, disputed = _disputes(scores, weights, sums, certain)
+        p = np.maximum(p, p_of_votes(totals, disputed, np.abs(weights).sum(axis=1) / 2))
     else:
-        # Only counts are known: assume the fewest disputes, all won by the better side.
-        votes = np.concatenate([_fewest_votes(term, seed) for term in terms for seed in seeds])
-    return p_of_votes(votes)
-
-
-def p_of_votes(votes: NDArray[np.float64]) -> float:
-    """Two-sided p-value that votes for the two sides differ by chance.
-
-    If each vote had an even chance of either sign, the variance of their total would be the sum
-    of their squares.
-    """
-    from scipy import special
-
-    total, square, step = abs(votes.sum()), (votes**2).sum(), np.abs(votes).max(initial=0.0)
-    if total - step <= ROUNDING:
-        return 1.0
-    return float(2 * special.ndtr(-(total - step) / math.sqrt(square)))
-
-
-def _fewest_votes(term: Term, seed: int) -> NDArray[np.float64]:
-    gap = term.plus.values[seed] - term.minus.values[seed]
-    sign = math.copysign(term.weight, term.weight * gap)
-    return np.full(round(abs(gap) * term.plus.examples), sign)
-
-
-def corrected(differences: Sequence[Difference | None]) -> list[Difference | None]:
-    """The same with ``adjusted``: Holm's correction over all that have a p-value."""
-    adjusted = holm([None if d is None else d.p for d in differences])
+        # One function computed in two ways may differ in the seventh digit and to the same side
+        # with every seed: significant, and of no use to anybody.
+        p = np.where(np.abs(means) < scores.visible, 1.0, p)
     return [
-        d if d is None or p is None else replace(d, adjusted=p)
+        Difference(
+            float(means[k]),
+            (0.0 if certain[k] else float(t_quantile(dfs[k]) * errors[k])) if enough else None,
+            seeds=int(count[k]),
+            p=float(p[k]) if enough else None,
+            alone=float(alone[k]),
+            error=float(errors[k]),
+            df=float(dfs[k]),
+            disputed=float(disputed[k]),
+        )
+        for k, enough in enumerate(count >= np.where(certain, 1, ENOUGH))
+    ]
+
+
+def judged(
+    differences: Sequence[Difference], shares: Sequence[float] | None = None, level: float = ALPHA
+) -> list[Difference]:
+    """The same with ``adjusted``: corrected for all that were tested.
+
+    shares: how the level is divided among them at first; by default equally.
+    """
+    adjusted = holm([d.p for d in differences], shares)
+    return [
+        replace(d, level=level) if p is None else replace(d, level=level, adjusted=d.guarded(p))
         for d, p in zip(differences, adjusted, strict=True)
     ]
 
 
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """P-values adjusted for the number of tests (Holm 1979); None where nothing was tested."""
-    adjusted: list[float | None] = [None] * len(p_values)
-    tested = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
-    largest = 0.0
-    for rank, (p, i) in enumerate(tested):
-        largest = max(largest, min(1.0, p * (len(tested) - rank)))
-        adjusted[i] = largest
-    return adjusted
+def t_tests(means: Array, errors: Array, df: Array) -> Array:
+    """Two-sided p-values that means with these standard errors are 0."""
+    from scipy import special
+
+    t = np.abs(means) / np.maximum(errors, 1e-300)
+    p = np.where(errors < ROUNDING, 0.0, 2 * special.stdtr(df, -t))
+    return np.asarray(np.where(np.abs(means) < ROUNDING, 1.0, p))
 
 
-class Comparisons:
-    """All pairs of the rows that can be compared, corrected for their number.
+def _disputes(
+    scores: Scores, weights: Array, sums: Array, certain: NDArray[np.bool_]
+) -> tuple[Array, Array]:
+    """The totals of the votes, and the sums of their squares, over examples and seeds.
 
-    A row that lost a seed to a crash or a divergence is left out: the seeds that remain are the
-    ones that went well.
+    Each example of each seed votes with the weights of the rows that are right. In a sum over rows
+    that are all the same model, an example counts once and not once per row. Where only counts are
+    known, the fewest disputes are assumed, all won by the better side. Rows that are the same with
+    every seed vote once.
     """
+    there = ~np.isnan(sums)
+    there[certain] &= np.cumsum(there[certain], axis=1) == 1
+    gaps = np.where(there, scores.examples * np.nan_to_num(sums), 0.0)
+    squares = np.abs(gaps)
+    for seed, both in enumerate(scores.both_wrong):
+        listed = ~np.isnan(np.diagonal(both))
+        known = ((weights != 0) <= listed).all(axis=1)
+        square = ((weights @ np.nan_to_num(both)) * weights).sum(axis=1)
+        squares[:, seed] = np.where(there[:, seed] & known, square, squares[:, seed])
+    return gaps.sum(axis=1), squares.sum(axis=1)
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self.rows = [
-            row for row in rows if not row.baseline and not row.failed and len(row.values) >= ENOUGH
-        ]
-        pairs = list(itertools.combinations(self.rows, 2))
-        found = corrected([difference([Term(one, other)]) for one, other in pairs])
-        self.pairs = {
-            (one.name, other.name): d
-            for (one, other), d in zip(pairs, found, strict=True)
-            if d is not None and d.adjusted is not None
-        }
 
-    def verdict(self, one: str, other: str) -> int | None:
-        """1 where the first is significantly better, -1 worse, 0 for a tie; None if unknown."""
-        if one == other:
-            return 0
-        if (other, one) in self.pairs:
-            return -found if (found := self.verdict(other, one)) is not None else None
-        pair = self.pairs.get((one, other))
-        if pair is None:
-            return None
-        return (1 if self.rows[0].metric.better(pair.mean) > 0 else -1) if pair.real else 0
+def p_of_votes(totals: Array, squares: Array, step: Array | float = 1.0) -> Array:
+    """Two-sided p-values that votes for two sides differ by chance.
 
-    @property
-    def best(self) -> str | None:
-        """The row with the best mean, among at least two that can be compared."""
-        if len(self.rows) < 2:
-            return None
-        metric = self.rows[0].metric
-        return max(self.rows, key=lambda r: metric.better(statistics.fmean(r.values.values()))).name
+    If each vote had an even chance of either sign, the variance of their total would be the sum
+    of their squares. step: the largest that one vote can be.
+    """
+    from scipy import special
 
-    def ranks(self) -> dict[str, int]:
-        """Row to rank: 1 for the best and its ties, else 1 + the rows significantly better."""
-        best = self.best
-        if best is None:
-            return {}
-        ranks = {}
-        for row in self.rows:
-            verdicts = [self.verdict(row.name, other.name) for other in self.rows]
-            if (against_best := self.verdict(row.name, best)) is not None:
-                ranks[row.name] = 1 + verdicts.count(-1) if against_best < 0 else 1
-        return ranks
+    excess = np.abs(totals) - step
+    z = excess / np.sqrt(np.maximum(squares, ROUNDING))
+    return np.asarray(np.where(excess <= ROUNDING, 1.0, 2 * special.ndtr(-z)))
+
+
+def holm(
+    p_values: Sequence[float | None], weights: Sequence[float] | None = None
+) -> list[float | None]:
+    """P-values adjusted for the number of tests (Holm 1979); None where nothing was tested.
+
+    weights: how the level is divided among the tests at first; by default equally.
+    """
+    adjusted: list[float | None] = [None] * len(p_values)
+    share = [1.0] * len(p_values) if weights is None else list(weights)
+    order = sorted((p / share[i], i) for i, p in enumerate(p_values) if p is not None)
+    largest, left = 0.0, sum(share[i] for _, i in order)
+    for ratio, i in order:
+        largest = max(largest, min(1.0, ratio * left))
+        adjusted[i] = largest
+        left -= share[i]
+    return adjusted

@@ -49,7 +49,8 @@ def sentence(effect: Effect) -> str:
         text = effect.metric.format_difference(found.mean, found.half)
         if found.half is None:
             text += f" ({counted(found.seeds, 'seed')}: too few seeds for an interval)"
-        parts.append(text if found.half is None or found.real else f"{text} (tie)")
+        tie = " (equal)" if found.equal else " (tie)"
+        parts.append(text if found.half is None or found.real else f"{text}{tie}")
     for phase, what in (("train", "the speed"), ("infer", "in inference")):
         if ratio := effect.speed.get(phase):
             parts.append(_times(ratio, what))
@@ -76,12 +77,10 @@ def _notes(effects: Effects) -> list[str]:
     if not metric.higher_is_better:
         lines.append(lower_is_better(metric))
     if len(seeds) >= ENOUGH:
-        tests = counted(len(effects.main), "effect")
-        if effects.interactions:
-            tests += f" and for {counted(len(effects.interactions), 'interaction')}"
         lines.append(
-            "± is the 95% t-interval over seeds of each effect by itself; tie: not significantly "
-            f"different from 0 at the 5% level, after Holm's correction for {tests}."
+            "± is the 95% interval over seeds of each effect by itself; tie: not significantly "
+            "different from 0 at the 5% level, after Holm's correction for all comparisons of the "
+            "report; equal: the same results with every seed."
         )
     floors = [e.speed["train"].floor for e in effects.main if e.speed["train"]]
     if known := [floor for floor in floors if floor is not None]:
@@ -121,6 +120,7 @@ def _data(effect: Effect) -> dict[str, Any]:
             "p": found.p,
             "p_adjusted": found.adjusted,
             "tie": None if found.adjusted is None else not found.real,
+            "equal": found.equal,
         }
     for phase, ratio in effect.speed.items():
         if ratio:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
+from zoo.report.rows import Row
 from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.ratios import MEMORY_TIE
+from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.readable import has_front, metrics_in
 from zoo.report.tables.text import counted, from_to, percent
 from zoo.sweep.records import Record
@@ -80,12 +82,15 @@ def machine_summary(environment: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, parts))
 
 
-def notes(table: pd.DataFrame) -> list[str]:
-    """What the marks and intervals of the table mean, and how much noise there is."""
+def notes(table: pd.DataFrame, tests: int) -> list[str]:
+    """What the marks and intervals of the table mean, and how much noise there is.
+
+    tests: how many comparisons the ranks are corrected for.
+    """
     lines = []
     metric = metrics_in(table)[0]
     if table[f"{metric.name}_mean"].notna().any():
-        lines += _metric_notes(table, metric)
+        lines += _metric_notes(table, metric, tests)
     if table["train_ratio"].notna().any():
         lines += _speed_notes(table)
     if has_front(table):
@@ -98,7 +103,7 @@ def notes(table: pd.DataFrame) -> list[str]:
     return lines
 
 
-def _metric_notes(table: pd.DataFrame, metric: MetricDescription) -> list[str]:
+def _metric_notes(table: pd.DataFrame, metric: MetricDescription, tests: int) -> list[str]:
     cells = table[(table["baseline"] == "") & (table["seeds"] > 0)]
     counts = (cells if len(cells) else table[table["seeds"] > 0])["seeds"]
     few, many = int(counts.min()), int(counts.max())
@@ -108,22 +113,23 @@ def _metric_notes(table: pd.DataFrame, metric: MetricDescription) -> list[str]:
     else:
         fewer = "" if few >= ENOUGH else f"; with fewer than {ENOUGH} seeds there is none"
         lines = [
-            f"{seeds}, paired across rows. ± is the 95% t-interval of the mean over seeds{fewer}."
+            f"{seeds}, paired across rows. ± is the 95% interval of the mean over seeds{fewer}; "
+            "the variances of all rows are shrunk towards each other"
+            f"{', and near 0 and 1 the interval has two ends' if metric.highest == 1 else ''}."
         ]
-    if table["deterministic"].any():
-        lines[-1] += " A deterministic fit is the same with every seed."
+        if table["deterministic"].any():
+            lines[-1] += " A deterministic fit is the same with every seed, and has no interval."
     if not metric.higher_is_better:
         lines[-1] += f" {lower_is_better(metric)}"
     shares = bool(table["test_examples"].notna().any())
-    ranked = int(table["rank"].notna().sum())
-    if ranked:
+    if table["rank"].notna().any():
         mcnemar = f" and McNemar's test over the {metric.scored} on which two rows disagree"
         lines.append(
             "Rank: 1= cannot be distinguished from the best; any other rank is 1 + the number of "
-            "rows that are significantly better (paired t-test over seeds"
-            f"{mcnemar if shares else ''}; 5% level, Holm's correction for "
-            f"{counted(ranked * (ranked - 1) // 2, 'pair')}): trained again with new seeds and "
-            "scored on this test set, they would be better again."
+            f"rows that are significantly better (paired t-test over seeds"
+            f"{mcnemar if shares else ''}; 5% level, Holm's "
+            f"correction for {counted(tests, 'comparison')}: every pair of rows and every effect): "
+            "trained again with new seeds and scored on this test set, they would be better again."
         )
     if shares:
         error = metric.scale * table[f"{metric.name}_sampling_error"].max()
@@ -131,6 +137,24 @@ def _metric_notes(table: pd.DataFrame, metric: MetricDescription) -> list[str]:
             f"Test set: {table['test_examples'].max():.0f} {metric.scored}. On another test set of "
             f"this size from the same source, a model's {metric.label} may differ by up to "
             f"{error:.{metric.unit_digits}f} {metric.unit} (95%, Wilson); ± does not include this."
+        )
+    return lines
+
+
+def verdict_notes(verdicts: Verdicts, name: Callable[[Row], str]) -> list[str]:
+    """What the run could have seen, and which rows are equal."""
+    lines = []
+    if (pair := verdicts.visible()) is not None:
+        metric, effect = verdicts.known[0].metric, verdicts.visible("effect")
+        shown = [metric.format_difference(d).lstrip("+") for d in (pair, effect) if d is not None]
+        lines.append(
+            f"Differences of {shown[0]} or more between two rows would have shown in 4 of 5 such "
+            f"runs{f', and effects of {shown[1]} or more' if effect is not None else ''}."
+        )
+    if equal := [", ".join(map(name, group)) for group in verdicts.equal_rows()]:
+        lines.append(
+            f"The same results with every seed, and so one row in every comparison: "
+            f"{'; '.join(equal)}."
         )
     return lines
 

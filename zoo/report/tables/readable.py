@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
-from zoo.report.stats.intervals import ENOUGH, t_half
+from zoo.report.stats.intervals import Interval
 from zoo.report.tables.text import plain, tabulated
 
 _FRONTS = {"front": "{}", "tied": "({})"}
@@ -64,9 +64,7 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
         columns[f"× {phase}"] = [_ratio(row, phase, known) for row in lines]
     columns["latency ms"] = _numbers(table["latency_ms"], "{:.2f}")
     columns["memory MiB"] = _numbers(table["peak_memory_mib"], "{:,.0f}")
-    # Training may have run next to other work: once speeds are measured, its seconds say nothing.
-    if table["train_tokens_per_s"].isna().all():
-        columns["train s"] = _numbers(table["train_seconds"], "{:.1f}")
+    columns["train s"] = _numbers(table["train_seconds"], "{:.1f}")
     columns["front"] = [_fronts(row) for row in lines]
     for head, values in columns.items():
         if head == "params" or any(values):
@@ -87,13 +85,14 @@ def _ranks(ranks: pd.Series) -> list[str]:
 
 
 def _value(row: pd.Series, metric: MetricDescription) -> str:
-    mean = row[f"{metric.name}_mean"]
-    if row["deterministic"]:
-        return f"{metric.format(mean)}, deterministic fit"
-    if pd.isna(mean) or row["seeds"] < ENOUGH:
-        return "" if pd.isna(mean) else metric.format(mean)
-    half = t_half(row[f"{metric.name}_std"], row["seeds"])
-    return f"{metric.format(mean)} ± {metric.format(half)}"
+    mean, low, high = (row[f"{metric.name}_{part}"] for part in ("mean", "low", "high"))
+    if pd.isna(mean):
+        return ""
+    if pd.isna(low) or pd.isna(high):
+        return f"{metric.format(mean)}{' (deterministic fit)' if row['deterministic'] else ''}"
+    return Interval(mean, max(mean - low, high - mean), ends=(low, high)).text(
+        f"{{:.{metric.digits}f}}"
+    )
 
 
 def _ratio(row: pd.Series, phase: str, axes: list[str]) -> str:

@@ -8,9 +8,10 @@ from typing import Any, Literal
 import pandas as pd
 
 from zoo.report.rows import Row, axes_of
-from zoo.report.stats.intervals import over_seeds, sampling_error
-from zoo.report.stats.paired import Comparisons
+from zoo.report.stats.intervals import Interval, over_seeds, sampling_error
 from zoo.report.stats.ratios import PHASES, Speeds, memory_verdict
+from zoo.report.stats.row_intervals import row_intervals
+from zoo.report.stats.verdicts import Verdicts
 
 # Columns that have the names of metrics in records of kind "cost".
 COST_COLUMNS = ("train_tokens_per_s", "infer_tokens_per_s", "latency_ms", "peak_memory_mib")
@@ -26,10 +27,11 @@ MORE_COST_COLUMNS = (
 )
 
 
-def build_table(rows: Sequence[Row], reference: str) -> pd.DataFrame:
+def build_table(rows: Sequence[Row], reference: str, verdicts: Verdicts) -> pd.DataFrame:
     """The table of these rows. Columns named after metrics are in the metrics' own units.
 
     Other columns: ratios, and shares from 0 to 1. A ``tie`` is True, False, or empty if unknown.
+    ``tie``: whether a row cannot be told apart from the best cell, which is not alone.
     ``attrs["metrics"]`` holds the descriptions of the metrics, ``attrs["tuned"]`` the names of the
     settings that were chosen for each row.
     """
@@ -37,7 +39,7 @@ def build_table(rows: Sequence[Row], reference: str) -> pd.DataFrame:
     axes, metric = axes_of(shown), shown[0].metric
     base = next((row for row in rows if row.name == reference), None)
     speeds = Speeds(rows, reference)
-    standings = _standings(shown, speeds)
+    standings = _standings(shown, speeds, verdicts)
     lines = [
         _results(row, axes) | standings[row.name] | _ratios(row, base, reference, speeds)
         for row in shown
@@ -86,35 +88,40 @@ def _results(row: Row, axes: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _standings(rows: Sequence[Row], speeds: Speeds) -> dict[str, dict[str, Any]]:
+def _standings(
+    rows: Sequence[Row], speeds: Speeds, verdicts: Verdicts
+) -> dict[str, dict[str, Any]]:
     """Row to its rank, ties, intervals and place on the fronts."""
-    compared = Comparisons(rows)
-    ranks = compared.ranks()
-    best_alone = list(ranks.values()).count(1) == 1
+    ranks, tied = verdicts.ranks(), verdicts.tied()
+    intervals: dict[str, Interval | None] = {}
+    if verdicts.scores:
+        names = [row.name for row in verdicts.known]
+        intervals = dict(zip(names, row_intervals(verdicts.scores), strict=True))
     memory: dict[str, Any] = {row.name: row.cost.get("peak_memory_mib") for row in rows}
 
     def faster(one: str, other: str) -> int | None:
         ratio = speeds.ratio("train", one, other)
         return ratio.verdict if ratio else None
 
-    with_speed = [row.name for row in compared.rows if row.name in speeds.measured]
-    with_memory = [row.name for row in compared.rows if memory[row.name]]
-    speed_front = pareto(with_speed, compared.verdict, faster)
+    cells = [row.name for row in verdicts.rows if not row.baseline]
+    with_speed = [name for name in cells if name in speeds.measured]
+    with_memory = [name for name in cells if memory[name]]
+    speed_front = pareto(with_speed, verdicts.verdict, faster)
     memory_front = pareto(
-        with_memory, compared.verdict, lambda a, b: memory_verdict(memory[a], memory[b])
+        with_memory, verdicts.verdict, lambda a, b: memory_verdict(memory[a], memory[b])
     )
     columns = {}
     for row in rows:
         metric, rank = row.metric, ranks.get(row.name)
-        values = over_seeds(list(row.values.values()))
-        low, high = (values.low, values.high) if values and not row.deterministic else (None, None)
+        values = intervals.get(row.name)
+        low, high = (values.low, values.high) if values else (None, None)
         if low is not None and metric.lowest is not None:
             low = max(low, metric.lowest)  # no true value is lower
         if high is not None and metric.highest is not None:
             high = min(high, metric.highest)
         columns[row.name] = {
             "rank": rank,
-            "tie": None if rank is None else rank == 1 and not best_alone,
+            "tie": None if rank is None else len(tied) > 1 and row.name in tied,
             f"{metric.name}_low": low,
             f"{metric.name}_high": high,
             f"{metric.name}_sampling_error": sampling_error(values.mean, row.examples)

@@ -1,0 +1,1 @@
+"""Simulated runs with known differences: how often verdicts are wrong, and what they find."""

@@ -1,0 +1,81 @@
+"""Simulate runs with known differences, and write how verdicts and intervals fare.
+
+    python -m bench.simulate [--runs N] [--out DIRECTORY]
+
+Writes ``lines.jsonl`` and, made from it, ``README.md``; takes a few minutes on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.simulate.grids import Scenario
+from bench.simulate.outcomes import simulate, stop_early
+from bench.simulate.page import LINES, SIMULATIONS, page
+from zoo.report.write import write_file
+
+SEED = 14
+
+
+def scenarios() -> dict[str, list[Scenario]]:
+    """By what they show."""
+    return {
+        "false": [
+            Scenario(cells, seeds, noisy=noisy)
+            for cells in (2, 4, 8, 16, 40)
+            for seeds in (1, 2, 3, 5, 10)
+            for noisy in (0, 1 if cells < 8 else 2)
+            if not (seeds < 3 and (noisy or cells != 16))
+        ]
+        + [Scenario(16, 5, noisy=2, times=5.0), Scenario(8, 5, equal=3)]
+        + [Scenario(16, 5, shared=0.0), Scenario(8, 5, accuracy=0.999)],
+        "power": [
+            Scenario(cells, seeds, gap=gap)
+            for cells in (2, 16, 40)
+            for seeds in (3, 5, 10)
+            for gap in (1.0, 2.0, 3.0)
+        ],
+        "covered": [
+            Scenario(8, seeds, accuracy=accuracy, noisy=noisy)
+            for accuracy in (0.8, 0.94, 0.99, 0.999, 0.9999)
+            for seeds in (3, 5, 10)
+            for noisy in ((0, 2) if accuracy == 0.94 else (0,))
+        ],
+    }
+
+
+def lines(runs: int) -> Iterator[dict[str, Any]]:
+    """One result a line."""
+    for shows, of in scenarios().items():
+        for one in of:
+            yield {"shows": shows} | asdict(simulate(one, runs, np.random.default_rng(SEED)))
+    for cells in (2, 4, 16):
+        for gap in (0.0, 1.0, 2.0):
+            one = Scenario(cells, 10, gap=gap)
+            outcome = stop_early(one, 1.0, runs, np.random.default_rng(SEED))
+            yield {"shows": "until"} | asdict(outcome)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.simulate", description=__doc__)
+    parser.add_argument("--runs", type=int, default=400, help="simulated runs of each scenario")
+    parser.add_argument("--out", type=Path, default=Path("results") / SIMULATIONS)
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    found = []
+    for one in lines(options.runs):
+        found.append(json.dumps(one))
+        print(found[-1], flush=True)
+    write_file(options.out / LINES, "\n".join(found) + "\n")
+    write_file(options.out / "README.md", page(options.out / LINES))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""What verdicts and intervals say of simulated runs, by today's tests and by those before them.
+
+Before: a t-test for every pair by itself, beside the test over documents, with Holm's correction
+for all pairs, and a t-interval of every row. After: what reports use (``zoo.report.stats``).
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.simulate.grids import Drawn, Scenario, draw
+from zoo.report.stats.intervals import ENOUGH, t_quantile
+from zoo.report.stats.moderated import Array
+from zoo.report.stats.paired import ALPHA, Difference, holm, judged, p_of_votes, tested
+from zoo.report.stats.power import visible_difference
+from zoo.report.stats.row_intervals import row_intervals
+from zoo.report.stats.settled import looks_up_to, standings
+
+LOOKED = 20  # runs that are asked what they could have seen
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Shares of runs or rows, before and after.
+
+    false: runs in which any pair of equal rows is called different. power: pairs of different rows
+    that are called so, in the right direction. covered: rows whose interval holds their true value.
+    visible: the median of what runs say that they could have seen, in points. runs: how many.
+    """
+
+    scenario: Scenario
+    false: tuple[float, float]
+    power: tuple[float, float]
+    covered: tuple[float, float]
+    visible: float | None
+    runs: int
+
+
+def simulate(scenario: Scenario, runs: int, generator: np.random.Generator) -> Outcome:
+    """Many runs of one scenario."""
+    false, power, covered = np.zeros(2), np.zeros(2), np.zeros(2)
+    visible = []
+    for run in range(runs):
+        drawn = draw(scenario, generator)
+        first = drawn.scores.twins()
+        places = np.flatnonzero(first == np.arange(scenario.cells))
+        pairs = np.array(list(itertools.combinations(places, 2)), dtype=int).reshape(-1, 2)
+        same = drawn.truth[pairs[:, 0]] == drawn.truth[pairs[:, 1]]
+        found = tested(drawn.scores, weights_of(pairs, scenario.cells))
+        if run < LOOKED and (gap := visible_of(found, scenario)) is not None:
+            visible.append(100 * gap)
+        for side, real in enumerate(
+            (_before(found, scenario.examples), [d.real for d in judged(found)])
+        ):
+            right = np.array(real, dtype=bool) & (np.array([d.mean for d in found]) > 0)
+            false[side] += bool(np.array(real, dtype=bool)[same].any())
+            power[side] += right[~same].mean() if (~same).any() else 0.0
+        covered += _covered(drawn)
+    return Outcome(
+        scenario,
+        false=(float(false[0] / runs), float(false[1] / runs)),
+        power=(float(power[0] / runs), float(power[1] / runs)),
+        covered=(float(covered[0] / runs), float(covered[1] / runs)),
+        visible=float(np.median(visible)) if visible else None,
+        runs=runs,
+    )
+
+
+def weights_of(pairs: NDArray[np.int_], rows: int) -> Array:
+    """(K, R): the first row of each pair minus the second."""
+    weights = np.zeros((len(pairs), rows))
+    weights[np.arange(len(pairs)), pairs[:, 0]] = 1.0
+    weights[np.arange(len(pairs)), pairs[:, 1]] = -1.0
+    return weights
+
+
+def visible_of(found: list[Difference], scenario: Scenario) -> float | None:
+    """What such a run says that it could have seen."""
+    known = [d for d in found if d.p is not None and d.error]
+    if not known:
+        return None
+    return visible_difference(known, ALPHA / len(known), ALPHA, scenario.examples)
+
+
+def _before(found: list[Difference], examples: int) -> list[bool]:
+    """Per-pair t-tests and the test over documents, with Holm's correction."""
+    tests: list[float | None] = []
+    for one in found:
+        votes = one.mean * one.seeds * examples
+        documents = float(p_of_votes(np.array(votes), np.array(one.disputed)))
+        tests.append(None if one.p is None else max(one.alone, documents))
+    return [p is not None and p < ALPHA for p in holm(tests)]
+
+
+def _covered(drawn: Drawn) -> Array:
+    """The share of rows whose interval holds the truth, before and after."""
+    values, truth = drawn.scores.values, drawn.truth
+    count = values.shape[1]
+    if count < ENOUGH:
+        return np.full(2, np.nan)
+    half = t_quantile(count - 1) * values.std(axis=1, ddof=1) / np.sqrt(count)
+    before = np.abs(values.mean(axis=1) - truth) <= half
+    after = [
+        one is not None and one.ends is not None and one.ends[0] <= true <= one.ends[1]
+        for one, true in zip(row_intervals(drawn.scores), truth, strict=True)
+    ]
+    return np.array([before.mean(), np.mean(after)])
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Seeds added one by one up to ``scenario.seeds`` until a difference is settled.
+
+    wrong: runs that say anything wrong when they stop. settled: runs that stop before all seeds, or
+    with them. seeds: mean number of seeds.
+    """
+
+    scenario: Scenario
+    difference: float
+    wrong: float
+    settled: float
+    seeds: float
+    runs: int
+
+
+def stop_early(
+    scenario: Scenario, difference: float, runs: int, generator: np.random.Generator
+) -> Stopped:
+    """Many sweeps that stop when ``difference`` points are settled."""
+    looks = looks_up_to(scenario.seeds)
+    wrong, done, seeds = 0, 0, 0
+    for _ in range(runs):
+        drawn = draw(scenario, generator)
+        for used in range(ENOUGH, scenario.seeds + 1):
+            stands = standings(drawn.scores.first(used), difference / 100, looks)
+            if "open" not in stands:
+                break
+        behind = drawn.truth[stands.index("best")] - drawn.truth
+        settled = "open" not in stands
+        wrong += settled and any(
+            (stand == "worse" and gap <= 0)
+            or (stand == "as good" and gap > difference / 100 - 1e-9)
+            for stand, gap in zip(stands, behind, strict=True)
+        )
+        done, seeds = done + settled, seeds + used
+    return Stopped(scenario, difference, wrong / runs, done / runs, seeds / runs, runs)

@@ -1,0 +1,122 @@
+"""The scores of a report's rows as arrays, for tests of all its comparisons at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.config.metric_description import MetricDescription
+from zoo.report.rows import Row
+from zoo.report.stats.intervals import ROUNDING
+from zoo.report.stats.moderated import Array
+
+UNCOUNTED = 1000  # examples that are assumed where the records do not say how many there were
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One metric of R rows with S seeds.
+
+    values: (R, S), NaN where a row lacks a seed. fixed: (R,), rows that training again would not
+    change; they have a value for every seed. share: whether the metric lies between 0 and 1.
+    examples: how many each value is the share of, 0 where it is not a share of right examples.
+    counted: how many examples were scored, whatever the metric. both_wrong: (S, R, R), how many
+    examples two rows got wrong with one seed, on the diagonal one row's own; NaN where unknown.
+    visible: the smallest difference that is printed, where the metric is no share of examples.
+    """
+
+    values: Array
+    fixed: NDArray[np.bool_]
+    share: bool
+    examples: int
+    counted: int
+    both_wrong: Array
+    visible: float = 0.0
+
+    @property
+    def expected(self) -> Array:
+        """(R,): the variance of a row's value up to a common factor: p (1 - p) for a share.
+
+        p counts half an example more on each side (Jeffreys), so that a perfect row has some.
+        """
+        if not self.share:
+            return np.ones(len(self.values))
+        total = (~np.isnan(self.values)).sum(axis=1) * (self.counted or UNCOUNTED)
+        p = (np.nansum(self.values, axis=1) * (self.counted or UNCOUNTED) + 0.5) / (total + 1)
+        return np.asarray(np.clip(p * (1 - p), ROUNDING, None))
+
+    def first(self, seeds: int) -> Scores:
+        """The same after so many seeds."""
+        return replace(self, values=self.values[:, :seeds], both_wrong=self.both_wrong[:seeds])
+
+    def twins(self) -> NDArray[np.int_]:
+        """(R,): for each row, the first one with the same results, itself where there is none.
+
+        The same: the same seeds and values and, where known, the same wrong examples.
+        """
+        first = np.arange(len(self.values))
+        means = np.nanmean(self.values, axis=1)
+        for later in range(1, len(first)):
+            for row in np.flatnonzero(np.abs(means[:later] - means[later]) < ROUNDING):
+                if first[row] == row and self._same(int(row), later):
+                    first[later] = row
+                    break
+        return first
+
+    def _same(self, one: int, other: int) -> bool:
+        mine, theirs = self.values[[one, other]]
+        there = ~np.isnan(mine)
+        if there.sum() < 2 or (there != ~np.isnan(theirs)).any():
+            return False
+        if np.abs(mine - theirs)[there].max() > ROUNDING:
+            return False
+        if not self.examples:
+            return True
+        # Two accuracies may be equal by chance: without the lists of errors nothing is the same.
+        both = self.both_wrong[there]
+        shared, own = both[:, one, other], both[:, one, one]
+        return bool((shared == own).all() and (shared == both[:, other, other]).all())
+
+
+def scores_of(rows: Sequence[Row], metric: MetricDescription | None = None) -> Scores:
+    """The scores of these rows, in their order; by default in the metric that ranks them."""
+    metric = metric or rows[0].metric
+    of_row = [row.values_of(metric.name) for row in rows]
+    seeds = sorted({seed for values in of_row for seed in values})
+    values = np.array([[found.get(seed, np.nan) for seed in seeds] for found in of_row])
+    values = values.reshape(len(rows), len(seeds))
+    fixed = np.array([row.deterministic for row in rows])
+    for number in np.flatnonzero(fixed):
+        values[number] = next(iter(of_row[number].values()))
+    examples = max((row.examples for row in rows), default=0) if metric == rows[0].metric else 0
+    counts = (r.metrics.get("examples") for row in rows for r in row.trained.values())
+    return Scores(
+        values=values,
+        fixed=fixed,
+        share=metric.lowest == 0.0 and metric.highest == 1.0,
+        examples=examples,
+        counted=next((int(count) for count in counts if count), 0),
+        both_wrong=_both_wrong(rows, seeds, fixed, examples),
+        visible=0.0 if examples else 0.5 * 10.0**-metric.unit_digits / metric.scale,
+    )
+
+
+def _both_wrong(
+    rows: Sequence[Row], seeds: Sequence[int], fixed: NDArray[np.bool_], examples: int
+) -> Array:
+    found = np.full((len(seeds), len(rows), len(rows)), np.nan)
+    if not examples:
+        return found
+    for number, seed in enumerate(seeds):
+        masks = {
+            place: next(iter(row.wrong.values())) if fixed[place] else row.wrong[seed]
+            for place, row in enumerate(rows)
+            if seed in row.wrong or (fixed[place] and row.wrong)
+        }
+        if masks:
+            wrong = np.array(list(masks.values()), dtype=np.float32)
+            found[number][np.ix_(list(masks), list(masks))] = wrong @ wrong.T
+    return found

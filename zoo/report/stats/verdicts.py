@@ -1,0 +1,206 @@
+"""Every verdict of a report, from one model, so that no two places of it disagree.
+
+All rows are compared, baselines like cells: every pair, the main effect of every choice, and the
+interactions. All of these are one family. Holm's correction over it keeps the chance that anything
+is wrongly called different below 5%, however many rows there are. Main effects are averages over
+many cells and answer what was asked, so half of the level is divided among them at first; pairs
+and interactions share the other half, and what one test does not need passes on to the rest.
+Without effects the pairs have all of it.
+
+A difference that is both an effect and a pair, as where one factor is varied at a time, is one
+difference with one verdict. Rows with the same results are one row here: they are equal, and
+their differences from others count once.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from zoo.report.rows import Row
+from zoo.report.stats.intervals import ENOUGH, ROUNDING
+from zoo.report.stats.paired import ALPHA, Difference, judged, tested
+from zoo.report.stats.power import visible_difference
+from zoo.report.stats.scores import scores_of
+
+Weights = Mapping[str, float]  # row name to its weight in a sum of rows
+Key = tuple[tuple[int, float], ...]
+EFFECTS = 0.5  # of the level, divided among the main effects at first
+
+
+class Verdicts:
+    """What is known of every difference between these rows.
+
+    main, interactions: the effects, as weights of rows. rows: those that are ranked. A row that
+    lost a seed to a crash or a divergence is not: the seeds that remain are those that went well.
+    level: the chance that anything at all is wrongly called different.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        main: Sequence[Weights] = (),
+        interactions: Sequence[Weights] = (),
+        level: float = ALPHA,
+    ) -> None:
+        self.known = [row for row in rows if row.values]
+        self.level = level
+        self.scores = scores_of(self.known) if self.known else None
+        self._place = {row.name: number for number, row in enumerate(self.known)}
+        self._twin = self.scores.twins().tolist() if self.scores else []
+        fixed: list[bool] = self.scores.fixed.tolist() if self.scores else []
+        self.rows = [
+            row
+            for row, same in zip(self.known, fixed, strict=True)
+            if not row.failed and (same or len(row.values) >= ENOUGH)
+        ]
+        ranked = sorted({self._twin[self._place[row.name]] for row in self.rows})
+        names = [self.known[place].name for place in ranked]
+        pairs: list[Weights] = [{a: 1.0, b: -1.0} for a, b in itertools.combinations(names, 2)]
+        families = [self._test(family) for family in (main, interactions, pairs)]
+        self.pairs = {k: d for k, d in families[2].items() if d.p is not None}
+        self.main = {k: d for k, d in families[0].items() if d.p is not None}
+        others = {k for k, d in (families[1] | self.pairs).items() if d.p is not None}
+        share = {k: EFFECTS / len(self.main) for k in self.main}
+        rest = (1 - EFFECTS if self.main else 1.0) / max(len(others), 1)
+        for key in others:
+            share[key] = share.get(key, 0.0) + rest
+        # A pair that is an effect too is tested as a pair: there its family is larger.
+        found = families[0] | families[1] | families[2]
+        shares = [share.get(key, 0.0) for key in found]
+        self._found = dict(zip(found, judged(list(found.values()), shares, level), strict=True))
+        self._share = share
+
+    def including(self, main: Sequence[Weights], interactions: Sequence[Weights]) -> Verdicts:
+        """These verdicts, and those of more effects, which are corrected for as a family apart.
+
+        What has a verdict here keeps it.
+        """
+        keys = [self._key(weights)[0] for weights in (*main, *interactions)]
+        if all(not key or key in self._found for key in keys):
+            return self
+        more = Verdicts(self.known, main, interactions, self.level)
+        more._found.update(self._found)
+        return more
+
+    def _test(self, sums: Sequence[Weights]) -> dict[Key, Difference]:
+        keys = list(dict.fromkeys(self._key(one)[0] for one in sums))
+        keys = [key for key in keys if key]
+        if not keys or self.scores is None:
+            return {}
+        weights = np.zeros((len(keys), len(self.known)))
+        for number, key in enumerate(keys):
+            for place, weight in key:
+                weights[number, place] = weight
+        return dict(zip(keys, tested(self.scores, weights), strict=True))
+
+    def _key(self, weights: Weights) -> tuple[Key, int]:
+        """What identifies a sum of rows, up to its sign, and the sign; twins count as one row."""
+        merged: dict[int, float] = {}
+        for name, weight in weights.items():
+            if name in self._place:
+                twin = self._twin[self._place[name]]
+                merged[twin] = merged.get(twin, 0.0) + weight
+        key = sorted((place, round(w, 9)) for place, w in merged.items() if abs(w) > ROUNDING)
+        sign = -1 if key and key[0][1] < 0 else 1
+        return tuple((place, sign * weight) for place, weight in key), sign
+
+    def difference(self, weights: Weights) -> Difference | None:
+        """A sum of rows in the family of this report; None where a row has no value.
+
+        One that is not in the family is tested at the level of a single one.
+        """
+        if self.scores is None or any(name not in self._place for name in weights):
+            return None
+        key, sign = self._key(weights)
+        if not key:
+            places = [self._place[name] for name in weights]
+            seeds = int((~np.isnan(self.scores.values[places]).any(axis=0)).sum())
+            return Difference(0.0, 0.0, seeds=seeds, p=1.0, adjusted=1.0, equal=True)
+        if key not in self._found:
+            (self._found[key],) = judged(list(self._test([weights]).values()), level=self.level)
+        found = self._found[key]
+        if not found.seeds:
+            return None
+        return found if sign > 0 else replace(found, mean=-found.mean)
+
+    def pair(self, one: str, other: str) -> Difference | None:
+        """The first row minus the second."""
+        return self.difference({one: 1.0, other: -1.0}) if one != other else None
+
+    def verdict(self, one: str, other: str) -> int | None:
+        """1 where the first is significantly better, -1 worse, 0 for a tie; None if unknown."""
+        if one == other:
+            return 0
+        if not {one, other} <= {row.name for row in self.rows}:
+            return None
+        found = self.pair(one, other)
+        if found is None or found.adjusted is None:
+            return None
+        return (1 if self.known[0].metric.better(found.mean) > 0 else -1) if found.real else 0
+
+    def best_of(self, rows: Sequence[Row]) -> Row | None:
+        """The row with the best mean of those that are ranked; None where there is none."""
+        metric, ranked = self.known[0].metric if self.known else None, {r.name for r in self.rows}
+        of = [row for row in rows if row.name in ranked]
+        if metric is None or not of:
+            return None
+        return max(of, key=lambda r: metric.better(sum(r.values.values()) / len(r.values)))
+
+    def tied(self) -> list[str]:
+        """The best cell, first, and the cells that cannot be told apart from it."""
+        cells = [row for row in self.rows if not row.baseline]
+        best = self.best_of(cells)
+        if best is None:
+            return []
+        others = [r.name for r in cells if r is not best and self.verdict(r.name, best.name) == 0]
+        return [best.name, *others]
+
+    def equal_rows(self) -> list[list[Row]]:
+        """Groups of at least two rows whose results are the same with every seed."""
+        groups: dict[int, list[Row]] = {}
+        for row, twin in zip(self.known, self._twin, strict=True):
+            groups.setdefault(twin, []).append(row)
+        return [group for group in groups.values() if len(group) > 1]
+
+    def ranks(self) -> dict[str, int]:
+        """Row to rank: 1 for the best and its ties, else 1 + the rows significantly better.
+
+        Empty where there is no pair that could be compared, and without a row that could not be
+        compared with the best.
+        """
+        best = self.best_of(self.rows)
+        if best is None or len(self.rows) < 2:
+            return {}
+        ranks = {}
+        for row in self.rows:
+            verdicts = [self.verdict(row.name, other.name) for other in self.rows]
+            if (against_best := self.verdict(row.name, best.name)) is not None:
+                ranks[row.name] = 1 + verdicts.count(-1) if against_best < 0 else 1
+        return ranks if len(ranks) > 1 else {}
+
+    @property
+    def tests(self) -> int:
+        """How many differences are corrected for."""
+        return len(self._share)
+
+    def visible(self, kind: str = "pair", seeds: int | None = None) -> float | None:
+        """The difference that 4 of 5 such runs would have shown, between two rows or of an effect.
+
+        kind: pair or effect. seeds: of a run with more or fewer seeds. None where nothing was
+        tested, or where no difference would have shown.
+        """
+        family = self.main if kind == "effect" else self.pairs
+        cells = {n for n, row in enumerate(self.known) if not row.baseline}
+        noisy = {key: d for key, d in family.items() if d.error}
+        of = [d for key, d in noisy.items() if {place for place, _ in key} <= cells]
+        of = of or list(noisy.values())
+        if not of:
+            return None
+        share = max(self._share[key] for key in family)
+        whole = sum(self._share.values())
+        counted = self.scores.examples if self.scores else 0
+        return visible_difference(of, self.level * share / whole, self.level, counted, seeds)
