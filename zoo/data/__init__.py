@@ -121,7 +121,7 @@ def zoo_register(register: Register) -> None:
             "recall",
             "token-labels",
             "associative recall: tokens hold a key and its value, then keys are queried",
-            "Arora et al. 2024, Zoology, section 3",
+            "Arora et al. 2024, Zoology",
             {**tagged, "pairs": 32, "values": 8, "test_length": 0},
         ),
         (

@@ -33,8 +33,8 @@ class EncoderOptions(TaskOptions):
 
     group_column: str = Field(
         default="",
-        description="Column of the texts' groups (language, year), in files and Hub data; scores "
-        "are then reported for each group too.",
+        description="Column of the texts' groups (language, year), in files and Hub data, by which "
+        "scores are reported too; by default there are none.",
     )
     keep_duplicates: bool = Field(
         default=False, description="Train also on documents that are in the test split."

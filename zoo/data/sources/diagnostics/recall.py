@@ -1,7 +1,7 @@
 """Stacked associative recall: every token holds a key and its value, then every key is queried.
 
-"k3=v1 k0=v5 k0? k3?" has the tags v5 and v1 on its queries and none elsewhere. Source: Arora et al.
-2024, "Zoology: Measuring and Improving Recall in Efficient Language Models", section 3 (multi-query
+"k3=v1 k0=v5 k0? k3?" has the tags v5 and v1 on its queries and none elsewhere. Source: Arora et
+al. 2024, "Zoology: Measuring and Improving Recall in Efficient Language Models" (multi-query
 associative recall), with key and value in one token ("stacked"), so that a single layer can find
 them; there texts have 64 to 512 tokens.
 """
