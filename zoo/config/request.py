@@ -30,8 +30,8 @@ class Request(BaseModel):
 
     attention: str = Field(
         default="fused",
-        description="Attention components: a comma list, or all; here and in --pe, --norm, --ffn "
-        "and --block a/b takes turns over the layers.",
+        description="Attention components: a comma list, or all. a/b: layers take turns, as on the "
+        "next four axes.",
     )
     pe: str = Field(default="rope", description="Positional encodings: a comma list, or all.")
     norm: str = Field(default="layer", description="Norms: a comma list, or all.")
@@ -74,7 +74,7 @@ class Request(BaseModel):
     until: PositiveFloat | None = Field(
         default=None,
         description="Add seeds one by one until differences of so many points between the leaders "
-        "are settled; --seeds is then the most.",
+        "are settled, up to the number of seeds asked for; by default all are trained.",
     )
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = Field(
         default=("train", "cost"),

@@ -17,17 +17,15 @@ BUILT_IN = Path(__file__).parent / "suites"
 def find_suite(name: str | Path) -> Path:
     """The file of a suite: a path, or the name of one that ships with the zoo.
 
-    Raises ZooError where there is neither.
+    Raises ZooError for a name that is neither.
     """
-    if Path(name).exists():
-        return Path(name)
-    built_in = BUILT_IN / f"{name}.toml"
-    if built_in.parent == BUILT_IN and built_in.exists():
-        return built_in
+    path = Path(name)
+    if path.exists() or path.suffix or len(path.parts) > 1:
+        return path
     known = sorted(file.stem for file in BUILT_IN.glob("*.toml"))
-    raise ZooError(
-        f"suite {name}: no such file{nearest(str(name), known)}; built in: {', '.join(known)}"
-    )
+    if str(name) not in known:
+        raise ZooError(f"no suite '{name}', and no such file{nearest(str(name), known)}")
+    return BUILT_IN / f"{name}.toml"
 
 
 def load_suite(file: str | Path) -> dict[str, Any]:

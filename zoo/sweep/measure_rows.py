@@ -32,7 +32,7 @@ def measure_rows(
         key = cost_key("cost", identity(row), config, plugins, environment, *more)
         if _failed_everywhere(this, row):
             key = digest(["training failed", key])  # it is measured once a training succeeds
-            if not this.reuse(key, True):
+            if not this.reuse(key, True) and not only_known:
                 reason = "every training of it failed"
                 this.record("cost", row, key, training(row), "skipped", reason)
             continue

@@ -28,7 +28,9 @@ def train_rows(
     of a request with ``until`` and its records, whether they have enough seeds.
     """
     request = this.request
-    trained = _train(this, "tune", tuning_trials(request, this.plan), only_known, fresh)
+    trained = 0
+    if request.tuned:
+        trained = _train(this, "tune", tuning_trials(request, this.plan), only_known, fresh)
     chosen = chosen_settings(request, this.plan, this.records, this.metrics[0])
     if not only_known:
         _without_settings(this, chosen)

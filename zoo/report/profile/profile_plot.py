@@ -100,7 +100,7 @@ def _critical_difference(scores: pd.DataFrame) -> Plot:
         pairs,
         ax=axes,
         alpha=LEVEL,
-        label_props={"color": INK, "fontsize": 8},
+        label_props={"fontsize": 8},
         elbow_props={"color": MUTED},
         crossbar_props={"color": INK, "marker": None},
     )

@@ -1,0 +1,164 @@
+"""The profile of a run on several data sets, and scores by group, from records made by hand."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import factory
+import pytest
+from scipy import stats
+
+from zoo.report.plots.by_group import group_plots
+from zoo.report.plots.plot import styled
+from zoo.report.profile.profile import DataSet, Profile, read_profile
+from zoo.report.profile.profile_plot import profile_plots, ranked_scores
+from zoo.report.profile.profile_text import profile_summary
+from zoo.report.run_report import RunReport
+from zoo.report.write import write_report
+from zoo.sweep.records import Record
+
+SVG = "{http://www.w3.org/2000/svg}"
+# Accuracies of three cells on six data sets; chance is 0.5.
+ACCURACIES = {
+    "alpha": (0.99, 0.95, 0.90),
+    "beta": (0.98, 0.90, 0.70),
+    "gamma": (0.97, 0.96, 0.80),
+    "delta": (0.90, 0.80, 0.60),
+    "epsilon": (0.95, 0.94, 0.50),
+    "zeta": (0.51, 0.50, 0.49),
+}
+PES = ("rope", "sin", "none")
+
+
+def records_of(data: str, accuracies: tuple[float, ...], seeds: int = 5) -> list[Record]:
+    found = []
+    for pe, accuracy in zip(PES, accuracies, strict=True):
+        for seed in range(seeds):
+            wrong = round(1000 * (1 - accuracy)) + 2 * (seed - 2)
+            one = factory.train_record(factory.cell(pe=pe), seed, wrong)
+            about = {**one.config["data"], "name": data, "chance": 0.5, "fingerprint": data * 8}
+            config = {**one.config, "data": about}
+            found.append(
+                one.model_copy(update={"config": config, "started": f"2026-01-0{seed + 1}"})
+            )
+    return found
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("profile")
+    for name, accuracies in ACCURACIES.items():
+        (root / name).mkdir()
+        factory.write_records(root / name, records_of(name, accuracies))
+    return root
+
+
+@pytest.fixture(scope="module")
+def profile(directory: Path) -> Profile:
+    found = read_profile(directory)
+    assert found is not None
+    return found
+
+
+def test_every_mean_is_in_the_table_and_the_best_row_first(profile: Profile) -> None:
+    for name, accuracies in ACCURACIES.items():
+        part = profile.table[profile.table["data"] == name].set_index("row")["mean"]
+        assert dict(part) == pytest.approx(dict(zip(PES, accuracies, strict=True)))
+    assert list(profile.names.values()) == ["rope", "sin", "none"]
+
+
+def test_ties_are_those_of_each_data_sets_own_report(profile: Profile) -> None:
+    for data in profile.data_sets:
+        ranks = dict(
+            zip((row.cell["pe"] for row in data.run.rows), data.run.table["rank"], strict=True)
+        )
+        for name, score in data.scores.items():
+            pe = next(row.cell["pe"] for row in data.run.rows if row.name == name)
+            assert score.best == (ranks[pe] == 1)
+    alpha = next(data for data in profile.data_sets if data.name == "alpha")
+    assert [score.best for score in alpha.scores.values()] == [True, False, False]
+
+
+def test_chance_is_marked_where_a_score_is_not_above_it(profile: Profile) -> None:
+    chance = {
+        (data.name, row): score.at_chance
+        for data in profile.data_sets
+        for row, score in zip(PES, (data.scores[factory.name(pe=pe)] for pe in PES), strict=True)
+    }
+    assert {key for key, found in chance.items() if found} == {
+        ("epsilon", "none"),
+        *(("zeta", pe) for pe in PES),
+    }
+    printed = profile_summary(profile)
+    assert "0.500 c" in printed.replace("=c", "c")
+    assert "(chance)" in printed
+
+
+def test_effects_are_those_of_each_data_set(profile: Profile) -> None:
+    found = profile.effects["pe", "rope", "none"]
+    for name, accuracies in ACCURACIES.items():
+        difference = found[name].difference
+        assert difference is not None
+        assert difference.mean == pytest.approx(accuracies[0] - accuracies[2])
+
+
+def test_the_critical_difference_is_of_the_ranks_of_friedmans_test(profile: Profile) -> None:
+    scores = ranked_scores(profile)
+    assert scores.shape == (6, 3)
+    with styled():
+        plots = {plot.name: plot for plot in profile_plots(profile)}
+    expected = stats.friedmanchisquare(*zip(*ACCURACIES.values(), strict=True)).pvalue
+    assert f"p = {expected:.2g}" in plots["critical-difference"].about
+    marks = [
+        e for e in ElementTree.fromstring(plots["profile"].svg).iter() if e.get("class") == "mark"
+    ]
+    titles = [mark.findtext(f"{SVG}title") for mark in marks]
+    assert len(titles) == 18
+    assert any("rope on alpha: accuracy 0.990" in title for title in titles)
+
+
+def test_lower_is_better_is_turned_round() -> None:
+    runs = [
+        factory.record(
+            "train",
+            cell=factory.cell(pe=pe),
+            seed=seed,
+            metric_descriptions=factory.LM,
+            metrics={"bits_per_byte": bits, "nats": bits},
+        )
+        for pe, bits in zip(PES, (2.0, 2.5, 3.0), strict=True)
+        for seed in range(3)
+    ]
+    (data,) = Profile([DataSet("book", "book", RunReport(runs))]).data_sets
+    levels = [data.scores[factory.name(pe=pe)].level for pe in PES]
+    assert levels == pytest.approx([1.0, 0.5, 0.0])
+
+
+def grouped(record: Record, values: dict[str, float]) -> Record:
+    groups = {group: {"examples": 100, "accuracy": value} for group, value in values.items()}
+    return record.model_copy(update={"metrics": {**record.metrics, "groups": groups}})
+
+
+def test_scores_by_group_are_a_curve_for_each_row(tmp_path: Path) -> None:
+    curves: dict[str, Any] = {
+        "rope": {"to 40": 1.0, "41 to 100": 0.9, "101 to 200": 0.7},
+        "none": {"to 40": 0.8, "41 to 100": 0.6, "101 to 200": 0.5},
+    }
+    records = [
+        grouped(factory.train_record(factory.cell(pe=pe), seed, 200 + seed), values)
+        for pe, values in curves.items()
+        for seed in range(3)
+    ]
+    run = RunReport(records)
+    for row in run.rows:
+        assert {group: set(v.values()) for group, v in row.groups.items()} == {
+            group: {value} for group, value in curves[row.cell["pe"]].items()
+        }
+    with styled():
+        (plot,) = group_plots(run)
+    texts = " ".join(ElementTree.fromstring(plot.svg).itertext())
+    assert all(group in texts for group in curves["rope"])
+    write_report(run, tmp_path)
+    assert (tmp_path / "plots" / "by-group.svg").exists()
