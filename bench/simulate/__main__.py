@@ -8,6 +8,7 @@ Writes ``lines.jsonl`` and, made from it, ``README.md``; takes a few minutes on 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -53,13 +54,14 @@ def scenarios() -> dict[str, list[Scenario]]:
 
 def lines(runs: int) -> Iterator[dict[str, Any]]:
     """One result a line."""
+    streams = (np.random.default_rng([SEED, number]) for number in itertools.count())
     for shows, of in scenarios().items():
         for one in of:
-            yield {"shows": shows} | asdict(simulate(one, runs, np.random.default_rng(SEED)))
+            yield {"shows": shows} | asdict(simulate(one, runs, next(streams)))
     for cells in (2, 4, 16):
         for gap in (0.0, 1.0, 2.0):
             one = Scenario(cells, 10, gap=gap)
-            outcome = stop_early(one, 1.0, runs, np.random.default_rng(SEED))
+            outcome = stop_early(one, 1.0, runs, next(streams))
             yield {"shows": "until"} | asdict(outcome)
 
 

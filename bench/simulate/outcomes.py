@@ -35,7 +35,7 @@ class Outcome:
     scenario: Scenario
     false: tuple[float, float]
     power: tuple[float, float]
-    covered: tuple[float, float]
+    covered: tuple[float, float] | None
     visible: float | None
     runs: int
 
@@ -64,7 +64,9 @@ def simulate(scenario: Scenario, runs: int, generator: np.random.Generator) -> O
         scenario,
         false=(float(false[0] / runs), float(false[1] / runs)),
         power=(float(power[0] / runs), float(power[1] / runs)),
-        covered=(float(covered[0] / runs), float(covered[1] / runs)),
+        covered=(float(covered[0] / runs), float(covered[1] / runs))
+        if scenario.seeds >= ENOUGH
+        else None,
         visible=float(np.median(visible)) if visible else None,
         runs=runs,
     )

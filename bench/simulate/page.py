@@ -86,8 +86,7 @@ def _scenario(line: Line) -> dict[str, str]:
 
 
 def _visible(points: float | None) -> str:
-    # NaN is what Python writes where there is none
-    return "" if points is None or math.isnan(points) else f"{points:.1f}"
+    return "" if points is None else f"{points:.1f}"
 
 
 def _share(line: Line, what: str, side: int) -> str:

@@ -28,6 +28,10 @@ def test_lists_become_comma_lists_and_the_table_is_a_data_frame(folder: Path) ->
         ("naive", "sin"),
     ]
     assert set(table["status"]) == {"ok"}
+    best, *_, advice = table.attrs["answer"]
+    assert best.startswith("Best accuracy: ")
+    assert best.endswith("with fewer than 3 seeds nothing can be said of the differences.")
+    assert advice == "Try at least 3 seeds; 5 tell much more."
     assert {record.seed for record in RecordFile(folder / "out").read()} == {0, 3}
     written = pd.read_csv(folder / "out" / "table.csv")
     assert list(written.columns) == list(table.columns)

@@ -248,6 +248,7 @@ def test_what_a_run_says_it_could_have_seen_it_does_see(generator):
 def test_with_fewer_than_three_seeds_nothing_is_tested(generator, seeds):
     drawn = simulate(Scenario(4, seeds, gap=20.0), 5, generator)
     assert drawn.power == (0, 0)
+    assert drawn.covered is None
     assert seeds < ENOUGH
 
 

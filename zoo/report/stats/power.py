@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 from zoo.report.stats.intervals import ENOUGH
-from zoo.report.stats.paired import ALONE, Difference
+from zoo.report.stats.paired import ALONE, RESERVE, Difference
 
 POWER = 0.8
 
@@ -37,6 +37,8 @@ def visible_difference(
     df = statistics.median(d.df for d in family) * (count - 1) / (had - 1)
     if error == 0.0:
         return None
+    if df > count - 1:
+        level *= RESERVE
     bars = [(df, float(special.stdtrit(df, 1 - level / 2)))]
     if df > count - 1:  # the variance is shrunk, and each must be significant by itself
         bars.append((count - 1, float(special.stdtrit(count - 1, 1 - alone / ALONE / 2))))

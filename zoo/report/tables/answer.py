@@ -51,9 +51,8 @@ def answer(
 
 def _choices(effects: Effects | None) -> list[str]:
     """The main effects that are real, the largest first; nothing where none was tested."""
-    tested = (
-        [e for e in effects.main if e.difference and e.difference.p is not None] if effects else []
-    )
+    all_effects = [(e, e.difference) for e in effects.main if e.difference] if effects else []
+    tested = [e for e, found in all_effects if found.p is not None and not found.equal]
     if not effects or not tested:
         return []
     real = [(abs(e.difference.mean), e) for e in tested if e.difference and e.difference.real]

@@ -190,4 +190,9 @@ def _speed_notes(table: pd.DataFrame) -> list[str]:
             )
     else:
         lines.append("Noise floor: unknown, because the reference has too few rounds.")
+    if table["train_seconds"].notna().any():
+        lines.append(
+            "train s: seconds of one whole training (all epochs of a cell, the one pass of a fit), "
+            "the mean over seeds; other work may have run at the same time."
+        )
     return lines
