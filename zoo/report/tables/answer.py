@@ -178,7 +178,9 @@ def _next(
     gap = max((abs(d.mean) for d in apart if d is not None and not d.equal), default=0.0)
     if len(cells) > 1 and not verdicts.pairs and len(cells[0].values) < ENOUGH:
         return [f"Try at least {ENOUGH} seeds; 5 tell much more."]
-    if gap and (seeds := _seeds_for(gap, verdicts)):
+    # With as many seeds as there are, this pair is noisier than most: nothing is known of it.
+    had = max(len(row.values) for row in cells)
+    if gap and (seeds := _seeds_for(gap, verdicts)) and seeds > had:
         shown = metric.format_difference(gap).lstrip("+")
         said.append(
             f"The largest gap among the rows that tie, {shown}, would take "
