@@ -96,6 +96,12 @@ def test_chance_is_marked_where_a_score_is_not_above_it(profile: Profile) -> Non
     assert "(chance)" in printed
 
 
+def test_each_data_sets_own_notes_name_the_rows_at_chance(profile: Profile) -> None:
+    notes = {data.name: " ".join(data.run.notes) for data in profile.data_sets}
+    assert "Chance level of accuracy: 0.500; every row is better." in notes["alpha"]
+    assert "0.500; not better than it: none." in notes["epsilon"]
+
+
 def test_effects_are_those_of_each_data_set(profile: Profile) -> None:
     found = profile.effects["pe", "rope", "none"]
     for name, accuracies in ACCURACIES.items():

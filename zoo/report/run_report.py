@@ -14,6 +14,7 @@ from zoo.report.stats.effects import Effects, judge, main_effects
 from zoo.report.stats.ratios import Speeds, find_reference
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.answer import answer
+from zoo.report.tables.chance import chance_note
 from zoo.report.tables.notes import made_on, notes, verdict_notes
 from zoo.report.tables.readable import axes_in, readable
 from zoo.report.tables.table import build_table
@@ -63,10 +64,11 @@ class RunReport:
         """The lines under the table."""
         if not self.records:
             return ["No records."]
-        last = self.records[-1]
+        last, names = self.records[-1], [self.short_name(row) for row in self.rows]
         return [
             *notes(self.table, self.verdicts.tests),
             *verdict_notes(self.verdicts, self.short_name),
+            *chance_note(self.lines, names, self.metric, self.chance),
             *tuning_notes(self.rows),
             *last.config["data"].get("remarks", []),
             made_on(last, self.metric),

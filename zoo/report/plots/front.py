@@ -176,15 +176,19 @@ def _scale(axes: Axes, points: Sequence[Point]) -> None:
 
 
 def _baselines(axes: Axes, run: RunReport, points: Sequence[Point]) -> None:
-    """A line at each baseline's value; one that is far away is named at the edge."""
+    """A line at each baseline's value and at chance; one that is far away is named at the edge."""
     ends = [end for p in points for end in (p.y, *(p.ys or ()))]
     low, high = min(ends), max(ends)
     height = max(high - low, 0.01)
-    for number, row in enumerate(run.rows):
-        value = run.lines[number][f"{run.metric.name}_mean"]
-        if not row.baseline or value is None:
+    levels = [
+        (run.short_name(row, 32), line[f"{run.metric.name}_mean"])
+        for row, line in zip(run.rows, run.lines, strict=True)
+        if row.baseline
+    ]
+    for name, value in [*levels, ("chance", run.chance)]:
+        if value is None:
             continue
-        name = f"{run.short_name(row, 32)}: {run.metric.format(value)}"
+        name = f"{name}: {run.metric.format(value)}"
         above, edge = value > high, not low - SEEN * height <= value <= high + SEEN * height
         if edge:
             name = f"{name} {'↑' if above else '↓'}"

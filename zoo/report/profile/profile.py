@@ -15,6 +15,7 @@ from zoo.errors import ZooError
 from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import Effect
+from zoo.report.tables.chance import at_chance
 from zoo.sweep.records import FILE
 
 
@@ -82,22 +83,11 @@ class DataSet:
                 seeds=line["seeds"],
                 status=line["status"],
                 best=line["rank"] == 1 if ranked else None,
-                at_chance=mean is not None and self._at_chance(line, mean),
+                at_chance=at_chance(line, metric, self.chance),
                 level=level,
                 chosen=row.chosen,
             )
         return found
-
-    def _at_chance(self, line: Mapping[str, float | None], mean: float) -> bool:
-        """Whether a score is no better than chance, over seeds or over other test sets."""
-        if self.chance is None:
-            return False
-        name, direction = self.metric.name, self.metric.direction
-        worst = line[f"{name}_low" if direction > 0 else f"{name}_high"]
-        ends = [mean, *([worst] if worst is not None else [])]
-        if (error := line[f"{name}_sampling_error"]) is not None:
-            ends.append(mean - direction * error)
-        return min(direction * end for end in ends) <= direction * self.chance
 
 
 class Profile:
