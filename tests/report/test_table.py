@@ -178,7 +178,7 @@ def deterministic(seeds):
 def test_a_deterministic_fit_has_no_interval_and_pairs_with_every_seed(seeds):
     report = RunReport([*run(baseline=False), *deterministic(seeds)])
     shown = report.shown.iloc[-1]
-    assert (shown["accuracy"], shown["seeds"]) == ("0.980, deterministic fit", "")
+    assert (shown["accuracy"], shown["seeds"]) == ("0.980 (deterministic fit)", "")
     row = report.rows[-1]
     assert row.values == dict.fromkeys(range(5), 0.98)
     assert [int(mask.sum()) for mask in row.wrong.values()] == [20] * 5
@@ -188,11 +188,17 @@ def test_a_deterministic_fit_has_no_interval_and_pairs_with_every_seed(seeds):
     assert pd.isna(values["accuracy_low"])
     assert not report.table["deterministic"][:-1].any()
     assert report.notes[0].startswith("Seeds: 5 per row")
-    assert "A deterministic fit is the same with every seed." in report.notes[0]
+    assert (
+        "A deterministic fit is the same with every seed, and has no interval." in report.notes[0]
+    )
 
 
-def test_a_fit_that_does_not_say_so_is_not_called_deterministic():
-    assert "deterministic" not in f"{as_text(make_table(run()))}{caption(run())}"
+def test_a_fit_whose_predictions_differ_between_seeds_is_not_called_deterministic():
+    same = [train_record("words", seed, 20) for seed in range(5)]
+    assert "(deterministic fit)" in as_text(make_table([*run(baseline=False), *same]))
+    others = [train_record("words", seed, range(seed, seed + 20)) for seed in range(5)]
+    records = [*run(baseline=False), *others]
+    assert "deterministic" not in f"{as_text(make_table(records))}{caption(records)}"
 
 
 def test_remarks_on_the_data_are_notes():

@@ -194,13 +194,16 @@ def test_the_majority_row_is_there_where_classes_are_unbalanced(outcome: Outcome
 def test_a_deterministic_fit_is_made_once_and_called_that(outcome: Outcome) -> None:
     trained = Counter(r.name for r in outcome.records if r.kind == "train")
     assert trained["tfidf-logreg"] == trained["majority"] == 1
-    assert trained["last-word"] == 3  # it does not say that the seed changes nothing
+    # It does not say that the seed changes nothing, and is fitted with each; its predictions do.
+    assert trained["last-word"] == 3
     report = RunReport(outcome.records)
     shown = report.shown.set_index("attention")
-    assert shown["accuracy"]["tfidf-logreg(whole=True)"] == "1.000, deterministic fit"
-    assert "deterministic" not in shown["accuracy"]["last-word"]
+    assert shown["accuracy"]["tfidf-logreg(whole=True)"] == "1.000 (deterministic fit)"
+    assert "deterministic fit" in shown["accuracy"]["last-word"]
     assert shown["seeds"]["majority"] == ""
-    assert "A deterministic fit is the same with every seed." in "\n".join(report.notes)
+    assert "A deterministic fit is the same with every seed, and has no interval." in "\n".join(
+        report.notes
+    )
     (row,) = (row for row in report.rows if row.name == "majority")
     assert row.values == dict.fromkeys((0, 1, 2), 14 / 20)  # it pairs with the seeds of all rows
 
@@ -279,8 +282,8 @@ def test_the_metric_that_ranks_can_be_chosen_and_changes_no_record(
         assert found == sorted(found, reverse=True)
         assert rows[0][f"{metric}_low"] <= rows[0][f"{metric}_mean"] <= rows[0][f"{metric}_high"]
     assert "accuracy_low" not in by_f1[0]
-    assert as_text(RunReport(outcome.records, metric="macro_f1").table).split()[2:5] == [
-        "macro", "F1", "accuracy",
+    assert as_text(RunReport(outcome.records, metric="macro_f1").table).split()[2:6] == [
+        "rank", "macro", "F1", "accuracy",
     ]  # fmt: skip
     assert (outcome.directory / "records.jsonl").read_bytes() == before
     both = [str(outcome.directory)] * 2

@@ -250,5 +250,5 @@ def test_a_deterministic_fit_is_one_value_and_its_errors_count_once():
     row = embedded(parsed(made.page))["rows"][-1]
     ((seed, value),) = row["seeds"]
     assert seed == "any: a deterministic fit"
-    assert f"{value}, deterministic fit" in row["summary"]
+    assert f"{value} (deterministic fit)" in row["summary"]
     assert sum(row["examples"]) == 200
