@@ -15,10 +15,13 @@ from pathlib import Path
 
 from bench.publish.overview import overview
 from bench.publish.page import PAGE, Run, find_scales, page, write_scale_page
+from bench.publish.profile_page import ProfileRun, profile_page
 from bench.publish.published import Published, load_published, make_figures
 from bench.simulate.page import LINES, SIMULATIONS
 from bench.simulate.page import page as simulation_page
 from zoo.errors import WriteError, ZooError
+from zoo.report.profile.profile import read_profile
+from zoo.report.profile.write_profile import write_profile_page
 from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.write import write_file, write_report
@@ -50,6 +53,7 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     pages = _published_pages(suites) if suites is not None else {}
     scales = find_scales(source)
     runs: list[Run] = []
+    profiles: list[ProfileRun] = []
     for place, home in sorted(homes.items()):
         suite, published = pages.get(place, (None, None))
         wanted = (published.reference, published.metric) if published else ()
@@ -60,6 +64,12 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         run.directory.mkdir(parents=True, exist_ok=True)
         write_report(run.report, run.directory)
         write_file(run.directory / PAGE, page(run))
+    for place, (suite, published) in pages.items():
+        if profile := read_profile(source / place):
+            directory = (out or source) / place
+            write_profile_page(profile, directory)
+            write_file(directory / PAGE, profile_page(profile, published, directory))
+            profiles.append(ProfileRun(place, profile, published, suite))
     for scale in scales:
         directory = (out or source) / scale.place
         directory.mkdir(parents=True, exist_ok=True)
@@ -68,9 +78,12 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     if simulated.exists():
         (out or source).joinpath(SIMULATIONS).mkdir(parents=True, exist_ok=True)
         write_file((out or source) / SIMULATIONS / PAGE, simulation_page(simulated))
-    write_file((out or source) / PAGE, overview(runs, scales, simulated.exists()))
-    missing = [(pages[place][0], place) for place in pages if place not in homes]
-    made = [run.directory for run in runs] + [(out or source) / scale.place for scale in scales]
+    write_file((out or source) / PAGE, overview(runs, profiles, scales, simulated.exists()))
+    there = {*homes, *(one.place for one in profiles)}
+    missing = [(pages[place][0], place) for place in pages if place not in there]
+    made = [run.directory for run in runs]
+    places = [*(one.place for one in profiles), *(scale.place for scale in scales)]
+    made += [(out or source) / place for place in places]
     return Made(made, missing)
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from bench.publish.markdown import grid, link
 from bench.publish.page import Run, ScaleRun, scale_overview
+from bench.publish.profile_page import ProfileRun
+from zoo.report.profile.profile_text import as_text, scores_table
 from zoo.report.tables.text import counted, escaped, from_to, line
 
 ABOUT = """\
@@ -19,6 +21,7 @@ hand, and a test makes it again and compares every byte. ± is the 95% interval 
 seeds. A rank of 1= means that the row cannot be distinguished from the best one; the page of each
 run says how that was decided, and how large its machine's noise is."""
 BEST = 5  # cells of a run that the overview shows
+PROFILE_FILES = (("page", "README.md"), ("interactive", "report.html"), ("CSV", "profile.csv"))
 LEFT_OUT = ("train s", "latency ms", "front", "seeds")
 
 
@@ -26,9 +29,23 @@ SIMULATED = """\
 How often verdicts are wrong, and what they find, is [simulated](simulations/README.md)."""
 
 
-def overview(runs: Sequence[Run], scales: Sequence[ScaleRun] = (), simulated: bool = False) -> str:
-    """The whole page, grouped by data set and machine; runs of ``zoo scale`` are at the end."""
+def overview(
+    runs: Sequence[Run],
+    profiles: Sequence[ProfileRun] = (),
+    scales: Sequence[ScaleRun] = (),
+    simulated: bool = False,
+) -> str:
+    """The whole page, grouped by data set and machine; runs of ``zoo scale`` are at the end.
+
+    A run on several data sets is shown as one, by its profile.
+    """
     parts = [ABOUT, SIMULATED] if simulated else [ABOUT]
+    for one in profiles:
+        parts.append(f"## {line(one.published.title)}")
+        links = [link(label, f"{one.place}/{name}") for label, name in PROFILE_FILES]
+        parts += [" · ".join(links), as_text(scores_table(one.profile), "github")]
+    of_profiles = tuple(f"{one.place}/" for one in profiles)
+    runs = [run for run in runs if not run.place.startswith(of_profiles)] if profiles else runs
     for name, group in itertools.groupby(runs, lambda run: _group(run.place)):
         parts.append(f"## {line(name)}")
         members = list(group)

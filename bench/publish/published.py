@@ -61,13 +61,29 @@ class PublishedFigure(BaseModel):
         return self
 
 
+class Claim(BaseModel):
+    """A published order of two choices on a task, to hold against ours.
+
+    data: the name of our data set. better, worse: rows of ours, by some of their choices. text:
+    what was published, with its figures. source: the paper and its table or section.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    data: Text
+    better: Text
+    worse: Text
+    text: Text
+    source: Text
+
+
 class Published(BaseModel):
     """What is on a page besides the contents of its records.
 
     directory: where the results are, under the published directory: one, or one per machine.
     text: sentences below the title. data: where the data come from. notes: how the figures were
-    made that ours are compared with. reference, metric: the suite's reference cell, and the metric
-    that ranks its rows.
+    made that ours are compared with. claims: for a run on several data sets. reference, metric: the
+    suite's reference cell, and the metric that ranks its rows.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -78,6 +94,7 @@ class Published(BaseModel):
     data: str = ""
     notes: tuple[Text, ...] = ()
     figures: tuple[PublishedFigure, ...] = ()
+    claims: tuple[Claim, ...] = ()
     reference: str = ""
     metric: str = ""
 
@@ -105,7 +122,8 @@ def load_published(file: str | Path) -> Published | None:
         first = error.errors()[0]
     place, key = [str(part) for part in first["loc"]], str(first["loc"][-1] if first["loc"] else "")
     if first["type"] == "extra_forbidden":
-        model = PublishedFigure if "figures" in place[:-1] else Published
+        models: dict[str, type[BaseModel]] = {"figures": PublishedFigure, "claims": Claim}
+        model = next((models[part] for part in place[:-1] if part in models), Published)
         raise ZooError(f"{where} has no key '{key}'{nearest(key, model.model_fields)}")
     raise ZooError(f"{where} {'.'.join(place)}: {first['msg'].removeprefix('Value error, ')}")
 

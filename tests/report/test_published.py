@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from example import run
 from factory import cell, name, train_record, write_records
+from test_profile import ACCURACIES, records_of
 from test_scaling import sweep
 
 from bench.publish.__main__ import main
@@ -233,3 +234,81 @@ def test_nothing_is_written_unless_all_can_be(place, capsys, wrong):
     assert main([str(place)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert files(place) == before
+
+
+CLAIMS = """\
+attention = "fused"
+
+[published]
+directory = "profile/cpu"
+title = "A profile"
+
+[[published.claims]]
+data = "alpha"
+better = "rope"
+worse = "none"
+text = "rope 99, none 90"
+source = "a paper, table 1"
+
+[[published.claims]]
+data = "gamma"
+better = "rope"
+worse = "sin"
+text = "rope is as good as sin or better"
+source = "a paper, table 2"
+
+[[published.claims]]
+data = "zeta"
+better = "sin"
+worse = "none"
+text = "sin beats none"
+source = "a paper, table 3"
+"""
+
+
+@pytest.fixture
+def profiled(tmp_path):
+    place = tmp_path / "results" / "profile" / "cpu"
+    for data in ("alpha", "gamma", "zeta"):
+        seeds = 2 if data == "zeta" else 5  # of two seeds nothing can be told
+        write_records(place / data, records_of(data, ACCURACIES[data], seeds))
+    suites = tmp_path / "bench" / "suites"
+    suites.mkdir(parents=True)
+    (suites / "profile.toml").write_text(CLAIMS)
+    return tmp_path
+
+
+def test_claims_are_held_against_the_verdicts_of_each_data_set(profiled):
+    assert main([str(profiled / "results")]) == 0
+    place = profiled / "results" / "profile" / "cpu"
+    page = (place / "README.md").read_text()
+    assert "1 holds, 1 does not hold, 1 cannot be told" in page
+    rows = {line.split("|")[1].strip(): line for line in page.splitlines() if "a paper" in line}
+    assert rows["rope 99, none 90"].rstrip("| ").endswith("holds")
+    assert "0.990 and 0.900: +9.0" in rows["rope 99, none 90"]
+    assert rows["rope is as good as sin or better"].rstrip("| ").endswith("does not hold")
+    assert rows["sin beats none"].rstrip("| ").endswith("cannot be told")
+    overview = (profiled / "results" / "README.md").read_text()
+    assert "## A profile" in overview
+    assert "profile/cpu/alpha/README.md" not in overview  # it is on the profile's page
+    assert "(alpha/README.md)" in page
+    assert (place / "plots" / "profile.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('data = "gamma"', 'data = "delta"', "no data set 'delta' in this run"),
+        ('worse = "sin"', 'worse = "alibi"', "no row 'alibi' on gamma"),
+        (
+            'worse = "sin"',
+            'worse = "sin"\nwrose = "sin"',
+            "has no key 'wrose'; did you mean 'worse'?",
+        ),
+    ],
+)
+def test_a_claim_that_nothing_can_be_held_against_is_one_line(profiled, capsys, old, new, says):
+    suite = profiled / "bench" / "suites" / "profile.toml"
+    suite.write_text(CLAIMS.replace(old, new))
+    assert main([str(profiled / "results")]) == 2
+    assert says in capsys.readouterr().err

@@ -29,13 +29,18 @@ def write_profile(profile: Profile, directory: Path) -> None:
 
 
 def write_whole_profile(profile: Profile, directory: Path) -> None:
-    """Write also the plots, the page, and the report of each data set."""
+    """Write also the plots and the page, and the report of each data set."""
+    for data in profile.data_sets:
+        write_report(data.run, directory / data.directory)
+    write_profile_page(profile, directory)
+
+
+def write_profile_page(profile: Profile, directory: Path) -> None:
+    """Write tables, plots and page of the profile alone."""
     from zoo.report.html.profile_page import profile_page
     from zoo.report.plots.plot import styled
     from zoo.report.profile.profile_plot import profile_plots
 
-    for data in profile.data_sets:
-        write_report(data.run, directory / data.directory)
     write_profile(profile, directory)
     with styled():
         plots = list(profile_plots(profile))

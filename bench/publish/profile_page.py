@@ -1,0 +1,46 @@
+"""The page of a published run on several data sets, as Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.publish.claims import claims_section
+from bench.publish.markdown import link
+from bench.publish.published import Published
+from zoo.report.profile.profile import Profile
+from zoo.report.profile.profile_text import as_text, effects_table, profile_notes, scores_table
+from zoo.report.tables.text import bullets, escaped, line
+from zoo.report.write import PLOTS
+
+
+@dataclass(frozen=True)
+class ProfileRun:
+    """One published run on several data sets. place: its directory under the published one."""
+
+    place: str
+    profile: Profile
+    published: Published
+    suite: Path
+
+
+def profile_page(profile: Profile, published: Published, directory: Path) -> str:
+    """The whole page; the profile's files must have been written into the directory."""
+    parts = [
+        f"# {line(published.title)}",
+        *(escaped(text.strip()) for text in (published.text, published.data)),
+        *(
+            f"![{line(name)}]({PLOTS}/{name}.svg)"
+            for name in ("profile", "critical-difference")
+            if (directory / PLOTS / f"{name}.svg").exists()
+        ),
+        "## Scores",
+        as_text(scores_table(profile), "github"),
+        bullets([line(note) for note in [*profile_notes(profile), *published.notes]]),
+    ]
+    if effects := as_text(effects_table(profile), "github"):
+        parts += ["## Effects", effects]
+    parts += claims_section(profile, published.claims)
+    links = [link(line(data.name), f"{data.directory}/README.md") for data in profile.data_sets]
+    parts += ["## Data sets", bullets(links)]
+    return "\n\n".join(part for part in parts if part) + "\n"
