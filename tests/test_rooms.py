@@ -137,16 +137,18 @@ def test_no_two_files_have_one_name():
     assert {name: files for name, files in names.items() if len(files) > 1} == {}
 
 
-TASK_NAMES = {"classify", "lm", "seq2seq"}
+TASK_NAMES = {"classify", "tag", "lm", "seq2seq"}
+# The default of --task, and the heading of a column.
+MAY_NAME = {("zoo.config.request", "classify"), ("zoo.cli.prediction_formats", "tag")}
 
 
-def test_no_code_compares_the_name_of_a_task():
-    """Tasks are plug-ins: nothing but their own registration knows their names."""
-    found = []
-    for name, file in MODULES.items():
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Compare):
-                constants = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
-                if TASK_NAMES & {c for c in constants if isinstance(c, str)}:
-                    found.append(f"{name}:{node.lineno}")
-    assert found == []
+def test_no_code_knows_the_name_of_a_task():
+    """Tasks are plug-ins: nothing but their own registration has their names."""
+    found = {
+        (name, node.value)
+        for name, file in MODULES.items()
+        if room(name) != "tasks"
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in TASK_NAMES
+    }
+    assert found == MAY_NAME

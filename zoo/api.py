@@ -87,11 +87,11 @@ def bench(
 def seeds_settled(request: Request, records: Sequence[Record]) -> bool:
     """Whether differences of ``request.until`` points are settled by these records."""
     from zoo.report.rows import make_rows
-    from zoo.report.stats.settled import looks_up_to, settled
+    from zoo.report.stats.settled import analyses_up_to, settled
 
     assert request.until is not None
     rows = make_rows(records, request.metric)
-    return settled(rows, request.until, looks_up_to(len(request.seeds)))
+    return settled(rows, request.until, analyses_up_to(len(request.seeds)))
 
 
 def write_profile_of(directory: Path) -> None:

@@ -11,7 +11,7 @@ from zoo.report.profile.profile import DataSet, Profile
 from zoo.report.rows import find_row
 from zoo.report.tables.text import code, counted, line
 
-HOLDS, NOT, UNKNOWN = "holds", "does not hold", "cannot be told"
+HOLDS, NOT, UNKNOWN = "holds", "does not hold", "undecided"
 
 
 def claims_section(profile: Profile, claims: Sequence[Claim]) -> list[str]:
@@ -38,7 +38,7 @@ def claims_section(profile: Profile, claims: Sequence[Claim]) -> list[str]:
         "## Published claims held against these results",
         f"{counted(len(claims), 'claim')} on the order of two choices: {counts}. A claim *holds* "
         "where the difference is significant here, in the same direction; it *does not hold* where "
-        "it is significant in the other; otherwise it cannot be told. Tasks and models here are "
+        "it is significant in the other; otherwise it is undecided. Tasks and models here are "
         "smaller than the published ones.",
         grid(rows),
     ]

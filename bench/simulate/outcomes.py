@@ -1,6 +1,6 @@
 """What verdicts and intervals say of simulated runs, by today's tests and by those before them.
 
-Before: a t-test for every pair by itself, beside the test over documents, with Holm's correction
+Before: a t-test for every pair by itself and the test over documents, with Holm's correction
 for all pairs, and a t-interval of every row. After: what reports use (``zoo.report.stats``).
 """
 
@@ -18,7 +18,7 @@ from zoo.report.stats.moderated import Array
 from zoo.report.stats.paired import ALPHA, Difference, holm, judged, p_of_votes, tested
 from zoo.report.stats.power import visible_difference
 from zoo.report.stats.row_intervals import row_intervals
-from zoo.report.stats.settled import looks_up_to, standings
+from zoo.report.stats.settled import analyses_up_to, standings
 
 LOOKED = 20  # runs that are asked what they could have seen
 
@@ -133,12 +133,12 @@ def stop_early(
     scenario: Scenario, difference: float, runs: int, generator: np.random.Generator
 ) -> Stopped:
     """Many sweeps that stop when ``difference`` points are settled."""
-    looks = looks_up_to(scenario.seeds)
+    analyses = analyses_up_to(scenario.seeds)
     wrong, done, seeds = 0, 0, 0
     for _ in range(runs):
         drawn = draw(scenario, generator)
         for used in range(ENOUGH, scenario.seeds + 1):
-            stands = standings(drawn.scores.first(used), difference / 100, looks)
+            stands = standings(drawn.scores.first(used), difference / 100, analyses)
             if "open" not in stands:
                 break
         behind = drawn.truth[stands.index("best")] - drawn.truth

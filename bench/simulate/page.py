@@ -19,7 +19,7 @@ ABOUT = f"""\
 # Simulated runs
 
 How verdicts and intervals fare on runs whose true differences are known, made by
-`python -m bench.simulate`. *Before*: a t-test for every pair by itself, beside the test over
+`python -m bench.simulate`. *Before*: a t-test for every pair by itself, with the test over
 documents, with Holm's correction, and t-intervals; *after*: what reports use now. Each run is a
 grid of cells that score 1,000 documents (log odds; the documents' hardness has a standard
 deviation of {HARDNESS:g}), with a residual standard deviation of {100 * NOISE:.2f} points over

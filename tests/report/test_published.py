@@ -270,7 +270,7 @@ source = "a paper, table 3"
 def profiled(tmp_path):
     place = tmp_path / "results" / "profile" / "cpu"
     for data in ("alpha", "gamma", "zeta"):
-        seeds = 2 if data == "zeta" else 5  # of two seeds nothing can be told
+        seeds = 2 if data == "zeta" else 5  # two seeds decide nothing
         write_records(place / data, records_of(data, ACCURACIES[data], seeds))
     suites = tmp_path / "bench" / "suites"
     suites.mkdir(parents=True)
@@ -282,12 +282,12 @@ def test_claims_are_held_against_the_verdicts_of_each_data_set(profiled):
     assert main([str(profiled / "results")]) == 0
     place = profiled / "results" / "profile" / "cpu"
     page = (place / "README.md").read_text()
-    assert "1 holds, 1 does not hold, 1 cannot be told" in page
+    assert "1 holds, 1 does not hold, 1 undecided" in page
     rows = {line.split("|")[1].strip(): line for line in page.splitlines() if "a paper" in line}
     assert rows["rope 99, none 90"].rstrip("| ").endswith("holds")
     assert "0.990 and 0.900: +9.0" in rows["rope 99, none 90"]
     assert rows["sin beats rope"].rstrip("| ").endswith("does not hold")
-    assert rows["sin beats none"].rstrip("| ").endswith("cannot be told")
+    assert rows["sin beats none"].rstrip("| ").endswith("undecided")
     overview = (profiled / "results" / "README.md").read_text()
     assert "## A profile" in overview
     assert "profile/cpu/alpha/README.md" not in overview  # it is on the profile's page

@@ -20,7 +20,7 @@ from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import make_effects
 from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.row_intervals import row_intervals
-from zoo.report.stats.settled import looks_up_to, settled, standings
+from zoo.report.stats.settled import analyses_up_to, settled, standings
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.effects_text import sentence
 
@@ -303,12 +303,12 @@ def test_a_large_difference_is_settled_before_all_seeds_are_used(generator):
 def test_settled_reads_rows_and_their_unit():
     far = [train_record(cell(pe=pe), s, w + s) for s in range(6)
            for pe, w in (("rope", 20), ("sin", 400))]  # fmt: skip
-    assert looks_up_to(6) == 4
-    assert settled(make_rows(far), 1.0, looks_up_to(6))
+    assert analyses_up_to(6) == 4
+    assert settled(make_rows(far), 1.0, analyses_up_to(6))
     near = [train_record(cell(pe=pe), s, range(w, w + 60 + 9 * ((s + w) % 3))) for s in range(4)
             for pe, w in (("rope", 0), ("sin", 401))]  # fmt: skip
-    assert not settled(make_rows(near), 0.01, looks_up_to(6)), "neither worse nor that close"
-    assert settled(make_rows(near), 50.0, looks_up_to(6)), "within 50 points"
+    assert not settled(make_rows(near), 0.01, analyses_up_to(6)), "neither worse nor that close"
+    assert settled(make_rows(near), 50.0, analyses_up_to(6)), "within 50 points"
     assert not settled(make_rows(far[:4]), 1.0, 4), "two seeds settle nothing"
     assert not settled(make_rows([*far, failed(cell(pe="none"), 0)]), 1.0, 4)
 

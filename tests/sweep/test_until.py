@@ -19,16 +19,16 @@ OPTIONS: dict[str, Any] = {**CLASSIFY, "phases": "train", "seeds": 6, "until": 1
 def test_seeds_are_added_after_the_first_three_until_there_are_enough(
     corpus: Path, tmp_path: Path
 ) -> None:
-    looks = []
+    analyses = []
 
     def settled(request: Request, records: Sequence[Record]) -> bool:
         seeds = {record.seed for record in records if record.cell}
-        looks.append(len(seeds))
+        analyses.append(len(seeds))
         return len(seeds) == 4
 
     options = {**OPTIONS, "data": str(corpus), "attention": "fused,naive"}
     outcome = bench(tmp_path, options, settled=settled)
-    assert looks == [3, 4]
+    assert analyses == [3, 4]
     trained = [(r.seed, r.cell["attention"]) for r in outcome.records if r.cell]
     assert trained == [(seed, name) for seed in range(4) for name in ("fused", "naive")]
     again = bench(tmp_path, options, settled=settled)

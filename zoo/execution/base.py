@@ -210,8 +210,10 @@ class Executor(Protocol):
 
         directory: of the run, where artifacts of unfinished jobs stay (``artifacts.Artifacts``), so
         that the same request resumes them, on this executor or another. A cost job runs with no
-        other job on its machine. Closing the iterator stops the jobs. Raises ZooError, when
-        called, for limits that the executor cannot keep.
+        other job on its machine. A result without an environment counts as of the machine that ran
+        the run's InspectJob: an executor of several machines adds what is missing. Closing the
+        iterator stops the jobs. Raises ZooError, when called, for limits that the executor cannot
+        keep.
         """
         ...
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from zoo.execution.base import Job, Limits, Result, Step
 from zoo.execution.failures import from_exception
@@ -36,4 +38,18 @@ def run_job(job: Job, directory: Path, limits: Limits) -> Iterator[Step | Result
                 item = replace(item, seconds=time.monotonic() - start)
             yield item
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a component may raise anything
-        yield from_exception(error).result(time.monotonic() - start)
+        result = from_exception(error).result(time.monotonic() - start)
+        yield replace(result, environment=_environment(job))
+
+
+def _environment(job: Job) -> dict[str, Any]:
+    """The environment of this machine; empty where the job ended before torch was imported."""
+    if "torch" not in sys.modules:
+        return {}
+    from zoo.execution.environment import environment
+    from zoo.train.device import resolve
+
+    try:
+        return environment(resolve(job.setup.execution))
+    except Exception:  # noqa: BLE001 - the job's own failure is what is reported
+        return {}

@@ -110,7 +110,7 @@ def _fit(job: TrainJob, opened: OpenSetup, estimator: Estimator) -> Result:
 
 
 def _metrics(opened: OpenSetup, evaluation: Evaluation) -> dict[str, Any]:
-    """The task's metrics, also of every group, what it reports beside them, and what was scored."""
+    """The task's metrics, also of every group, its other results, and the split that was scored."""
     validation = opened.setup.training.validation
     metrics = opened.task.metrics_from(opened.registry, opened.setup.labels)
 

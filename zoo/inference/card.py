@@ -65,7 +65,7 @@ class Part(BaseModel):
         return self.full_name.removeprefix(f"{self.owner}:")
 
 
-# The components of a pattern; one alone is written without a list around it.
+# The components of a pattern; one alone is written without a list.
 Parts = Annotated[
     tuple[Part, ...],
     Field(min_length=1),

@@ -25,6 +25,8 @@ COST_CODE = (
     *("execution/cost_job.py", "execution/cost_steps.py"),
 )
 SCALE_CODE = (*COST_CODE, "sweep/scale.py")
+# What runs where a job runs, and must be the same there as where the run was started.
+JOB_CODE = (*COST_CODE, "config", "registry", "execution")
 
 
 def digest(value: Any) -> str:

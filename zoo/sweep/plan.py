@@ -15,7 +15,7 @@ from zoo.registry.cell import Cell
 from zoo.tasks.base import Task, find_task
 from zoo.tasks.data_of_task import refuse_unread
 
-FIRST_LOOK = 3  # seeds that are trained before --until is asked for the first time
+FIRST_SEEDS = 3  # seeds that are trained before --until is asked for the first time
 
 
 @dataclass(frozen=True)
@@ -138,15 +138,15 @@ def _baselines(request: Request, registry: Registry, task: Task) -> list[Choice]
 
 
 def _refuse_until(request: Request, ranking: MetricDescription) -> None:
-    """ZooError where ``--until`` has nothing to look at."""
+    """ZooError where ``--until`` has nothing to decide on."""
     if (ranking.lowest, ranking.highest) != (0.0, 1.0):
         raise ZooError(
             f"--until is in points of a share such as accuracy; --task {request.task} ranks by "
             f"{ranking.label}, which is none"
         )
-    if len(request.seeds) <= FIRST_LOOK or "train" not in request.phases:
+    if len(request.seeds) <= FIRST_SEEDS or "train" not in request.phases:
         raise ZooError(
-            f"--until adds seeds to the first {FIRST_LOOK}: give the most with --seeds, such as 10"
+            f"--until adds seeds to the first {FIRST_SEEDS}: give the most with --seeds, such as 10"
         )
 
 

@@ -27,7 +27,7 @@ from zoo.execution.base import (
 )
 from zoo.registry.code_hash import plugin_code, zoo_code
 from zoo.registry.loading import Zoo
-from zoo.sweep.keys import COST_CODE
+from zoo.sweep.keys import JOB_CODE
 from zoo.sweep.plan import Plan, PlanRow
 from zoo.sweep.progress import Progress
 from zoo.tasks.base import Loaded
@@ -165,7 +165,7 @@ def job_setup(request: Request, plan: Plan, zoo: Zoo, data: DataReference | None
             PluginFile(Path(file).name, Path(file).read_bytes()) for file in zoo.files
         ),
         plugin_selection=os.environ.get("ZOO_PLUGINS"),
-        code=(zoo_code(COST_CODE), *plugins),
+        code=(zoo_code(JOB_CODE), *plugins),
     )
 
 

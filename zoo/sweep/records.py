@@ -13,6 +13,7 @@ import filelock
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from zoo.config.metric_description import MetricDescription
+from zoo.config.request import PARTS
 from zoo.errors import ZooError
 
 SCHEMA_VERSION = 2
@@ -175,6 +176,9 @@ def refuse_other_settings(
 def shared_part(config: Mapping[str, Any], part: str) -> Any:
     """A part of a record's config without what is chosen for each row: see ``tuning``."""
     value = config.get(part, {})
+    if part in PARTS and isinstance(value, dict):
+        # A record is older than a setting that it lacks: it was made with what is now the default.
+        value = {**PARTS[part]().model_dump(), **value}
     if part == "training" and "tuning" in config:
         own = {*config["tuning"]["values"], "validation"}
         return {name: setting for name, setting in value.items() if name not in own}

@@ -96,10 +96,10 @@ def run_scale(
     ZooError for what cannot be had.
     """
     refuse_several_values(request, "zoo scale")
-    planned: dict[str, Any] = {"baseline": "none"}
+    changes: dict[str, Any] = {"baseline": "none"}
     if over == "layers":  # a pattern need not fit the smaller models, which are skipped
-        planned["sizes"] = sizes_at(over, max(values), request.sizes, 0)[0]
-    plan = make_plan(request.model_copy(update=planned), zoo.registry)
+        changes["sizes"] = sizes_at(over, max(values), request.sizes, 0)[0]
+    plan = make_plan(request.model_copy(update=changes), zoo.registry)
     limits = job_limits(request.model_copy(update={"jobs": 1}))
     with open_executor(zoo, on) as executor:
         environment, setup = inspect(executor, job_setup(request, plan, zoo, None), limits, [])

@@ -11,7 +11,7 @@ from zoo.config.settings import Training
 from zoo.execution.base import Job, Result, TrainJob
 from zoo.registry.code_hash import plugin_hashes
 from zoo.sweep.keys import digest, training_key
-from zoo.sweep.plan import FIRST_LOOK
+from zoo.sweep.plan import FIRST_SEEDS
 from zoo.sweep.records import Record
 from zoo.sweep.run_state import RunState, environment_of, identity
 from zoo.sweep.tune import Trial, chosen_settings, tuning_trials
@@ -46,7 +46,7 @@ def train_rows(
 
 def _rounds(request: Request) -> Iterator[Sequence[int]]:
     """The seeds of each round: all in one, or with ``--until`` one by one after the first."""
-    first = len(request.seeds) if request.until is None else FIRST_LOOK
+    first = len(request.seeds) if request.until is None else FIRST_SEEDS
     yield request.seeds[:first]
     for seed in request.seeds[first:]:
         yield (seed,)

@@ -45,7 +45,7 @@ class WindowLogisticRegression:
         return [part.tolist() for part in np.split(found, ends)]
 
     def _windows(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
-        """The tokens around each token (tokens, 2 · size + 1)."""
+        """Each token with its neighbours (tokens, 2 · size + 1)."""
         edge, width = [EDGE] * self.size, 2 * self.size + 1
         rows = []
         for tokens in texts:

@@ -1,9 +1,9 @@
 """When to stop adding seeds: whether the difference between the leaders is settled.
 
-Looking after every round of seeds gives chance several opportunities. The level is divided equally
-among the looks (a spending function that is linear in their number; Lan and DeMets 1983, Discrete
-Sequential Boundaries for Clinical Trials), so that the chance of any wrong statement at any look
-stays below 5% however the looks depend on each other.
+An interim analysis after every round of seeds gives chance several opportunities. The level is
+divided equally among the analyses (a spending function that is linear in their number; Lan and
+DeMets 1983, Discrete Sequential Boundaries for Clinical Trials), so that the chance of any wrong
+statement at any of them stays below 5% however they depend on each other.
 """
 
 from __future__ import annotations
@@ -22,36 +22,38 @@ from zoo.report.stats.scores import Scores, scores_of
 Standing = Literal["best", "worse", "as good", "open"]
 
 
-def looks_up_to(seeds: int) -> int:
+def analyses_up_to(seeds: int) -> int:
     """How often there is something to look at where seeds are added one by one, up to so many."""
     return max(seeds - ENOUGH + 1, 0)
 
 
-def settled(rows: Sequence[Row], difference: float, looks: int) -> bool:
+def settled(rows: Sequence[Row], difference: float, analyses: int) -> bool:
     """Whether every cell is really worse than the best one, or as good within ``difference``.
 
-    difference: in the unit that differences are printed in, such as points. looks: how many there
-    will be at most, ``looks_up_to(seeds)`` of a sweep. False with fewer than two cells, and where a
-    cell lost a seed or has fewer than three. Baselines and skipped cells do not count.
+    difference: in the unit that differences are printed in, such as points. analyses: how many
+    there will be at most, ``analyses_up_to(seeds)`` of a sweep. False with fewer than two cells,
+    and where a cell lost a seed or has fewer than three. Baselines and skipped cells do not count.
     """
     cells = [row for row in rows if not row.baseline and not row.only_skipped]
-    if len(cells) < 2 or looks < 1:
+    if len(cells) < 2 or analyses < 1:
         return False
     if any(row.failed or len(row.values) < ENOUGH for row in cells):
         return False
     metric = cells[0].metric
-    found = standings(scores_of(cells), difference / metric.scale, looks, metric.direction)
+    found = standings(scores_of(cells), difference / metric.scale, analyses, metric.direction)
     return "open" not in found
 
 
-def standings(scores: Scores, difference: float, looks: int, direction: int = 1) -> list[Standing]:
-    """How each row stands to the one with the best mean, at one of so many looks.
+def standings(
+    scores: Scores, difference: float, analyses: int, direction: int = 1
+) -> list[Standing]:
+    """How each row stands to the one with the best mean, at one of so many interim analyses.
 
     difference: in the metric's own unit. As good: the interval of its difference, one of all rows
     together, does not reach ``difference``. Half of the level is for ``worse`` (tested as in a
     report), half for ``as good``.
     """
-    level = ALPHA / looks / 2
+    level = ALPHA / analyses / 2
     first = scores.twins()
     places = np.flatnonzero(first == np.arange(len(first)))
     best = int(places[np.argmax(direction * np.nanmean(scores.values[places], axis=1))])

@@ -151,7 +151,7 @@ class Verdicts:
         return max(of, key=lambda r: metric.better(sum(r.values.values()) / len(r.values)))
 
     def tied(self) -> list[str]:
-        """The best cell, first, and the cells that cannot be told apart from it."""
+        """The best cell, first, and the cells that cannot be distinguished from it."""
         cells = [row for row in self.rows if not row.baseline]
         best = self.best_of(cells)
         if best is None:

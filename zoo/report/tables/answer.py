@@ -28,7 +28,7 @@ def answer(
 ) -> list[str]:
     """At most five sentences.
 
-    They say which choices make a difference; which cells cannot be told apart from the best one;
+    They say which choices make a difference; which cells cannot be distinguished from the best one;
     which of them is the fastest and which the smallest; whether any beats the baselines; and what
     to try next. name: of a row; value: its mean with the interval, as the table shows it.
     """

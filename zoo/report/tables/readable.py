@@ -11,6 +11,7 @@ from zoo.config.metric_description import MetricDescription
 from zoo.report.stats.intervals import Interval
 from zoo.report.tables.text import plain, tabulated
 
+REASON = 90  # characters of a status with its reason; all of it is in table.csv
 _FRONTS = {"front": "{}", "tied": "({})"}
 
 
@@ -44,7 +45,7 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     shown = table[axes].copy()
     if (table["status"] != "ok").any():
         shown["status"] = [
-            status if status == "ok" else f"{status}: {reason}"
+            status if status == "ok" else plain(f"{status}: {reason}", REASON)
             for status, reason in zip(table["status"], table["reason"], strict=True)
         ]
     metric, *others = metrics_in(table)

@@ -31,7 +31,7 @@ def build_table(rows: Sequence[Row], reference: str, verdicts: Verdicts) -> pd.D
     """The table of these rows. Columns named after metrics are in the metrics' own units.
 
     Other columns: ratios, and shares from 0 to 1. A ``tie`` is True, False, or empty if unknown.
-    ``tie``: whether a row cannot be told apart from the best cell, which is not alone.
+    ``tie``: whether a row cannot be distinguished from the best cell, which is not alone.
     ``attrs["metrics"]`` holds the descriptions of the metrics, ``attrs["tuned"]`` the names of the
     settings that were chosen for each row.
     """

@@ -2,7 +2,7 @@
 
 A control: order does not matter, and a bag of words solves it. Texts have odd lengths, so that
 there are no ties. Source: Merrill et al. 2022, "Saturated Transformers are Constant-Depth
-Threshold Circuits"; beside the regular languages of Delétang et al. 2023.
+Threshold Circuits"; compare the regular languages of Delétang et al. 2023.
 """
 
 from __future__ import annotations
