@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from zoo.data.encoding.atomic_directory import damaged_file, digest, draft_directory
+from zoo.data.encoding.atomic_directory import damaged_file, draft_directory, file_digest
 from zoo.errors import WriteError, ZooError
 from zoo.inference.card import FORMAT, SCHEMA_VERSION, Card
 
@@ -50,7 +50,7 @@ def write(directory: Path, card: Card, weights: Path, tokenizer: Path) -> None:
     """Put the three files of a model into a directory, the card last."""
     shutil.copyfile(weights, directory / WEIGHTS)
     shutil.copyfile(tokenizer, directory / TOKENIZER)
-    digests = {name: digest(directory / name) for name in (WEIGHTS, TOKENIZER)}
+    digests = {name: file_digest(directory / name) for name in (WEIGHTS, TOKENIZER)}
     whole = card.model_copy(update={"files": digests}).model_dump()
     text = json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False)
     (directory / CONFIG).write_text(text + "\n", encoding="utf-8")

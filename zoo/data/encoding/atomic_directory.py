@@ -34,7 +34,7 @@ def draft_directory(final: Path) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def digest(file: Path) -> str:
+def file_digest(file: Path) -> str:
     """SHA-256 of a file in hex; OSError where it cannot be read."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
@@ -42,9 +42,9 @@ def digest(file: Path) -> str:
 
 def write_manifest(directory: Path, about: Mapping[str, Any]) -> None:
     """Describe the directory, and list the SHA-256 of every file in it and of the manifest."""
-    files = {file.name: digest(file) for file in sorted(directory.iterdir())}
+    files = {file.name: file_digest(file) for file in sorted(directory.iterdir())}
     manifest = {"about": dict(about), "sha256": files}
-    text = json.dumps({**manifest, "manifest": _digest_of(manifest)}, indent=1)
+    text = json.dumps({**manifest, "manifest": json_digest(manifest)}, indent=1)
     (directory / MANIFEST).write_text(text, encoding="utf-8")
 
 
@@ -54,7 +54,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     Raises ValueError where the manifest is damaged, OSError where there is none.
     """
     manifest: Any = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-    if not isinstance(manifest, dict) or manifest.pop("manifest", "") != _digest_of(manifest):
+    if not isinstance(manifest, dict) or manifest.pop("manifest", "") != json_digest(manifest):
         raise ValueError(f"{MANIFEST} is damaged")
     return manifest
 
@@ -63,7 +63,7 @@ def damaged_file(directory: Path, digests: Mapping[str, str]) -> str:
     """The first of these files that is missing or not what was written; empty if all are intact."""
     for name, expected in digests.items():
         try:
-            if digest(directory / name) != expected:
+            if file_digest(directory / name) != expected:
                 return name
         except OSError:
             return name
@@ -78,7 +78,8 @@ def is_intact(directory: Path) -> bool:
         return False
 
 
-def _digest_of(manifest: Mapping[str, Any]) -> str:
+def json_digest(manifest: Mapping[str, Any]) -> str:
+    """SHA-256 of a value as JSON, in hex."""
     return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 

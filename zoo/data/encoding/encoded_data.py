@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from zoo.data.encoding.atomic_directory import read_manifest, write_manifest
+from zoo.data.encoding.atomic_directory import json_digest, read_manifest, write_manifest
 from zoo.data.encoding.cache import entry
 from zoo.errors import ZooError
 
@@ -104,7 +103,7 @@ class EncodedData:
             "vocab_size": vocab_size,
             "max_length": max_length,
         }
-        digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+        digest = json_digest(request)
 
         def write(directory: Path) -> None:
             tokenizer = build(directory)
