@@ -26,7 +26,7 @@ def visible_difference(
     many as the family has by default. Power is from the noncentral t distribution; of the tests
     that must agree, the one with the least power counts. None where none is found.
     """
-    from scipy import optimize, special, stats
+    from scipy import optimize, special
 
     had = statistics.median(d.seeds for d in family)
     count = had if seeds is None else seeds
@@ -45,7 +45,7 @@ def visible_difference(
 
     def lack(gap: float) -> float:
         """How far the power is above what is wanted."""
-        found = min(float(stats.nct.sf(bar, d, gap / error)) for d, bar in bars)
+        found = min(1 - float(special.nctdtr(d, gap / error, bar)) for d, bar in bars)
         if examples:
             # Votes of all seeds; their total is off by as much as the mean is.
             scale = examples * count
