@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,7 @@ def bench(
     """
     from zoo.errors import ZooError
     from zoo.report.profile.profile import the_profile
+    from zoo.report.profile.profile_answer import profile_answer
     from zoo.report.run_report import RunReport
 
     if fresh and collect:
@@ -78,10 +80,14 @@ def bench(
         report = RunReport(outcome.records, metric=requests[0].metric)
         report.table.attrs["answer"] = report.answer
         return report.table
+    metric = requests[0].metric
+    finished = functools.partial(write_profile_of, metric=metric)
     directory, _ = run_data_sets(
-        requests, loaded, progress, name="data-sets", all_finished=write_profile_of, **shared
+        requests, loaded, progress, name="data-sets", all_finished=finished, **shared
     )
-    return the_profile(directory).table
+    profile = the_profile(directory, metric)
+    profile.table.attrs["answer"] = profile_answer(profile)
+    return profile.table
 
 
 def seeds_settled(request: Request, records: Sequence[Record]) -> bool:
@@ -94,12 +100,12 @@ def seeds_settled(request: Request, records: Sequence[Record]) -> bool:
     return settled(rows, request.until, analyses_up_to(len(request.seeds)))
 
 
-def write_profile_of(directory: Path) -> None:
+def write_profile_of(directory: Path, metric: str = "") -> None:
     """Write the profile of what has been recorded so far, if anything has."""
     from zoo.report.profile.profile import read_profile
     from zoo.report.profile.write_profile import write_profile
 
-    if profile := read_profile(directory):
+    if profile := read_profile(directory, metric):
         write_profile(profile, directory)
 
 

@@ -9,6 +9,7 @@ from bench.publish.claims import claims_section
 from bench.publish.markdown import link
 from bench.publish.published import Published
 from zoo.report.profile.profile import Profile
+from zoo.report.profile.profile_answer import profile_answer
 from zoo.report.profile.profile_text import as_text, effects_table, profile_notes, scores_table
 from zoo.report.tables.text import bullets, escaped, line
 from zoo.report.write import PLOTS
@@ -34,6 +35,7 @@ def profile_page(profile: Profile, published: Published, directory: Path) -> str
             for name in ("profile", "critical-difference")
             if (directory / PLOTS / f"{name}.svg").exists()
         ),
+        line(" ".join(profile_answer(profile))),
         "## Scores",
         as_text(scores_table(profile), "github"),
         bullets([line(note) for note in [*profile_notes(profile), *published.notes]]),

@@ -13,6 +13,7 @@ from scipy import stats
 from zoo.report.plots.by_group import group_plots
 from zoo.report.plots.plot import styled
 from zoo.report.profile.profile import DataSet, Profile, read_profile
+from zoo.report.profile.profile_answer import profile_answer
 from zoo.report.profile.profile_plot import profile_plots, ranked_scores
 from zoo.report.profile.profile_text import profile_summary
 from zoo.report.run_report import RunReport
@@ -100,6 +101,13 @@ def test_each_data_sets_own_notes_name_the_rows_at_chance(profile: Profile) -> N
     notes = {data.name: " ".join(data.run.notes) for data in profile.data_sets}
     assert "Chance level of accuracy: 0.500; every row is better." in notes["alpha"]
     assert "0.500; not better than it: none." in notes["epsilon"]
+
+
+def test_the_answer_says_where_cells_differ_and_which_is_best_most_often(profile: Profile) -> None:
+    answer = profile_answer(profile)
+    assert answer[0].startswith("Cells differ on 6 of 6 data sets")
+    assert "rope (on 6 of 6 data sets)" in answer[1]
+    assert "No cell is better than chance on zeta." in answer
 
 
 def test_effects_are_those_of_each_data_set(profile: Profile) -> None:

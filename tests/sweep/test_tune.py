@@ -12,6 +12,7 @@ from small_runs import CLASSIFY, bench, write_corpus
 
 from zoo.errors import ZooError
 from zoo.report.run_report import RunReport
+from zoo.report.write import write_report
 from zoo.sweep.records import Record
 
 VALUES = (1e-7, 0.01)
@@ -119,7 +120,9 @@ def test_a_second_run_trains_nothing_and_a_wider_directory_is_refused(
     assert again.records == first.records
     with pytest.raises(ZooError, match="choose another directory"):
         bench(tmp_path, {**options, "lr": [1e-7, 0.02]})
-    with pytest.raises(ZooError, match="choose another directory"):
+    same = bench(tmp_path, {**options, "lr": list(reversed(VALUES))})
+    assert same.trained == 0  # the order of the values does not matter
+    with pytest.raises(ZooError, match="chosen on 25% of the training split"):
         bench(tmp_path, {**options, "lr": 0.01})
 
 
@@ -143,6 +146,18 @@ def test_the_table_has_the_chosen_values_and_a_note_what_hangs_on_them(
     note = next(note for note in report.notes if "was trained with lr of 1e-07, 0.01" in note)
     assert "25% of the training split" in note
     assert any(note.startswith("Most depends on it for") for note in report.notes)
+
+
+def test_the_page_of_a_tuned_run_counts_its_trials(records: list[Record], tmp_path: Path) -> None:
+    write_report(RunReport(records), tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    trials = sum(record.kind == "tune" for record in records)
+    assert f"{trials} tuning trials" in page
+
+
+def test_trials_alone_are_not_what_a_table_says_it_scored(records: list[Record]) -> None:
+    notes = " ".join(RunReport([r for r in records if r.kind == "train"]).notes)
+    assert "held out" not in notes.partition("Data:")[2]
 
 
 def test_the_command_of_a_record_repeats_it_alone(records: list[Record]) -> None:

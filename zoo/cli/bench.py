@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,7 +112,7 @@ def bench(
                 loaded,
                 progress,
                 name=Path(options["suite"]).stem if options["suite"] else "data-sets",
-                all_finished=write_profile_of,
+                all_finished=functools.partial(write_profile_of, metric=requests[0].metric),
                 **shared,
             )
         else:
@@ -119,7 +120,7 @@ def bench(
             directory = outcomes[0].directory
     failed = [record for outcome in outcomes for record in outcome.failed]
     if len(requests) > 1:
-        click.echo(profile_summary(the_profile(directory)))
+        click.echo(profile_summary(the_profile(directory, requests[0].metric)))
     else:
         report = RunReport(outcomes[0].records, metric=requests[0].metric)
         click.echo("\n".join([as_text(report.table), "", *report.answer, "", *report.notes]))

@@ -68,6 +68,7 @@ def report(
     zoo report runs/bbc-news-1a2b3c4d --effects --only attention=fused,naive
     """
     from zoo.report.profile.profile import Profile
+    from zoo.report.profile.profile_answer import profile_answer
     from zoo.report.profile.profile_text import profile_summary
     from zoo.report.profile.write_profile import write_profile, write_whole_profile
     from zoo.report.run_report import RunReport
@@ -80,13 +81,14 @@ def report(
         raise ZooError("--only restricts the grid of --effects: use both")
     restricted = dict(_restriction(one) for one in only)
     reports: list[dict[str, Any]] = []
-    runs = _runs(directories, out)
+    runs = _runs(directories, out, metric)
     for number, (directory, records) in enumerate(runs):
         if isinstance(records, Profile):
             (write_profile if tables_only else write_whole_profile)(records, directory)
             if as_json:
                 lines = json.loads(records.table.to_json(orient="records", double_precision=15))
-                reports.append({"directory": str(directory), "scores": lines})
+                answer = profile_answer(records)
+                reports.append({"directory": str(directory), "scores": lines, "answer": answer})
             else:
                 click.echo(profile_summary(records))
             continue
@@ -112,7 +114,7 @@ def report(
 
 
 def _runs(
-    directories: tuple[Path, ...], out: Path | None
+    directories: tuple[Path, ...], out: Path | None, metric: str
 ) -> Sequence[tuple[Path, list[Record] | Profile]]:
     """Where to write, and the records, or the profile, that the report is made from."""
     from zoo.report.profile.profile import Profile, read_profile

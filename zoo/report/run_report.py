@@ -59,12 +59,18 @@ class RunReport:
         filled = self.table.astype(object).where(self.table.notna(), None)
         return [{str(k): v for k, v in line.items()} for line in filled.to_dict("records")]
 
+    @property
+    def typical(self) -> Record:
+        """The latest record, if possible of what was asked for and not of a trial of settings."""
+        asked = (record for record in reversed(self.records) if record.kind != "tune")
+        return next(asked, self.records[-1])
+
     @cached_property
     def notes(self) -> list[str]:
         """The lines under the table."""
         if not self.records:
             return ["No records."]
-        last, names = self.records[-1], [self.short_name(row) for row in self.rows]
+        last, names = self.typical, [self.short_name(row) for row in self.rows]
         return [
             *notes(self.table, self.verdicts.tests),
             *verdict_notes(self.verdicts, self.short_name),

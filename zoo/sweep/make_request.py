@@ -126,14 +126,14 @@ def refuse_several_values(request: Request, command: str) -> None:
 
 
 def _numbers(name: str, value: Any) -> tuple[float, ...]:
-    """The values of a training setting: one, or several to choose from."""
+    """The values of a training setting, in ascending order: one, or several to choose from."""
     if isinstance(value, str):
         value = split_list(value, f"{_flag(name)} ")
     values = list(value) if isinstance(value, list | tuple) else [value]
     if not values:
         raise ZooError(f"{_flag(name)}: no value")
     read = (getattr(_validated(Training, {name: one}), name) for one in values)
-    return tuple(dict.fromkeys(read))
+    return tuple(sorted(set(read)))
 
 
 def _validated(model: type[BaseModel], values: dict[str, Any]) -> Any:

@@ -155,6 +155,9 @@ def refuse_other_settings(
         for part in parts:
             there: Any = shared_part(record.config, part)
             here = shared_part(config, part)
+            if part == "training" and ("tuning" in record.config) != ("tuning" in config):
+                part = "tuning"  # it says more than the settings that differ because of it
+                there, here = record.config.get(part, {}), config.get(part, {})
             if there == here:
                 continue
             if part == "data" and there["fingerprint"] != here["fingerprint"]:
@@ -162,6 +165,8 @@ def refuse_other_settings(
                     f"data '{there['name']}' ({there['fingerprint'][:12]}), "
                     f"not '{here['name']}' ({here['fingerprint'][:12]})"
                 )
+            elif part == "tuning":
+                what = f"{_tuning(there)}, not {_tuning(here)}"
             elif isinstance(here, dict) and isinstance(there, dict):
                 what = ", ".join(
                     f"{name}={there.get(name)!r}, not {here.get(name)!r}"
@@ -171,6 +176,18 @@ def refuse_other_settings(
             else:
                 what = f"{part} {there!r}, not {here!r}"
             raise ZooError(f"--out {directory} holds records of {what}; choose another directory")
+
+
+def _tuning(tuning: Mapping[str, Any]) -> str:
+    """How settings were chosen, in words."""
+    if not tuning:
+        return "settings as given"
+    values = " and ".join(
+        f"{name} of {', '.join(f'{value:g}' for value in values)}"
+        for name, values in tuning["values"].items()
+    )
+    share, seeds = tuning["share"], tuning["seeds"]
+    return f"{values}, chosen on {share:.0%} of the training split with {seeds} seed(s)"
 
 
 def shared_part(config: Mapping[str, Any], part: str) -> Any:

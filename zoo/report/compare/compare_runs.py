@@ -114,7 +114,7 @@ def compare(
         judged = tuple(_with_verdict(c, next(adjusted), metric, difference) for c in changes)
         verdict, why = _lost_or_recovered(one, other) or _overall(judged)
         rows.append(ComparedRow(other.name, other.cell, other.baseline, judged, verdict, why))
-    ours, theirs = _flat_environment(before[-1]), _flat_environment(after[-1])
+    ours, theirs = _flat_environment(before), _flat_environment(after)
     environment = {n: (ours.get(n, ""), theirs.get(n, "")) for n in [*ours, *theirs]}
     return Comparison(
         metric,
@@ -279,13 +279,16 @@ def _overall(changes: Sequence[Change]) -> tuple[str, str]:
     return "tie", "; ".join([*limits, *(f"{c.metric}: {c.why}" for c in unknown)])
 
 
-def _flat_environment(record: Record) -> dict[str, str]:
+def _flat_environment(records: Sequence[Record]) -> dict[str, str]:
+    """Machine and versions of the latest record, and the plug-ins of all."""
+    record = records[-1]
     values = record.environment.items()
     flat = {name: str(value) for name, value in values if not isinstance(value, dict)}
     git = record.environment.get("git") or {}
     if git.get("commit"):
         flat["commit"] = f"{git['commit'][:12]}{' (dirty)' if git.get('dirty') else ''}"
-    return flat | {f"plug-in {name}": version for name, version in record.plugins.items()}
+    plugins = {name: version for r in records for name, version in r.plugins.items()}
+    return flat | {f"plug-in {name}": version for name, version in plugins.items()}
 
 
 def _some(rows: Mapping[str, Row]) -> str:

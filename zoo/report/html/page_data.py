@@ -189,7 +189,7 @@ def failures_of(run: RunReport) -> list[dict[str, str]]:
     return found
 
 
-_KINDS = {"train": "training", "cost": "cost measurement"}
+_KINDS = {"train": "training", "tune": "tuning trial", "cost": "cost measurement"}
 
 
 def environments_of(run: RunReport) -> list[dict[str, Any]]:

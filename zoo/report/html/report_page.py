@@ -20,7 +20,7 @@ from zoo.report.tables.text import counted, from_to, plain
 
 def report_page(run: RunReport, plots: Sequence[Plot]) -> str:
     """The page as text; the same run gives the same text."""
-    data = run.records[-1].config["data"]
+    data = run.typical.config["data"]
     measured = any(row.cost_record for row in run.rows)
     # Strings are text and escaped; Markup is trusted.
     return (
@@ -81,7 +81,7 @@ def inline_svg(svg: str) -> Markup:
 
 def run_sentence(run: RunReport) -> str:
     """Cells, data, training and machine in one sentence."""
-    config = run.records[-1].config
+    config = run.typical.config
     data, training = config["data"], config.get("training", {})
     cells = sum(not row.baseline for row in run.rows)
     shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in run.axes.items())

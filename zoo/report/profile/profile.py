@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
-from zoo.errors import ZooError
+from zoo.errors import ZooError, nearest
 from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import Effect
@@ -158,10 +158,11 @@ class Profile:
         return pd.DataFrame(lines)
 
 
-def read_profile(directory: Path) -> Profile | None:
+def read_profile(directory: Path, metric: str = "") -> Profile | None:
     """The profile of a run on several data sets; None where the directory is not one of these.
 
-    Raises ZooError where records are damaged.
+    metric: the one that ranks rows, on the data sets that have it; empty for each task's first.
+    Raises ZooError where records are damaged, and for a metric that no data set has.
     """
     if (directory / FILE).exists() or not directory.is_dir():
         return None
@@ -170,16 +171,23 @@ def read_profile(directory: Path) -> Profile | None:
         return None
     runs.sort(key=lambda run: run[1][0].started)  # the order in which they were asked for
     names = [records[0].config["data"]["name"] for _, records in runs]
+    known = [{m.name for r in records for m in r.metric_descriptions} for _, records in runs]
+    if metric and not any(metric in there for there in known):
+        raise ZooError(f"--metric {metric}: no such metric{nearest(metric, set().union(*known))}")
     return Profile(
         [
-            DataSet(name if names.count(name) == 1 else place.name, place.name, RunReport(records))
-            for name, (place, records) in zip(names, runs, strict=True)
+            DataSet(
+                name if names.count(name) == 1 else place.name,
+                place.name,
+                RunReport(records, metric=metric if metric in there else ""),
+            )
+            for name, (place, records), there in zip(names, runs, known, strict=True)
         ]
     )
 
 
-def the_profile(directory: Path) -> Profile:
+def the_profile(directory: Path, metric: str = "") -> Profile:
     """The profile in a directory; ZooError where there is none."""
-    if (profile := read_profile(directory)) is None:
+    if (profile := read_profile(directory, metric)) is None:
         raise ZooError(f"{directory}: no directories of data sets with {FILE} there")
     return profile

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from zoo.report.profile.profile import DataSet, Profile, Score
+from zoo.report.profile.profile_answer import profile_answer
 from zoo.report.stats.effects import Effect
 from zoo.report.tables.text import plain, tabulated
 
@@ -64,9 +65,10 @@ def as_text(table: Table, style: str = "simple") -> str:
 
 
 def profile_summary(profile: Profile) -> str:
-    """Both tables and the notes, for a terminal."""
+    """Both tables, the answer and the notes, for a terminal."""
     parts = [as_text(scores_table(profile)), as_text(effects_table(profile))]
-    return "\n\n".join([*filter(None, parts), "\n".join(profile_notes(profile))])
+    parts += [" ".join(profile_answer(profile)), "\n".join(profile_notes(profile))]
+    return "\n\n".join(filter(None, parts))
 
 
 def profile_notes(profile: Profile) -> list[str]:

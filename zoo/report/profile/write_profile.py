@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from zoo.report.profile.profile import Profile
+from zoo.report.profile.profile_answer import profile_answer
 from zoo.report.profile.profile_text import as_text, effects_table, profile_notes, scores_table
 from zoo.report.tables.text import bullets, line
 from zoo.report.write import PAGE, PLOTS, write_file, write_plots, write_report
@@ -18,7 +19,11 @@ def write_profile(profile: Profile, directory: Path) -> None:
 
     Raises WriteError where a file cannot be written.
     """
-    parts = ["# Profile", as_text(scores_table(profile), "github")]
+    parts = [
+        "# Profile",
+        line(" ".join(profile_answer(profile))),
+        as_text(scores_table(profile), "github"),
+    ]
     parts.append(bullets([line(note) for note in profile_notes(profile)]))
     if effects := as_text(effects_table(profile), "github"):
         parts += ["## Effects", effects]
