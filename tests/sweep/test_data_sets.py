@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from small_runs import SIZES
 
 import zoo
+from zoo.cli.compare import compare
 from zoo.cli.report import report
 from zoo.errors import ZooError
 from zoo.registry.loading import load
@@ -127,3 +128,13 @@ def test_a_second_run_trains_nothing_more(run: tuple[Path, pd.DataFrame]) -> Non
     again = zoo.bench(["fused", "naive"], data=DATA, on="inline", out=out, seeds=1, **SETTINGS)
     assert {file: file.stat().st_size for file in out.glob("*/records.jsonl")} == sizes
     pd.testing.assert_frame_equal(again, table)
+
+
+def test_two_runs_are_compared_data_set_by_data_set(run: tuple[Path, pd.DataFrame]) -> None:
+    out, _ = run
+    result = CliRunner().invoke(compare, [str(out), str(out), "--json"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    assert [Path(one["before"]).name for one in found] == sorted(
+        p.parent.name for p in out.glob("*/records.jsonl")
+    )

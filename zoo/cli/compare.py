@@ -48,17 +48,37 @@ def compare(
 
     if markdown and as_json:
         raise ZooError("--markdown and --json: use one of the two")
+    compared = [
+        (str(one), str(other), compare_records(read_run(one), read_run(other), reference, metric))
+        for one, other in _pairs(before, after)
+    ]
+    if as_json:
+        made = [comparison_data(found, one, other) for one, other, found in compared]
+        print_json(made if len(made) > 1 else made[0])
+    else:
+        texts = (comparison_text(found, one, other, markdown) for one, other, found in compared)
+        click.echo("\n\n".join(texts))
+    if not fail_on:
+        return 0
+    reasons = (failure_reason(found, fail_on) for _, _, found in compared)
+    why = next(filter(None, reasons), "")
+    click.echo(f"--fail-on {fail_on}: {f'failed ({why})' if why else 'passed'}", err=True)
+    return 1 if why else 0
+
+
+def _pairs(before: Path, after: Path) -> list[tuple[Path, Path]]:
+    """The two directories, or of runs on several data sets those of the data sets in both.
+
+    Raises ZooError for a directory that does not exist, and for runs without a common data set.
+    """
+    from zoo.sweep.records import FILE
+
     for directory in (before, after):
         if not directory.is_dir():
             raise ZooError(f"{directory}: no such directory")
-    found = compare_records(read_run(before), read_run(after), reference, metric)
-    sides = str(before), str(after)
-    if as_json:
-        print_json(comparison_data(found, *sides))
-    else:
-        click.echo(comparison_text(found, *sides, markdown))
-    if not fail_on:
-        return 0
-    why = failure_reason(found, fail_on)
-    click.echo(f"--fail-on {fail_on}: {f'failed ({why})' if why else 'passed'}", err=True)
-    return 1 if why else 0
+    names = [{file.parent.name for file in side.glob(f"*/{FILE}")} for side in (before, after)]
+    if not all(names) or any((side / FILE).exists() for side in (before, after)):
+        return [(before, after)]
+    if not (common := sorted(names[0] & names[1])):
+        raise ZooError(f"{before} and {after} have no data set in common")
+    return [(before / name, after / name) for name in common]
