@@ -231,7 +231,7 @@ def test_zoo_bench_marks_the_row_of_what_fails_when_built(
     arguments = [*request.split(), *sizes.split(), *data, "--out", str(out)]
     # A process of its own, so that workers find the plug-in too.
     program = f"import sys; from zoo.cli import main; sys.exit(main({arguments!r}))"
-    done = sandbox.run(program, plugins=only(BUILD, GOOD))
+    done = sandbox.run("-c", program, plugins=only(BUILD, GOOD))
 
     assert done.returncode == 1
     table = (out / "table.csv").read_text().splitlines()
@@ -247,7 +247,7 @@ def test_listing_what_fails_only_when_built_imports_no_torch(sandbox: SitePackag
         "import sys; from zoo.cli import main; main(['list', '--json']); "
         "print('torch' in sys.modules, 'zoo_late' in sys.modules)"
     )
-    done = sandbox.run(program, plugins=only(*EVERYTHING))
+    done = sandbox.run("-c", program, plugins=only(*EVERYTHING))
     assert done.stdout.splitlines()[-1] == "False False"
 
 
@@ -276,7 +276,7 @@ for axis, name in changes:
         outcomes[name] = str(error)
 print(json.dumps(outcomes))
 """
-    done = sandbox.run(program, plugins=only(BUILD, GOOD))
+    done = sandbox.run("-c", program, plugins=only(BUILD, GOOD))
     assert done.returncode == 0, done.stderr
     outcomes: dict[str, Any] = json.loads(done.stdout)
     assert outcomes.pop("good") == "built"
