@@ -1,4 +1,4 @@
-"""Places with distributions of their own: a folder, which is quick, and a virtual environment."""
+"""A place with distributions of its own."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import contextlib
 import importlib
 import io
 import os
-import site
 import subprocess
 import sys
-import venv
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,82 +39,57 @@ def run_zoo(
 
 @dataclass(frozen=True)
 class SitePackages:
-    """A folder of unpacked wheels: installed distributions for whoever has it on the path."""
+    """A folder of distributions, which are installed for whoever has it on the path."""
 
     folder: Path
 
     def install(self, *wheels: Path) -> None:
+        """Unpack wheels, which takes milliseconds."""
         for wheel in wheels:
             zipfile.ZipFile(wheel).extractall(self.folder)
+
+    def pip_install(self, *arguments: str | Path) -> None:
+        """Install with pip, without an index and with the build back ends that are here."""
+        options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet"]
+        pip = [sys.executable, "-m", "pip", "install", *options, "--target", self.folder]
+        done = subprocess.run([*pip, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    @property
+    def path(self) -> list[str]:
+        """The folder, and those that its .pth files name: the projects of editable installs."""
+        lines = [
+            line for file in self.folder.glob("*.pth") for line in file.read_text().splitlines()
+        ]
+        return [str(self.folder), *lines]
 
     def zoo(self, *arguments: str, plugins: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run the zoo command in this process, and forget what it imported from the folder."""
         with self.on_the_path():
             return run_zoo(*arguments, plugins=plugins)
 
-    def run(self, program: str, plugins: str) -> subprocess.CompletedProcess[str]:
-        """Run a Python program in a process of its own."""
-        path = os.pathsep.join([str(self.folder), ROOT])
-        env = {**os.environ, "PYTHONPATH": path, "ZOO_PLUGINS": plugins}
-        command = [sys.executable, "-c", program]
-        return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    def run(
+        self, *arguments: str, plugins: str | None = None, cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run Python with these arguments in a process of its own."""
+        path = os.pathsep.join([*self.path, ROOT])
+        env = {k: v for k, v in os.environ.items() if k != "ZOO_PLUGINS"} | {"PYTHONPATH": path}
+        if plugins is not None:
+            env["ZOO_PLUGINS"] = plugins
+        command = [sys.executable, *arguments]
+        return subprocess.run(
+            command, capture_output=True, text=True, env=env, cwd=cwd, check=False
+        )
 
     @contextlib.contextmanager
     def on_the_path(self) -> Iterator[None]:
-        sys.path.insert(0, str(self.folder))
+        before, path = list(sys.path), self.path
+        sys.path[:0] = path
         importlib.invalidate_caches()
         try:
             yield
         finally:
-            sys.path.remove(str(self.folder))
+            sys.path[:] = before
             for name, module in list(sys.modules.items()):
-                if str(getattr(module, "__file__", "")).startswith(str(self.folder)):
+                if str(getattr(module, "__file__", "")).startswith(tuple(path)):
                     del sys.modules[name]
-
-
-@dataclass(frozen=True)
-class Sandbox:
-    """A virtual environment that sees this one's packages and has plug-ins of its own."""
-
-    folder: Path
-
-    @property
-    def python(self) -> Path:
-        return self.folder / "bin" / "python"
-
-    def install(self, *what: Path, editable: bool = False) -> None:
-        """Install wheels or projects, in one call of pip."""
-        options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet"]
-        pip = [sys.executable, "-m", "pip", "--python", self.python, "install", *options]
-        words = [word for path in what for word in ((["-e"] if editable else []) + [path])]
-        done = subprocess.run([*pip, *words], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-
-    def run(
-        self, *command: str | Path, plugins: str | None = None, cwd: Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        """Run this environment's python; ``plugins`` becomes ``ZOO_PLUGINS``."""
-        env = {k: v for k, v in os.environ.items() if k != "ZOO_PLUGINS"}
-        env["PYTHONPATH"] = ROOT  # the zoo may not be installed
-        if plugins is not None:
-            env["ZOO_PLUGINS"] = plugins
-        return subprocess.run(
-            [self.python, *command], capture_output=True, text=True, env=env, cwd=cwd, check=False
-        )
-
-    def zoo(self, *arguments: str, plugins: str | None = None) -> subprocess.CompletedProcess[str]:
-        """Run the zoo command in it."""
-        return self.run("-m", "zoo", *arguments, plugins=plugins, cwd=self.folder)
-
-
-def make_sandbox(folder: Path, install: Sequence[Path] = ()) -> Sandbox:
-    """A fresh sandbox with these wheels or projects installed."""
-    venv.create(folder, with_pip=False, symlinks=True)
-    sandbox = Sandbox(folder)
-    (packages,) = (folder / "lib").glob("python*/site-packages")
-    # addsitedir, unlike a bare path, follows the .pth files of editable installs.
-    lines = [f"import site; site.addsitedir({path!r})\n" for path in site.getsitepackages()]
-    (packages / "outer.pth").write_text("".join(lines))
-    if install:
-        sandbox.install(*install)
-    return sandbox

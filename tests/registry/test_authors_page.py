@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import shlex
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 from page import PAGE, generated, hooks, rewritten, signature
-from sandbox import make_sandbox
+from sandbox import SitePackages
 
 from zoo.cli import main
 from zoo.registry import CAPABILITIES, KINDS
@@ -47,46 +46,44 @@ def test_what_is_generated_is_up_to_date() -> None:
     assert rewritten(TEXT) == TEXT, "run: python tests/registry/page.py"
 
 
-# What makes a command cheap enough for every day; with --slow they run as they are.
+# What makes a command cheap enough. Every check of what `zoo new` writes is run in test_new.py.
 LESS = {
-    ("zoo", "check"): ["--only", "contract"],
-    ("zoo", "bench"): ["--plan"],
-    ("pytest",): ["-k", "contract"],
+    ("zoo", "check", "attention/my-window"): ["--only", "contract"],
+    ("pytest", "zoo-my-window"): ["-k", "contract"],
 }
-RUN_ALL = """
-import ast, sys
-from zoo.cli import main
-
-for arguments in ast.literal_eval(sys.argv[1]):
-    if main(arguments) != 0:
-        sys.exit(f"failed: zoo {' '.join(arguments)}")
-"""
+LESS_IN_A_QUICK_RUN = {
+    ("zoo", "check", "--plugin"): ["--only", "contract"],
+    ("zoo", "bench"): ["--plan"],
+}
 SMALL = ["--dim", "16", "--layers", "1", "--heads", "2", "--max-length", "16", "--seeds", "1"]
 FEW = ["--data", "newswire(train=100, test=30)", "--phases", "train", "--epochs", "1"]
 
 
-def test_the_pages_commands_work_as_typed(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    whole = pytestconfig.getoption("--slow")
-    (tmp_path / "my_cosine.py").write_text(blocks("python")[0], "utf-8")
-    sandbox = make_sandbox(tmp_path / "env")
+def test_the_pages_commands_work_as_typed(
+    tmp_path: Path, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    Path("my_cosine.py").write_text(blocks("python")[0], "utf-8")
+    site = SitePackages(tmp_path / "site-packages")
+    in_full = {("zoo", "bench"): [*SMALL, *FEW, "--on", "inline"]}
+    less = LESS | (in_full if pytestconfig.getoption("--slow") else LESS_IN_A_QUICK_RUN)
     lines = [line for block in blocks("console") for line in block.splitlines()]
     assert len(lines) >= 8
-    # The zoo's commands between two others run in one process: importing torch takes seconds.
-    for program, commands in itertools.groupby(map(shlex.split, lines), lambda words: words[0]):
-        arguments = [command[1:] for command in commands]
-        if program == "pip":
-            ((install, editable, folder),) = arguments
-            assert (install, editable) == ("install", "-e")
-            sandbox.install(tmp_path / folder, editable=True)
-            continue
-        for words in arguments:
-            if not whole:
-                words += LESS.get((program, words[0])) or LESS.get((program,), [])
-            elif words[0] == "bench":
-                words += [*SMALL, *FEW, "--on", "inline"]
-        command = ["-c", RUN_ALL, repr(arguments)] if program == "zoo" else ["-m", program]
-        done = sandbox.run(*command, *(arguments[0] if program != "zoo" else []), cwd=tmp_path)
-        assert done.returncode == 0, f"{program}\n{done.stdout}\n{done.stderr}"
+    for line in lines:
+        words = shlex.split(line)
+        used = {start for start in less if tuple(words[: len(start)]) == start}
+        arguments = [*words[1:], *(word for start in used for word in less[start])]
+        if words[0] == "pip":
+            assert arguments[0] == "install"
+            site.pip_install(*arguments[1:])
+        elif words[0] == "zoo":
+            # All in this process, because importing torch takes seconds.
+            done = site.zoo(*arguments)
+            assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+        else:
+            done = site.run("-m", *words[:1], *arguments, cwd=tmp_path)
+            assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
 def test_the_pages_task_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from broken import BROKEN, BUILD, EVERYTHING, GOOD, SAME_ENTRY, SAME_NAME, TAKEN_NAME, Broken
 from sandbox import SitePackages
+
+from zoo.config.sizes import Sizes
+from zoo.errors import ZooError
+from zoo.models.build import build_classifier
+from zoo.registry.cell import Cell
+from zoo.registry.loading import load
 
 
 @pytest.fixture(scope="session")
@@ -222,16 +227,15 @@ def test_zoo_bench_prints_one_warning_for_one_broken_plugin(sandbox: SitePackage
 
 @pytest.mark.slow
 def test_zoo_bench_marks_the_row_of_what_fails_when_built(
-    sandbox: SitePackages, tmp_path: Path
+    sandbox: SitePackages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = "bench --norm odd,good --baseline none --epochs 1 --dim 8 --heads 2"
     sizes = "--layers 1 --hidden 8 --max-length 8 --seeds 1 --phases train"
     out = tmp_path / "out"
     data = ["--data", "newswire(train=100, test=30)"]
-    arguments = [*request.split(), *sizes.split(), *data, "--out", str(out)]
-    # A process of its own, so that workers find the plug-in too.
-    program = f"import sys; from zoo.cli import main; sys.exit(main({arguments!r}))"
-    done = sandbox.run(program, plugins=only(BUILD, GOOD))
+    arguments = [*request.split(), *sizes.split(), *data, "--out", str(out), "--on", "inline"]
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    done = sandbox.zoo(*arguments, plugins=only(BUILD, GOOD))
 
     assert done.returncode == 1
     table = (out / "table.csv").read_text().splitlines()
@@ -247,38 +251,28 @@ def test_listing_what_fails_only_when_built_imports_no_torch(sandbox: SitePackag
         "import sys; from zoo.cli import main; main(['list', '--json']); "
         "print('torch' in sys.modules, 'zoo_late' in sys.modules)"
     )
-    done = sandbox.run(program, plugins=only(*EVERYTHING))
+    done = sandbox.run("-c", program, plugins=only(*EVERYTHING))
     assert done.stdout.splitlines()[-1] == "False False"
 
 
 def test_what_fails_when_built_names_its_owner_and_the_others_are_built(
-    sandbox: SitePackages,
+    sandbox: SitePackages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = """
-import json
-from zoo.errors import ZooError
-from zoo.models.build import build_classifier
-from zoo.registry.cell import Cell
-from zoo.config.sizes import Sizes
-from zoo.registry.loading import load
-
-registry, outcomes = load().registry, {}
-base = dict(attention="fused", pe="rope", norm="rms", ffn="none", block="pre", pool="mean")
-sizes = Sizes(dim=8, heads=2, layers=1, hidden=8)
-norms = ("late", "odd", "unready", "shy", "lost", "torn", "good")
-changes = [("norm", name) for name in norms] + [("pool", "plain")]
-for axis, name in changes:
-    cell = Cell.parse(registry, {**base, axis: name})
-    try:
-        build_classifier(cell, sizes, vocab_size=9, classes=2, seed=0)
-        outcomes[name] = "built"
-    except ZooError as error:
-        outcomes[name] = str(error)
-print(json.dumps(outcomes))
-"""
-    done = sandbox.run(program, plugins=only(BUILD, GOOD))
-    assert done.returncode == 0, done.stderr
-    outcomes: dict[str, Any] = json.loads(done.stdout)
+    monkeypatch.setenv("ZOO_PLUGINS", only(BUILD, GOOD))
+    base = {"attention": "fused", "pe": "rope", "norm": "rms", "ffn": "none", "block": "pre"}
+    base["pool"] = "mean"
+    sizes = Sizes(dim=8, heads=2, layers=1, hidden=8)
+    norms = ("late", "odd", "unready", "shy", "lost", "torn", "good")
+    outcomes = {}
+    with sandbox.on_the_path():
+        registry = load().registry
+        for axis, name in [*(("norm", name) for name in norms), ("pool", "plain")]:
+            cell = Cell.parse(registry, {**base, axis: name})
+            try:
+                build_classifier(cell, sizes, vocab_size=9, classes=2, seed=0)
+                outcomes[name] = "built"
+            except ZooError as error:
+                outcomes[name] = str(error)
     assert outcomes.pop("good") == "built"
     assert all("zoo-fails-when-built 1.0" in text for text in outcomes.values()), outcomes
     assert "UserDict" in outcomes["late"] or "Late" in outcomes["late"]

@@ -79,7 +79,7 @@ def own_tests(installed: SitePackages, written: Path) -> dict[str, list[ElementT
     folders = [str(written / f"zoo-my-{kind}" / "tests") for kind in AXES]
     options = ["-q", "-p", "no:cacheprovider", "--import-mode=importlib", f"--junitxml={report}"]
     program = f"import sys, pytest; sys.exit(pytest.main({[*options, *folders]!r}))"
-    done = installed.run(program, plugins=ALL)
+    done = installed.run("-c", program, plugins=ALL)
     assert done.returncode == 0, done.stdout
     cases = list(ElementTree.parse(report).iter("testcase"))
     return {kind: [c for c in cases if f"[{kind}/my-{kind}:" in c.attrib["name"]] for kind in AXES}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sandbox import Sandbox, make_sandbox
+from sandbox import SitePackages, run_zoo
 from wheels import write_wheel
 
 import zoo
@@ -22,30 +22,34 @@ METRIC = "mean_absolute_error"
 
 
 @pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SitePackages]:
+    """A place where the wheel is installed."""
     folder = tmp_path_factory.mktemp("counting")
-    os.environ["ZOO_CACHE"] = str(folder / "cache")
     wheel = write_wheel(
         folder,
         "zoo-counting",
         {"zoo_counting.py": SOURCE.read_text()},
         entry_points="[zoo]\ncounting = zoo_counting\n",
     )
-    return make_sandbox(folder / "env", [wheel])
+    site = SitePackages(folder / "site-packages")
+    site.install(wheel)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ZOO_CACHE", str(folder / "cache"))
+        yield site
 
 
-def ok(sandbox: Sandbox, *arguments: str) -> str:
-    done = sandbox.zoo(*arguments, plugins="zoo-counting")
+def ok(site: SitePackages, *arguments: str) -> str:
+    done = site.zoo(*arguments, plugins="zoo-counting")
     assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 
 @pytest.fixture(scope="module")
-def run(sandbox: Sandbox) -> Path:
+def run(site: SitePackages) -> Path:
     """Three seeds of two cells, and what they cost."""
-    directory = sandbox.folder / "run"
+    directory = site.folder.parent / "run"
     ok(
-        sandbox,
+        site,
         "bench",
         *SMALL,
         "--pe",
@@ -60,10 +64,12 @@ def run(sandbox: Sandbox) -> Path:
     return directory
 
 
-def test_the_wheel_is_listed_and_passes_its_checks(sandbox: Sandbox):
-    found = {(c["kind"], c["name"]) for c in json.loads(ok(sandbox, "list", "--json"))}
+def test_the_wheel_is_listed_and_passes_its_checks(site: SitePackages):
+    # In a process of its own: nothing but the installed wheel tells it of them.
+    listed = site.run("-m", "zoo", "list", "--json", plugins="zoo-counting")
+    found = {(c["kind"], c["name"]) for c in json.loads(listed.stdout)}
     assert {("task", "count"), ("metric", METRIC), ("executor", "logged")} <= found
-    printed = ok(sandbox, "check", "task/count", f"metric/{METRIC}", "executor/logged")
+    printed = ok(site, "check", "task/count", f"metric/{METRIC}", "executor/logged")
     assert " failed" not in printed.replace("0 failed", "")
 
 
@@ -81,42 +87,42 @@ def test_bench_trains_it_on_its_own_executor(run: Path):
     assert sorted(line.split()[0] for line in log) == ["cost", *["train"] * 6]
 
 
-def test_report_reads_it_where_the_plugin_is_missing(sandbox: Sandbox, run: Path):
-    done = sandbox.zoo("report", str(run), "--tables", plugins="")
+def test_report_reads_it_where_the_plugin_is_missing(run: Path):
+    done = run_zoo("report", str(run), "--tables")
     assert done.returncode == 0, done.stderr
     table = (run / "table.csv").read_text()
     assert f"{METRIC}_mean" in table.splitlines()[0]
     assert "error" in (run / "table.md").read_text()
 
 
-def test_compare_knows_that_a_smaller_error_is_better(sandbox: Sandbox, run: Path, tmp_path: Path):
+def test_compare_knows_that_a_smaller_error_is_better(run: Path, tmp_path: Path):
     worse = RecordFile(tmp_path)
     for record in RecordFile(run).read():
         if record.kind == "train":
             error = {METRIC: record.metrics[METRIC] + 1}
             worse.append(record.model_copy(update={"metrics": record.metrics | error}))
-    done = sandbox.zoo("compare", str(tmp_path), str(run), "--json", plugins="")
+    done = run_zoo("compare", str(tmp_path), str(run), "--json")
     assert done.returncode == 0, done.stderr
     assert {row["verdict"] for row in json.loads(done.stdout)["rows"]} == {"better"}
 
 
-def test_train_and_predict(sandbox: Sandbox):
-    model = sandbox.folder / "model"
-    printed = ok(sandbox, "train", *SMALL, "--pe", "none", "--save", str(model))
+def test_train_and_predict(site: SitePackages):
+    model = site.folder.parent / "model"
+    printed = ok(site, "train", *SMALL, "--pe", "none", "--save", str(model))
     assert "error 0." in printed
     texts = ["the cup of the cup and a cup", "it was said to the of and"]
-    lines = ok(sandbox, "predict", str(model), "--format", "jsonl", *texts).splitlines()
+    lines = ok(site, "predict", str(model), "--format", "jsonl", *texts).splitlines()
     many, none = (float(json.loads(line)["label"]) for line in lines)
     assert many > none + 1
-    assert "probability" not in ok(sandbox, "predict", str(model), texts[0])
-    refused = sandbox.zoo("generate", str(model), "--prompt", "a", plugins="zoo-counting")
+    assert "probability" not in ok(site, "predict", str(model), texts[0])
+    refused = site.zoo("generate", str(model), "--prompt", "a", plugins="zoo-counting")
     assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
     assert "a counter" in refused.stderr
 
 
-def test_its_options_belong_to_it(sandbox: Sandbox):
-    assert "--word" in ok(sandbox, "bench", "--help")
-    other = sandbox.zoo("bench", "--word", "cup", "--plan", plugins="zoo-counting")
+def test_its_options_belong_to_it(site: SitePackages):
+    assert "--word" in ok(site, "bench", "--help")
+    other = site.zoo("bench", "--word", "cup", "--plan", plugins="zoo-counting")
     assert other.returncode == 2
     assert "--word is an option of --task count" in other.stderr
 

@@ -70,16 +70,20 @@ def test_identical_results_are_a_tie():
     assert verdicts.ranks() == {row.name: 1 for row in rows}
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"spread": 0.3}, {"examples": 300, "seeds": 3}, {"seeds": 10, "shared": 0.4}]
-)
-def test_rows_of_equal_accuracy_are_called_different_no_more_often_than_stated(generator, options):
-    """All pairs of a grid, and so whichever row comes out best."""
-    repeats, wrongly = 400, 0
-    for _ in range(repeats):
-        rows = make_rows(simulated(generator, AXES, lambda parts: 3.0, **options))
-        wrongly += bool(called_different(rows))
-    assert at_most(wrongly, repeats, 0.05)
+def test_rows_of_equal_accuracy_are_called_different_no_more_often_than_stated(generator):
+    """All pairs of a grid, and so whichever row comes out best; in four kinds of runs.
+
+    The standard error of a rate of 0.05 is 1.5 points in each and 0.8 in all: a fault of one kind
+    is found above 0.11, and one of all above 0.075.
+    """
+    kinds = {}, {"spread": 0.3}, {"examples": 300, "seeds": 3}, {"seeds": 10, "shared": 0.4}
+    repeats, wrongly = 200, [0] * len(kinds)
+    for number, options in enumerate(kinds):
+        for _ in range(repeats):
+            rows = make_rows(simulated(generator, AXES, lambda parts: 3.0, **options))
+            wrongly[number] += bool(called_different(rows))
+        assert at_most(wrongly[number], repeats, 0.05), options
+    assert at_most(sum(wrongly), repeats * len(kinds), 0.05), wrongly
 
 
 def test_a_single_pair_is_called_different_as_often_as_stated_and_sometimes(generator):

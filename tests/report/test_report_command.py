@@ -29,7 +29,7 @@ def zoo_report(*arguments):
 
 
 def test_the_table_is_printed_and_written_again(directory):
-    result = zoo_report(directory)
+    result = zoo_report(directory, "--tables")
     assert result.exit_code == 0
     for part in ("1=", "±", "tie (", "reference", "Noise floor", "words"):
         assert part in result.stdout, part
@@ -107,7 +107,7 @@ def test_an_incomplete_grid_is_refused_in_one_line(tmp_path, capsys):
 def test_an_unfinished_last_line_is_ignored(directory):
     with (directory / "records.jsonl").open("ab") as file:
         file.write(b'{"schema_version": 2, "kind": "tra')
-    assert zoo_report(directory).exit_code == 0
+    assert zoo_report(directory, "--tables").exit_code == 0
 
 
 def test_a_page_plots_and_tables_are_written_and_the_page_is_named(directory):

@@ -109,15 +109,11 @@ def test_two_axes_in_one_table_are_refused():
         curves([record("fused", 128), record("fused", 2, over="layers")])
 
 
-def test_everything_is_written_and_is_the_same_bytes_again(tmp_path: Path):
-    made = []
-    for name in ("a", "b"):
-        directory = tmp_path / name
-        directory.mkdir()
-        write_scale(sweep(), directory)
-        made.append({f.name: f.read_bytes() for f in sorted(directory.iterdir())})
-    assert set(made[0]) == {"scale.csv", "scale.md", "scale.svg", "scale.png"}
-    assert made[0] == made[1]
+def test_everything_is_written(tmp_path: Path):
+    """That it is the same bytes again is tested with published results, in test_published.py."""
+    write_scale(sweep(), tmp_path)
+    names = {file.name for file in tmp_path.iterdir()}
+    assert names == {"scale.csv", "scale.md", "scale.svg", "scale.png"}
 
 
 def test_the_plot_describes_every_line():
