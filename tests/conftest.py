@@ -15,6 +15,14 @@ from zoo.registry.loading import DEFAULT_PLUGINS
 
 # Folders whose files share what takes seconds to make: trained models, rendered pages.
 TOGETHER = ("tests/inference", "tests/report/html")
+# What takes a minute or more on one core.
+LONGEST = (
+    "test_kill.py",
+    "test_authors_page.py",
+    "test_new_kinds.py",
+    "test_new.py",
+    "test_bench.py",
+)
 
 
 class FilesAndFolders(LoadFileScheduling):
@@ -51,7 +59,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     # What takes longest begins first, so that no core waits for another at the end.
     long = {item.path for item in items if item.get_closest_marker("slow")}
     long |= {item.path for item in items if item.nodeid.startswith(TOGETHER)}
-    items.sort(key=lambda item: (item.path.name != "test_kill.py", item.path not in long))
+    items.sort(key=lambda item: (item.path.name not in LONGEST, item.path not in long))
     for item in items:
         if item.get_closest_marker("slow") and not config.getoption("--slow"):
             item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))

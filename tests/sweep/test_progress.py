@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import pty
-import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -41,28 +42,26 @@ def test_without_a_terminal_each_job_that_ends_is_a_plain_line(
 
 
 def test_on_a_terminal_cells_epoch_loss_and_time_left_are_shown(
-    tmp_path: Path, small: dict[str, Any]
+    tmp_path: Path, small: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours, theirs = pty.openpty()
-    options = {**small, "pe": "sin", "epochs": 30, "phases": "train", "out": tmp_path}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "zoo", "bench", *flags(options)],
-        stdout=subprocess.DEVNULL,
-        stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
-    )
-    os.close(theirs)
-    shown = b""
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:  # how Linux says that the other end is closed
-            break
-        if not piece:
-            break
-        shown += piece
+    shown = bytearray()
+
+    def read() -> None:
+        with contextlib.suppress(OSError):  # how Linux says that the other end is closed
+            while piece := os.read(ours, 65536):
+                shown.extend(piece)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    words = flags({**small, "pe": "sin", "epochs": 30, "phases": "train", "out": tmp_path})
+    with open(theirs, "w") as terminal, monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", terminal)
+        assert main(["bench", "--on", "inline", *words]) == 0
+    reader.join(timeout=60)
     os.close(ours)
-    assert process.wait(timeout=60) == 0
     text = shown.decode()
     assert "/2" in text
     assert "/30" in text
