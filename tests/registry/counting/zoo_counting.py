@@ -5,6 +5,7 @@ The task: how often does a word occur in a text? A number is predicted, not a cl
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
@@ -148,7 +149,7 @@ class Count(Task):
 
 
 class LoggedExecutor:
-    """Runs jobs in this process and writes down which."""
+    """Runs jobs in this process and writes down which, in the file that ZOO_COUNTING_LOG names."""
 
     def run(self, jobs, *, limits, directory):
         from zoo.execution.artifacts import Artifacts
@@ -157,7 +158,7 @@ class LoggedExecutor:
 
         with Artifacts(directory) as artifacts:
             for job in jobs:
-                with (Path(directory) / "executor.log").open("a") as log:
+                with Path(os.environ["ZOO_COUNTING_LOG"]).open("a") as log:
                     log.write(f"{job.kind} {job.name}\n")
                 yield Started(job)
                 for item in run_job(job, artifacts.of(job), limits):
