@@ -18,9 +18,10 @@ from zoo.report.stats.moderated import Array
 from zoo.report.stats.paired import ALPHA, Difference, holm, judged, p_of_votes, tested
 from zoo.report.stats.power import visible_difference
 from zoo.report.stats.row_intervals import row_intervals
+from zoo.report.stats.scores import Scores
 from zoo.report.stats.settled import analyses_up_to, standings
 
-LOOKED = 20  # runs that are asked what they could have seen
+LOOKED = 100  # runs that are asked what they could have seen
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def simulate(scenario: Scenario, runs: int, generator: np.random.Generator) -> O
         pairs = np.array(list(itertools.combinations(places, 2)), dtype=int).reshape(-1, 2)
         same = drawn.truth[pairs[:, 0]] == drawn.truth[pairs[:, 1]]
         found = tested(drawn.scores, weights_of(pairs, scenario.cells))
-        if run < LOOKED and (gap := visible_of(found, scenario)) is not None:
+        if run < LOOKED and (gap := visible_of(found, drawn.scores)) is not None:
             visible.append(100 * gap)
         for side, real in enumerate(
             (_before(found, scenario.examples), [d.real for d in judged(found)])
@@ -80,12 +81,13 @@ def weights_of(pairs: NDArray[np.int_], rows: int) -> Array:
     return weights
 
 
-def visible_of(found: list[Difference], scenario: Scenario) -> float | None:
+def visible_of(found: list[Difference], scores: Scores) -> float | None:
     """What such a run says that it could have seen."""
     known = [d for d in found if d.p is not None and d.error]
     if not known:
         return None
-    return visible_difference(known, ALPHA / len(known), ALPHA, scenario.examples)
+    level = ALPHA / len(known)
+    return visible_difference(known, level, ALPHA, scores.examples, mean=scores.typical())
 
 
 def _before(found: list[Difference], examples: int) -> list[bool]:
