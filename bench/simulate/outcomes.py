@@ -21,8 +21,6 @@ from zoo.report.stats.row_intervals import row_intervals
 from zoo.report.stats.scores import Scores
 from zoo.report.stats.settled import analyses_up_to, standings
 
-LOOKED = 100  # runs that are asked what they could have seen
-
 
 @dataclass(frozen=True)
 class Outcome:
@@ -45,14 +43,14 @@ def simulate(scenario: Scenario, runs: int, generator: np.random.Generator) -> O
     """Many runs of one scenario."""
     false, power, covered = np.zeros(2), np.zeros(2), np.zeros(2)
     visible = []
-    for run in range(runs):
+    for _ in range(runs):
         drawn = draw(scenario, generator)
         first = drawn.scores.twins()
         places = np.flatnonzero(first == np.arange(scenario.cells))
         pairs = np.array(list(itertools.combinations(places, 2)), dtype=int).reshape(-1, 2)
         same = drawn.truth[pairs[:, 0]] == drawn.truth[pairs[:, 1]]
         found = tested(drawn.scores, weights_of(pairs, scenario.cells))
-        if run < LOOKED and (gap := visible_of(found, drawn.scores)) is not None:
+        if (gap := visible_of(found, drawn.scores)) is not None:
             visible.append(100 * gap)
         for side, real in enumerate(
             (_before(found, scenario.examples), [d.real for d in judged(found)])
@@ -143,7 +141,7 @@ def stop_early(
             stands = standings(drawn.scores.first(used), difference / 100, analyses)
             if "open" not in stands:
                 break
-        behind = drawn.truth[stands.index("best")] - drawn.truth
+        behind = drawn.truth.max() - drawn.truth
         settled = "open" not in stands
         wrong += settled and any(
             (stand == "worse" and gap <= 0)

@@ -29,9 +29,10 @@ def visible_difference(
     of the correction, at which one difference is tested; alone: of the uncorrected test of a
     difference by itself. examples: of one seed, 0 where the metric is no share of them. seeds: as
     many as the family has by default. mean: of rows, where the metric is a share: a row so far from
-    it varies as much more as p (1 - p) is larger there. All tests that must agree do so: over the variance that a
-    difference may have by itself, which the shrunk one holds a part of, the power is that of the
-    largest of their bars. None where no difference is found.
+    it varies as much more as p (1 - p) is larger there. None where no difference is found.
+
+    All tests must agree, so the largest of their bars counts. The shrunk variance holds a part of
+    the difference's own, which varies with it: the power is averaged over quantiles of the latter.
     """
     from scipy import optimize, special
 

@@ -36,6 +36,7 @@ class Verdicts:
 
     main, interactions: the effects, as weights of rows. rows: those that are ranked. A row that
     lost a seed to a crash or a divergence is not: the seeds that remain are those that went well.
+    Where no cell can be ranked, nothing is.
     level: the chance that anything at all is wrongly called different.
     """
 
@@ -57,6 +58,9 @@ class Verdicts:
             for row, same in zip(self.known, fixed, strict=True)
             if not row.failed and (same or len(row.values) >= ENOUGH)
         ]
+        # Deterministic baselines alone would rank above cells that have too few seeds.
+        if all(row.baseline for row in self.rows) and not all(row.baseline for row in rows):
+            self.rows = []
         ranked = sorted({self._twin[self._place[row.name]] for row in self.rows})
         names = [self.known[place].name for place in ranked]
         pairs: list[Weights] = [{a: 1.0, b: -1.0} for a, b in itertools.combinations(names, 2)]
