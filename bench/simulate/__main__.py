@@ -57,10 +57,16 @@ def lines(runs: int) -> Iterator[dict[str, Any]]:
     streams = (np.random.default_rng([SEED, number]) for number in itertools.count())
     for shows, of in scenarios().items():
         for one in of:
-            yield {"shows": shows} | asdict(simulate(one, runs, next(streams)))
-    for cells in (2, 4, 16):
+            # Small grids cost little.
+            times = 5 if shows == "false" and one.cells < 8 else 1
+            yield {"shows": shows} | asdict(simulate(one, times * runs, next(streams)))
+    for cells, seeds in itertools.product((2, 6, 16, 40), (3, 5)):
+        gap = simulate(Scenario(cells, seeds), runs, next(streams)).visible
+        found = simulate(Scenario(cells, seeds, gap=gap or 0.0), runs, next(streams))
+        yield {"shows": "seen"} | asdict(found)
+    for cells, seeds in ((2, 10), (4, 10), (16, 10), (8, 20), (16, 25)):
         for gap in (0.0, 1.0, 2.0):
-            one = Scenario(cells, 10, gap=gap)
+            one = Scenario(cells, seeds, gap=gap)
             outcome = stop_early(one, 1.0, runs, next(streams))
             yield {"shows": "until"} | asdict(outcome)
 

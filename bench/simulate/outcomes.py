@@ -18,9 +18,8 @@ from zoo.report.stats.moderated import Array
 from zoo.report.stats.paired import ALPHA, Difference, holm, judged, p_of_votes, tested
 from zoo.report.stats.power import visible_difference
 from zoo.report.stats.row_intervals import row_intervals
+from zoo.report.stats.scores import Scores
 from zoo.report.stats.settled import analyses_up_to, standings
-
-LOOKED = 20  # runs that are asked what they could have seen
 
 
 @dataclass(frozen=True)
@@ -44,14 +43,14 @@ def simulate(scenario: Scenario, runs: int, generator: np.random.Generator) -> O
     """Many runs of one scenario."""
     false, power, covered = np.zeros(2), np.zeros(2), np.zeros(2)
     visible = []
-    for run in range(runs):
+    for _ in range(runs):
         drawn = draw(scenario, generator)
         first = drawn.scores.twins()
         places = np.flatnonzero(first == np.arange(scenario.cells))
         pairs = np.array(list(itertools.combinations(places, 2)), dtype=int).reshape(-1, 2)
         same = drawn.truth[pairs[:, 0]] == drawn.truth[pairs[:, 1]]
         found = tested(drawn.scores, weights_of(pairs, scenario.cells))
-        if run < LOOKED and (gap := visible_of(found, scenario)) is not None:
+        if (gap := visible_of(found, drawn.scores)) is not None:
             visible.append(100 * gap)
         for side, real in enumerate(
             (_before(found, scenario.examples), [d.real for d in judged(found)])
@@ -80,12 +79,13 @@ def weights_of(pairs: NDArray[np.int_], rows: int) -> Array:
     return weights
 
 
-def visible_of(found: list[Difference], scenario: Scenario) -> float | None:
+def visible_of(found: list[Difference], scores: Scores) -> float | None:
     """What such a run says that it could have seen."""
     known = [d for d in found if d.p is not None and d.error]
     if not known:
         return None
-    return visible_difference(known, ALPHA / len(known), ALPHA, scenario.examples)
+    level = ALPHA / len(known)
+    return visible_difference(known, level, ALPHA, scores.examples, mean=scores.typical())
 
 
 def _before(found: list[Difference], examples: int) -> list[bool]:
@@ -141,7 +141,7 @@ def stop_early(
             stands = standings(drawn.scores.first(used), difference / 100, analyses)
             if "open" not in stands:
                 break
-        behind = drawn.truth[stands.index("best")] - drawn.truth
+        behind = drawn.truth.max() - drawn.truth
         settled = "open" not in stands
         wrong += settled and any(
             (stand == "worse" and gap <= 0)

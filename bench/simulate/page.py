@@ -39,6 +39,13 @@ POWER = """\
 One row is less accurate than all others: the share of its pairs that are called different.
 *Visible*: what such runs say, in the median, that they would have shown in 4 of 5 cases."""
 
+SEEN = """\
+## What a run could have seen
+
+One row is less accurate than all others by the difference that runs of equal rows say, in the
+median, that they would have shown in 4 of 5 cases: the share of its pairs that are called
+different."""
+
 COVERED = """\
 ## Intervals of rows
 
@@ -48,8 +55,8 @@ give on these documents."""
 UNTIL = """\
 ## Stopping early
 
-Seeds are added one by one, from 3 up to 10, until it is settled whether the rows differ from the
-best one by 1.0 points. *Wrong*: runs that stop with a wrong statement, at most 5%."""
+Seeds are added one by one, from 3 up to *seeds*, until every row is worse than the best one or as
+good within 1.0 points. *Wrong*: runs that stop with a wrong statement, at most 5%."""
 
 
 def page(file: Path) -> str:
@@ -62,6 +69,8 @@ def page(file: Path) -> str:
         ("power", POWER, lambda line: {"gap, points": f"{line['scenario']['gap']:g}"}
          | {"before": _share(line, "power", 0), "after": _share(line, "power", 1)}
          | {"visible, points": _visible(line["visible"])}),
+        ("seen", SEEN, lambda line: {"gap, points": f"{line['scenario']['gap']:.1f}"}
+         | {"found": _share(line, "power", 1)}),
         ("covered", COVERED, lambda line: {"accuracy": f"{line['scenario']['accuracy']:g}"}
          | {"before": _share(line, "covered", 0), "after": _share(line, "covered", 1)}),
         ("until", UNTIL, lambda line: {"gap, points": f"{line['scenario']['gap']:g}"}

@@ -41,6 +41,11 @@ def train_rows(
                 f"Differences of {request.until:g} points are settled with these seeds."
             )
             break
+    if request.until is not None:
+        this.work.progress.notice(
+            "--until: ranks and intervals in the tables are not corrected for repeated analyses; "
+            "only the decision to stop is."
+        )
     return chosen, trained
 
 

@@ -24,7 +24,8 @@ class Score:
     """The score of a row on a data set.
 
     mean: over seeds; None where there is none, and status then says why. best: it cannot be
-    distinguished from the best cell; None where nothing was ranked. at_chance: its interval
+    distinguished from the best of all ranked rows, of which baselines are some; None where it was
+    not ranked. at_chance: its interval
     reaches down to the chance level, if that is known. level: where it lies between the chance
     level (0) and the best possible score (1), or between the worst and the best row where these
     are unknown.

@@ -55,7 +55,7 @@ def _heat_map(profile: Profile) -> Plot:
     axes.set_title("Score on each data set")
     about = (
         "Dark is the chance level, or the worst row where that is not known; light is the best "
-        "possible score. =: cannot be distinguished from the best cell. c: not better than chance."
+        "possible score. =: cannot be distinguished from the best row. c: not better than chance."
     )
     return finish("profile", "Profile", about, figure, marks)
 

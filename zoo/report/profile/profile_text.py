@@ -82,7 +82,9 @@ def profile_notes(profile: Profile) -> list[str]:
     lines = [f"Mean over seeds of {'; '.join(by_metric)}."]
     lines += [f"Lower {m.label} is better." for m in metrics.values() if not m.higher_is_better]
     if any(score.best for score in scores):
-        lines.append("=: cannot be distinguished from the best cell on this data set.")
+        lines.append(
+            "=: cannot be distinguished from the best row (cell or baseline) on this data."
+        )
     elif all(score.best is None for score in scores):
         lines.append("Too few seeds: nothing is ranked.")
     if any(score.at_chance for score in scores):

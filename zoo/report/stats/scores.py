@@ -48,6 +48,11 @@ class Scores:
         p = (np.nansum(self.values, axis=1) * (self.counted or UNCOUNTED) + 0.5) / (total + 1)
         return np.asarray(np.clip(p * (1 - p), ROUNDING, None))
 
+    def typical(self, rows: Sequence[int] | None = None) -> float | None:
+        """The median of these rows' means, by default of all; None where it is no share."""
+        means = np.nanmean(self.values if rows is None else self.values[rows], axis=1)
+        return float(np.median(means)) if self.share else None
+
     def first(self, seeds: int) -> Scores:
         """The same after so many seeds."""
         return replace(self, values=self.values[:, :seeds], both_wrong=self.both_wrong[:seeds])

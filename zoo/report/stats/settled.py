@@ -4,6 +4,9 @@ An interim analysis after every round of seeds gives chance several opportunitie
 divided equally among the analyses (a spending function that is linear in their number; Lan and
 DeMets 1983, Discrete Sequential Boundaries for Clinical Trials), so that the chance of any wrong
 statement at any of them stays below 5% however they depend on each other.
+
+Of 16 equal cells whose scores vary by 0.5 points over seeds, 1 point is settled with 15 to 20 seeds
+and never with 10 (``python -m bench.simulate``).
 """
 
 from __future__ import annotations
@@ -28,7 +31,9 @@ def analyses_up_to(seeds: int) -> int:
 
 
 def settled(rows: Sequence[Row], difference: float, analyses: int) -> bool:
-    """Whether every cell is really worse than the best one, or as good within ``difference``.
+    """Whether the leaders are found: cells as good as the best one within ``difference``.
+
+    All others are really worse than the best one.
 
     difference: in the unit that differences are printed in, such as points. analyses: how many
     there will be at most, ``analyses_up_to(seeds)`` of a sweep. False with fewer than two cells,
@@ -47,32 +52,44 @@ def settled(rows: Sequence[Row], difference: float, analyses: int) -> bool:
 def standings(
     scores: Scores, difference: float, analyses: int, direction: int = 1
 ) -> list[Standing]:
-    """How each row stands to the one with the best mean, at one of so many interim analyses.
+    """How each row stands to the best one, at one of so many interim analyses.
 
-    difference: in the metric's own unit. As good: the interval of its difference, one of all rows
-    together, does not reach ``difference``. Half of the level is for ``worse`` (tested as in a
-    report), half for ``as good``.
+    difference: in the metric's own unit. Half of the level is for ``worse`` as in a report: tested
+    against the row with the best mean. Half is for what intervals of differences say (multiple
+    comparisons with the best, Hsu 1981): whichever row is truly the best, its differences from the
+    R - 1 others lie within one-sided bounds, and then a row is *worse* that is behind by more than
+    ``difference`` and its bound, and *as good* if no row that may be the best can be ahead of it by
+    ``difference``.
     """
     level = ALPHA / analyses / 2
     first = scores.twins()
     places = np.flatnonzero(first == np.arange(len(first)))
-    best = int(places[np.argmax(direction * np.nanmean(scores.values[places], axis=1))])
-    pairs = list(itertools.combinations(places.tolist(), 2))
+    pairs = list(itertools.combinations(range(len(places)), 2))
     weights = np.zeros((len(pairs), len(first)))
-    for number, (one, other) in enumerate(pairs):
-        weights[number, [one, other]] = 1.0, -1.0
-    stands: dict[int, Standing] = {best: "best"}
+    for number, pair in enumerate(pairs):
+        weights[number, places[list(pair)]] = 1.0, -1.0
+    ahead = np.zeros((len(places), len(places)))  # by how much a row is better than another
+    bound, real = np.zeros_like(ahead), np.zeros_like(ahead, dtype=bool)
+    known = True
     for (one, other), found in zip(
         pairs, judged(tested(scores, weights), level=level), strict=True
     ):
-        if best not in (one, other):
-            continue
-        reach = abs(found.mean) + found.reach(1 - level / (len(places) - 1))
-        known = found.adjusted is not None
-        stands[other if one == best else one] = (
-            "worse" if found.real else "as good" if known and reach < difference else "open"
-        )
+        ahead[one, other] = direction * found.mean
+        ahead[other, one] = -ahead[one, other]
+        bound[one, other] = bound[other, one] = found.reach(1 - 2 * level / (len(places) - 1))
+        real[one, other] = real[other, one] = found.real
+        known &= found.adjusted is not None
+    best = int(np.argmax(direction * np.nanmean(scores.values[places], axis=1)))
+    worse = real[best] | (known & (ahead[best] > difference + bound[best]))
+    most = (ahead + bound)[~worse].max(axis=0)  # by which any row may be better
+    stands: list[Standing] = [
+        "worse" if behind else "as good" if known and reach < difference else "open"
+        for behind, reach in zip(worse, most, strict=True)
+    ]
+    if stands[best] == "as good" or worse.sum() == len(places) - 1:
+        stands[best] = "best"
+    by_place = dict(zip(places.tolist(), stands, strict=True))
     return [
-        "as good" if stands[twin] == "best" and row != best else stands[twin]
+        "as good" if by_place[twin] == "best" and row != twin else by_place[twin]
         for row, twin in enumerate(first.tolist())
     ]

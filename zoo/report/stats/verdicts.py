@@ -36,6 +36,7 @@ class Verdicts:
 
     main, interactions: the effects, as weights of rows. rows: those that are ranked. A row that
     lost a seed to a crash or a divergence is not: the seeds that remain are those that went well.
+    Where no cell can be ranked, nothing is.
     level: the chance that anything at all is wrongly called different.
     """
 
@@ -57,6 +58,9 @@ class Verdicts:
             for row, same in zip(self.known, fixed, strict=True)
             if not row.failed and (same or len(row.values) >= ENOUGH)
         ]
+        # Deterministic baselines alone would rank above cells that have too few seeds.
+        if all(row.baseline for row in self.rows) and not all(row.baseline for row in rows):
+            self.rows = []
         ranked = sorted({self._twin[self._place[row.name]] for row in self.rows})
         names = [self.known[place].name for place in ranked]
         pairs: list[Weights] = [{a: 1.0, b: -1.0} for a, b in itertools.combinations(names, 2)]
@@ -190,8 +194,9 @@ class Verdicts:
     def visible(self, kind: str = "pair", seeds: int | None = None) -> float | None:
         """The difference that 4 of 5 such runs would have shown, between two rows or of an effect.
 
-        kind: pair or effect. seeds: of a run with more or fewer seeds. None where nothing was
-        tested, or where no difference would have shown.
+        kind: pair or effect. seeds: of a run with more or fewer seeds. It holds for any two rows:
+        a pair that is a main effect too has more of the level, and shows somewhat less. None where
+        nothing was tested, or where no difference would have shown.
         """
         family = self.main if kind == "effect" else self.pairs
         cells = {n for n, row in enumerate(self.known) if not row.baseline}
@@ -200,7 +205,9 @@ class Verdicts:
         of = of or list(noisy.values())
         if not of:
             return None
-        share = max(self._share[key] for key in family)
+        share = min(self._share[key] for key in family)
         whole = sum(self._share.values())
-        counted = self.scores.examples if self.scores else 0
-        return visible_difference(of, self.level * share / whole, self.level, counted, seeds)
+        scores, level = self.scores, self.level * share / whole
+        assert scores is not None
+        mean = scores.typical(sorted(cells) or None)
+        return visible_difference(of, level, self.level, scores.examples, seeds, mean)
