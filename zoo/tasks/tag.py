@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from zoo.data.batching.tag_batches import TagBatch, TagSplit
     from zoo.data.encoding.encoded_tags import EncodedTags
     from zoo.data.sources.tagged_corpus import TaggedCorpus
+    from zoo.data.sources.tagged_files import TaggedTexts
     from zoo.models.text_tagger import TextTagger
     from zoo.registry.cell import Cell
     from zoo.train.device import Runtime
@@ -72,10 +73,13 @@ class Tag(EncoderTask):
     ) -> tuple[TaggedCorpus, list[str]]:
         from zoo.data.sources.load_corpus import load_data
         from zoo.data.sources.tagged_corpus import TaggedCorpus
+
+        return load_data(registry, spec or DEFAULT_DATA, self.reader(options), TaggedCorpus)
+
+    def reader(self, options: TagOptions) -> TaggedTexts:
         from zoo.data.sources.tagged_files import TaggedTexts
 
-        reader = TaggedTexts(options.tokens_column, options.tags_column, options.group_column)
-        return load_data(registry, spec or DEFAULT_DATA, reader, TaggedCorpus)
+        return TaggedTexts(options.tokens_column, options.tags_column, options.group_column)
 
     def encode(self, corpus: TaggedCorpus, sizes: Sizes) -> EncodedTags:
         from zoo.data.encoding.encoded_tags import encode_tags
