@@ -96,8 +96,8 @@ def evaluate(
     options = task.options.model_validate(given)
     path = Path(data).expanduser()
     if split == "all" and path.exists() and not find_registered(saved.registry, data):
-        rows = task.reader(options).read_undivided(path)
-        name, fingerprint = path.resolve().name, rows.fingerprint
+        scored = task.reader(options).read_undivided(path)
+        name, fingerprint = path.resolve().name, scored.fingerprint
     else:
         try:
             corpus, notices = task.read(data, options, saved.registry)
@@ -105,13 +105,13 @@ def evaluate(
             raise ZooError(f"{error}; --split all scores them undivided") from error
         for notice in notices:
             click.echo(notice, err=True)
-        rows = _rows_of(corpus, split)
+        scored = _rows_of(corpus, split)
         name, fingerprint = corpus.name, corpus.fingerprint
     metrics = task.metrics_from(saved.registry, model.labels)
-    scored = evaluate_tags if isinstance(model, TextTagger) else evaluate_texts
-    found = scored(model, rows.texts, rows.labels, metrics, rows.groups)
+    score = evaluate_tags if isinstance(model, TextTagger) else evaluate_texts
+    found = score(model, scored.texts, scored.labels, metrics, scored.groups)
     if as_json:
-        content = {"data": name, "fingerprint": fingerprint, "split": split}
+        content: dict[str, Any] = {"data": name, "fingerprint": fingerprint, "split": split}
         content |= {**asdict(found), **found.metrics}
         content["mistakes"] = content["mistakes"][:mistakes]
         print_json(content)
