@@ -53,8 +53,9 @@ def missing_duplicate(words: list[str]) -> str:
     half = len(words) // 2
     (answer,) = (
         symbol
-        for symbol in ("zero", "one")
-        if (whole := [symbol if w == "hidden" else w for w in words])[:half] == whole[half:]
+        for symbol, other in (("zero", "one"), ("one", "zero"))
+        if (whole := [{"hidden": symbol, "lost": other}.get(w, w) for w in words])[:half]
+        == whole[half:]
     )
     return answer
 
@@ -199,6 +200,43 @@ def test_every_tag_is_about_as_frequent_as_any_other(registry: Registry, name: s
     assert corpus.chance == 1 / len(corpus.label_names) == 1 / 8
     most = max(counts.values()) / sum(counts.values())
     assert corpus.chance <= most <= corpus.chance + 0.03
+
+
+def test_counts_of_words_do_not_decide_a_missing_duplicate(registry: Registry) -> None:
+    corpus = made(registry, "missing-duplicate", train=3000, test=3000, length=16)
+
+    def counts(text: str) -> tuple[tuple[str, int], ...]:
+        words = text.split()
+        half = len(words) // 2
+        places = [("first " if n < half else "second ") + word for n, word in enumerate(words)]
+        return tuple(sorted(Counter(places).items()))
+
+    votes: dict[tuple, Counter] = {}
+    for text, label in zip(corpus.train_texts, corpus.train_labels, strict=True):
+        votes.setdefault(counts(text), Counter())[label] += 1
+    known = [
+        max(found, key=found.get) == label
+        for text, label in zip(corpus.test_texts, corpus.test_labels, strict=True)
+        if (found := votes.get(counts(text)))
+    ]
+    assert len(known) > 2500
+    assert abs(sum(known) / len(known) - 0.5) < 4 * 0.5 / len(known) ** 0.5
+
+
+def test_exchanging_the_two_missing_symbols_keeps_all_counts_and_changes_the_class(
+    registry: Registry,
+) -> None:
+    corpus = made(registry, "missing-duplicate", train=50, test=10)
+    for text, label in zip(corpus.train_texts, corpus.train_labels, strict=True):
+        words = text.split()
+        half = len(words) // 2
+        places = [(words.index(word) + half) % len(words) for word in ("hidden", "lost")]
+        other = list(words)
+        other[places[0]], other[places[1]] = words[places[1]], words[places[0]]
+        assert missing_duplicate(other) != corpus.label_names[label]
+        assert all(
+            Counter(other[at]) == Counter(words[at]) for at in map(slice, (0, half), (half, None))
+        )
 
 
 def test_recall_has_a_token_for_each_pair_and_a_query_for_each_key(registry: Registry) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from fakehub import hub_of
 
+from zoo.data.sources.conll import read_conll
 from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.load_corpus import load_corpus, load_data
 from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus
@@ -121,6 +122,9 @@ def test_a_single_text_with_a_tag_is_not_put_into_the_test_split(
         ("\n\n", {}, "is empty: it has no rows"),
         ("a O\n", {"group_column": "year"}, r"no column 'year' \(--group-column\)"),
         ("a O\nb X\n", {}, "cannot be divided: it has one text"),
+        ("# newdoc\na O\n", {}, "line 1 may be a comment or the token '#': '# newdoc'; write"),
+        ("a O\n# id = 3\nb X\n", {}, "line 2: 4 columns, where line 1 has 2 columns"),
+        ("# nothing else\n\n", {}, "is empty: it has no rows"),
     ],
 )
 def test_a_conll_file_that_does_not_fit_is_refused_with_its_line(
@@ -132,6 +136,20 @@ def test_a_conll_file_that_does_not_fit_is_refused_with_its_line(
         read(registry, path, **columns)
     assert "bad.conll" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("separator", [" ", "\t"])
+def test_comments_before_a_text_are_skipped_and_the_token_is_not(
+    tmp_path: Path, separator: str
+) -> None:
+    path = tmp_path / "x.conll"
+    lines = "# sent_id = 1|# text = Ben pays # 5|# id 1|Ben O|# O|#5 B||# newdoc id 7|# O|#tag B|"
+    if separator == "\t":
+        lines = lines.replace("# O", "#\tO").replace("Ben O", "Ben\tO").replace(" B|", "\tB|")
+        lines = "# newdoc|" + lines  # has two columns only where spaces divide them
+    path.write_text(lines.replace("|", "\n"))
+    texts = [[columns for _, columns in text] for text in read_conll(path)]
+    assert texts == [[["Ben", "O"], ["#", "O"], ["#5", "B"]], [["#", "O"], ["#tag", "B"]]]
 
 
 @pytest.mark.parametrize(

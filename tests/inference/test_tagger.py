@@ -169,6 +169,35 @@ def test_what_it_cannot_score_is_refused(
     assert says in line
 
 
+def test_a_file_of_one_text_is_scored_whole(saved: Path, tmp_path: Path, capsys) -> None:
+    (tmp_path / "one.conll").write_text("Anna B-PER\nleft O\nRome B-LOC\n")
+    arguments = ["evaluate", str(saved), "--data", str(tmp_path / "one.conll"), "--json"]
+    assert main([*arguments, "--split", "all"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["data"], found["documents"]) == ("one.conll", 1)
+    assert sum(row["support"] for row in found["classes"]) == 3
+    assert main(arguments) == 2  # of the test split, which one text has not
+    assert "cannot be divided: it has one text; --split all" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("tags", "says"),
+    [
+        ("B-PER B-ORG", "have a class 'B-ORG', which the model was not trained for"),
+        ("-100 -100", "no token of these data has a tag that counts"),
+    ],
+)
+def test_a_tag_that_cannot_be_scored_is_the_reason_given(
+    saved: Path, tmp_path: Path, tags: str, says: str, capsys
+) -> None:
+    one, other = tags.split()
+    (tmp_path / "one.conll").write_text(f"Anna {one}\nZoo {other}\n")
+    arguments = ["--data", str(tmp_path / "one.conll"), "--split", "all"]
+    assert main(["evaluate", str(saved), *arguments]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert says in line
+
+
 def test_conll_columns_are_refused_by_a_classifier(trained: Path, tmp_path: Path, capsys) -> None:
     (tmp_path / "x.conll").write_text("a O\n")
     assert main(["predict", str(trained), "--input", str(tmp_path / "x.conll")]) == 2

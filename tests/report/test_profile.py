@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from zoo.report.profile.profile_answer import profile_answer
 from zoo.report.profile.profile_plot import profile_plots, ranked_scores
 from zoo.report.profile.profile_text import profile_summary
 from zoo.report.run_report import RunReport
+from zoo.report.tables.group_table import group_table
 from zoo.report.write import write_report
 from zoo.sweep.records import Record
 
@@ -176,3 +178,22 @@ def test_scores_by_group_are_a_curve_for_each_row(tmp_path: Path) -> None:
     assert all(group in texts for group in curves["rope"])
     write_report(run, tmp_path)
     assert (tmp_path / "plots" / "by-group.svg").exists()
+    heads, lines = group_table(run)
+    assert heads == ["row", *(f"{group} (100 documents)" for group in curves["rope"])]
+    assert {name: scores for name, *scores in lines} == {
+        pe: [f"{value:.3f} ± 0.000" for value in values.values()] for pe, values in curves.items()
+    }
+    table = (tmp_path / "table.md").read_text()
+    assert "By group of test examples, accuracy:" in table
+    assert re.search(r"\| none +\| 0.800 ± 0.000 +\| 0.600 ± 0.000 +\| 0.500 ± 0.000 +\|", table)
+    page = (tmp_path / "report.html").read_text()
+    assert all(text in page for text in ("By group of test examples", "0.600 ± 0.000"))
+
+
+def test_a_run_without_groups_has_no_table_of_them(tmp_path: Path) -> None:
+    records = [factory.train_record(factory.cell(), seed, 200) for seed in range(3)]
+    run = RunReport(records)
+    assert group_table(run) == (["row"], [])
+    write_report(run, tmp_path)
+    assert "by group" not in (tmp_path / "table.md").read_text()
+    assert "By group" not in (tmp_path / "report.html").read_text()

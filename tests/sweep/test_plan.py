@@ -123,6 +123,17 @@ def test_a_pattern_longer_than_the_layers_is_refused_before_anything_runs(
     assert len(plan_of(registry, **options, layers="3").runnable) == 2
 
 
+@pytest.mark.parametrize(
+    "attention", ["fused/fused/fused", "fused/fused/fused,naive,fused", "fused,fused/fused/fused"]
+)
+def test_a_pattern_counts_as_long_as_it_is_written(registry: Registry, attention: str) -> None:
+    options = {"attention": attention, "baseline": "none"}
+    with pytest.raises(ZooError, match="--attention 'fused/fused/fused' is a pattern of 3 comp"):
+        plan_of(registry, **options)
+    found = cells(registry, **options, layers="3", pe="rope", norm="layer")
+    assert [cell[0] for cell in found] == ["fused", "naive"][: 1 + ("naive" in attention)]
+
+
 def test_a_design_that_does_not_exist_is_one_line(registry: Registry) -> None:
     with pytest.raises(ZooError, match=r"--design 'latin'.*'factorial' or 'one-factor'"):
         make_request({"design": "latin"}, registry)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -303,6 +305,28 @@ def test_tags_that_are_cut_off_are_counted_and_said(tmp_path: Path, registry: Re
     assert "80 tags of train and 40 of test are beyond the 12 word pieces" in notice
     assert loaded.description["notes"]["cut"] == notice
     assert TASK.load(spec, TagOptions(), Sizes(max_length=16), registry).notices == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "symbols", "share"),
+    [
+        ("recall", r"=(v\d)", 0.223),
+        ("noisy-recall", r"(v\d)", 0.320),
+        ("fuzzy-recall", r"(v\d)", 0.311),
+        ("selective-copy", r"(s\d)", 0.326),
+    ],
+)
+def test_a_remark_says_what_knowing_the_values_of_a_text_alone_scores(
+    registry: Registry, spec: str, symbols: str, share: float
+) -> None:
+    corpus = registry.choose("data", f"{spec}(train=20)").build()
+    shown = [re.findall(symbols, " ".join(tokens)) for tokens in corpus.test_tokens]
+    right = sum(Counter(values).most_common(1)[0][1] for values in shown)
+    assert right / sum(map(len, shown)) == pytest.approx(share, abs=0.01)
+    loaded = TASK.load(f"{spec}(train=20)", TagOptions(), Sizes(max_length=128), registry)
+    (remark,) = loaded.description["remarks"]
+    assert f"of that text scores {right / sum(map(len, shown)):.3f}" in remark
+    assert loaded.description["chance"] == 1 / 8
 
 
 def test_its_pool_and_other_baselines_are_refused(registry: Registry) -> None:

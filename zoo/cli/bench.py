@@ -76,6 +76,7 @@ def bench(
     from zoo.report.profile.profile import the_profile
     from zoo.report.profile.profile_text import profile_summary
     from zoo.report.run_report import RunReport
+    from zoo.report.tables.group_table import group_lines
     from zoo.report.tables.readable import as_text
     from zoo.sweep.plan import make_plan
     from zoo.sweep.progress import for_stream
@@ -123,7 +124,8 @@ def bench(
         click.echo(profile_summary(the_profile(directory, requests[0].metric)))
     else:
         report = RunReport(outcomes[0].records, metric=requests[0].metric)
-        click.echo("\n".join([as_text(report.table), "", *report.answer, "", *report.notes]))
+        said = [*group_lines(report), *report.answer, "", *report.notes]
+        click.echo("\n".join([as_text(report.table), "", *said]))
     print_tracebacks(failed)
     click.echo(f"Records and tables: {directory}")
     return 1 if failed else 0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,8 +14,8 @@ from zoo.cli.table import print_table
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
+    from zoo.data.sources.row_reader import LabelledRows
     from zoo.inference.evaluate import Evaluation
-    from zoo.tasks.base import Metric
 
 
 @click.command()
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     type=click.Choice(["test", "train", "all"]),
     default="test",
     show_default=True,
-    help="Which documents.",
+    help="Which documents; 'all' reads a file as it is, of any number of documents.",
 )
 @model_options
 @click.option(
@@ -75,6 +75,11 @@ def evaluate(
     zoo evaluate model --data more.csv --split all --json
     zoo evaluate tagger --data more.conll --split all
     """
+    from zoo.data.sources.registered import find_registered
+    from zoo.data.sources.train_test_split import DivisionError
+    from zoo.inference.evaluate import evaluate as evaluate_texts
+    from zoo.inference.evaluate import evaluate_tags
+    from zoo.models.text_tagger import TextTagger
     from zoo.tasks.data_of_task import refuse_unread
     from zoo.tasks.encoder_task import EncoderTask
 
@@ -88,19 +93,31 @@ def evaluate(
             flag = f"--{name.replace('_', '-')}"
             raise ZooError(f"{flag} is no option of {task.model_name}, which this model is")
     refuse_unread(saved.registry, task, model.card.task, data)
-    corpus, notices = task.read(data, task.options.model_validate(given), saved.registry)
-    for notice in notices:
-        click.echo(notice, err=True)
+    options = task.options.model_validate(given)
+    path = Path(data).expanduser()
+    if split == "all" and path.exists() and not find_registered(saved.registry, data):
+        scored = task.reader(options).read_undivided(path)
+        name, fingerprint = path.resolve().name, scored.fingerprint
+    else:
+        try:
+            corpus, notices = task.read(data, options, saved.registry)
+        except DivisionError as error:
+            raise ZooError(f"{error}; --split all scores them undivided") from error
+        for notice in notices:
+            click.echo(notice, err=True)
+        scored = _rows_of(corpus, split)
+        name, fingerprint = corpus.name, corpus.fingerprint
     metrics = task.metrics_from(saved.registry, model.labels)
-    found = _evaluated(model, corpus, split, metrics)
+    score = evaluate_tags if isinstance(model, TextTagger) else evaluate_texts
+    found = score(model, scored.texts, scored.labels, metrics, scored.groups)
     if as_json:
-        content = {"data": corpus.name, "fingerprint": corpus.fingerprint, "split": split}
+        content: dict[str, Any] = {"data": name, "fingerprint": fingerprint, "split": split}
         content |= {**asdict(found), **found.metrics}
         content["mistakes"] = content["mistakes"][:mistakes]
         print_json(content)
         return
     part = "all documents" if split == "all" else f"{split} split"
-    click.echo(f"{model.card.cell} on {corpus.name}, {part}: {found.documents} documents")
+    click.echo(f"{model.card.cell} on {name}, {part}: {found.documents} documents")
     described = (metric.description for metric in metrics)
     click.echo(", ".join(f"{d.label} {d.format(found.metrics[d.name])}" for d in described) + "\n")
     if found.groups:
@@ -114,23 +131,21 @@ def evaluate(
     report_limits(found.cut, found.unknown, found.documents, model.max_length)
 
 
-def _evaluated(model: Any, corpus: Any, split: str, metrics: Sequence[Metric]) -> Evaluation:
+def _rows_of(corpus: Any, split: str) -> LabelledRows:
+    """The rows of a corpus that are in this split, or in any."""
+    from zoo.data.sources.row_reader import LabelledRows
     from zoo.data.sources.tagged_corpus import IGNORED
-    from zoo.inference.evaluate import evaluate as evaluate_texts
-    from zoo.inference.evaluate import evaluate_tags
-    from zoo.models.text_tagger import TextTagger
 
+    names = {IGNORED: None, **dict(enumerate(corpus.label_names))}
     texts, labels = list[Any](), list[Any]()
     for part, its_texts, its_labels in corpus.splits():
         if split in (part, "all"):
             texts += its_texts
-            labels += its_labels
-    groups = corpus.test_groups if split == "test" else []
-    names = {IGNORED: None, **dict(enumerate(corpus.label_names))}
-    if isinstance(model, TextTagger):
-        tags = [[names[tag] for tag in its_tags] for its_tags in labels]
-        return evaluate_tags(model, texts, tags, metrics, groups)
-    return evaluate_texts(model, texts, [corpus.label_names[n] for n in labels], metrics, groups)
+            labels += [
+                names[label] if isinstance(label, int) else [names[tag] for tag in label]
+                for label in its_labels
+            ]
+    return LabelledRows(texts, labels, corpus.test_groups if split == "test" else [])
 
 
 def _print(found: Evaluation, mistakes: int) -> None:

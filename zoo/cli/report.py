@@ -74,6 +74,7 @@ def report(
     from zoo.report.run_report import RunReport
     from zoo.report.stats.effects import make_effects
     from zoo.report.tables.effects_text import effects_data, effects_text
+    from zoo.report.tables.group_table import group_lines
     from zoo.report.tables.readable import as_text
     from zoo.report.write import PAGE, write_report, write_tables
 
@@ -105,7 +106,7 @@ def report(
             continue
         if len(runs) > 1:
             click.echo(f"{'' if number == 0 else chr(10)}{directory}\n")
-        table = "\n".join([as_text(run.table), "", *run.answer, "", *run.notes])
+        table = "\n".join([as_text(run.table), "", *group_lines(run), *run.answer, "", *run.notes])
         click.echo(effects_text(found) if found else table)
         if not tables_only:
             click.echo(f"Page: {directory / PAGE}")

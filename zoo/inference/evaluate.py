@@ -120,6 +120,8 @@ def evaluate_tags(
             text = " ".join([*before, f"[{found.tokens[place]}]", *after])
             share = float(found.distribution[place, code])
             wrong.append(Mistake(text, model.labels[code], found.tags[place], share))
+    if not sum(map(len, true)):
+        raise ZooError("no token of these data has a tag that counts: nothing is scored")
     outputs = tag_evaluation(predicted, true, model.labels, groups)
     return _scores(model.labels, outputs, metrics, predictions, wrong)
 

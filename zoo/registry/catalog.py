@@ -89,20 +89,27 @@ class Registry:
         return Pattern.of([self.choose(axis, name) for name in names])
 
     def choices(self, kind: str, text: str) -> list[Choice]:
-        """Parse a comma-separated list of choices, or ``all``.
+        """Parse a comma-separated list of choices, or ``all``; of equal ones one is returned.
 
         Raises ZooError where the list or one of its items is empty, or a choice is bad.
         """
-        return self._listed(kind, text, self.choose)
+        return list(
+            {str(choice): choice for choice in self._listed(kind, text, self.choose)}.values()
+        )
 
     def patterns(self, axis: str, text: str) -> list[Pattern]:
-        """Parse a comma-separated list of patterns, or ``all``; raises as ``choices`` does."""
-        return self._listed(axis, text, self.pattern)
+        """Parse a comma-separated list of patterns, or ``all``; raises as ``choices`` does.
+
+        Of patterns that give equal models, as ``fused`` and ``fused/fused`` do, one is returned:
+        the longest as written, which has to fit the layers.
+        """
+        found = self._listed(axis, text, self.pattern)
+        longest = {str(p): p for p in sorted(found, key=lambda p: len(p.written))}
+        return [longest[name] for name in dict.fromkeys(map(str, found))]
 
     def _listed(self, kind: str, text: str, parse: Callable[[str, str], T]) -> list[T]:
-        """Every item of a list, parsed; of equal ones the first."""
+        """Every item of a list, parsed."""
         names = self.labels(kind) if text.strip() == "all" else split_list(text, f"--{kind} ")
         if not names:
             raise ZooError(f"--{kind} is empty{nearest('', self.labels(kind))}")
-        found = [parse(kind, name) for name in names]
-        return list({str(item): item for item in found}.values())
+        return [parse(kind, name) for name in names]

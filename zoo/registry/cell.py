@@ -42,13 +42,17 @@ class Cell:
         return "+".join(self.names.values())
 
     def too_long(self, layers: int) -> str:
-        """The first pattern with more components than there are layers; empty where none has."""
+        """The first pattern with more components than there are layers; empty where none has.
+
+        Components count as they were written: ``fused/fused/fused`` has three.
+        """
         for axis in AXES:
             pattern: Pattern = getattr(self, axis)
-            if len(pattern) > layers:
+            written = pattern.written or pattern.choices
+            if len(written) > layers:
                 return (
-                    f"{axis} '{pattern}' is a pattern of {len(pattern)} components, and the model "
-                    f"has {layers} {'layer' if layers == 1 else 'layers'}"
+                    f"{axis} '{'/'.join(map(str, written))}' is a pattern of {len(written)} "
+                    f"components, and the model has {layers} {'layer' if layers == 1 else 'layers'}"
                 )
         return ""
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from zoo.registry.component import Choice
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Layer i has choice i mod n: ``window(size=4)/fused``. Most patterns are one choice alone."""
+    """Layer i has choice i mod n: ``window(size=4)/fused``. Most patterns are one choice alone.
+
+    written: the choices as they were given, where that was longer than ``choices``.
+    """
 
     choices: tuple[Choice, ...]
+    written: tuple[Choice, ...] = field(default=(), compare=False)
 
     @classmethod
     def of(cls, choices: Sequence[Choice]) -> Pattern:
@@ -20,7 +24,7 @@ class Pattern:
         names = [str(choice) for choice in choices]
         lengths = range(1, len(names) + 1)
         shortest = next(n for n in lengths if names[:n] * (len(names) // n) == names)
-        return cls(tuple(choices[:shortest]))
+        return cls(tuple(choices[:shortest]), tuple(choices) if shortest < len(choices) else ())
 
     def at(self, layer: int) -> Choice:
         """The choice of a layer, counted from 0."""

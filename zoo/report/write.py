@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from zoo.errors import WriteError
 from zoo.report.run_report import RunReport
+from zoo.report.tables.group_table import group_lines
 from zoo.report.tables.readable import as_latex, as_text
 from zoo.report.tables.text import bullets, line
 from zoo.sweep.records import Record
@@ -71,7 +72,9 @@ def write_tables(run: RunReport, directory: Path) -> None:
     notes = bullets([line(note) for note in run.notes])
     said = f"{line(' '.join(run.answer))}\n\n" if run.answer else ""
     write_file(directory / "table.csv", run.table.to_csv(index=False))
-    write_file(directory / "table.md", f"{as_text(run.table, 'github')}\n\n{said}{notes}\n")
+    groups = "".join(f"{one}\n" for one in group_lines(run, "github"))
+    table = f"{as_text(run.table, 'github')}\n\n{groups}{said}{notes}\n"
+    write_file(directory / "table.md", table)
     write_file(directory / "table.tex", as_latex(run.table, [*run.answer, *run.notes]))
 
 

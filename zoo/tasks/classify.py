@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from zoo.data.batching.document_batches import Batch, Split
     from zoo.data.encoding.encoded_documents import EncodedDocuments
     from zoo.data.sources.corpus import Corpus
+    from zoo.data.sources.files import LabelledTexts
     from zoo.models.text_classifier import TextClassifier
     from zoo.registry.cell import Cell
     from zoo.train.device import Runtime
@@ -75,6 +76,11 @@ class Classify(EncoderTask):
             label_column=options.label_column,
             group_column=options.group_column,
         )
+
+    def reader(self, options: ClassifyOptions) -> LabelledTexts:
+        from zoo.data.sources.files import LabelledTexts
+
+        return LabelledTexts(options.text_column, options.label_column, options.group_column)
 
     def encode(self, corpus: Corpus, sizes: Sizes) -> EncodedDocuments:
         from zoo.data.encoding.encoded_documents import encode

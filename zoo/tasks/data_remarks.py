@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zoo.data.sources.tagged_corpus import IGNORED
+
 if TYPE_CHECKING:
     from zoo.data.encoding.encoded_documents import EncodedDocuments, Truncation
 
@@ -31,6 +33,19 @@ def cut_remark(data: EncodedDocuments, cut: Mapping[str, Truncation]) -> str:
     return (
         f"{counts} are longer than {data.max_length} tokens. What follows, {share:.0%} of all "
         "tokens, is cut off: only baselines with whole=True read it."
+    )
+
+
+def frequent_tag_remark(texts: Sequence[np.ndarray]) -> str:
+    """What answering every token with the most frequent tag of its own text scores.
+
+    texts: the tags of each test text; ``IGNORED`` does not count, and some tag must.
+    """
+    counts = [np.bincount(tags[tags != IGNORED], minlength=1) for tags in texts]
+    share = sum(found.max() for found in counts) / sum(found.sum() for found in counts)
+    return (
+        f"Answering all of a test text with the most frequent tag of that text scores {share:.3f}: "
+        "up to there a row may only know which tags a text has, not which token has which."
     )
 
 

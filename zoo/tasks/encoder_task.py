@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
+    from zoo.data.sources.row_reader import RowReader
+
 EVALUATION_BATCH = 128
 LATENCY_TEXTS = 10
 
@@ -60,6 +62,10 @@ class EncoderTask(Task):
         They have ``name``, ``splits()``, ``duplicates``, ``without_duplicates()``,
         ``fingerprint``, ``label_names``, ``notes`` and ``chance``.
         """
+
+    @abstractmethod
+    def reader(self, options: Any) -> RowReader[Any, Any]:
+        """What reads the task's files."""
 
     @abstractmethod
     def encode(self, corpus: Any, sizes: Sizes) -> Any:

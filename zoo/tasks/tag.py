@@ -13,6 +13,7 @@ from zoo.config.sizes import Sizes
 from zoo.data.sources.tagged_corpus import IGNORED
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Estimator, Evaluation, Loaded, TaskSetup
+from zoo.tasks.data_remarks import frequent_tag_remark
 from zoo.tasks.encoder_task import EVALUATION_BATCH, EncoderOptions, EncoderTask, Rows, apart
 from zoo.tasks.tag_estimator import TagEstimator, tag_evaluation
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from zoo.data.batching.tag_batches import TagBatch, TagSplit
     from zoo.data.encoding.encoded_tags import EncodedTags
     from zoo.data.sources.tagged_corpus import TaggedCorpus
+    from zoo.data.sources.tagged_files import TaggedTexts
     from zoo.models.text_tagger import TextTagger
     from zoo.registry.cell import Cell
     from zoo.train.device import Runtime
@@ -71,10 +73,13 @@ class Tag(EncoderTask):
     ) -> tuple[TaggedCorpus, list[str]]:
         from zoo.data.sources.load_corpus import load_data
         from zoo.data.sources.tagged_corpus import TaggedCorpus
+
+        return load_data(registry, spec or DEFAULT_DATA, self.reader(options), TaggedCorpus)
+
+    def reader(self, options: TagOptions) -> TaggedTexts:
         from zoo.data.sources.tagged_files import TaggedTexts
 
-        reader = TaggedTexts(options.tokens_column, options.tags_column, options.group_column)
-        return load_data(registry, spec or DEFAULT_DATA, reader, TaggedCorpus)
+        return TaggedTexts(options.tokens_column, options.tags_column, options.group_column)
 
     def encode(self, corpus: TaggedCorpus, sizes: Sizes) -> EncodedTags:
         from zoo.data.encoding.encoded_tags import encode_tags
@@ -84,17 +89,23 @@ class Tag(EncoderTask):
     def load(
         self, spec: str | None, options: TagOptions, sizes: Sizes, registry: Registry
     ) -> Loaded:
-        """As for every labelled text; a note says how many tags are beyond ``max_length``."""
+        """As for every labelled text, with a note on tags beyond ``max_length``.
+
+        Where the chance level is known, a remark says what knowing a text's tags alone scores.
+        """
         loaded = super().load(spec, options, sizes, registry)
         data: EncodedTags = loaded.encoded  # type: ignore[assignment]
         about = loaded.description
-        scored = int((data.split("test")[1].ids != IGNORED).sum())
+        _, tags = data.split("test")
+        scored = int((tags.ids != IGNORED).sum())
         both = about["duplicates"]
         dropped = "" if options.keep_duplicates else " (dropped from training)"
         about["summary"] = (
             f"{about['train']:,} training and {about['test']:,} test texts, {scored:,} test tokens "
             f"with a tag{f', {both} texts in both{dropped}' if both else ''}"
         )
+        if "chance" in about and scored:
+            about["remarks"] = [frequent_tag_remark(np.split(tags.ids, tags.offsets[1:-1]))]
         if cut := data.cut_tags("train") + data.cut_tags("test"):
             note = (
                 f"{data.cut_tags('train'):,} tags of train and {data.cut_tags('test'):,} of test "

@@ -1,6 +1,13 @@
 """CoNLL columns: a token with its tag in every line, a blank line between two texts.
 
-Source: Tjong Kim Sang and De Meulder, CoNLL-2003, section 2 (``-DOCSTART-`` lines are skipped).
+Sources: Tjong Kim Sang and De Meulder, CoNLL-2003, section 2 (``-DOCSTART-`` lines are skipped);
+the CoNLL-U format of Universal Dependencies (comment lines are skipped).
+
+A comment begins with ``# `` and stands before the first token of a text. A line ``# O`` there may
+also be the token ``#``: it is a comment if its number of columns or what divides them is not the
+file's, or its third column is ``=`` ("# text = ..."), and a token if its last column is also that
+of another line.
+Elsewhere in a text, and without the space, as in ``#tag O``, it is a token.
 """
 
 from __future__ import annotations
@@ -13,6 +20,7 @@ from zoo.errors import ZooError
 
 FORMATS = (".conll", ".txt", ".tsv")
 DOCUMENT = "-DOCSTART-"
+COMMENT = "# "
 
 Line = tuple[int, list[str]]  # its number, from 1, and its columns
 
@@ -20,29 +28,45 @@ Line = tuple[int, list[str]]  # its number, from 1, and its columns
 def read_conll(path: Path) -> Iterator[list[Line]]:
     """The lines of each text, divided at tabs, or at spaces where a line has no tab.
 
-    Raises ZooError, naming the line, where lines have different numbers of columns.
+    Raises ZooError, naming the line, where lines have different numbers of columns, or it cannot
+    be told whether a line is a comment.
     """
-    lines: list[Line] = []
-    first: Line | None = None
-    for number, line in enumerate(read_utf8(path).split("\n"), start=1):
-        line = line.rstrip("\r")
+    given = [line.rstrip("\r") for line in read_utf8(path).split("\n")]
+    divided = [line.split("\t") if "\t" in line else line.split() for line in given]
+    tokens = [
+        (number, columns)
+        for number, (line, columns) in enumerate(zip(given, divided, strict=True), start=1)
+        if line.strip() and columns[0] != DOCUMENT and not line.startswith(COMMENT)
+    ]
+    if not tokens:
+        return
+    (first, usual), tags = tokens[0], {columns[-1].strip() for _, columns in tokens}
+    text: list[Line] = []
+    for number, (line, columns) in enumerate(zip(given, divided, strict=True), start=1):
         if not line.strip():
-            if lines:
-                yield lines
-            lines = []
+            if text:
+                yield text
+            text = []
             continue
-        columns = line.split("\t") if "\t" in line else line.split()
         if columns[0] == DOCUMENT:
             continue
-        first = first or (number, columns)
-        if len(columns) != len(first[1]):
+        if line.startswith(COMMENT) and not text:
+            same_division = ("\t" in line) == ("\t" in given[first - 1])
+            if not same_division or len(columns) != len(usual) or columns[2:3] == ["="]:
+                continue
+            if columns[-1].strip() not in tags:
+                raise ZooError(
+                    f"{path}, line {number} may be a comment or the token '#': {line!r:.40}; write "
+                    "a comment as '# name = value', and tabs between the columns of a token"
+                )
+        if len(columns) != len(usual):
             raise ZooError(
-                f"{path}, line {number}: {_count(columns)}, where line {first[0]} has "
-                f"{_count(first[1])}: {line.strip()!r:.40}"
+                f"{path}, line {number}: {_count(columns)}, where line {first} has "
+                f"{_count(usual)}: {line.strip()!r:.40}"
             )
-        lines.append((number, columns))
-    if lines:
-        yield lines
+        text.append((number, columns))
+    if text:
+        yield text
 
 
 def _count(columns: list[str]) -> str:

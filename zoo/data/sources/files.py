@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.row_reader import RowReader
+from zoo.data.sources.corpus import Corpus, check_characters
+from zoo.data.sources.row_reader import LabelledRows, RowReader
 from zoo.data.sources.tables import FORMATS, Row, read_rows
 from zoo.data.sources.train_test_split import stratified
 from zoo.errors import ZooError
@@ -105,6 +105,12 @@ class LabelledTexts(RowReader[Table, Corpus]):
             notes=notes,
             test_groups=test.groups,
         )
+
+    def labelled(self, table: Table) -> LabelledRows:
+        for number, text in enumerate(table.texts, start=1):
+            check_characters(f"document {number}", text)
+        labels = table.names or [str(label) for label in table.labels]
+        return LabelledRows(table.texts, labels, table.groups)
 
 
 def _label(where: str, value: Any) -> str | int:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.corpus import Corpus, content_digest
 from zoo.data.sources.tables import Row
 from zoo.data.sources.tagged_corpus import TaggedCorpus
 from zoo.errors import ZooError, nearest
@@ -20,6 +21,23 @@ GROUP = "group_column"
 
 T = TypeVar("T")  # the table of one split
 C = TypeVar("C", Corpus, TaggedCorpus)
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Texts, the names of the labels of each, and their groups if there are any.
+
+    Of tagged texts, lists of tokens and of tags; None is a tag that does not count.
+    """
+
+    texts: list[Any]
+    labels: list[Any]
+    groups: list[str]
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 in hex of texts and labels."""
+        return content_digest([json.dumps([self.texts, self.labels])])
 
 
 class RowReader(ABC, Generic[T, C]):
@@ -57,6 +75,10 @@ class RowReader(ABC, Generic[T, C]):
     def corpus(self, name: str, train: T, test: T, notes: dict[str, str]) -> C:
         """The data set of two tables; ZooError where they do not fit."""
 
+    @abstractmethod
+    def labelled(self, table: T) -> LabelledRows:
+        """The rows of a table with the names of their labels."""
+
     @property
     def columns(self) -> dict[str, str]:
         """The columns to read, each with the field that names it."""
@@ -74,6 +96,15 @@ class RowReader(ABC, Generic[T, C]):
             for split, shards in files.items()
         }
         return self.make(name, splits, seed)
+
+    def read_undivided(self, path: Path) -> LabelledRows:
+        """All rows of a file, or of a directory's train and test files; raises as ``read`` does.
+
+        For scoring alone: of any number of rows, whatever their labels.
+        """
+        splits = self._split_files(path).values() if path.is_dir() else [[path]]
+        tables = [self.table(str(shard), self.rows(shard)) for shards in splits for shard in shards]
+        return self.labelled(self.merged(tables))
 
     def make(self, name: str, splits: Mapping[str, T], seed: int) -> tuple[C, list[str]]:
         """The data set of the splits and its notices; without a test split, train is divided.

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from zoo.data.sources import conll
-from zoo.data.sources.row_reader import RowReader
+from zoo.data.sources.row_reader import LabelledRows, RowReader
 from zoo.data.sources.tables import FORMATS, SEPARATORS, Row, read_rows
 from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus, check_tokens
-from zoo.data.sources.train_test_split import stratified
+from zoo.data.sources.train_test_split import DivisionError, stratified
 from zoo.errors import ZooError
 
 TOKENS, TAGS = "tokens", "tags"
@@ -108,7 +108,7 @@ class TaggedTexts(RowReader[TaggedTable, TaggedCorpus]):
         self, name: str, table: TaggedTable, seed: int
     ) -> tuple[TaggedTable, TaggedTable, str]:
         if len(table.tokens) < 2:
-            raise ZooError(f"{name} has no test split and cannot be divided: it has one text")
+            raise DivisionError(f"{name} has no test split and cannot be divided: it has one text")
         train, drawn = stratified([""] * len(table.tokens), seed, what=name)
         seen = {tag for row in train for tag in table.tags[row]}
         test = list[int]()
@@ -117,9 +117,13 @@ class TaggedTexts(RowReader[TaggedTable, TaggedCorpus]):
             target.append(row)
             seen.update(table.tags[row] if target is train else ())
         if not test:
-            raise ZooError(f"{name} has no test split and is too small to be divided")
+            raise DivisionError(f"{name} has no test split and is too small to be divided")
         note = f"by text, seed {seed}, {len(test)} of {len(table.tokens)} for test"
         return table.take(sorted(train)), table.take(test), note
+
+    def labelled(self, table: TaggedTable) -> LabelledRows:
+        tags = [[None if tag == IGNORED else str(tag) for tag in its] for its in table.tags]
+        return LabelledRows(table.tokens, tags, table.groups)
 
     def corpus(
         self, name: str, train: TaggedTable, test: TaggedTable, notes: dict[str, str]

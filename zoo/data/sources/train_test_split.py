@@ -10,13 +10,17 @@ from zoo.errors import ZooError
 TEST_SHARE = 0.25
 
 
+class DivisionError(ZooError):
+    """Data without a test split are too few to be divided."""
+
+
 def stratified(
     labels: Sequence[Hashable], seed: int, *, what: str = "the data"
 ) -> tuple[list[int], list[int]]:
     """Indices of train (three quarters) and test (one quarter), each in ascending order.
 
     A quarter of every class, at least one document, is for test; the same labels and seed give
-    the same split on every machine. Raises ZooError where a class has only one document.
+    the same split on every machine. Raises DivisionError where a class has only one document.
     """
     indices_of: dict[Hashable, list[int]] = {}
     for index, label in enumerate(labels):
@@ -27,7 +31,7 @@ def stratified(
     test: list[int] = []
     for label, indices in indices_of.items():
         if len(indices) < 2:
-            raise ZooError(
+            raise DivisionError(
                 f"{what} has no test split and cannot be divided: class '{label}' "
                 "has only one document"
             )

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from zoo.report.html.page_data import details_of, environments_of, failures_of, heads_of, lines_of
 from zoo.report.plots.plot import HUES, INK, MUTED, PAPER, RULE, Plot
 from zoo.report.run_report import RunReport
+from zoo.report.tables.group_table import group_table
 from zoo.report.tables.notes import held_out, machine_summary
 from zoo.report.tables.same_settings import differing_settings
 from zoo.report.tables.text import counted, from_to, plain
@@ -34,6 +35,7 @@ def report_page(run: RunReport, plots: Sequence[Plot]) -> str:
             lines=lines_of(run),
             axes=run.axes,
             notes=run.notes,
+            groups=group_table(run),
             differing=differing_settings(run.records),
             plots=[(plot, inline_svg(plot.svg)) for plot in plots],
             details=details_of(run),

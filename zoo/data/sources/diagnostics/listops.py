@@ -4,6 +4,10 @@ The operations are the largest, the smallest and the median digit (rounded down)
 ten, each of two to five values. Source: Nangia and Bowman 2018, "ListOps: A Diagnostic Dataset for
 Latent Tree Learning"; in Tay et al. 2021 ("Long Range Arena") texts have 500 to 2,000 tokens, here
 far fewer.
+
+Chance is 0.10, and with the default sizes two ways to guess are above it: gradient boosting on how
+often each word occurs scores about 0.25, on the first two and the last two words before the end
+0.28. Only scores above these show that a model follows the brackets.
 """
 
 from __future__ import annotations

@@ -1,7 +1,11 @@
-"""Missing duplicate: a text of two equal halves in which one symbol is hidden; which one is it?
+"""Missing duplicate: a text of two equal halves in which a symbol is hidden; which one is it?
 
 The symbol at the same place of the other half is the answer. Source: Delétang et al. 2023, "Neural
-Networks and the Chomsky Hierarchy", appendix A.
+Networks and the Chomsky Hierarchy", appendix A. One thing differs: there the hidden symbol is the
+only one that is missing. Counts alone then decide the class, because every symbol occurs an even
+number of times in two equal halves. Here ``lost`` stands, in the same half, for a symbol unlike the
+hidden one. Two texts with these two symbols exchanged have the same words as often, in each half
+too, and different classes: every classifier by counts is right for one of the two.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_corpus
 
 SYMBOLS = ("zero", "one")
-HIDDEN = "hidden"
+HIDDEN, LOST = "hidden", "lost"
 LABEL_NAMES = ["one", "zero"]
 
 
@@ -35,8 +39,10 @@ def load(
 
 def _draw_text(draw: Draw, length: int) -> Words:
     half = [draw.pick(SYMBOLS) for _ in range(length // 2)]
-    words = [*half, *half]
-    words[draw.below(length)] = HIDDEN
+    hidden, lost = draw.sample(range(len(half)), 2)
+    half[hidden], half[lost] = draw.shuffled(SYMBOLS)
+    words, start = [*half, *half], draw.pick((0, len(half)))
+    words[start + hidden], words[start + lost] = HIDDEN, LOST
     return words
 
 

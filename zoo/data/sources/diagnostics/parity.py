@@ -1,6 +1,7 @@
 """Parity: whether the number of ones in a text of zeros and ones is even.
 
-A control: small transformers are expected at chance (Hahn 2020, "Theoretical Limitations of
+The number of ones decides the class, whatever their order: the task tests counting modulo two. A
+control: small transformers are expected at chance (Hahn 2020, "Theoretical Limitations of
 Self-Attention in Neural Sequence Models"). Source of the task: Delétang et al. 2023, "Neural
 Networks and the Chomsky Hierarchy", appendix A.
 """
