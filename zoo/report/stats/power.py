@@ -43,7 +43,7 @@ def visible_difference(
     df = statistics.median(d.df for d in family)
     # The variance is skewed, so that its median is below its mean.
     error = statistics.median(d.error for d in family)
-    error *= (_shrunk(special.chdtri(had - 1, 0.5) / (had - 1), had, df) * count / had) ** -0.5
+    error *= float(_shrunk(special.chdtri(had - 1, 0.5) / (had - 1), had, df) * count / had) ** -0.5
     disputed = statistics.median(d.disputed for d in family) * count / had
     if error == 0.0:
         return None
