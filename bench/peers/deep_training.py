@@ -164,7 +164,8 @@ def compare_matrix_rates(options: Options) -> Iterator[Comparison]:
             )
         )
         for name, runtime in runtimes.items():
-            rates[name].append(measure_matrix_rate(runtime, rounds=1 if options.quick else 5))
+            small = {"rounds": 1, "size": 256} if options.quick else {"rounds": 5}
+            rates[name].append(measure_matrix_rate(runtime, **small))
     times = {name: np.concatenate([one[name] for one in rounds]) for name in steps}
     flops = shape.training_flops()
     noise = ratio(times[COPY], times[first])

@@ -160,14 +160,14 @@ def test_commands_for_classifiers_say_which_command_takes_the_model(
 def test_other_weights_are_found_by_the_models_outputs(language_model: Path, tmp_path: Path):
     from safetensors.torch import load_file, save_file
 
-    from zoo.inference.directory import WEIGHTS, digest
+    from zoo.inference.directory import WEIGHTS, file_digest
 
     other = Path(shutil.copytree(language_model, tmp_path / "other"))
     weights = load_file(other / WEIGHTS)
     name = next(n for n in weights if "attention" in n and weights[n].dim() == 2)
     save_file({**weights, name: weights[name].flip(0).contiguous()}, other / WEIGHTS)
     config = json.loads((other / "config.json").read_text())
-    config["files"][WEIGHTS] = digest(other / WEIGHTS)
+    config["files"][WEIGHTS] = file_digest(other / WEIGHTS)
     (other / "config.json").write_text(json.dumps(config))
     with pytest.raises(zoo.ZooError, match="gives other outputs here than when it was saved"):
         zoo.load(other)

@@ -237,7 +237,7 @@ def test_two_points_are_found_in_nine_of_ten(generator):
     assert found.power[0] < 0.5
 
 
-@pytest.mark.parametrize(("cells", "seeds"), [(2, 3), (6, 3), (16, 3), (6, 5), (16, 5), (40, 5)])
+@pytest.mark.parametrize(("cells", "seeds"), [(2, 3), (6, 3), (16, 3), (6, 5), (16, 5)])
 def test_what_a_run_says_it_could_have_seen_it_does_see(generator, cells, seeds):
     """At that difference 4 of 5 pairs are found, whatever the number of rows and seeds."""
     runs = {2: 400, 6: 200, 16: 120, 40: 40}[cells]

@@ -10,9 +10,12 @@ import torch
 from zoo.train.device import Runtime
 
 
-def measure_matrix_rate(runtime: Runtime, rounds: int = 7) -> float:
-    """FLOP/s of a large square product at the runtime's precision: the median of some rounds."""
-    size = 8192 if runtime.device.type == "cuda" else 1024
+def measure_matrix_rate(runtime: Runtime, rounds: int = 7, size: int = 0) -> float:
+    """FLOP/s of a large square product at the runtime's precision: the median of some rounds.
+
+    size: of the matrices; 0: large enough for the device.
+    """
+    size = size or (8192 if runtime.device.type == "cuda" else 1024)
     dtype = torch.bfloat16 if runtime.precision == "bf16" else torch.float32
     a = torch.randn(size, size, device=runtime.device, dtype=dtype)
     b = torch.randn(size, size, device=runtime.device, dtype=dtype)
