@@ -45,7 +45,7 @@ def test_the_cost_of_every_peer_can_be_measured(
     request = make_request(options, loaded.registry)
     plan = make_plan(request, loaded.registry)
     with open_executor(loaded, "inline") as executor:
-        setup = prepare(request, plan.task, loaded, executor, Silent(), []).setup
+        setup = prepare(request, plan, loaded, executor, Silent(), []).setup
     for name in PEERS:
         state = {}
         known = cost_steps.prepare(state, setup, CostMember(ModelSpec(baseline=name)))
