@@ -8,6 +8,10 @@ import pytest
 
 from zoo.cli import main
 from zoo.config.suite import load_suite
+from zoo.errors import ZooError
+from zoo.registry.loading import load
+from zoo.sweep.make_request import make_requests
+from zoo.sweep.plan import make_plan
 from zoo.sweep.records import RecordFile
 
 SUITE = """\
@@ -115,3 +119,18 @@ def test_a_bad_suite_is_refused_in_one_line(text: str, says: str, tmp_path: Path
 def test_a_suite_that_is_missing_is_one_line(tmp_path: Path, capsys):
     assert bench(tmp_path / "gone.toml") == 2
     assert "gone.toml cannot be read" in capsys.readouterr().err
+
+
+def test_the_suites_that_ship_with_the_zoo_can_be_planned():
+    registry = load().registry
+    requests = make_requests({"attention": "fused,naive"}, registry, load_suite("diagnostics"))
+    assert {request.task for request in requests} == {"classify", "tag"}
+    assert len(requests) >= 8
+    for request in requests:
+        assert len(request.tuned["lr"]) == 3
+        assert [row.obstacle for row in make_plan(request, registry).rows[:2]] == ["", ""]
+
+
+def test_a_suite_that_does_not_exist_names_those_that_do():
+    with pytest.raises(ZooError, match=r"no suite 'diagnostic'.*did you mean 'diagnostics'"):
+        load_suite("diagnostic")
