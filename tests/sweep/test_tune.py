@@ -176,7 +176,7 @@ def test_the_command_of_a_record_repeats_it_alone(records: list[Record]) -> None
         ({"lr": "1e-3,0"}, "greater than 0"),
         ({"dropout": "0.1,1.5"}, "--dropout '1.5'"),
         ({"lr": "1e-3,1e-2", "validation": 0.1}, "use one of the two"),
-        ({"lr": "1e-3,1e-2", "tuning_seeds": 3}, "there are 1 seeds"),
+        ({"lr": "1e-3,1e-2", "tuning_seeds": 3}, "only 1 in --seeds"),
     ],
 )
 def test_bad_values_are_one_line(options: dict[str, Any], says: str, tmp_path: Path) -> None:

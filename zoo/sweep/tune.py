@@ -40,8 +40,8 @@ def tuning_trials(request: Request, plan: Plan) -> Iterator[Trial]:
     seeds = request.seeds[: request.tuning_seeds]
     if len(seeds) < request.tuning_seeds:
         raise ZooError(
-            f"--tuning-seeds {request.tuning_seeds}: there are {len(request.seeds)} seeds; "
-            f"ask for more with --seeds"
+            f"--tuning-seeds {request.tuning_seeds}: only {len(request.seeds)} in --seeds; "
+            "ask for more there"
         )
     for seed in seeds:
         for row in plan.runnable:

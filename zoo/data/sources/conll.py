@@ -6,8 +6,7 @@ the CoNLL-U format of Universal Dependencies (comment lines are skipped).
 A comment begins with ``# `` and stands before the first token of a text. A line ``# O`` there may
 also be the token ``#``: it is a comment if its number of columns or what divides them is not the
 file's, or its third column is ``=`` ("# text = ..."), and a token if its last column is also that
-of another line.
-Elsewhere in a text, and without the space, as in ``#tag O``, it is a token.
+of another line. Elsewhere in a text, and without the space, as in ``#tag O``, it is a token.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ Line = tuple[int, list[str]]  # its number, from 1, and its columns
 def read_conll(path: Path) -> Iterator[list[Line]]:
     """The lines of each text, divided at tabs, or at spaces where a line has no tab.
 
-    Raises ZooError, naming the line, where lines have different numbers of columns, or it cannot
-    be told whether a line is a comment.
+    Raises ZooError, naming the line, where lines have different numbers of columns, or where a line
+    may be a comment or a token.
     """
     given = [line.rstrip("\r") for line in read_utf8(path).split("\n")]
     divided = [line.split("\t") if "\t" in line else line.split() for line in given]

@@ -26,7 +26,7 @@ Standing = Literal["best", "worse", "as good", "open"]
 
 
 def analyses_up_to(seeds: int) -> int:
-    """How often there is something to look at where seeds are added one by one, up to so many."""
+    """The number of interim analyses where seeds are added one by one, up to so many."""
     return max(seeds - ENOUGH + 1, 0)
 
 

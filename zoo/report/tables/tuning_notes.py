@@ -1,4 +1,4 @@
-"""What was chosen for each row on a held-out part of the training split, and what hangs on it."""
+"""Settings chosen for each row on a held-out part of the training split, and their weight."""
 
 from __future__ import annotations
 
