@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import statistics
 from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from bench.publish.markdown import grid
 from bench.publish.published import Claim
 from zoo.errors import ZooError
 from zoo.report.profile.profile import DataSet, Profile
-from zoo.report.rows import find_row
+from zoo.report.rows import Row, find_row
+from zoo.report.run_report import RunReport
+from zoo.report.stats.paired import Difference, judged, tested
+from zoo.report.stats.scores import scores_of_group
 from zoo.report.tables.text import code, counted, line
 
 HOLDS, NOT, UNKNOWN = "holds", "does not hold", "undecided"
@@ -28,7 +36,8 @@ def claims_section(profile: Profile, claims: Sequence[Claim]) -> list[str]:
         {
             "published": line(claim.text),
             "source": line(claim.source),
-            "held against": f"{code(claim.better)} over {code(claim.worse)}, {code(claim.data)}",
+            "held against": f"{code(claim.better)} over {code(claim.worse)}, {code(claim.data)}"
+            + (f", {line(claim.group)}" if claim.group else ""),
             "ours": ours,
             "verdict": verdict,
         }
@@ -50,17 +59,54 @@ def _verdict(profile: Profile, claim: Claim) -> tuple[str, str]:
     if data is None:
         raise ZooError(f"[published] claim '{claim.text}': no data set '{claim.data}' in this run")
     better, worse = (_name(data, claim, wanted) for wanted in (claim.better, claim.worse))
-    metric, scores = data.metric, data.scores
-    means = [scores[name].mean for name in (better, worse)]
-    if None in means:
+    rows = [row for row in data.run.rows if row.name in (better, worse)]
+    values = {row.name: _values(row, claim) for row in rows}
+    if not all(values.values()):
         return UNKNOWN, "no score"
-    shown = " and ".join(metric.format(mean) for mean in means if mean is not None)
-    difference = data.run.verdicts.pair(better, worse)
-    if difference is None:
+    means = [statistics.fmean(values[name].values()) for name in (better, worse)]
+    metric = data.metric
+    shown = " and ".join(metric.format(mean) for mean in means)
+    found = _difference(data.run, better, worse, claim.group)
+    if found is None:
         return UNKNOWN, shown
-    shown = f"{shown}: {metric.format_difference(difference.mean, difference.half)}"
-    verdict = data.run.verdicts.verdict(better, worse)
-    return {1: HOLDS, -1: NOT}.get(verdict or 0, UNKNOWN), shown
+    shown = f"{shown}: {metric.format_difference(found.mean, found.half)}"
+    if not found.real:
+        return UNKNOWN, shown
+    return HOLDS if metric.better(found.mean) > 0 else NOT, shown
+
+
+def _values(row: Row, claim: Claim) -> dict[int, float]:
+    """Seed to the row's score on the claim's texts; ZooError where there is no such group."""
+    if not claim.group:
+        return row.values
+    if row.values and claim.group not in row.groups:
+        groups = ", ".join(f"'{name}'" for name in row.groups) or "no groups"
+        raise ZooError(
+            f"[published] claim '{claim.text}': no group '{claim.group}' on {claim.data}; "
+            f"there is: {groups}"
+        )
+    return row.groups.get(claim.group, {})
+
+
+def _difference(run: RunReport, better: str, worse: str, group: str) -> Difference | None:
+    """The first row minus the second: the report's own, or that on a group of test texts.
+
+    On a group every pair of ranked cells is tested, with Holm's correction over all of them.
+    """
+    if not group:
+        found = run.verdicts.pair(better, worse)
+        return found if run.verdicts.verdict(better, worse) is not None else None
+    rows = [row for row in run.verdicts.rows if row.groups.get(group) and not row.baseline]
+    names = [row.name for row in rows]
+    if better not in names or worse not in names:
+        return None
+    pairs = list(itertools.combinations(range(len(rows)), 2))
+    weights = np.zeros((len(pairs), len(rows)))
+    for number, (one, other) in enumerate(pairs):
+        weights[number, [one, other]] = 1.0, -1.0
+    first, second = sorted((names.index(better), names.index(worse)))
+    found = judged(tested(scores_of_group(rows, group), weights))[pairs.index((first, second))]
+    return found if names[first] == better else replace(found, mean=-found.mean)
 
 
 def _name(data: DataSet, claim: Claim, wanted: str) -> str:

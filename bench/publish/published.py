@@ -64,13 +64,15 @@ class PublishedFigure(BaseModel):
 class Claim(BaseModel):
     """A published order of two choices on a task, to hold against ours.
 
-    data: the name of our data set. better, worse: rows of ours, by some of their choices. text:
-    what was published, with its figures. source: the paper and its table or section.
+    data: the name of our data set. group: of its test texts; empty for all of them. better, worse:
+    rows of ours, by some of their choices. text: what was published, with its figures. source: the
+    paper and its table or section.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     data: Text
+    group: str = ""
     better: Text
     worse: Text
     text: Text

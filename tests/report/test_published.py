@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from example import run
 from factory import cell, name, train_record, write_records
-from test_profile import ACCURACIES, records_of
+from test_profile import ACCURACIES, grouped, records_of
 from test_scaling import sweep
 
 from bench.publish.__main__ import main
@@ -295,10 +295,39 @@ def test_claims_are_held_against_the_verdicts_of_each_data_set(profiled):
     assert (place / "plots" / "profile.svg").exists()
 
 
+def test_a_claim_on_a_group_is_held_against_the_scores_of_that_group(profiled):
+    """On all texts rope is better on alpha; on long ones it is worse, by 20 points."""
+    place = profiled / "results" / "profile" / "cpu" / "alpha"
+    long = {"rope": 0.5, "sin": 0.7, "none": 0.5}
+    records = [
+        grouped(record, {"short": 0.99, "long": long[record.cell["pe"]] + 0.01 * record.seed})
+        for record in records_of("alpha", ACCURACIES["alpha"])
+    ]
+    write_records(place, records)
+    suite = profiled / "bench" / "suites" / "profile.toml"
+    on_group = CLAIMS.replace('data = "alpha"', 'data = "alpha"\ngroup = "long"')
+    for worse, verdict, ours in (
+        ("none", "undecided", "0.520 and 0.520: +0.0"),
+        ("sin", "does not hold", "0.520 and 0.720: -20.0"),
+    ):
+        suite.write_text(on_group.replace('worse = "none"', f'worse = "{worse}"', 1))
+        assert main([str(profiled / "results")]) == 0
+        page = (profiled / "results" / "profile" / "cpu" / "README.md").read_text()
+        (line,) = [line for line in page.splitlines() if "table 1" in line]
+        assert "`alpha`, long" in line
+        assert ours in line
+        assert line.rstrip("| ").endswith(verdict)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
         ('data = "gamma"', 'data = "delta"', "no data set 'delta' in this run"),
+        (
+            'data = "alpha"',
+            'data = "alpha"\ngroup = "long"',
+            "no group 'long' on alpha; there is: no groups",
+        ),
         ('worse = "rope"', 'worse = "alibi"', "no row 'alibi' on gamma"),
         (
             'worse = "rope"',

@@ -79,6 +79,13 @@ class Row:
                     found.setdefault(group, {})[seed] = float(value)
         return found
 
+    def examples_of(self, group: str) -> int:
+        """How many examples of a group were scored; 0 where the records do not say."""
+        found = (
+            record.metrics.get("groups", {}).get(group, {}) for record in self.trained.values()
+        )
+        return next((int(metrics["examples"]) for metrics in found if "examples" in metrics), 0)
+
     @cached_property
     def chosen(self) -> dict[str, float]:
         """The training settings that were chosen for this row, by name."""

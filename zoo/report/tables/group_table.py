@@ -15,7 +15,7 @@ def group_table(run: RunReport) -> tuple[list[str], list[list[str]]]:
     """
     groups = list(dict.fromkeys(name for row in run.rows for name in row.groups))
     counts = {
-        name: next(filter(None, (_examples(row, name) for row in run.rows)), 0) for name in groups
+        name: next(filter(None, (row.examples_of(name) for row in run.rows)), 0) for name in groups
     }
     heads = ["row", *(f"{name} ({counts[name]:,} {run.metric.scored})" for name in groups)]
     lines = [
@@ -34,11 +34,6 @@ def group_lines(run: RunReport, style: str = "simple") -> list[str]:
     one_line = line if style == "github" else plain
     title = f"By group of test examples, {one_line(run.metric.label)}:"
     return [title, "", tabulated(lines, heads, style), ""]
-
-
-def _examples(row: Row, group: str) -> int:
-    found = (record.metrics.get("groups", {}).get(group, {}) for record in row.trained.values())
-    return next((int(metrics["examples"]) for metrics in found if "examples" in metrics), 0)
 
 
 def _score(run: RunReport, row: Row, group: str) -> str:
