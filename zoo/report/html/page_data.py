@@ -195,7 +195,8 @@ _KINDS = {"train": "training", "tune": "tuning trial", "cost": "cost measurement
 def environments_of(run: RunReport) -> list[dict[str, Any]]:
     """The distinct environments of the records that ran, each with how many ran in it."""
     counts: dict[tuple[tuple[str, str], ...], Counter[str]] = {}
-    for record in run.records:
+    # A record that is there twice, because a later run took it over, is one piece of work.
+    for record in {(r.key, r.seed, r.started): r for r in run.records}.values():
         if record.environment and record.status != "skipped":
             values = tuple(_flat(record.environment | {"plug-ins": record.plugins}))
             counts.setdefault(values, Counter())[_KINDS[record.kind]] += 1

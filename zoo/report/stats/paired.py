@@ -138,6 +138,14 @@ def tested(scores: Scores, weights: Array) -> list[Difference]:
     ]
 
 
+def level_of(analyses: int) -> float:
+    """The level of each of so many analyses, so that all of them together have ALPHA.
+
+    See ``settled``. 1 where nothing is tested before all seeds are trained.
+    """
+    return ALPHA / analyses
+
+
 def judged(
     differences: Sequence[Difference], shares: Sequence[float] | None = None, level: float = ALPHA
 ) -> list[Difference]:
