@@ -80,6 +80,7 @@ def _metrics_model(descriptions: tuple[MetricDescription, ...]) -> type[BaseMode
         examples=(NonNegativeInt | None, None),
         confusion=(list[list[NonNegativeInt]], []),
         errors=(list[Annotated[list[Any], Field(min_length=1)]], []),
+        effective_examples=(dict[str, PositiveFloat], {}),
         **numbers,
     )
 

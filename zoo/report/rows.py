@@ -95,6 +95,15 @@ class Row:
         return next((int(count) for count in counts if count), 0)
 
     @cached_property
+    def effective_examples(self) -> float:
+        """How many independent examples tell as much of the ranking metric; 0 where unknown."""
+        if self.examples:
+            return self.examples
+        known = (r.metrics.get("effective_examples", {}) for r in self.trained.values())
+        counts = (found.get(self.metric.name) for found in known)
+        return min((float(count) for count in counts if count), default=0.0)
+
+    @cached_property
     def wrong(self) -> dict[int, NDArray[np.bool_]]:
         """Seed to a mask of the examples it got wrong, for the seeds whose record lists them."""
         masks = {}

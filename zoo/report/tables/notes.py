@@ -134,12 +134,14 @@ def _metric_notes(
             f"correction for {counted(tests, 'comparison')}: every pair of rows and every effect): "
             "trained again with new seeds and scored on this test set, they would be better again."
         )
-    if shares:
+    if table[f"{metric.name}_sampling_error"].notna().any():
         error = metric.scale * table[f"{metric.name}_sampling_error"].max()
+        size = f"Test set: {table['test_examples'].max():.0f} {metric.scored}. " if shares else ""
+        how = "Wilson" if shares else f"Wilson; the {metric.scored} of one text are not independent"
         lines.append(
-            f"Test set: {table['test_examples'].max():.0f} {metric.scored}. On another test set of "
-            f"this size from the same source, a model's {metric.label} may differ by up to "
-            f"{error:.{metric.unit_digits}f} {metric.unit} (95%, Wilson); ± does not include this."
+            f"{size}On another test set of this size from the same source, a model's "
+            f"{metric.label} may differ by up to {error:.{metric.unit_digits}f} {metric.unit} "
+            f"(95%, {how}); ± does not include this."
         )
     return lines
 

@@ -124,7 +124,7 @@ def _standings(
             "tie": None if rank is None else len(tied) > 1 and row.name in tied,
             f"{metric.name}_low": low,
             f"{metric.name}_high": high,
-            f"{metric.name}_sampling_error": sampling_error(values.mean, row.examples)
+            f"{metric.name}_sampling_error": sampling_error(values.mean, row.effective_examples)
             if values
             else None,
             "test_examples": row.examples or None,
