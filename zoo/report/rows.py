@@ -137,8 +137,27 @@ class Row:
     @property
     def only_skipped(self) -> bool:
         """Whether every record of it says that it was skipped."""
-        ran = self.trained or self.cost_records
-        return not ran and all(record.status == "skipped" for record in self.failed)
+        if self.trained or self.cost_records or not self.failed:
+            return False
+        return all(record.status == "skipped" for record in self.failed)
+
+    @property
+    def only_tuned(self) -> bool:
+        """Whether its settings were tried and no training with the chosen ones followed."""
+        return bool(self.trials) and not self.trained and not self.failed
+
+    @property
+    def tried(self) -> str:
+        """How many of its trials there are: ``2 of 3 tuning trials``; empty without any."""
+        if not self.trials:
+            return ""
+        tuning = self.trials[0].config["tuning"]
+        there = {
+            (record.seed, *(record.config["training"][name] for name in tuning["values"]))
+            for record in self.trials
+        }
+        asked = math.prod(map(len, tuning["values"].values())) * tuning["seeds"]
+        return f"{len(there)} of {asked} tuning trials"
 
     @property
     def failures(self) -> list[Record]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from zoo.report.rows import Row, class_scores, confusions_of, labels_of
 from zoo.report.run_report import RunReport
+from zoo.report.tables.table import NOT_TRAINED
 from zoo.report.tables.text import counted, plain
 from zoo.sweep.records import Record
 
@@ -174,8 +175,8 @@ def row_command(row: Row) -> str:
     return plain(shlex.join(words))
 
 
-def failures_of(run: RunReport) -> list[dict[str, str]]:
-    """What failed or was skipped: the row, what of it, status and reason."""
+def incomplete_of(run: RunReport) -> list[dict[str, str]]:
+    """What failed, was skipped or is missing: the row, what of it, status and reason."""
     found = []
     for row in run.rows:
         alike: dict[tuple[str, str, str], list[str]] = {}
@@ -186,6 +187,9 @@ def failures_of(run: RunReport) -> list[dict[str, str]]:
             what = "cost" if kind == "cost" else f"seed {', '.join(seeds)}" if seeds else ""
             name = run.short_name(row)
             found.append({"row": name, "what": what, "status": status, "reason": reason})
+        if row.only_tuned:
+            missing = {"what": "training", "status": NOT_TRAINED, "reason": row.tried}
+            found.append({"row": run.short_name(row), **missing})
     return found
 
 

@@ -41,7 +41,7 @@ def made_on(record: Record, metric: MetricDescription) -> str:
     return (
         f"Data: {data['name']} ({data['fingerprint'][:12]})"
         f"{', ' if (about := data_summary(config, metric)) else ''}{about}"
-        f"{held_out(training, metric)}. "
+        f"{held_out(record, metric)}. "
         f"{f'Model: {described}. ' if described else ''}"
         f"Machine: {machine_summary(record.environment)}."
     )
@@ -61,9 +61,11 @@ def data_summary(config: Mapping[str, Any], metric: MetricDescription) -> str:
     return f"{counts}, {duplicates} in both{' (dropped from training)' if dropped else ''}"
 
 
-def held_out(training: Mapping[str, Any], metric: MetricDescription) -> str:
-    """What was scored, where it is not the test split."""
-    share = training.get("validation", 0.0)
+def held_out(record: Record, metric: MetricDescription) -> str:
+    """What was scored, where it is not the test split. The score of a trial is in no table."""
+    if record.kind == "tune":
+        return ""
+    share = record.config.get("training", {}).get("validation", 0.0)
     return (
         f"; scored on {share:.0%} of the training {metric.scored}, held out from it"
         if share
