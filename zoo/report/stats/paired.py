@@ -141,7 +141,7 @@ def tested(scores: Scores, weights: Array) -> list[Difference]:
 def level_of(analyses: int) -> float:
     """The level of each of so many analyses, so that all of them together have ALPHA.
 
-    See ``settled``. 1 where nothing is tested before all seeds are trained.
+    analyses: 1 where all seeds are trained before anything is tested; more: see ``settled``.
     """
     return ALPHA / analyses
 
