@@ -93,11 +93,13 @@ def bench(
 def seeds_settled(request: Request, records: Sequence[Record]) -> bool:
     """Whether differences of ``request.until`` points are settled by these records."""
     from zoo.report.rows import make_rows
-    from zoo.report.stats.settled import analyses_up_to, settled
+    from zoo.report.stats.effects import judge
+    from zoo.report.stats.ratios import find_reference
+    from zoo.report.stats.settled import settled
 
     assert request.until is not None
     rows = make_rows(records, request.metric)
-    return settled(rows, request.until, analyses_up_to(len(request.seeds)))
+    return settled(rows, request.until, judge(rows, find_reference(rows, request.reference)))
 
 
 def write_profile_of(directory: Path, metric: str = "") -> None:

@@ -19,7 +19,8 @@ from zoo.report.stats.paired import ALPHA, Difference, holm, judged, p_of_votes,
 from zoo.report.stats.power import visible_difference
 from zoo.report.stats.row_intervals import row_intervals
 from zoo.report.stats.scores import Scores
-from zoo.report.stats.settled import analyses_up_to, standings
+from zoo.report.stats.settled import standings
+from zoo.sweep.plan import analyses_up_to
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,7 @@ SUITES = {
     "gone.toml": 'plugins = ["gone.py"]\n',
     "broken.toml": "epochs = \n",
     "task.toml": 'task = "nope"\n',
+    "phases.toml": 'phases = "train,,cost"\n',
     "good.toml": "epochs = 1\n",
 }
 BAD: list[tuple[list[str], str]] = [
@@ -158,7 +159,9 @@ BAD: list[tuple[list[str], str]] = [
     (["--schedule", "wrong"], "'linear', 'cosine' or 'constant'"),
     (["--design", "wrong"], "'factorial' or 'one-factor'"),
     (["--phases", "wrong"], "'train' or 'cost'"),
-    (["--phases", "train,,cost"], "'train' or 'cost'"),
+    (["--phases", "train,,cost"], "--phases 'train,,cost': an empty name between two commas"),
+    (["--phases", "train,"], "--phases 'train,': an empty name after the last comma"),
+    (["--suite", "phases.toml"], "--phases 'train,,cost': an empty name between two commas"),
     (["--phases", ""], "'train' or 'cost'"),
     (["--on", "nope"], "no executor 'nope'. There is: local, inline"),
     (["--on", "inlin"], "did you mean 'inline'?"),
@@ -190,7 +193,8 @@ def cases() -> Iterator[object]:
     """Every bad input with each of the commands that have the option."""
     for arguments, message in BAD:
         for command in COMMANDS.get(arguments[0], REQUESTS):
-            if (command, arguments[-1]) != ("train", "seeds.toml"):  # it ignores a suite's seeds
+            ignored = ("seeds.toml", "phases.toml")  # by zoo train, of a suite
+            if command != "train" or arguments[-1] not in ignored:
                 name = " ".join([command, *arguments])
                 yield pytest.param(command, arguments, message, id=name)
 

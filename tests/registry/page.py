@@ -5,13 +5,18 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
-from collections.abc import Callable
+import sys
+import tomllib
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import pytest
+
 from zoo.conformance.check import checks_of
-from zoo.registry import CAPABILITIES, KINDS, Register, hookspecs
+from zoo.registry import CAPABILITIES, KINDS, Component, Owner, Register, hookspecs
 
 PAGE = Path(__file__).parents[2] / "plugins" / "README.md"
 
@@ -46,6 +51,7 @@ def generated() -> dict[str, str]:
         "hooks": _hooks(),
         "capabilities": _capabilities(),
         "checks": _checks(),
+        "plug-ins": _plugins(),
     }
 
 
@@ -73,6 +79,32 @@ def _checks() -> str:
         who = "all" if of == list(KINDS) else ", ".join(of)
         lines.append(f"| `{name}` | {who} | {claim.replace('|', chr(92) + '|')} |")
     return "\n".join(lines)
+
+
+def _plugins() -> str:
+    """The distributions beside the page, each with the components that it registers."""
+    lines = ["| distribution | registers | what it is |", "|---|---|---|"]
+    for file in sorted(PAGE.parent.glob("*/pyproject.toml")):
+        project = tomllib.loads(file.read_text("utf-8"))["project"]
+        found = _registered(file.parent, project["entry-points"]["zoo"].values())
+        kinds = {kind: [f"`{c.name}`" for c in found if c.kind == kind] for kind in KINDS}
+        named = "; ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names)
+        link = f"[{project['name']}]({file.parent.name})"
+        lines.append(f"| {link} | {named} | {project['description']} |")
+    return "\n".join(lines)
+
+
+def _registered(directory: Path, modules: Iterable[str]) -> list[Component]:
+    """What the modules of a distribution that need not be installed register."""
+    register = Register(Owner(directory.name, "0"))
+    before = set(sys.modules)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(directory)
+        for module in modules:
+            importlib.import_module(module).zoo_register(register)
+    for module in set(sys.modules) - before:  # another test may install another version
+        del sys.modules[module]
+    return register.components
 
 
 def rewritten(page: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import factory
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -16,7 +17,7 @@ from zoo.report.plots.plot import styled
 from zoo.report.profile.profile import DataSet, Profile, read_profile
 from zoo.report.profile.profile_answer import profile_answer
 from zoo.report.profile.profile_plot import profile_plots, ranked_scores
-from zoo.report.profile.profile_text import profile_summary
+from zoo.report.profile.profile_text import MARKS, profile_notes, profile_summary
 from zoo.report.run_report import RunReport
 from zoo.report.tables.group_table import group_table
 from zoo.report.write import write_report
@@ -103,6 +104,99 @@ def test_each_data_sets_own_notes_name_the_rows_at_chance(profile: Profile) -> N
     notes = {data.name: " ".join(data.run.notes) for data in profile.data_sets}
     assert "Chance level of accuracy: 0.500; every row is better." in notes["alpha"]
     assert "0.500; not better than it: none." in notes["epsilon"]
+
+
+def simulated(name: str, worth: tuple[float, ...], examples: int, seeds: int = 5) -> DataSet:
+    """A data set on which the cells have these log odds of being right."""
+    odds = dict(zip(PES, worth, strict=True))
+    records = factory.simulated(
+        np.random.default_rng(examples), {"pe": PES}, lambda c: odds[c["pe"]],
+        examples=examples, seeds=seeds,
+    )  # fmt: skip
+    return DataSet(name, name, RunReport(records))
+
+
+def test_the_profile_says_what_its_data_sets_could_have_shown() -> None:
+    worth = (3.0, 3.0, 1.5)
+    sizes = {"small": 300, "middle": 1000, "large": 3000}
+    found = [simulated(name, worth, examples) for name, examples in sizes.items()]
+    gaps = {data.name: 100 * (data.run.verdicts.visible() or 0.0) for data in found}
+    assert gaps["large"] < gaps["small"]
+    few = simulated("few", worth, 300, seeds=2)
+    profile = Profile([*found, few])
+    (line,) = [line for line in profile_notes(profile) if "4 of 5" in line]
+    ends = f"{gaps['large']:.1f} points (large) to {gaps['small']:.1f} points (small)"
+    assert line.endswith(f"such runs: {ends}; not known on few.")
+    assert line in profile_summary(profile)
+    (line,) = [line for line in profile_notes(Profile(found[:1])) if "4 of 5" in line]
+    assert line.endswith(f"such runs: {gaps['small']:.1f} points (small).")
+    assert not any("4 of 5" in line for line in profile_notes(Profile([few])))
+
+
+def test_only_marks_that_occur_are_explained(profile: Profile) -> None:
+    """Five seeds far from chance, one that is at chance, and seeds too few for ranks."""
+
+    def explained(profile: Profile) -> tuple[set[str], str]:
+        with styled():
+            about = next(profile_plots(profile)).about
+        lines = profile_notes(profile)
+        marks = {line.partition(":")[0] for line in lines if line.partition(":")[0] in MARKS}
+        assert {mark for mark in MARKS if f"{mark}: " in about} == marks
+        return marks, about
+
+    data = {one.name: one for one in profile.data_sets}
+    assert explained(profile)[0] == {"=", "c"}
+    marks, about = explained(Profile([data["alpha"]]))
+    assert marks == {"="}
+    assert "worst row" not in about
+    few = RunReport(records_of("few", (0.9, 0.8, 0.7), seeds=2))
+    assert explained(Profile([DataSet("few", "few", few)]))[0] == set()
+    assert "=" not in profile_notes(Profile([data["beta"]]))[-1]
+    ties = Profile([simulated("ties", (3.0, 3.0, 1.5), 300)])
+    assert profile_notes(ties)[-1].endswith("; =: not significantly different from 0.")
+
+
+def tagged(pe: str, accuracy: float, effective: float | None, seed: int = 0) -> Record:
+    metric = factory.BITS_PER_BYTE.model_copy(
+        update={"name": "token_accuracy", "label": "token accuracy", "higher_is_better": True,
+                "unit": "points", "scale": 100.0, "unit_digits": 1, "highest": 1.0}
+    )  # fmt: skip
+    metrics: dict[str, Any] = {"token_accuracy": accuracy, "examples": 1000, "texts": 20}
+    if effective is not None:
+        metrics["effective_examples"] = {"token_accuracy": effective}
+    data = {**factory.CONFIG["data"], "chance": 0.5}
+    return factory.record(
+        "train",
+        cell=factory.cell(pe=pe),
+        seed=seed,
+        config={**factory.CONFIG, "task": "tag", "data": data},
+        metric_descriptions=(metric,),
+        metrics=metrics,
+    )
+
+
+def test_with_one_seed_a_tagger_is_at_chance_by_its_error_over_texts() -> None:
+    run = RunReport([tagged("rope", 0.55, 1000), tagged("sin", 0.55, 20), tagged("none", 0.45, 20)])
+    profile = Profile([DataSet("recall", "recall", run)])
+    found = {row.cell["pe"]: profile.data_sets[0].scores[row.name].at_chance for row in run.rows}
+    assert found == {"rope": False, "sin": True, "none": True}
+    notes = " ".join(run.notes)
+    assert "0.500; not better than it: sin, none." in notes
+    # Wilson's interval of 11 of 20: 0.342 to 0.742; of 9 of 20 as far.
+    assert "may differ by up to 20.8 points (95%, Wilson; the tokens of one text are" in notes
+
+
+def test_without_seeds_and_error_the_chance_level_is_not_judged() -> None:
+    run = RunReport([tagged("rope", 0.55, None), tagged("none", 0.45, None)])
+    profile = Profile([DataSet("recall", "recall", run)])
+    found = {row.cell["pe"]: profile.data_sets[0].scores[row.name].at_chance for row in run.rows}
+    assert found == {"rope": None, "none": True}
+    notes = " ".join(run.notes)
+    assert "not better than it: none; cannot be said of rope: neither an interval" in notes
+    assert "0.550 c?" in profile_summary(profile)
+    assert "c?: cannot be said" in profile_summary(profile)
+    three = RunReport([tagged("rope", 0.55 + seed / 100, None, seed) for seed in range(3)])
+    assert "every row is better" in " ".join(three.notes)
 
 
 def test_the_answer_says_where_cells_differ_and_which_is_best_most_often(profile: Profile) -> None:

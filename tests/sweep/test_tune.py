@@ -11,9 +11,15 @@ import pytest
 from small_runs import CLASSIFY, bench, write_corpus
 
 from zoo.errors import ZooError
+from zoo.report.compare.compare_runs import compare
+from zoo.report.html.report_page import report_page
+from zoo.report.profile.profile import DataSet, Profile
+from zoo.report.profile.profile_text import profile_summary
+from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
+from zoo.report.tables.readable import as_text
 from zoo.report.write import write_report
-from zoo.sweep.records import Record
+from zoo.sweep.records import Record, RecordFile
 
 VALUES = (1e-7, 0.01)
 TUNED = {
@@ -146,6 +152,46 @@ def test_the_table_has_the_chosen_values_and_a_note_what_hangs_on_them(
     note = next(note for note in report.notes if "was trained with lr of 1e-07, 0.01" in note)
     assert "25% of the training split" in note
     assert any(note.startswith("Most depends on it for") for note in report.notes)
+
+
+@pytest.mark.parametrize("killed", ["after one trial", "after tuning"])
+def test_a_row_that_was_tuned_and_not_trained_is_visible_with_what_is_missing(
+    records: list[Record], corpus: Path, tmp_path: Path, killed: str
+) -> None:
+    trials = [r for r in records if r.kind == "tune" and r.cell["attention"] == "naive"]
+    there = trials[:1] if killed == "after one trial" else trials
+    left = [r for r in records if r in there or r.cell.get("attention") != "naive"]
+    file = RecordFile(tmp_path)
+    with file.lock():
+        for record in left:
+            file.append(record)
+    options = {**TUNED, "data": str(corpus), "seeds": 2}
+    collected = bench(tmp_path, options, collect=True).records
+    assert sorted(r.key for r in collected) == sorted(r.key for r in left)
+    tried = f"{len(there)} of {len(VALUES)} tuning trials"
+    for run in (RunReport(collected), RunReport(read_run(tmp_path))):
+        by_name = dict(zip(run.table["attention"], run.lines, strict=True))
+        assert (by_name["naive"]["status"], by_name["naive"]["reason"]) == ("not trained", tried)
+        assert {by_name[n]["status"] for n in by_name if n != "naive"} == {"ok"}
+        assert f"not trained: {tried}" in as_text(run.table)
+        note = next(note for note in run.notes if note.startswith("Not trained: naive+"))
+        assert tried in note
+        page = report_page(run, [])
+        assert tried in page.partition("Incomplete rows</h2>")[2].partition("</section>")[0]
+    (found,) = compare(left, records).rows[1:2]
+    assert (found.cell["attention"], found.verdict) == ("naive", "not comparable")
+    again = bench(tmp_path, options)
+    assert again.trained == len(trials) - len(there) + 2  # seeds
+    assert "not trained" not in as_text(RunReport(again.records).table)
+
+
+def test_trials_alone_are_a_table_of_rows_that_are_not_trained(records: list[Record]) -> None:
+    run = RunReport([r for r in records if r.kind == "tune"])
+    assert run.table["status"].tolist() == ["not trained"] * 2
+    assert not any("held out" in note for note in run.notes)
+    assert "Incomplete rows" in report_page(run, [])
+    profile = profile_summary(Profile([DataSet("corpus", "corpus", run)]))
+    assert profile.count("not trained") == 2
 
 
 def test_the_page_of_a_tuned_run_counts_its_trials(records: list[Record], tmp_path: Path) -> None:

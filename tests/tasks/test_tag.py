@@ -27,12 +27,15 @@ from zoo.errors import ZooError
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load
+from zoo.report.run_report import RunReport
+from zoo.report.stats.intervals import sampling_error
+from zoo.report.tables.chance import at_chance
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
 from zoo.tasks.base import Evaluation, TaskSetup
 from zoo.tasks.metrics import is_bio
 from zoo.tasks.tag import Tag, TagOptions
-from zoo.tasks.tag_estimator import TagEstimator, tag_evaluation
+from zoo.tasks.tag_estimator import TagEstimator, effective_examples, tag_evaluation
 from zoo.train.device import resolve
 
 TASK = Tag()
@@ -67,6 +70,47 @@ def test_scores_equal_those_of_scikit_learn_and_seqeval(registry: Registry) -> N
     assert found["macro_f1"] == pytest.approx(f1_score(true, guess, average="macro"))
     named = [[[NAMES[t] for t in text] for text in which] for which in (tags, predicted)]
     assert found["span_f1"] == pytest.approx(seqeval_f1(*named))
+
+
+@pytest.mark.parametrize("texts", [2, 60])
+def test_the_effective_number_of_tokens_is_that_of_an_error_over_texts(texts: int) -> None:
+    import statsmodels.api as sm
+
+    predicted, tags = drawn(texts, seed=texts)
+    for row in range(0, texts, 3):  # tokens of one text are alike
+        predicted[row] = (tags[row] + 1) % 4
+    right = np.concatenate([p == t for p, t in zip(predicted, tags, strict=True)]).astype(float)
+    text_of = np.repeat(np.arange(texts), [len(t) for t in tags])
+    fitted = sm.OLS(right, np.ones(len(right))).fit(
+        cov_type="cluster", cov_kwds={"groups": text_of}
+    )
+    share = right.mean()
+    details = tag_evaluation(predicted, tags, NAMES).details
+    found = details["effective_examples"]["token_accuracy"]
+    expected = share * (1 - share) / fitted.bse[0] ** 2
+    assert found == pytest.approx(min(expected, len(right)))
+    assert found < len(right)
+
+
+def test_where_all_tokens_are_right_or_there_is_one_text_texts_count() -> None:
+    assert effective_examples([8, 8, 8], [8, 8, 8]) == 3
+    assert effective_examples([0, 0, 0], [8, 8, 8]) == 3
+    assert effective_examples([5, 0], [8, 0]) == 1, "a text without a scored token is none"
+    assert effective_examples([4, 4, 4], [8, 8, 8]) == 24, "texts do not differ at all"
+
+
+def test_the_sampling_error_of_a_tagger_covers_other_test_sets() -> None:
+    """Texts differ, and their tokens are alike: as many independent tokens would cover less."""
+    draw, truth, repeats = np.random.default_rng(3), 0.8, 400
+    covered = np.zeros(2)
+    for _ in range(repeats):
+        scored = draw.integers(5, 40, 100)
+        right = draw.binomial(scored, draw.beta(4 * truth, 4 * (1 - truth), 100))
+        p = right.sum() / scored.sum()
+        for place, count in enumerate((effective_examples(right, scored), scored.sum())):
+            covered[place] += abs(p - truth) <= (sampling_error(p, count) or 0.0)
+    assert covered[0] / repeats > 0.92
+    assert covered[1] / repeats < 0.8
 
 
 def test_spans_do_not_run_from_one_text_into_the_next(registry: Registry) -> None:
@@ -271,6 +315,12 @@ def test_a_run_records_scores_of_cells_and_baselines_whole_and_by_group(
         mean = sum(g["examples"] * g["token_accuracy"] for g in groups.values()) / total
         assert record.metrics["token_accuracy"] == pytest.approx(mean)
     assert json.dumps([record.model_dump() for record in outcome.records])
+    run = RunReport(outcome.records)  # one seed, so that the chance level is judged by texts alone
+    note = next(note for note in run.notes if note.startswith("Chance level"))
+    assert "cannot be said" not in note
+    for line in run.lines:
+        low = line["token_accuracy_mean"] - line["token_accuracy_sampling_error"]
+        assert at_chance(line, run.metric, run.chance) == (low <= 0.5)
 
 
 def test_under_validation_no_groups_are_recorded(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from zoo.cli.options import LOADED
 from zoo.config.settings import TUNABLE
 from zoo.errors import ZooError, one_line
 from zoo.registry import AXES
+from zoo.registry.naming import split_list
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -62,7 +63,10 @@ class Names(click.ParamType[tuple[str, ...]]):
     name = "names"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return tuple(n.strip() for n in value.split(",")) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        # An empty name is refused with the names that there are.
+        return tuple(split_list(value, f"{param.opts[0]} " if param else "")) or ("",)
 
 
 class RequestCommand(click.Command):

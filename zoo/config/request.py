@@ -75,8 +75,8 @@ class Request(BaseModel):
         default=None,
         description="Add seeds one by one until differences of so many points between the leaders "
         "are settled, up to the number of seeds asked for; by default all are trained. For 1 "
-        "point, 8 to 16 equal cells that vary by half a point take 15 to 20 seeds. Only the "
-        "decision to stop is corrected for repeated analyses, not the ranks in the tables.",
+        "point, 8 to 16 equal cells that vary by half a point take 15 to 20 seeds. Verdicts are "
+        "corrected for repeated analyses.",
     )
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = Field(
         default=("train", "cost"),

@@ -13,6 +13,11 @@ from zoo.registry.naming import bind, split_call, split_list, split_pattern
 from zoo.registry.pattern import Pattern
 
 T = TypeVar("T")
+# The page is written from the plug-ins themselves, so that no list of them is kept here.
+OTHERS = (
+    "Others come from plug-ins: plugins/README.md in the repository has those of this project, and "
+    "'zoo plugins' prints those installed"
+)
 
 
 class Registry:
@@ -54,7 +59,7 @@ class Registry:
                 + ", ".join(c.full_name for c in matches)
             )
         if not matches:
-            raise ZooError(f"no {kind} '{name}'{nearest(name, self.labels(kind))}")
+            raise ZooError(f"no {kind} '{name}'{nearest(name, self.labels(kind))}. {OTHERS}")
         return matches[0]
 
     def choose(self, kind: str, text: str) -> Choice:

@@ -12,6 +12,7 @@ from pydantic import (
     Field,
     NonNegativeInt,
     PositiveFloat,
+    PositiveInt,
     ValidationError,
     create_model,
 )
@@ -38,9 +39,14 @@ class _Data(BaseModel):
     remarks: list[str] = []
 
 
+class _Until(BaseModel):
+    analyses: PositiveInt
+
+
 class _Config(BaseModel):
     task: str
     data: _Data
+    until: _Until | None = None
 
 
 class _Properties(BaseModel):
@@ -74,6 +80,7 @@ def _metrics_model(descriptions: tuple[MetricDescription, ...]) -> type[BaseMode
         examples=(NonNegativeInt | None, None),
         confusion=(list[list[NonNegativeInt]], []),
         errors=(list[Annotated[list[Any], Field(min_length=1)]], []),
+        effective_examples=(dict[str, PositiveFloat], {}),
         **numbers,
     )
 

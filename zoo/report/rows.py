@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.errors import ZooError
-from zoo.sweep.records import Record
+from zoo.sweep.records import Record, analyses_of
 
 # Where no record says what its task's metrics are, because nothing was trained.
 NO_METRIC = MetricDescription(name="score", label="score")
@@ -102,6 +102,15 @@ class Row:
         return next((int(count) for count in counts if count), 0)
 
     @cached_property
+    def effective_examples(self) -> float:
+        """How many independent examples tell as much of the ranking metric; 0 where unknown."""
+        if self.examples:
+            return self.examples
+        known = (r.metrics.get("effective_examples", {}) for r in self.trained.values())
+        counts = (found.get(self.metric.name) for found in known)
+        return min((float(count) for count in counts if count), default=0.0)
+
+    @cached_property
     def wrong(self) -> dict[int, NDArray[np.bool_]]:
         """Seed to a mask of the examples it got wrong, for the seeds whose record lists them."""
         masks = {}
@@ -110,6 +119,11 @@ class Row:
                 masks[seed] = np.zeros(self.examples, dtype=bool)
                 masks[seed][[error[0] for error in record.metrics["errors"]]] = True
         return masks
+
+    @property
+    def analyses(self) -> int:
+        """How often its scores may have been analysed while seeds were added; 1 without that."""
+        return max((analyses_of(record) for record in self.trained.values()), default=1)
 
     @property
     def cost_record(self) -> Record | None:
@@ -130,8 +144,27 @@ class Row:
     @property
     def only_skipped(self) -> bool:
         """Whether every record of it says that it was skipped."""
-        ran = self.trained or self.cost_records
-        return not ran and all(record.status == "skipped" for record in self.failed)
+        if self.trained or self.cost_records or not self.failed:
+            return False
+        return all(record.status == "skipped" for record in self.failed)
+
+    @property
+    def only_tuned(self) -> bool:
+        """Whether its settings were tried and no training with the chosen ones followed."""
+        return bool(self.trials) and not self.trained and not self.failed
+
+    @property
+    def tried(self) -> str:
+        """How many of its trials there are: ``2 of 3 tuning trials``; empty without any."""
+        if not self.trials:
+            return ""
+        tuning = self.trials[0].config["tuning"]
+        there = {
+            (record.seed, *(record.config["training"][name] for name in tuning["values"]))
+            for record in self.trials
+        }
+        asked = math.prod(map(len, tuning["values"].values())) * tuning["seeds"]
+        return f"{len(there)} of {asked} tuning trials"
 
     @property
     def failures(self) -> list[Record]:

@@ -72,7 +72,7 @@ class RunReport:
             return ["No records."]
         last, names = self.typical, [self.short_name(row) for row in self.rows]
         return [
-            *notes(self.table, self.verdicts.tests),
+            *notes(self.table, self.verdicts.tests, self.verdicts.level),
             *verdict_notes(self.verdicts, self.short_name),
             *chance_note(self.lines, names, self.metric, self.chance),
             *tuning_notes(self.rows),

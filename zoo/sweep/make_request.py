@@ -175,6 +175,8 @@ def _plain(name: str, value: Any) -> Any:
         if value < 1:
             raise ZooError(f"--seeds {value}: at least 1")
         return tuple(range(value))
+    if name == "phases" and isinstance(value, str):
+        return tuple(split_list(value, "--phases ")) or ("",)
     if name in ("phases", "plugins"):
         return (value,) if isinstance(value, str) else tuple(value)
     if name != "seeds" and isinstance(value, list | tuple):

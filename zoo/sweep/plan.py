@@ -18,6 +18,11 @@ from zoo.tasks.data_of_task import refuse_unread
 FIRST_SEEDS = 3  # seeds that are trained before --until is asked for the first time
 
 
+def analyses_up_to(seeds: int) -> int:
+    """The number of analyses where seeds are added one by one to the first, up to so many."""
+    return seeds - FIRST_SEEDS + 1
+
+
 @dataclass(frozen=True)
 class PlanRow:
     """One row of the table to be. obstacle: why it cannot run; empty where it can.

@@ -16,7 +16,7 @@ from zoo.registry.loading import Zoo
 from zoo.sweep.plan import Plan, PlanRow, make_plan
 from zoo.sweep.prepare import Prepared, prepare, run_jobs
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import Kind, Record, RecordFile, Status
+from zoo.sweep.records import Kind, Record, RecordFile, Status, analyses_of
 from zoo.sweep.repeat_command import repeat_command
 
 
@@ -49,13 +49,18 @@ def prepare_work(
 
 @dataclass
 class RunState:
-    """What the phases of one run share. known: records that can be reused, by key."""
+    """What the phases of one run share.
+
+    known: records that can be reused, by key. until: of a run that adds seeds until differences are
+    settled, what its training records say of it; {} where all seeds are trained at once.
+    """
 
     work: Work
     file: RecordFile
     descriptions: tuple[MetricDescription, ...]
     known: dict[str, Record] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
+    until: dict[str, Any] = field(default_factory=dict)
 
     @property
     def request(self) -> Request:
@@ -90,6 +95,9 @@ class RunState:
     ) -> None:
         """Write one record, at once."""
         rest.setdefault("environment", dict(self.prepared.environment))
+        config = self.config(training)
+        if kind == "train" and self.until:
+            config["until"] = self.until
         record = Record(
             kind=kind,
             status=status,
@@ -98,7 +106,7 @@ class RunState:
             baseline=row.model.baseline,
             seed=seed,
             key=key,
-            config=self.config(training),
+            config=config,
             metric_descriptions=self.descriptions,
             plugins=plugin_hashes([*row.choices, *self.plan.scoring]),
             command=repeat_command(self.request, self.plan.task, row.model, training, seed),
@@ -109,10 +117,19 @@ class RunState:
         self.records.append(record)
 
     def reuse(self, key: str, wanted: bool) -> bool:
-        """Take a known record over, if there is one and it is wanted; whether it was."""
+        """Take a known record over, if there is one and it is wanted; whether it was.
+
+        One of a run with fewer analyses is written again with the number of this run: reports are
+        made from records alone.
+        """
         if not wanted or key not in self.known:
             return False
-        self.records.append(self.known[key])
+        record = self.known[key]
+        if record.kind == "train" and analyses_of(record) < self.until.get("analyses", 1):
+            config = {**record.config, "until": self.until}
+            record = record.model_copy(update={"config": config})
+            self.file.append(record)
+        self.records.append(record)
         return True
 
     def run_jobs(

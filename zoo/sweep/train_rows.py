@@ -11,7 +11,7 @@ from zoo.config.settings import Training
 from zoo.execution.base import Job, Result, TrainJob
 from zoo.registry.code_hash import plugin_hashes
 from zoo.sweep.keys import digest, training_key
-from zoo.sweep.plan import FIRST_SEEDS
+from zoo.sweep.plan import FIRST_SEEDS, analyses_up_to
 from zoo.sweep.records import Record
 from zoo.sweep.run_state import RunState, environment_of, identity
 from zoo.sweep.tune import Trial, chosen_settings, tuning_trials
@@ -34,24 +34,23 @@ def train_rows(
     chosen = chosen_settings(request, this.plan, this.records, this.metrics[0])
     if not only_known:
         _without_settings(this, chosen)
-    for seeds in _rounds(request):
+    # What is only read is shown whole: nothing is decided about it.
+    adds_seeds = request.until is not None and not only_known
+    if adds_seeds:
+        analyses = analyses_up_to(len(request.seeds))
+        this.until = {"points": request.until, "analyses": analyses}
+    for seeds in _rounds(request, FIRST_SEEDS if adds_seeds else len(request.seeds)):
         trained += _train(this, "train", _trials(this, chosen, seeds), only_known, fresh)
-        if request.until is not None and settled(request, this.records):
+        if adds_seeds and settled(request, this.records):
             this.work.progress.notice(
                 f"Differences of {request.until:g} points are settled with these seeds."
             )
             break
-    if request.until is not None:
-        this.work.progress.notice(
-            "--until: ranks and intervals in the tables are not corrected for repeated analyses; "
-            "only the decision to stop is."
-        )
     return chosen, trained
 
 
-def _rounds(request: Request) -> Iterator[Sequence[int]]:
-    """The seeds of each round: all in one, or with ``--until`` one by one after the first."""
-    first = len(request.seeds) if request.until is None else FIRST_SEEDS
+def _rounds(request: Request, first: int) -> Iterator[Sequence[int]]:
+    """The seeds of each round: so many in the first, and then one by one."""
     yield request.seeds[:first]
     for seed in request.seeds[first:]:
         yield (seed,)

@@ -106,8 +106,10 @@ class Evaluation:
 
     outputs: what metrics are computed from. details: further entries of a record's metrics:
     ``examples`` (how many were scored) and, where each is right or wrong, ``errors`` (a list per
-    wrong example, its index first). groups: of data whose texts have groups, the outputs of each
-    group's examples, in the order in which groups first appear, with ``examples``, how many.
+    wrong example, its index first); ``effective_examples``: metric to the number of independent
+    examples that would tell as much of it, where examples are not independent. groups: of data
+    whose texts have groups, the outputs of each group's examples, in the order in which groups
+    first appear, with ``examples``, how many.
     """
 
     outputs: Mapping[str, Any]

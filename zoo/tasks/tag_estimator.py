@@ -101,5 +101,30 @@ def tag_evaluation(
     whole = outputs(np.arange(len(tags)))
     parts = {group: outputs(rows) for group, rows in by_group(groups).items()}
     matrix = confusion_matrix(whole["labels"], whole["predicted"], labels=list(range(len(names))))
-    details = {"examples": whole["examples"], "texts": len(tags), "confusion": matrix.tolist()}
+    right = [int((its == true).sum()) for its, true in zip(predicted, tags, strict=True)]
+    details = {
+        "examples": whole["examples"],
+        "effective_examples": {"token_accuracy": effective_examples(right, whole["lengths"])},
+        "texts": len(tags),
+        "confusion": matrix.tolist(),
+    }
     return Evaluation(whole, details, {g: part for g, part in parts.items() if part["tokens"]})
+
+
+def effective_examples(right: Sequence[int], scored: Sequence[int]) -> float:
+    """How many independent tokens would tell as much of the share of right ones.
+
+    right, scored: tokens of every text. Texts are what is sampled: the tokens of one are alike.
+    With r_t of n_t tokens right in text t of T, p = Σ r / Σ n has the variance of a ratio,
+    V = T / (T - 1) Σ (r - p n)² / (Σ n)² (Cochran 1977, Sampling Techniques, chapter 3, proportions
+    in cluster sampling), and p (1 - p) / V is the effective sample size. It is at most Σ n, and T
+    where V cannot be known: everything is right or wrong, or there is one text.
+    """
+    counts = np.array([right, scored], dtype=float)[:, np.asarray(scored) > 0]
+    total, texts = float(counts[1].sum()), counts.shape[1]
+    p = float(counts[0].sum()) / total
+    if texts < 2 or p in (0.0, 1.0):
+        return float(texts)
+    squares = float(((counts[0] - p * counts[1]) ** 2).sum())
+    variance = texts / (texts - 1) * squares / total**2
+    return min(total, p * (1 - p) / variance) if variance else total

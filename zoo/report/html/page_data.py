@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from zoo.report.rows import Row, class_scores, confusions_of, labels_of
 from zoo.report.run_report import RunReport
+from zoo.report.tables.table import NOT_TRAINED
 from zoo.report.tables.text import counted, plain
 from zoo.sweep.records import Record
 
@@ -174,8 +175,8 @@ def row_command(row: Row) -> str:
     return plain(shlex.join(words))
 
 
-def failures_of(run: RunReport) -> list[dict[str, str]]:
-    """What failed or was skipped: the row, what of it, status and reason."""
+def incomplete_of(run: RunReport) -> list[dict[str, str]]:
+    """What failed, was skipped or is missing: the row, what of it, status and reason."""
     found = []
     for row in run.rows:
         alike: dict[tuple[str, str, str], list[str]] = {}
@@ -186,6 +187,9 @@ def failures_of(run: RunReport) -> list[dict[str, str]]:
             what = "cost" if kind == "cost" else f"seed {', '.join(seeds)}" if seeds else ""
             name = run.short_name(row)
             found.append({"row": name, "what": what, "status": status, "reason": reason})
+        if row.only_tuned:
+            missing = {"what": "training", "status": NOT_TRAINED, "reason": row.tried}
+            found.append({"row": run.short_name(row), **missing})
     return found
 
 
@@ -195,7 +199,8 @@ _KINDS = {"train": "training", "tune": "tuning trial", "cost": "cost measurement
 def environments_of(run: RunReport) -> list[dict[str, Any]]:
     """The distinct environments of the records that ran, each with how many ran in it."""
     counts: dict[tuple[tuple[str, str], ...], Counter[str]] = {}
-    for record in run.records:
+    # A record that is there twice, because a later run took it over, is one piece of work.
+    for record in {(r.key, r.seed, r.started): r for r in run.records}.values():
         if record.environment and record.status != "skipped":
             values = tuple(_flat(record.environment | {"plug-ins": record.plugins}))
             counts.setdefault(values, Counter())[_KINDS[record.kind]] += 1

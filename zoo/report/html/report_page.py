@@ -10,7 +10,7 @@ from datetime import date
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from zoo.report.html.page_data import details_of, environments_of, failures_of, heads_of, lines_of
+from zoo.report.html.page_data import details_of, environments_of, heads_of, incomplete_of, lines_of
 from zoo.report.plots.plot import HUES, INK, MUTED, PAPER, RULE, Plot
 from zoo.report.run_report import RunReport
 from zoo.report.tables.group_table import group_table
@@ -39,7 +39,7 @@ def report_page(run: RunReport, plots: Sequence[Plot]) -> str:
             differing=differing_settings(run.records),
             plots=[(plot, inline_svg(plot.svg)) for plot in plots],
             details=details_of(run),
-            failures=failures_of(run),
+            incomplete=incomplete_of(run),
             environments=environments_of(run),
             zoo=next((r.environment["zoo"] for r in run.records if "zoo" in r.environment), ""),
         )
@@ -99,7 +99,7 @@ def run_sentence(run: RunReport) -> str:
         epochs = counted(training["epochs"], "epoch") if training.get("epochs") else ""
         plural = "" if number == "1" else "s"
         parts.append(f"trained with {number} seed{plural} each{f' for {epochs}' if epochs else ''}")
-    if held := held_out(training, run.metric):
+    if held := held_out(run.typical, run.metric):
         parts.append(held.removeprefix("; "))
     if measured := [record for record in run.records if record.kind == "cost"]:
         parts.append(f"speed and memory measured on {machine_summary(measured[-1].environment)}")

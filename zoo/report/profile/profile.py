@@ -25,10 +25,9 @@ class Score:
 
     mean: over seeds; None where there is none, and status then says why. best: it cannot be
     distinguished from the best of all ranked rows, of which baselines are some; None where it was
-    not ranked. at_chance: its interval
-    reaches down to the chance level, if that is known. level: where it lies between the chance
-    level (0) and the best possible score (1), or between the worst and the best row where these
-    are unknown.
+    not ranked. at_chance: its interval reaches down to the chance level; None where that cannot be
+    said (``tables.chance``). level: where it lies between the chance level (0) and the best
+    possible score (1), or between the worst and the best row where these are unknown.
     """
 
     mean: float | None
@@ -37,7 +36,7 @@ class Score:
     seeds: int
     status: str
     best: bool | None
-    at_chance: bool
+    at_chance: bool | None
     level: float | None
     chosen: Mapping[str, float]
 
@@ -60,6 +59,15 @@ class DataSet:
         """The score of guessing; None where the data set does not know it."""
         return self.run.chance
 
+    @property
+    def absolute_levels(self) -> bool:
+        """Whether levels lie between chance and the best possible score, or else between rows."""
+        return self.chance is not None and self._best_possible is not None
+
+    @property
+    def _best_possible(self) -> float | None:
+        return self.metric.highest if self.metric.higher_is_better else self.metric.lowest
+
     @cached_property
     def scores(self) -> dict[str, Score]:
         """Row name to its score."""
@@ -67,7 +75,7 @@ class DataSet:
         means = [line[f"{metric.name}_mean"] for line in lines]
         known = [metric.direction * mean for mean in means if mean is not None]
         low, high = (min(known), max(known)) if known else (0.0, 1.0)
-        limit = metric.highest if metric.higher_is_better else metric.lowest
+        limit = self._best_possible
         if self.chance is not None and limit is not None:
             low, high = metric.direction * self.chance, metric.direction * limit
         found = {}
@@ -152,7 +160,7 @@ class Profile:
                         "status": score.status,
                         "best": score.best,
                         "chance": data.chance,
-                        "at_chance": score.at_chance if data.chance is not None else None,
+                        "at_chance": score.at_chance,
                         **score.chosen,
                     }
                 )

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from zoo.report.plots.heat import Colour, draw_cell
 from zoo.report.plots.plot import INK, MUTED, WIDTH, Plot, finish
 from zoo.report.profile.profile import Profile
-from zoo.report.profile.profile_text import cell_text
+from zoo.report.profile.profile_text import cell_text, mark_notes
 from zoo.report.tables.text import plain
 
 LINE, FRAME = 0.32, 1.4  # inches: of a row, and of axis and title
@@ -53,11 +53,18 @@ def _heat_map(profile: Profile) -> Plot:
     axes.grid(visible=False)
     axes.spines[["left", "bottom"]].set_visible(False)
     axes.set_title("Score on each data set")
-    about = (
-        "Dark is the chance level, or the worst row where that is not known; light is the best "
-        "possible score. =: cannot be distinguished from the best row. c: not better than chance."
-    )
+    about = " ".join([_colours(profile), *mark_notes(profile)])
     return finish("profile", "Profile", about, figure, marks)
+
+
+def _colours(profile: Profile) -> str:
+    """What the darkest and the lightest colour mean."""
+    absolute = "dark is the chance level, light the best possible score"
+    relative = "dark is the worst row, light the best one"
+    known = [data.absolute_levels for data in profile.data_sets]
+    text = f"{absolute}; where these are not known, {relative}"
+    text = absolute if all(known) else text if any(known) else relative
+    return f"{text.capitalize()}."
 
 
 def _colour(level: float) -> Colour:

@@ -8,6 +8,12 @@ from zoo.report.stats.effects import Effect
 from zoo.report.tables.text import plain, tabulated
 
 Table = tuple[list[str], list[list[str]]]  # heads, and rows of cells
+MARKS = {
+    "=": "cannot be distinguished from the best row (cell or baseline) on this data",
+    "c": "not better than chance, over seeds or over other test sets of this size",
+    "c?": "cannot be said to be better than chance: neither an interval over seeds nor a sampling "
+    "error is known",
+}
 
 
 def scores_table(profile: Profile) -> Table:
@@ -32,8 +38,16 @@ def cell_text(score: Score | None, data: DataSet) -> str:
         return ""
     if score.mean is None:
         return score.status
-    marks = f"{'=' if score.best else ''}{'c' if score.at_chance else ''}"
-    return f"{data.metric.format(score.mean)} {marks}".rstrip()
+    return f"{data.metric.format(score.mean)} {''.join(_marks(score, data))}".rstrip()
+
+
+def _marks(score: Score, data: DataSet) -> list[str]:
+    """Those of MARKS that a score has."""
+    if score.mean is None:
+        return []
+    unknown = score.at_chance is None and data.chance is not None
+    there = {"=": score.best, "c": score.at_chance, "c?": unknown}
+    return [mark for mark, has_it in there.items() if has_it]
 
 
 def effects_table(profile: Profile) -> Table:
@@ -78,21 +92,51 @@ def profile_notes(profile: Profile) -> list[str]:
         f"{label}: " + ", ".join(d.name for d in profile.data_sets if d.metric.label == label)
         for label in metrics
     ]
-    scores = [score for data in profile.data_sets for score in data.scores.values()]
     lines = [f"Mean over seeds of {'; '.join(by_metric)}."]
     lines += [f"Lower {m.label} is better." for m in metrics.values() if not m.higher_is_better]
-    if any(score.best for score in scores):
-        lines.append(
-            "=: cannot be distinguished from the best row (cell or baseline) on this data."
-        )
-    elif all(score.best is None for score in scores):
+    lines += mark_notes(profile)
+    if all(s.best is None for data in profile.data_sets for s in data.scores.values()):
         lines.append("Too few seeds: nothing is ranked.")
-    if any(score.at_chance for score in scores):
-        lines.append("c: not better than chance, over seeds or over other test sets of this size.")
+    lines += _visible(profile)
     if profile.effects:
         units = dict.fromkeys(data.metric.unit for data in profile.data_sets)
+        _, rows = effects_table(profile)
+        ties = any(text.endswith("=") for _, *texts in rows for text in texts)
         lines.append(
-            f"Effects in {' or '.join(units)}, averaged over what each choice was combined with; "
-            "=: not significantly different from 0."
+            f"Effects in {' or '.join(units)}, averaged over what each choice was combined with"
+            f"{'; =: not significantly different from 0' if ties else ''}."
         )
     return lines
+
+
+def mark_notes(profile: Profile) -> list[str]:
+    """What the marks of scores mean, of those that there are."""
+    there = {
+        mark
+        for data in profile.data_sets
+        for score in data.scores.values()
+        for mark in _marks(score, data)
+    }
+    return [f"{mark}: {meaning}." for mark, meaning in MARKS.items() if mark in there]
+
+
+def _visible(profile: Profile) -> list[str]:
+    """Which differences the data sets could have shown; nothing where none was tested."""
+    found = [(data.run.verdicts.visible(), data) for data in profile.data_sets]
+    known = [(gap, data) for gap, data in found if gap is not None]
+    parts = []
+    for unit in dict.fromkeys(data.metric.unit for _, data in known):
+        of_unit = [(gap * d.metric.scale, gap, d) for gap, d in known if d.metric.unit == unit]
+        ends = [min(of_unit, key=lambda one: one[0]), max(of_unit, key=lambda one: one[0])]
+        named = [
+            f"{data.metric.format_difference(gap).lstrip('+')} ({plain(data.name, 60)})"
+            for _, gap, data in ends
+        ]
+        parts.append(" to ".join(dict.fromkeys(named)))
+    if not parts:
+        return []
+    unknown = ", ".join(plain(data.name, 60) for gap, data in found if gap is None)
+    return [
+        "Smallest differences between two rows that would have shown in 4 of 5 such runs: "
+        f"{'; '.join(parts)}{f'; not known on {unknown}' if unknown else ''}."
+    ]

@@ -98,9 +98,10 @@ def over_seeds(values: Sequence[float]) -> Interval | None:
     return Interval(mean, None if sd is None or count < ENOUGH else t_half(sd, count), sd)
 
 
-def sampling_error(accuracy: float, examples: int) -> float | None:
+def sampling_error(accuracy: float, examples: float) -> float | None:
     """Distance to the farther end of the 95% Wilson interval of one model's accuracy.
 
+    examples: independent ones; where they are not, as many as tell as much (Kott and Carr 1997).
     For a mean over seeds it is an upper bound: an example that is hard for one seed need not be
     hard for another.
     """

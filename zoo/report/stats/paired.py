@@ -138,6 +138,14 @@ def tested(scores: Scores, weights: Array) -> list[Difference]:
     ]
 
 
+def level_of(analyses: int) -> float:
+    """The level of each of so many analyses, so that all of them together have ALPHA.
+
+    analyses: 1 where all seeds are trained before anything is tested; more: see ``settled``.
+    """
+    return ALPHA / analyses
+
+
 def judged(
     differences: Sequence[Difference], shares: Sequence[float] | None = None, level: float = ALPHA
 ) -> list[Difference]:

@@ -3,7 +3,8 @@
 An interim analysis after every round of seeds gives chance several opportunities. The level is
 divided equally among the analyses (a spending function that is linear in their number; Lan and
 DeMets 1983, Discrete Sequential Boundaries for Clinical Trials), so that the chance of any wrong
-statement at any of them stays below 5% however they depend on each other.
+statement at any of them stays below 5% however they depend on each other. The verdicts of a report
+of such a run have the same level (``paired.level_of``).
 
 Of 16 equal cells whose scores vary by 0.5 points over seeds, 1 point is settled with 15 to 20 seeds
 and never with 10 (``python -m bench.simulate``).
@@ -19,34 +20,34 @@ import numpy as np
 
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import ENOUGH
-from zoo.report.stats.paired import ALPHA, judged, tested
+from zoo.report.stats.paired import judged, level_of, tested
 from zoo.report.stats.scores import Scores, scores_of
+from zoo.report.stats.verdicts import Verdicts
 
 Standing = Literal["best", "worse", "as good", "open"]
 
 
-def analyses_up_to(seeds: int) -> int:
-    """The number of interim analyses where seeds are added one by one, up to so many."""
-    return max(seeds - ENOUGH + 1, 0)
-
-
-def settled(rows: Sequence[Row], difference: float, analyses: int) -> bool:
+def settled(rows: Sequence[Row], difference: float, verdicts: Verdicts) -> bool:
     """Whether the leaders are found: cells as good as the best one within ``difference``.
 
-    All others are really worse than the best one.
+    All others are really worse than the best one, also by the verdicts that the report of these
+    rows has.
 
-    difference: in the unit that differences are printed in, such as points. analyses: how many
-    there will be at most, ``analyses_up_to(seeds)`` of a sweep. False with fewer than two cells,
-    and where a cell lost a seed or has fewer than three. Baselines and skipped cells do not count.
+    difference: in the unit that differences are printed in, such as points. False with fewer than
+    two cells, and where a cell lost a seed or has fewer than three. Baselines and skipped cells do
+    not count.
     """
     cells = [row for row in rows if not row.baseline and not row.only_skipped]
-    if len(cells) < 2 or analyses < 1:
+    if len(cells) < 2:
         return False
     if any(row.failed or len(row.values) < ENOUGH for row in cells):
         return False
     metric = cells[0].metric
-    found = standings(scores_of(cells), difference / metric.scale, analyses, metric.direction)
-    return "open" not in found
+    scores, gap = scores_of(cells), difference / metric.scale
+    found = standings(scores, gap, verdicts.analyses, metric.direction)
+    tied = verdicts.tied()
+    behind = [row.name for row, stand in zip(cells, found, strict=True) if stand == "worse"]
+    return "open" not in found and not any(name in tied for name in behind)
 
 
 def standings(
@@ -61,7 +62,7 @@ def standings(
     ``difference`` and its bound, and *as good* if no row that may be the best can be ahead of it by
     ``difference``.
     """
-    level = ALPHA / analyses / 2
+    level = level_of(analyses) / 2
     first = scores.twins()
     places = np.flatnonzero(first == np.arange(len(first)))
     pairs = list(itertools.combinations(range(len(places)), 2))

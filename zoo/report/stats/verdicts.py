@@ -22,7 +22,7 @@ import numpy as np
 
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import ENOUGH, ROUNDING
-from zoo.report.stats.paired import ALPHA, Difference, judged, tested
+from zoo.report.stats.paired import Difference, judged, level_of, tested
 from zoo.report.stats.power import visible_difference
 from zoo.report.stats.scores import scores_of
 
@@ -37,7 +37,8 @@ class Verdicts:
     main, interactions: the effects, as weights of rows. rows: those that are ranked. A row that
     lost a seed to a crash or a divergence is not: the seeds that remain are those that went well.
     Where no cell can be ranked, nothing is.
-    level: the chance that anything at all is wrongly called different.
+    analyses: how many may have been made while seeds were added. level: the chance that anything at
+    all is wrongly called different by this one of them.
     """
 
     def __init__(
@@ -45,10 +46,10 @@ class Verdicts:
         rows: Sequence[Row],
         main: Sequence[Weights] = (),
         interactions: Sequence[Weights] = (),
-        level: float = ALPHA,
     ) -> None:
         self.known = [row for row in rows if row.values]
-        self.level = level
+        self.analyses = max((row.analyses for row in self.known), default=1)
+        self.level = level_of(self.analyses)
         self.scores = scores_of(self.known) if self.known else None
         self._place = {row.name: number for number, row in enumerate(self.known)}
         self._twin = self.scores.twins().tolist() if self.scores else []
@@ -75,7 +76,8 @@ class Verdicts:
         # A pair that is an effect too is tested as a pair: there its family is larger.
         found = families[0] | families[1] | families[2]
         shares = [share.get(key, 0.0) for key in found]
-        self._found = dict(zip(found, judged(list(found.values()), shares, level), strict=True))
+        after = judged(list(found.values()), shares, self.level)
+        self._found = dict(zip(found, after, strict=True))
         self._share = share
 
     def including(self, main: Sequence[Weights], interactions: Sequence[Weights]) -> Verdicts:
@@ -86,7 +88,7 @@ class Verdicts:
         keys = [self._key(weights)[0] for weights in (*main, *interactions)]
         if all(not key or key in self._found for key in keys):
             return self
-        more = Verdicts(self.known, main, interactions, self.level)
+        more = Verdicts(self.known, main, interactions)
         more._found.update(self._found)
         return more
 

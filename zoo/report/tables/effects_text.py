@@ -7,9 +7,10 @@ from typing import Any
 
 from zoo.report.stats.effects import Effect, Effects
 from zoo.report.stats.intervals import ENOUGH
+from zoo.report.stats.paired import ALPHA
 from zoo.report.stats.ratios import Ratio, memory_verdict
-from zoo.report.tables.notes import lower_is_better
-from zoo.report.tables.text import code, counted, percent
+from zoo.report.tables.notes import lower_is_better, until_note
+from zoo.report.tables.text import code, counted, level_text, percent
 
 LARGEST = 3  # interactions that are printed
 
@@ -77,11 +78,13 @@ def _notes(effects: Effects) -> list[str]:
     if not metric.higher_is_better:
         lines.append(lower_is_better(metric))
     if len(seeds) >= ENOUGH:
+        level = max((e.difference.level for e in effects.main if e.difference), default=ALPHA)
         lines.append(
             "± is the 95% interval over seeds of each effect by itself; tie: not significantly "
-            "different from 0 at the 5% level, after Holm's correction for all comparisons of the "
-            "report; equal: the same results with every seed."
+            f"different from 0 at the {level_text(level)}, after Holm's correction for all "
+            "comparisons of the report; equal: the same results with every seed."
         )
+        lines += until_note(level)
     floors = [e.speed["train"].floor for e in effects.main if e.speed["train"]]
     if known := [floor for floor in floors if floor is not None]:
         lines.append(

@@ -10,10 +10,11 @@ import pandas as pd
 from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import ENOUGH
+from zoo.report.stats.paired import ALPHA
 from zoo.report.stats.ratios import MEMORY_TIE
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.readable import has_front, metrics_in
-from zoo.report.tables.text import counted, from_to, percent
+from zoo.report.tables.text import counted, from_to, level_text, percent
 from zoo.sweep.records import Record
 
 NOISY = 0.5  # noise floor above which speeds cannot be ranked
@@ -40,7 +41,7 @@ def made_on(record: Record, metric: MetricDescription) -> str:
     return (
         f"Data: {data['name']} ({data['fingerprint'][:12]})"
         f"{', ' if (about := data_summary(config, metric)) else ''}{about}"
-        f"{held_out(training, metric)}. "
+        f"{held_out(record, metric)}. "
         f"{f'Model: {described}. ' if described else ''}"
         f"Machine: {machine_summary(record.environment)}."
     )
@@ -60,9 +61,11 @@ def data_summary(config: Mapping[str, Any], metric: MetricDescription) -> str:
     return f"{counts}, {duplicates} in both{' (dropped from training)' if dropped else ''}"
 
 
-def held_out(training: Mapping[str, Any], metric: MetricDescription) -> str:
-    """What was scored, where it is not the test split."""
-    share = training.get("validation", 0.0)
+def held_out(record: Record, metric: MetricDescription) -> str:
+    """What was scored, where it is not the test split. The score of a trial is in no table."""
+    if record.kind == "tune":
+        return ""
+    share = record.config.get("training", {}).get("validation", 0.0)
     return (
         f"; scored on {share:.0%} of the training {metric.scored}, held out from it"
         if share
@@ -82,15 +85,15 @@ def machine_summary(environment: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, parts))
 
 
-def notes(table: pd.DataFrame, tests: int) -> list[str]:
+def notes(table: pd.DataFrame, tests: int, level: float) -> list[str]:
     """What the marks and intervals of the table mean, and how much noise there is.
 
-    tests: how many comparisons the ranks are corrected for.
+    tests: how many comparisons the ranks are corrected for. level: of all of them.
     """
     lines = []
     metric = metrics_in(table)[0]
     if table[f"{metric.name}_mean"].notna().any():
-        lines += _metric_notes(table, metric, tests)
+        lines += _metric_notes(table, metric, tests, level)
     if table["train_ratio"].notna().any():
         lines += _speed_notes(table)
     if has_front(table):
@@ -103,7 +106,9 @@ def notes(table: pd.DataFrame, tests: int) -> list[str]:
     return lines
 
 
-def _metric_notes(table: pd.DataFrame, metric: MetricDescription, tests: int) -> list[str]:
+def _metric_notes(
+    table: pd.DataFrame, metric: MetricDescription, tests: int, level: float
+) -> list[str]:
     cells = table[(table["baseline"] == "") & (table["seeds"] > 0)]
     counts = (cells if len(cells) else table[table["seeds"] > 0])["seeds"]
     few, many = int(counts.min()), int(counts.max())
@@ -127,23 +132,37 @@ def _metric_notes(table: pd.DataFrame, metric: MetricDescription, tests: int) ->
         lines.append(
             "Rank: 1= cannot be distinguished from the best; any other rank is 1 + the number of "
             f"rows that are significantly better (paired t-test over seeds"
-            f"{mcnemar if shares else ''}; 5% level, Holm's "
+            f"{mcnemar if shares else ''}; {level_text(level)}, Holm's "
             f"correction for {counted(tests, 'comparison')}: every pair of rows and every effect): "
             "trained again with new seeds and scored on this test set, they would be better again."
         )
-    if shares:
+    if table[f"{metric.name}_sampling_error"].notna().any():
         error = metric.scale * table[f"{metric.name}_sampling_error"].max()
+        size = f"Test set: {table['test_examples'].max():.0f} {metric.scored}. " if shares else ""
+        how = "Wilson" if shares else f"Wilson; the {metric.scored} of one text are not independent"
         lines.append(
-            f"Test set: {table['test_examples'].max():.0f} {metric.scored}. On another test set of "
-            f"this size from the same source, a model's {metric.label} may differ by up to "
-            f"{error:.{metric.unit_digits}f} {metric.unit} (95%, Wilson); ± does not include this."
+            f"{size}On another test set of this size from the same source, a model's "
+            f"{metric.label} may differ by up to {error:.{metric.unit_digits}f} {metric.unit} "
+            f"(95%, {how}); ± does not include this."
         )
     return lines
 
 
+def until_note(level: float) -> list[str]:
+    """Why verdicts are at less than the 5% level; nothing where they are not."""
+    analyses = round(ALPHA / level)
+    if analyses < 2:
+        return []
+    return [
+        f"Seeds were added one by one (--until), with up to {analyses} analyses of the scores: "
+        f"verdicts are at the {level_text(level)}, so that all analyses together are at the "
+        f"{level_text(ALPHA)}; intervals are not corrected for this."
+    ]
+
+
 def verdict_notes(verdicts: Verdicts, name: Callable[[Row], str]) -> list[str]:
-    """What the run could have seen, and which rows are equal."""
-    lines = []
+    """What the run could have seen, at which level, and which rows are equal."""
+    lines = until_note(verdicts.level)
     if (pair := verdicts.visible()) is not None:
         metric, effect = verdicts.known[0].metric, verdicts.visible("effect")
         shown = [metric.format_difference(d).lstrip("+") for d in (pair, effect) if d is not None]

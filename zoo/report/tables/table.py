@@ -15,6 +15,7 @@ from zoo.report.stats.verdicts import Verdicts
 
 # Columns that have the names of metrics in records of kind "cost".
 COST_COLUMNS = ("train_tokens_per_s", "infer_tokens_per_s", "latency_ms", "peak_memory_mib")
+NOT_TRAINED = "not trained"  # the status of a row that has tuning trials alone
 MORE_COST_COLUMNS = (
     "train_padded_tokens_per_s",
     "infer_padded_tokens_per_s",
@@ -71,11 +72,14 @@ def _results(row: Row, axes: Sequence[str]) -> dict[str, Any]:
     bad, reason = row.bad, row.bad.reason if row.bad else ""
     if bad is not None and bad.status != "skipped":
         reason = f"{'cost' if bad.kind == 'cost' else f'seed {bad.seed}'}: {reason}"
+    status: str = bad.status if bad else "ok"
+    if row.only_tuned:
+        status, reason = NOT_TRAINED, "; ".join(filter(None, [row.tried, reason]))
     columns: dict[str, Any] = {axis: row.cell.get(axis, "") for axis in axes}
     if row.baseline:
         columns[axes[0]] = row.baseline
     return columns | {
-        "status": bad.status if bad else "ok",
+        "status": status,
         "reason": reason,
         "seeds": len({record.seed for record in row.trained.values()}),
         "params": cost.get("params") or next((m.get("params") for m in metrics), None),
@@ -124,7 +128,7 @@ def _standings(
             "tie": None if rank is None else len(tied) > 1 and row.name in tied,
             f"{metric.name}_low": low,
             f"{metric.name}_high": high,
-            f"{metric.name}_sampling_error": sampling_error(values.mean, row.examples)
+            f"{metric.name}_sampling_error": sampling_error(values.mean, row.effective_examples)
             if values
             else None,
             "test_examples": row.examples or None,

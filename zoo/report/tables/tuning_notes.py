@@ -13,7 +13,25 @@ Values = tuple[float, ...]
 
 
 def tuning_notes(rows: Sequence[Row]) -> list[str]:
-    """Which values were tried and how, and the row whose score depends most on them."""
+    """Which values were tried and how, and the row whose score depends most on them.
+
+    And which rows were not trained with the values chosen.
+    """
+    return [*_tuned(rows), *_not_trained(rows)]
+
+
+def _not_trained(rows: Sequence[Row]) -> list[str]:
+    """What is missing of rows that have tuning trials alone."""
+    named = [f"{plain(row.name, 60)} ({row.tried})" for row in rows if row.only_tuned]
+    if not named:
+        return []
+    return [
+        f"Not trained: {', '.join(named)}. The training with the chosen values is missing; the "
+        "same command goes on from there."
+    ]
+
+
+def _tuned(rows: Sequence[Row]) -> list[str]:
     scores = {row.name: found for row in rows if row.chosen and (found := trial_scores(row))}
     if not scores:
         return []
