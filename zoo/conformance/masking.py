@@ -150,6 +150,6 @@ def cache(setup: AttentionSetup) -> None:
             attend(module, x[:, r], tokens[r], position=position, causal=True, cache=filled)
             for r in rows
         ]
-        must(filled.stored is not None, "the cache is never used")
+        must(filled.used, "the cache is never used")
         what = f"{which}: {STEPS - PROMPT} steps after {PROMPT} at once"
         close(torch.cat(steps, dim=1)[mask], out[mask], what)

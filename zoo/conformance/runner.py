@@ -78,9 +78,10 @@ def _of(zoo: Zoo, distributions: set[str] | None = None) -> list[Choice]:
     """All components, or those of some distributions."""
     components = (c for kind in KINDS for c in zoo.registry.components(kind))
     return [
-        Choice(c, zoo.registry.label(c))
+        choice
         for c in components
         if distributions is None or c.owner.distribution in distributions
+        for choice in zoo.registry.examples(c)
     ]
 
 

@@ -20,7 +20,7 @@ from zoo.tasks.base import Estimator, Evaluation
 from zoo.train import checkpoint
 from zoo.train.device import resolve
 from zoo.train.sample_outputs import sample_outputs
-from zoo.train.trainer import Trainer
+from zoo.train.trainer import Trainer, auxiliary_of
 
 CHECKPOINT = "checkpoint.safetensors"
 
@@ -65,7 +65,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     curve = checkpoint.restore(directory / CHECKPOINT, trainer)
     while not trainer.finished:
         epoch = trainer.run_epoch()
-        curve.append(vars(epoch))
+        curve.append(epoch.entry)
         if not trainer.finished:
             checkpoint.save(directory / CHECKPOINT, trainer, curve)
         yield Step(epoch.number, setup.training.epochs, epoch.loss)
@@ -83,6 +83,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
             "params": sum(p.numel() for p in model.parameters() if p.requires_grad),
             "train_seconds": sum(entry["seconds"] for entry in curve),
             "evaluate_seconds": evaluate_seconds,
+            **({"auxiliary": auxiliary} if (auxiliary := auxiliary_of(curve[-1])) else {}),
             **_metrics(opened, evaluation),
         },
         curve=curve,

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from zoo.components.block.base import Block, LayerContext
 from zoo.components.dropout import dropout
+from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.pe.base import PositionalEncoding
 from zoo.models.key_value_cache import DecoderCache
 
@@ -25,7 +26,10 @@ class Stack(nn.Module):
     caches: whether its attention supports a cache.
     all_positions: compute every position in the last block, also those that the caller does not
     read.
+    losses: a list, while somebody collects the blocks' auxiliary losses.
     """
+
+    losses: list[AuxiliaryLoss] | None = None
 
     def __init__(
         self,
@@ -63,12 +67,13 @@ class Stack(nn.Module):
             x = self.embedding_norm(x)
         x = dropout(x, self.dropout, self.training)
         positions = [self.position, *self.other_positions]
-        last = len(self.blocks) - 1
-        read_in_last = not self.all_positions and last >= 0
+        count = len(self.blocks)
+        context = replace(context, count=count, shared={}, losses=self.losses)
+        read_in_last = not self.all_positions and count > 0
         for number, block in enumerate(self.blocks):
-            read = context.read if read_in_last and number == last else None
+            read = context.read if read_in_last and number == count - 1 else None
             position = cast(PositionalEncoding, positions[self.position_of_layer[number]])
-            layer_context = replace(context, position=position, read=read)
+            layer_context = replace(context, position=position, read=read, index=number)
             if cache is not None:
                 layer_context = replace(
                     layer_context,
@@ -76,6 +81,8 @@ class Stack(nn.Module):
                     memory_cache=cache.cross_attention[number],
                 )
             x = cast(Block, block)(x, layer_context)
+        if cache is not None:
+            cache.length += ids.shape[1]
         if context.read is not None and not read_in_last:
             x = x[:, context.read]
         return x if self.final_norm is None else self.final_norm(x)

@@ -25,6 +25,7 @@ from zoo.execution.base import (
     PluginFile,
     Result,
 )
+from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, zoo_code
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import JOB_CODE
@@ -100,7 +101,7 @@ def inspect(
 
     Raises ZooError where the machine has no such device or a component refuses its parameters.
     """
-    given = tuple(row.model for row in rows if any(choice.given for choice in row.choices))
+    given = tuple(row.model for row in rows if any(map(_given, row.choices)))
     job = InspectJob(setup, "this machine", "inspect", models=given)
     result = run_one(executor, job, Limits(threads=limits.threads))
     if result.rejected:
@@ -114,6 +115,11 @@ def inspect(
         compile=setup.execution.compile,
     )
     return environment, replace(setup, execution=resolved)
+
+
+def _given(choice: Choice) -> bool:
+    """Whether it, or what it is built around, was given parameters."""
+    return any(one.given for one in choice.nested)
 
 
 def run_jobs(
