@@ -50,6 +50,13 @@ class AttentionSetup(ModuleSetup, kind="attention"):
         fixed: dict[str, Any] = {"max_length": MAX_LENGTH} if self.can("fixed-length") else {}
         return self.choice.build(DIM, HEADS, dropout=dropout, offered=PLACE, **fixed)
 
+    def build(self, *args: Any, **options: Any) -> Any:
+        """One that is causal by nature is called so by every check."""
+        module = super().build(*args, **options)
+        if self.can("causal-only"):
+            module.register_forward_pre_hook(_causal, with_kwargs=True)
+        return module
+
     def encoding(self, module: Any) -> ReferenceEncoding:
         """The reference encoding with every declared slot."""
         return ReferenceEncoding(self.can("rotate"), self.can("bias"), heads=module.heads)
@@ -61,6 +68,8 @@ class AttentionSetup(ModuleSetup, kind="attention"):
     @property
     def causal_or_not(self) -> tuple[bool, ...]:
         """The values of ``causal`` that it takes."""
+        if self.can("causal-only"):
+            return (True,)
         return (False, True) if self.can("causal") else (False,)
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
@@ -88,6 +97,10 @@ class AttentionSetup(ModuleSetup, kind="attention"):
             fixed = (*token_tensors(padded), *token_tensors(keys))
             cases.append(Case("cross", (x, context), cross, x.shape, fixed))
         return cases
+
+
+def _causal(module: nn.Module, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    return args, {**kwargs, "causal": True}
 
 
 def attend(
@@ -222,15 +235,14 @@ def rotation(setup: AttentionSetup) -> None:
     x = setup.normal(BATCH, 6, DIM)
     out = attend(module, x, position=rotated)
     differ(out, attend(module, x), "the output with and without a rotation")
-    apart = attend(module, x, position=KeysTurned(rotates=True))
-    differ(apart, out, "the output where rotate_keys differs from rotate")
-    if setup.can("absolute"):
-        return
     later = Tokens(None, torch.arange(6) + SHIFT)
-    close(attend(module, x, later, position=rotated), out, f"output {SHIFT} positions later")
-    if setup.can("cross"):
+    if not setup.can("absolute"):
+        close(attend(module, x, later, position=rotated), out, f"output {SHIFT} positions later")
+    if setup.can("cross") and not setup.can("absolute"):
         again = attend(module, x, later, x, later, position=rotated)
         close(again, out, f"output {SHIFT} positions later, by a context")
+    apart = attend(module, x, position=KeysTurned(rotates=True))
+    differ(apart, out, "the output where rotate_keys differs from rotate")
 
 
 @check("attention", needs="bias")
@@ -283,6 +295,11 @@ def undeclared(setup: AttentionSetup) -> None:
         what = f"does not declare {capability!r}, yet accepts a call with it"
         refused = setup.can(capability) or refusal(request) is not None
         must(refused, f"{what}: declare it, or raise a ValueError")
+    if setup.can("causal-only"):
+        tokens, position = Tokens.whole(6), ReferenceEncoding()
+        # Not by calling the module, whose hook makes the call causal.
+        error = refusal(lambda: module.forward(x, tokens=tokens, position=position))
+        must(error is not None, "declares 'causal-only', yet accepts a call that is not causal")
 
 
 @check("attention")

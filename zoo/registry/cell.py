@@ -79,6 +79,10 @@ class Cell:
                             f"{choice} does not declare '{capability}', which the task needs "
                             f"({CAPABILITIES[axis][capability]})"
                         )
+        for choice in self.attention:
+            needed = needs.get("attention", ())
+            if choice.can("causal-only") and ("causal" not in needed or "cross" in needed):
+                return f"{choice} attends only to the past: an encoder has bidirectional({choice})"
         if "causal" in needs.get("attention", ()):
             for ffn in self.ffn:
                 if ffn.can("neighbours") and not ffn.can("causal"):
