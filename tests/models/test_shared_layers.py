@@ -106,9 +106,8 @@ def recurrence(gla: Any, h: Tensor) -> Tensor:
     state = torch.zeros(len(h), HEADS, WIDTH, WIDTH, dtype=h.dtype)
     for t in range(h.shape[1]):
         q, k, v, a = wide[:, t].view(len(h), HEADS, 4, WIDTH).unbind(2)
-        state = (1 / (1 + (-a).exp()))[..., None] ** (1 / 16) * state + k[..., None] * v[
-            ..., None, :
-        ]
+        alpha = (1 / (1 + (-a).exp())) ** (1 / 16)
+        state = alpha[..., None] * state + k[..., None] * v[..., None, :]
         rows.append((q[..., None, :] @ state)[..., 0, :])
     return joined(torch.stack(rows, dim=2), gla.out)
 
