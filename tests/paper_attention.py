@@ -147,8 +147,8 @@ class Differential(MultiHead):
             maps.append(scores.softmax(dim=-1))
         q1, k1, q2, k2 = self.vectors
         share = (q1 @ k1).exp() - (q2 @ k2).exp() + self.initial
-        heads = drop(maps[0] - share * maps[1], self.dropout, self.training) @ v
-        return (1 - self.initial) * F.rms_norm(heads, heads.shape[-1:], eps=1e-5)
+        heads = F.rms_norm((maps[0] - share * maps[1]) @ v, v.shape[-1:], eps=1e-5)
+        return drop((1 - self.initial) * heads, self.dropout, self.training)
 
 
 class FewKeys(Projection):

@@ -20,8 +20,9 @@ CHOICES += [
     REGISTRY.choose("attention", text)
     for text in ("bidirectional(gla)", "bidirectional(short-conv(size=2), merge='concat')")
 ]
-# What takes seconds: compiling, long texts, and finite differences.
+# What takes long: compiling, finite differences, long texts, many draws, whole models.
 LONG = {"compiled", "gradcheck", "padding-invariance", "causality", "empty-documents"}
+LONG |= {"dropout-scale", "length", "precision", "context", "assembles", "permutation"}
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda c: f"{c.component.kind}/{c}")
