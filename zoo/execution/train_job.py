@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from zoo.errors import ComponentError, ZooError
-from zoo.execution.base import WEIGHTS, InspectJob, Limits, Result, Step, TrainJob
+from zoo.execution.base import WEIGHTS, InspectJob, Limits, ModelSpec, Result, Step, TrainJob
 from zoo.execution.environment import environment
 from zoo.execution.open_setup import OpenSetup, open_setup
 from zoo.models.seeding import derive
@@ -43,7 +43,31 @@ def inspect(job: InspectJob, directory: Path, limits: Limits) -> Iterator[Step |
             continue
         except (ValueError, TypeError, RuntimeError) as error:
             raise ZooError(f"{model.name} cannot be built: {error}") from error
-    yield Result(environment=environment(runtime))
+    found = {trial.name: _refusal(opened, trial) for trial in job.trials}
+    refused = {name: reason for name, reason in found.items() if reason}
+    yield Result(environment=environment(runtime), metrics={"refused": refused})
+
+
+def _refusal(opened: OpenSetup, model: ModelSpec) -> str:
+    """Why a component refuses what it is built with here; empty where none does.
+
+    Where something cannot be computed on the meta device, and where something is refused there,
+    the CPU decides. A component that is broken is not refused: its rows will say so.
+    """
+    reason = ""
+    for device in ("meta", "cpu"):
+        try:
+            with torch.device(device):
+                opened.build(model, seed=0)
+        except ComponentError:
+            return ""
+        except ValueError as error:
+            reason = " ".join(str(error).split())
+        except (RuntimeError, TypeError):
+            reason = ""
+        else:
+            return ""
+    return reason
 
 
 def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
