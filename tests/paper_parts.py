@@ -31,6 +31,7 @@ def register_parts(register: Register) -> None:
         ("pe", "cope", Cope, content, {"most": 4}),
         ("pe", "transformer-xl", TransformerXL, content, {}),
         ("pe", "xpos", XPos, ("rotate", "scaled", "order"), {"base": 10000.0}),
+        ("pe", "randomised", Randomised, ("rotate", "order", "random"), {"most": 50}),
         ("pe", "rope-by-layer", RotaryByLayer, ("rotate", "order"), {}),
         ("ffn", "experts", Experts, (), {"experts": 3}),
         ("ffn", "shift", Shift, ("neighbours", "causal", "cache"), {}),
@@ -131,6 +132,22 @@ class RotaryByLayer(Rotary):
     ) -> None:
         base = 10.0 ** (layer_index + 1)
         super().__init__(dim=dim, heads=heads, head_dim=head_dim, max_length=max_length, base=base)
+
+
+class Randomised(Rotary):
+    """In training, L of ``most`` positions in their order (Ruoss et al. 2023, section 3.1)."""
+
+    def __init__(
+        self, *, dim: int, heads: int, head_dim: int, max_length: int, most: int = 50
+    ) -> None:
+        super().__init__(dim=dim, heads=heads, head_dim=head_dim, max_length=max_length)
+        self.most = most
+
+    def place(self, positions: Tensor) -> Tensor:
+        if not self.training:
+            return positions
+        drawn = torch.randperm(self.most, device=positions.device)[: positions.shape[-1]]
+        return drawn.sort().values.expand(positions.shape)
 
 
 class Experts(nn.Module):

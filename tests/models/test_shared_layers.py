@@ -211,6 +211,18 @@ def test_an_encoder_decoders_two_attentions_do_not_mix(papers: Registry, name: s
         assert one.log_probability == pytest.approx(other.log_probability, abs=1e-9)
 
 
+def test_an_encoding_places_a_text_once_a_pass_for_all_layers(papers: Registry) -> None:
+    model = shake(classifier(papers, layers=3, pe="randomised")).train()
+    ids = some_ids(2, 6)
+    torch.manual_seed(5)
+    drawn = torch.randperm(50)[:6].sort().values
+    torch.manual_seed(5)
+    in_training = model(ids, Tokens.whole(6))
+    model.eval()
+    assert_same(in_training, model(ids, Tokens(None, drawn)))
+    assert not torch.allclose(in_training, model(ids, Tokens.whole(6)))
+
+
 def test_an_encoding_may_differ_from_layer_to_layer(papers: Registry) -> None:
     encoder = classifier(papers, layers=3, pe="rope-by-layer").encoder
     positions = [encoder.position, *encoder.other_positions]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from paper_models import with_papers
 from small_runs import CLASSIFY, bench
 from torch import nn
 
@@ -174,6 +175,33 @@ def test_a_resumed_training_with_such_parts_ends_with_the_same_bits(
     assert {**again, "seconds": 0} == {**curve[1], "seconds": 0}
     for one, other in zip(whole.model.parameters(), second.model.parameters(), strict=True):
         assert torch.equal(one, other)
+
+
+@pytest.mark.slow
+def test_a_compiled_model_trains_the_same(registry: Registry) -> None:
+    with_papers(registry)
+    names = {
+        "attention": "bidirectional(short-conv)/value-residual",
+        "pe": "none/cope",
+        "norm": "layer",
+        "ffn": "experts/shift",
+        "block": "macaron",
+        "pool": "two-queries",
+    }
+    curves = []
+    for compiled in (False, True):
+        cell = Cell.parse(registry, names)
+        model = build_ensemble(cell, SIZES, members=1, seed=0, vocab_size=40, classes=3)
+        if compiled:
+            torch.compiler.reset()
+            model.compile(backend="aot_eager", dynamic=True)
+        training = Training(epochs=1, batch_size=5, lr=0.01, dropout=0.0)
+        setup = TaskSetup(ClassifyOptions(), SIZES, training, 40, ["a", "b", "c"])
+        loss = functools.partial(Classify().loss, setup)
+        one = Trainer(model, split(), loss, training, RUNTIME, seed=1)
+        curves.append({**one.run_epoch().entry, "seconds": 0})
+    assert curves[1] == pytest.approx(curves[0], rel=1e-4)
+    assert "auxiliary: balance" in curves[1]
 
 
 PLUGIN = """

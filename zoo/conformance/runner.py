@@ -71,6 +71,8 @@ def _named(zoo: Zoo, name: str) -> list[Choice]:
         raise ZooError(f"'{name}' is no component; write it as kind/name, such as attention/fused")
     if kind not in KINDS:
         raise ZooError(f"no kind '{kind}'{nearest(kind, KINDS)}")
+    if text.strip() == "all":
+        return [one for c in zoo.registry.components(kind) for one in zoo.registry.examples(c)]
     return zoo.registry.choices(kind, text)
 
 

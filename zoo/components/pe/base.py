@@ -1,4 +1,4 @@
-"""The positional encoding contract: four slots, each the identity unless overridden."""
+"""The positional encoding contract: slots, each the identity unless overridden."""
 
 from __future__ import annotations
 
@@ -14,6 +14,15 @@ class PositionalEncoding(nn.Module):
 
     def __init__(self, *, dim: int, heads: int, head_dim: int, max_length: int) -> None:
         super().__init__()
+
+    def place(self, positions: Tensor) -> Tensor:
+        """Positions (L) or (B, L), increasing, to those that the text has in this pass.
+
+        Called once at the beginning of a pass; all slots, in all layers, are given the result,
+        which must increase too. In evaluation each must depend on its own position alone, so that
+        decoding step by step is right.
+        """
+        return positions
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         """Embeddings x (B, L, D) plus a vector for each position (L) or (B, L)."""
