@@ -168,9 +168,14 @@ class Experts(nn.Module):
         index = chosen[..., None, None].expand(*chosen.shape, 1, x.shape[-1])
         if self.training:
             real = layer.out_tokens.attention_mask
-            kept = shares.reshape(-1, len(self.experts)) if real is None else shares[real]
-            counts = F.one_hot(kept.argmax(dim=-1), len(self.experts)).to(x.dtype)
-            balance = len(self.experts) * (counts.mean(dim=0) * kept.mean(dim=0)).sum()
+            # Weighed, not selected: a number of tokens that varies would stop torch.compile.
+            weights = torch.ones_like(best) if real is None else real.to(x.dtype)
+            weights = weights[..., None] / weights.sum().clamp_min(1)
+            counts, means = (
+                (part * weights).reshape(-1, len(self.experts)).sum(dim=0)
+                for part in (F.one_hot(chosen, len(self.experts)).to(x.dtype), shares)
+            )
+            balance = len(self.experts) * (counts * means).sum()
             layer.add_loss("balance", balance, weight=0.01)
         return best[..., None] * out.gather(-2, index).squeeze(-2)
 

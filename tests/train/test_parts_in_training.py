@@ -181,10 +181,10 @@ def test_a_resumed_training_with_such_parts_ends_with_the_same_bits(
 def test_a_compiled_model_trains_the_same(registry: Registry) -> None:
     with_papers(registry)
     names = {
-        "attention": "bidirectional(short-conv)/value-residual",
-        "pe": "none/cope",
+        "attention": "value-residual",
+        "pe": "cope",
         "norm": "layer",
-        "ffn": "experts/shift",
+        "ffn": "experts",
         "block": "macaron",
         "pool": "two-queries",
     }
