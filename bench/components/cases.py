@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from zoo.components.attention.fused import Fused
-from zoo.components.block.base import LayerContext
 from zoo.components.ffn.gelu import GELU
+from zoo.components.layer_context import LayerContext, with_layer
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.pe.none import NoPositions
 from zoo.components.tokens import Tokens
@@ -74,7 +74,7 @@ def choices(registry: Registry) -> Iterator[Choice]:
     """Everything registered that computes."""
     for kind in KINDS:
         for component in registry.components(kind):
-            yield Choice(component, registry.label(component))
+            yield from registry.examples(component)
 
 
 def make(choice: Choice, scale: Scale) -> Case:
@@ -102,11 +102,14 @@ def _attention(choice: Choice, scale: Scale) -> Case:
     module = build_attention(choice, scale.sizes, dropout=0.0)
     if not choice.can("padding"):
         tokens = Tokens.whole(scale.length)
-    return _case(module, lambda: module(x, tokens=tokens, position=_no_positions(scale)), x)
+    layer = LayerContext(tokens, _no_positions(scale), causal=choice.can("causal-only"))
+    options = {"position": layer.position, "causal": layer.causal}
+    options |= with_layer(module, "forward", layer)
+    return _case(module, lambda: module(x, tokens=tokens, **options), x)
 
 
 def _pe(choice: Choice, scale: Scale) -> Case:
-    """All three slots: embed, rotate and bias."""
+    """The slots for embeddings, queries and scores."""
     sizes, positions = scale.sizes, scale.tokens.positions
     attention = Fused(sizes.dim, sizes.heads)
     module = build_position(choice, sizes, attention)
@@ -114,9 +117,12 @@ def _pe(choice: Choice, scale: Scale) -> Case:
     q = torch.randn(scale.batch, sizes.heads, scale.length, attention.head_dim, requires_grad=True)
 
     def forward() -> Tensor:
-        parts = [module.embed(x, positions), module.rotate(q, positions)]
-        bias = module.bias(positions, positions)
-        return torch.cat([part.reshape(-1) for part in (*parts, bias) if part is not None])
+        parts: list[Tensor | None] = [module.embed(x, positions), module.rotate(q, positions)]
+        parts += [
+            module.bias(positions, positions),
+            module.content_bias(q, q, positions, positions, None),
+        ]
+        return torch.cat([part.reshape(-1) for part in parts if part is not None])
 
     return _case(module, forward, x, q)
 
@@ -130,7 +136,8 @@ def _ffn(choice: Choice, scale: Scale) -> Case:
     x, module = _input(scale), choice.build(scale.sizes.dim, scale.sizes.hidden, 0.0)
     if module is None:
         raise NothingToMeasure("it builds no network")
-    return _case(module, lambda: module(x), x)
+    layer = LayerContext(scale.tokens, _no_positions(scale))
+    return _case(module, lambda: module(x, **with_layer(module, "forward", layer)), x)
 
 
 def _block(choice: Choice, scale: Scale) -> Case:
@@ -141,6 +148,7 @@ def _block(choice: Choice, scale: Scale) -> Case:
         GELU(sizes.dim, sizes.hidden),
         lambda: LayerNorm(sizes.dim),
         dropout=0.0,
+        offered={"make_ffn": lambda: GELU(sizes.dim, sizes.hidden)},
     )
     context = LayerContext(scale.tokens, _no_positions(scale))
     return _case(module, lambda: module(x, context), x)

@@ -63,5 +63,5 @@ def _keywords(factory: Callable[..., Any]) -> dict[str, Any]:
         for name, parameter in inspect.signature(factory).parameters.items()
         if parameter.kind is parameter.KEYWORD_ONLY
         and parameter.default is not parameter.empty
-        and name not in ("dropout", "cross")
+        and name not in ("dropout", "cross", "projection")
     }

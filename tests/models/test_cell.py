@@ -132,7 +132,9 @@ def test_what_is_not_asked_for_is_no_obstacle(
 def test_among_the_built_ins_torch_with_rope_alone_is_impossible(registry: Registry) -> None:
     impossible = {
         (attention, pe)
-        for attention, pe in itertools.product(registry.labels("attention"), registry.labels("pe"))
+        for attention, pe in itertools.product(
+            map(str, registry.choices("attention", "all")), registry.labels("pe")
+        )
         if Cell.parse(registry, USUAL | {"attention": attention, "pe": pe}).obstacle(Sizes(), NEEDS)
     }
     assert impossible == {("torch", "rope")}

@@ -78,10 +78,10 @@ def bench(
     from zoo.report.run_report import RunReport
     from zoo.report.tables.group_table import group_lines
     from zoo.report.tables.readable import as_text
-    from zoo.sweep.plan import make_plan
     from zoo.sweep.progress import for_stream
     from zoo.sweep.run import run
     from zoo.sweep.run_data_sets import run_data_sets
+    from zoo.sweep.run_state import tried_plan
 
     if seed and options["seeds"] is not None:
         raise ZooError("--seeds counts seeds from 0, --seed names them: use one of the two")
@@ -96,7 +96,7 @@ def bench(
         for request in requests:
             if len(requests) > 1:
                 click.echo(f"{request.data} (--task {request.task})\n")
-            _print_plan(make_plan(request, loaded.registry))
+            _print_plan(tried_plan(request, loaded, on))
         return 0
     shared: dict[str, Any] = {
         "on": on,

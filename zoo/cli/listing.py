@@ -112,7 +112,9 @@ def _find(registry: Registry, text: str) -> Component:
     """The component of ``kind/name``, or of a bare name that only one kind has."""
     kind, slash, name = text.partition("/")
     if slash:
-        return registry.choose(kind, name).component
+        # A bare name is also that of a component that is built around another one.
+        bare = kind in KINDS and "(" not in name
+        return registry.get(kind, name) if bare else registry.choose(kind, name).component
     homes = [k for k in KINDS if any(text in (c.name, c.full_name) for c in registry.components(k))]
     if len(homes) == 1:
         return registry.get(homes[0], text)

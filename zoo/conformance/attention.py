@@ -9,21 +9,25 @@ import torch
 from torch import Tensor, nn
 
 from zoo.components.attention.base import Attention, Cache
+from zoo.components.layer_context import LayerContext, with_layer
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, finite, has_shape, largest, must, refusal
 from zoo.conformance.check import CheckFailed, check
-from zoo.conformance.reference import CausalBias, ReferenceEncoding
+from zoo.conformance.reference import CausalBias, ContentBias, KeysTurned, ReferenceEncoding
 from zoo.conformance.setup import (
     BATCH,
     DIM,
     HEADS,
     MAX_LENGTH,
+    PLACE,
     Case,
     Draw,
     ModuleSetup,
+    padded_mask,
     padded_tokens,
     token_tensors,
+    with_garbage,
 )
 from zoo.models.key_value_cache import KeyValues
 from zoo.registry import Choice
@@ -38,12 +42,20 @@ LONG = 523
 class AttentionSetup(ModuleSetup, kind="attention"):
     """Builds ``Attention(dim, heads, dropout=…)`` and calls it in every declared way."""
 
-    passes = ("dim", "heads", "dropout", "max_length")
+    # The base class of a variant takes its projections; no user can give them.
+    passes = ("dim", "heads", "dropout", "max_length", "inner", "projection", *PLACE)
     contract = Attention
 
     def make(self, dropout: float = 0.0) -> Any:
-        fixed = {"max_length": MAX_LENGTH} if self.can("fixed-length") else {}
-        return self.choice.build(DIM, HEADS, dropout=dropout, **fixed)
+        fixed: dict[str, Any] = {"max_length": MAX_LENGTH} if self.can("fixed-length") else {}
+        return self.choice.build(DIM, HEADS, dropout=dropout, offered=PLACE, **fixed)
+
+    def build(self, *args: Any, **options: Any) -> Any:
+        """One that is causal by nature is called so by every check."""
+        module = super().build(*args, **options)
+        if self.can("causal-only"):
+            module.register_forward_pre_hook(_causal, with_kwargs=True)
+        return module
 
     def encoding(self, module: Any) -> ReferenceEncoding:
         """The reference encoding with every declared slot."""
@@ -56,6 +68,8 @@ class AttentionSetup(ModuleSetup, kind="attention"):
     @property
     def causal_or_not(self) -> tuple[bool, ...]:
         """The values of ``causal`` that it takes."""
+        if self.can("causal-only"):
+            return (True,)
         return (False, True) if self.can("causal") else (False,)
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
@@ -85,6 +99,10 @@ class AttentionSetup(ModuleSetup, kind="attention"):
         return cases
 
 
+def _causal(module: nn.Module, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    return args, {**kwargs, "causal": True}
+
+
 def attend(
     module: nn.Module,
     x: Tensor,
@@ -99,14 +117,24 @@ def attend(
     """Call an attention; the defaults are whole texts and no encoding."""
     if context is not None and context_tokens is None:
         context_tokens = Tokens.whole(context.shape[1])
+    tokens, position = tokens or Tokens.whole(x.shape[1]), position or ReferenceEncoding()
+    layer = LayerContext(
+        tokens if context_tokens is None else context_tokens,
+        position,
+        causal=causal,
+        cache=cache,
+        index=PLACE["layer_index"],
+        count=PLACE["layer_count"],
+    )
     out: Tensor = module(
         x,
         context,
-        tokens=tokens or Tokens.whole(x.shape[1]),
+        tokens=tokens,
         context_tokens=context_tokens,
-        position=position or ReferenceEncoding(),
+        position=position,
         causal=causal,
         cache=cache,
+        **with_layer(module, "forward", layer),
     )
     return out
 
@@ -207,13 +235,14 @@ def rotation(setup: AttentionSetup) -> None:
     x = setup.normal(BATCH, 6, DIM)
     out = attend(module, x, position=rotated)
     differ(out, attend(module, x), "the output with and without a rotation")
-    if setup.can("absolute"):
-        return
     later = Tokens(None, torch.arange(6) + SHIFT)
-    close(attend(module, x, later, position=rotated), out, f"output {SHIFT} positions later")
-    if setup.can("cross"):
+    if not setup.can("absolute"):
+        close(attend(module, x, later, position=rotated), out, f"output {SHIFT} positions later")
+    if setup.can("cross") and not setup.can("absolute"):
         again = attend(module, x, later, x, later, position=rotated)
         close(again, out, f"output {SHIFT} positions later, by a context")
+    apart = attend(module, x, position=KeysTurned(rotates=True))
+    differ(apart, out, "the output where rotate_keys differs from rotate")
 
 
 @check("attention", needs="bias")
@@ -234,6 +263,24 @@ def score_bias(setup: AttentionSetup) -> None:
     close(attend(module, x, each, position=position), biased, "output for positions per text")
 
 
+@check("attention", needs="content-bias")
+def content_bias(setup: AttentionSetup) -> None:
+    """A bias made of queries, keys and the mask acts, and what the mask hides never changes it."""
+    module, position, length = setup.build(), ContentBias(), LENGTHS[0]
+    x, real = setup.normal(BATCH, length, DIM), padded_mask(length)
+    tokens = setup.tokens(length)
+    for causal in setup.causal_or_not:
+        call = partial(attend, module, causal=causal)
+        out, what = call(x, tokens, position=position), ", causal" * causal
+        differ(out, call(x, tokens), f"the output with and without a bias{what}")
+        if setup.can("padding"):
+            dirty = call(with_garbage(x, real), tokens, position=position)
+            close(dirty[real], out[real], f"real rows with other values in padding{what}")
+        if causal:
+            past = call(x[:, :3], tokens[:3], position=position)[real[:, :3]]
+            close(past, out[:, :3][real[:, :3]], "rows 0 to 2 without a future")
+
+
 @check("attention")
 def undeclared(setup: AttentionSetup) -> None:
     """It refuses a causal pass, a context or a cache that it does not declare."""
@@ -248,6 +295,11 @@ def undeclared(setup: AttentionSetup) -> None:
         what = f"does not declare {capability!r}, yet accepts a call with it"
         refused = setup.can(capability) or refusal(request) is not None
         must(refused, f"{what}: declare it, or raise a ValueError")
+    if setup.can("causal-only"):
+        tokens, position = Tokens.whole(6), ReferenceEncoding()
+        # Not by calling the module, whose hook makes the call causal.
+        error = refusal(lambda: module.forward(x, tokens=tokens, position=position))
+        must(error is not None, "declares 'causal-only', yet accepts a call that is not causal")
 
 
 @check("attention")

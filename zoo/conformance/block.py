@@ -13,13 +13,14 @@ from zoo.components.attention.split import Split
 from zoo.components.block.base import Block, LayerContext
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, has_shape, largest, must, refusal
-from zoo.conformance.check import check
+from zoo.conformance.check import CheckSkipped, check
 from zoo.conformance.modules import DRAWS, DROPOUT, same_scale
 from zoo.conformance.reference import ReferenceEncoding
 from zoo.conformance.setup import (
     BATCH,
     DIM,
     HEADS,
+    PLACE,
     Case,
     Draw,
     ModuleSetup,
@@ -38,12 +39,16 @@ LENGTH = 6
 class BlockSetup(ModuleSetup, kind="block"):
     """Builds ``Block(attention, ffn, norm, dropout=, cross=)`` from plain parts."""
 
-    passes = ("attention", "ffn", "norm", "dropout", "cross")
+    passes = ("attention", "ffn", "norm", "dropout", "cross", "make_ffn", *PLACE)
     contract = Block
 
     def make(self, dropout: float = 0.0) -> Any:
         return self.choice.build(
-            Split(DIM, HEADS), plain_ffn(), lambda: nn.LayerNorm(DIM), dropout=dropout
+            Split(DIM, HEADS),
+            plain_ffn(),
+            lambda: nn.LayerNorm(DIM),
+            dropout=dropout,
+            offered={**PLACE, "make_ffn": plain_ffn},
         )
 
     def block(
@@ -61,11 +66,22 @@ class BlockSetup(ModuleSetup, kind="block"):
         """
         with seeded(self.settings.seed, "checks/build"):
             attention, inner = Split(DIM, HEADS), plain_ffn() if ffn else None
-            more = {"cross": Split(DIM, HEADS)} if cross else {}
-            block = self.choice.build(attention, inner, norm, dropout=dropout, **more)
+            more: dict[str, Any] = {"cross": Split(DIM, HEADS)} if cross else {}
+            others: list[nn.Sequential] = []
+
+            def make_ffn() -> nn.Sequential | None:
+                if ffn:
+                    others.append(plain_ffn())
+                return others[-1] if ffn else None
+
+            offered = {**PLACE, "make_ffn": make_ffn}
+            block = self.choice.build(
+                attention, inner, norm, dropout=dropout, offered=offered, **more
+            )
             if not silent:
                 perturb(block)
-        for part in (attention.out, *(inner or ())) if silent else ():
+        networks = (layer for network in (inner, *others) for layer in network or ())
+        for part in (attention.out, *networks) if silent else ():
             for parameter in part.parameters():
                 nn.init.zeros_(parameter)
         return block.double().eval()
@@ -134,7 +150,7 @@ def cache(setup: BlockSetup) -> None:
     for now in (slice(t, t + 1) for t in range(LENGTH)):
         step = replace(causal, tokens=causal.tokens[now], cache=filled)
         steps.append(block(x[:, now], step))
-    must(filled.stored is not None, "the cache is never used")
+    must(filled.used, "the cache is never used")
     close(torch.cat(steps, dim=1), block(x, causal), "step by step")
 
 
@@ -171,7 +187,9 @@ def dropout_scale(setup: BlockSetup) -> None:
 
 @check("block")
 def final_norm(setup: BlockSetup) -> None:
-    """If its output grows with its input, `final_norm` is True."""
+    """If it has norms and its output grows with its input, `final_norm` is True."""
+    if not setup.block().normed:
+        raise CheckSkipped("it has no norms: normed is False")
     block, x = setup.block(), setup.hidden_states()
     small, large = (float(block(f * x, context_of()).detach().std()) for f in (1, 1000))
     growth = large / small
@@ -181,7 +199,7 @@ def final_norm(setup: BlockSetup) -> None:
 
 @check("block")
 def norms_apart(setup: BlockSetup) -> None:
-    """Each sub-layer has a norm of its own."""
+    """Each sub-layer has a norm of its own, or `normed` is False and there is none."""
     made: list[nn.Module] = []
 
     def norm() -> nn.Module:
@@ -190,6 +208,9 @@ def norms_apart(setup: BlockSetup) -> None:
 
     block = setup.block(norm=norm)
     used = [module for module in made if any(module is m for m in block.modules())]
+    if not block.normed:
+        must(not made, f"normed is False, yet norm() was called {len(made)} times")
+        return
     what = f"{len(used)} norm for two sub-layers"
     must(len(used) >= 2, f"{what}: norm() was called {len(made)} times")
 
@@ -220,7 +241,7 @@ def memory(setup: BlockSetup) -> None:
         new, its_tokens = encoded[:, rows], tokens[rows]
         context = context_of(memory=new, memory_tokens=its_tokens, memory_cache=filled)
         again = block(x, context)
-        must(filled.stored is not None, "the memory's cache is never used")
+        must(filled.used, "the memory's cache is never used")
         close(again, out, f"the output with the memory's cache, {what}")
     error = refusal(lambda: block(x, context_of()), (ValueError,))
     must(error is not None, "a block with cross-attention accepts a call without a memory")

@@ -126,7 +126,8 @@ def causality(setup: AttentionSetup) -> None:
             must(leaked == 0, f"{what}: the future gets a gradient of {leaked:.3g}")
     x = x.detach()[:, :6]
     out = attend(module, x, position=position, causal=True)
-    differ(attend(module, x, position=position), out, "a causal call against another")
+    if not setup.can("causal-only"):
+        differ(attend(module, x, position=position), out, "a causal call against another")
     changed = torch.cat([x[:, :4], torch.randn_like(x[:, 4:5]), x[:, 5:]], dim=1)
     past = attend(module, changed, position=position, causal=True)
     differ(past[:, 4:], out[:, 4:], "the later rows after changing row 4")
@@ -150,6 +151,6 @@ def cache(setup: AttentionSetup) -> None:
             attend(module, x[:, r], tokens[r], position=position, causal=True, cache=filled)
             for r in rows
         ]
-        must(filled.stored is not None, "the cache is never used")
+        must(filled.used, "the cache is never used")
         what = f"{which}: {STEPS - PROMPT} steps after {PROMPT} at once"
         close(torch.cat(steps, dim=1)[mask], out[mask], what)

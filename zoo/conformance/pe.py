@@ -14,7 +14,17 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, finite, largest, must, refusal
 from zoo.conformance.check import check
-from zoo.conformance.setup import BATCH, DIM, HEADS, MAX_LENGTH, Case, Draw, ModuleSetup, normal
+from zoo.conformance.setup import (
+    BATCH,
+    DIM,
+    HEADS,
+    MAX_LENGTH,
+    PLACE,
+    Case,
+    Draw,
+    ModuleSetup,
+    normal,
+)
 from zoo.models.seeding import seeded
 
 HEAD_DIM, LENGTH, SHIFT = DIM // HEADS, 6, 5
@@ -23,11 +33,13 @@ HEAD_DIM, LENGTH, SHIFT = DIM // HEADS, 6, 5
 class EncodingSetup(ModuleSetup, kind="pe"):
     """Builds ``PositionalEncoding(dim=, heads=, head_dim=, max_length=)`` and calls its slots."""
 
-    passes = ("dim", "heads", "head_dim", "max_length")
+    passes = ("dim", "heads", "head_dim", "max_length", *PLACE)
     contract = PositionalEncoding
 
     def make(self, dropout: float = 0.0) -> Any:
-        return self.choice.build(dim=DIM, heads=HEADS, head_dim=HEAD_DIM, max_length=MAX_LENGTH)
+        return self.choice.build(
+            dim=DIM, heads=HEADS, head_dim=HEAD_DIM, max_length=MAX_LENGTH, offered=PLACE
+        )
 
     def inputs(self) -> tuple[Tensor, Tensor]:
         """Embeddings (B, L, D) and heads (B, H, L, Dh)."""
@@ -49,9 +61,26 @@ class EncodingSetup(ModuleSetup, kind="pe"):
             cases = [
                 case("embed", x, lambda module, x: module.embed(x, positions), x.shape),
                 case("rotate", heads, lambda module, x: module.rotate(x, positions), heads.shape),
-                case("bias", x, bias, (HEADS, length, length)),
             ]
-            return cases if self.can("bias") else cases[:2]
+            if self.can("rotate"):
+                turn = (lambda module, x: module.rotate_keys(x, positions), heads.shape)
+                cases.append(case("rotate_keys", heads, *turn))
+            if self.can("bias"):
+                cases.append(case("bias", x, bias, (HEADS, length, length)))
+            if self.can("content-bias"):
+                shape = (len(heads), HEADS, length, length)
+                cases.append(case("content_bias", heads, content(positions), shape))
+            return cases
+
+        def content(positions: Tensor) -> Callable[..., Tensor]:
+            mask = torch.ones(length, length, dtype=torch.bool).tril()
+            keys = heads.flip(1)
+
+            def call(module: PositionalEncoding, q: Tensor) -> Tensor:
+                bias = content_scores(module, q, keys.to(q.dtype), positions, mask=mask)
+                return bias.masked_fill(~mask, 0)
+
+            return call
 
         first = torch.arange(length)
         far = MAX_LENGTH - 1 - 3 * first.flip(0)
@@ -67,17 +96,35 @@ def as_scores(encoding: PositionalEncoding, q: Tensor, k: Tensor | None = None) 
     return bias.expand(*bias.shape[:-3], HEADS, q.shape[-1], k.shape[-1])
 
 
+def content_scores(
+    encoding: PositionalEncoding,
+    q: Tensor,
+    k: Tensor,
+    positions: Tensor,
+    k_positions: Tensor | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """What the encoding adds for these queries and keys: (B, H, Lq, Lk)."""
+    where = positions if k_positions is None else k_positions
+    bias = encoding.content_bias(q, k, positions, where, mask)
+    shape = (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
+    return q.new_zeros(shape) if bias is None else bias.expand(shape)
+
+
 @check("pe")
 def slots(setup: EncodingSetup) -> None:
     """Every declared slot acts, and every other is the identity."""
     encoding, (x, heads) = setup.build(), setup.inputs()
     positions = torch.arange(LENGTH)
     bias = as_scores(encoding, positions)
+    content = content_scores(encoding, heads, heads.flip(1), positions)
     acts = {
         "embed": not torch.equal(encoding.embed(x, positions), x),
-        "rotate": not torch.equal(encoding.rotate(heads, positions), heads),
+        "rotate": not torch.equal(encoding.rotate(heads, positions), heads)
+        or not torch.equal(encoding.rotate_keys(heads, positions), heads),
         # A constant added to all scores of a query changes no softmax.
         "bias": largest(bias - bias[..., :1]) > 0,
+        "content-bias": largest(content - content[..., :1]) > 0,
     }
     for slot, does in acts.items():
         must(does or not setup.can(slot), f"declares {slot!r}, yet that slot changes nothing")
@@ -97,7 +144,11 @@ def positions(setup: EncodingSetup) -> None:
             moved = slot(x[..., given, :], given)
             close(moved, slot(x, whole)[..., given, :], f"{what} {which}")
 
-    by_slot = (("embed", encoding.embed, x), ("rotate", encoding.rotate, heads))
+    by_slot = (
+        ("embed", encoding.embed, x),
+        ("rotate", encoding.rotate, heads),
+        ("rotate_keys", encoding.rotate_keys, heads),
+    )
     compare((4, 1, 3), "at positions 4, 1, 3")
     full, some = as_scores(encoding, whole), torch.tensor([4, 1, 3])
     close(as_scores(encoding, some, whole), full[..., some, :], "bias of queries 4, 1, 3")
@@ -171,14 +222,15 @@ def length(setup: EncodingSetup) -> None:
     must(not fixed or error is not None, what)
 
 
-@check("pe", needs="rotate")
+@check("pe", needs="rotate", unless="scaled")
 def rotation_norm(setup: EncodingSetup) -> None:
     """Rotating preserves the norm of every query and key."""
     encoding = setup.build()
     heads = setup.normal(BATCH, HEADS, LENGTH, HEAD_DIM)
     for start in (0, 500):
-        rotated = encoding.rotate(heads, torch.arange(LENGTH) + start)
-        close(rotated.norm(dim=-1), heads.norm(dim=-1), f"norms at positions from {start} on")
+        for rotate in (encoding.rotate, encoding.rotate_keys):
+            rotated = rotate(heads, torch.arange(LENGTH) + start)
+            close(rotated.norm(dim=-1), heads.norm(dim=-1), f"norms at positions from {start} on")
 
 
 @check("pe", needs="rotate", unless="absolute")
@@ -189,8 +241,7 @@ def rotation_offset(setup: EncodingSetup) -> None:
 
     def scores(start: int) -> torch.Tensor:
         positions = torch.arange(LENGTH) + start
-        rotated_q, rotated_k = (encoding.rotate(x, positions) for x in (q, k))
-        return torch.matmul(rotated_q, rotated_k.mT)
+        return torch.matmul(encoding.rotate(q, positions), encoding.rotate_keys(k, positions).mT)
 
     # Looser than rounding in float64: angles may be stored in float32.
     for start in (SHIFT, 400):
@@ -213,6 +264,31 @@ def bias_offset(setup: EncodingSetup) -> None:
     encoding, positions = setup.build(), torch.arange(LENGTH)
     bias = as_scores(encoding, positions)
     close(as_scores(encoding, positions + SHIFT), bias, f"bias {SHIFT} positions later")
+
+
+@check("pe", needs="content-bias")
+def content_bias(setup: EncodingSetup) -> None:
+    """The bias of each query and key is its own: for a subset, another order, each text's own."""
+    encoding, (_, q) = setup.build(), setup.inputs()
+    k = q.flip(1)
+    whole, causal = torch.arange(LENGTH), torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()
+    full = content_scores(encoding, q, k, whole, mask=causal)
+    finite(full[..., causal], "content bias")
+    some = torch.tensor([4, 1, 3])
+    few = content_scores(encoding, q[..., some, :], k, some, whole, mask=causal[some])
+    kept = causal[some]
+    close(few[..., kept], full[..., some, :][..., kept], "content bias of queries 4, 1, 3")
+    each = torch.stack([whole, whole + 2, whole * 3])  # (B, L)
+    for text in range(BATCH):
+        one = slice(text, text + 1)
+        alone = content_scores(encoding, q[one], k[one], each[text], mask=causal)
+        among = content_scores(encoding, q, k, each, mask=causal)[one]
+        what = "content bias of one text among positions (B, L)"
+        close(among[..., causal], alone[..., causal], what)
+    if not setup.can("absolute"):
+        later = content_scores(encoding, q, k, whole + SHIFT, mask=causal)
+        what = f"content bias {SHIFT} positions later"
+        close(later[..., causal], full[..., causal], what, tolerance=1e-6)
 
 
 @check("pe", needs="bias")

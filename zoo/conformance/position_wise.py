@@ -5,26 +5,44 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from zoo.conformance.assertions import close, finite, must
+from zoo.components.layer_context import Cache, LayerContext, with_layer
+from zoo.components.tokens import Tokens
+from zoo.conformance.assertions import close, differ, finite, must
 from zoo.conformance.check import check
-from zoo.conformance.setup import DIM, HIDDEN, Case, Draw, ModuleSetup
+from zoo.conformance.reference import ReferenceEncoding
+from zoo.conformance.setup import (
+    BATCH,
+    DIM,
+    HIDDEN,
+    PLACE,
+    Case,
+    Draw,
+    ModuleSetup,
+    padded_mask,
+    padded_tokens,
+    token_tensors,
+    unpadded,
+    with_garbage,
+)
+from zoo.models.key_value_cache import KeyValues
 from zoo.registry import Choice
 
 STATISTICS = ("unit-rms", "unit-variance", "unbiased")
 # A norm's epsilon matters, so its claims hold to some 1e-4 for inputs of the order of one.
 NEAR = 1e-4
+LENGTH = 7
 
 
 class NormSetup(ModuleSetup, kind="norm"):
     """Builds ``Norm(dim)``."""
 
-    passes: ClassVar[tuple[str, ...]] = ("dim",)
+    passes: ClassVar[tuple[str, ...]] = ("dim", *PLACE)
     contract: ClassVar[Any] = nn.Module
 
     def make(self, dropout: float = 0.0) -> Any:
-        return self.choice.build(DIM)
+        return self.choice.build(DIM, offered=PLACE)
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
         x = 1 + 2 * draw(length, DIM)
@@ -34,11 +52,44 @@ class NormSetup(ModuleSetup, kind="norm"):
 class FFNSetup(NormSetup, kind="ffn"):
     """Builds ``FFN(dim, hidden, dropout)``; None is a layer without a feed-forward network."""
 
-    passes = ("dim", "hidden", "dropout")
+    passes = ("dim", "hidden", "dropout", *PLACE)
     contract = nn.Module | None
 
     def make(self, dropout: float = 0.0) -> Any:
-        return self.choice.build(DIM, HIDDEN, dropout)
+        return self.choice.build(DIM, HIDDEN, dropout, offered=PLACE)
+
+    def _cases(self, draw: Draw, length: int) -> list[Case]:
+        x, padded = 1 + 2 * draw(length, DIM), padded_tokens(length, draw.texts)
+
+        def case(name: str, tokens: Tokens, causal: bool = False) -> Case:
+            def call(module: nn.Module, x: Tensor) -> Tensor:
+                return feed(module, x, tokens, causal=causal)
+
+            return Case(name, (x,), call, x.shape, token_tensors(tokens))
+
+        cases = [case("plain", Tokens.whole(length)), case("padded", padded)]
+        return [*cases, case("causal", padded, True)] if self.can("causal") else cases
+
+
+def feed(
+    module: nn.Module,
+    x: Tensor,
+    tokens: Tokens | None = None,
+    *,
+    causal: bool = False,
+    cache: Cache | None = None,
+) -> Tensor:
+    """Call a norm or a feed-forward network; by default x (…, L, D) is whole texts."""
+    layer = LayerContext(
+        tokens or Tokens.whole(x.shape[-2] if x.dim() > 1 else 1),
+        ReferenceEncoding(),
+        causal=causal,
+        cache=cache,
+        index=PLACE["layer_index"],
+        count=PLACE["layer_count"],
+    )
+    out: Tensor = module(x, **with_layer(module, "forward", layer))
+    return out
 
 
 def _of_known_statistics(choice: Choice) -> str | None:
@@ -47,19 +98,65 @@ def _of_known_statistics(choice: Choice) -> str | None:
     return "it declares none of " + ", ".join(map(repr, STATISTICS))
 
 
-@check("norm", "ffn")
+@check("norm", "ffn", unless="neighbours")
 def position_wise(setup: ModuleSetup) -> None:
     """Each position is computed by itself, and (…, D) may have any leading shape."""
     module = setup.build()
     x = setup.normal(3, 4, DIM)
-    out = module(x)
-    for training in (False, True):
+    out = feed(module, x)
+    for training in (False, True) if setup.quiet_training else (False,):
         module.train(training)
         for text, row in ((0, 0), (2, 3)):
-            close(module(x[text, row]), out[text, row], "a single vector (D)")
-        close(module(x.flatten(0, 1)), out.flatten(0, 1), "the same vectors as (N, D)")
-        close(module(x[:, None]), out[:, None], "the same vectors as (B, 1, L, D)")
-        close(module(x.flip(1)), out.flip(1), "the same vectors in another order")
+            close(feed(module, x[text, row]), out[text, row], "a single vector (D)")
+        close(feed(module, x.flatten(0, 1)), out.flatten(0, 1), "the same vectors as (N, D)")
+        close(feed(module, x[:, None]), out[:, None], "the same vectors as (B, 1, L, D)")
+        close(feed(module, x.flip(1)), out.flip(1), "the same vectors in another order")
+
+
+@check("ffn", needs="neighbours", name="padding-invariance")
+def ffn_padding(setup: FFNSetup) -> None:
+    """Neither values in padding nor its amount, on either side, change a real token's output."""
+    module = setup.build()
+    for causal in (False, True) if setup.can("causal") else (False,):
+        for side in ("right", "left"):
+            real = padded_mask(LENGTH) if side == "right" else padded_mask(LENGTH).flip(1)
+            tokens = Tokens(real, (real.cumsum(dim=1) - 1).clamp_min(0))
+            x = setup.normal(BATCH, LENGTH, DIM).requires_grad_()
+            out = feed(module, x, tokens, causal=causal)
+            what = f"padding on the {side}{', causal' * causal}"
+            for text, alone in unpadded(x, real):
+                expected = feed(module, alone, causal=causal)[0]
+                close(out[text, real[text]], expected, f"{what}: text {text} against unpadded")
+            dirty = feed(module, with_garbage(x, real), tokens, causal=causal)
+            close(dirty[real], out[real], f"{what}: other values in it")
+            (leak,) = torch.autograd.grad(out[real].sin().sum(), x)
+            must(float(leak[~real].abs().max()) == 0, f"{what}: it gets a gradient")
+
+
+@check("ffn", needs="neighbours causal")
+def causality(setup: FFNSetup) -> None:
+    """In a causal layer no output depends on later tokens, and some depend on earlier ones."""
+    module, x = setup.build(), setup.normal(BATCH, LENGTH, DIM)
+    out = feed(module, x, causal=True)
+    for now in range(LENGTH - 1):
+        alone = feed(module, x[:, : now + 1], causal=True)
+        close(alone, out[:, : now + 1], f"tokens up to {now} without a future")
+    changed = torch.cat([torch.randn_like(x[:, :1]), x[:, 1:]], dim=1)
+    differ(feed(module, changed, causal=True)[:, 1:], out[:, 1:], "after changing the first token")
+
+
+@check("ffn", needs="neighbours causal cache")
+def cache(setup: FFNSetup) -> None:
+    """Decoding step by step with a cache equals the causal pass over the whole text."""
+    module, x = setup.build(), setup.normal(BATCH, LENGTH, DIM)
+    real = padded_mask(3).flip(1)  # prompts of several lengths, padded on their left
+    mask = torch.cat([real, torch.ones(BATCH, LENGTH - 3, dtype=torch.bool)], dim=1)
+    tokens = Tokens(mask, (mask.cumsum(dim=1) - 1).clamp_min(0))
+    out, filled = feed(module, x, tokens, causal=True), KeyValues()
+    rows = [slice(0, 3), *(slice(t, t + 1) for t in range(3, LENGTH))]
+    steps = [feed(module, x[:, r], tokens[r], causal=True, cache=filled) for r in rows]
+    must(filled.used, "the cache is never used")
+    close(torch.cat(steps, dim=1)[mask], out[mask], "step by step")
 
 
 @check("norm", needs="scale-invariant")

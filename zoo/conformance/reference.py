@@ -89,3 +89,29 @@ class CausalBias(ReferenceEncoding):
         """(…, H, Lq, Lk): -10⁴ where the key is later than the query, else 0."""
         later = (k_positions[..., None, :] > q_positions[..., :, None])[..., None, :, :]
         return -1e4 * later.double().expand(*later.shape[:-3], self.heads, *later.shape[-2:])
+
+
+class KeysTurned(ReferenceEncoding):
+    """A rotation that also negates the keys."""
+
+    def rotate_keys(self, x: Tensor, positions: Tensor) -> Tensor:
+        """x (B, H, L, Dh) rotated and negated."""
+        return -self.rotate(x, positions)
+
+
+class ContentBias(ReferenceEncoding):
+    """Adds q · k, times the mean of tanh(q · k) over all keys that the query may attend to."""
+
+    def content_bias(
+        self,
+        q: Tensor,
+        k: Tensor,
+        q_positions: Tensor,
+        k_positions: Tensor,
+        mask: Tensor | None,
+    ) -> Tensor:
+        """(B, H, Lq, Lk)."""
+        products = q @ k.mT
+        seen = torch.ones_like(products) if mask is None else mask.expand(products.shape)
+        means = products.tanh().masked_fill(seen == 0, 0).sum(-1, True) / seen.sum(-1, True)
+        return products * means

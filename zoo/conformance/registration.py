@@ -16,7 +16,7 @@ from zoo.conformance.assertions import finite, has_shape, must, same
 from zoo.conformance.check import CheckFailed, CheckSkipped, check
 from zoo.conformance.setup import DIM, HEADS, HIDDEN, ModuleSetup, Setup
 from zoo.models.build import build_classifier
-from zoo.registry import AXES, KINDS, Choice, Pattern
+from zoo.registry import AXES, KINDS, Pattern
 from zoo.registry.cell import Cell
 from zoo.registry.loading import built_ins
 
@@ -79,7 +79,7 @@ def contract(setup: ModuleSetup) -> None:
 def defaults(setup: ModuleSetup) -> None:
     """Giving the registered defaults explicitly changes nothing."""
     component = setup.choice.component
-    bare = type(setup)(Choice(component, setup.choice.label), setup.settings)
+    bare = type(setup)(replace(setup.choice, given={}), setup.settings)
     explicit = type(setup)(replace(bare.choice, given=dict(component.parameters)), setup.settings)
     for case in setup.cases(torch.float32):
         one, other = (case(which.build(torch.float32)) for which in (explicit, bare))

@@ -71,6 +71,8 @@ def _named(zoo: Zoo, name: str) -> list[Choice]:
         raise ZooError(f"'{name}' is no component; write it as kind/name, such as attention/fused")
     if kind not in KINDS:
         raise ZooError(f"no kind '{kind}'{nearest(kind, KINDS)}")
+    if text.strip() == "all":
+        return [one for c in zoo.registry.components(kind) for one in zoo.registry.examples(c)]
     return zoo.registry.choices(kind, text)
 
 
@@ -78,9 +80,10 @@ def _of(zoo: Zoo, distributions: set[str] | None = None) -> list[Choice]:
     """All components, or those of some distributions."""
     components = (c for kind in KINDS for c in zoo.registry.components(kind))
     return [
-        Choice(c, zoo.registry.label(c))
+        choice
         for c in components
         if distributions is None or c.owner.distribution in distributions
+        for choice in zoo.registry.examples(c)
     ]
 
 

@@ -17,6 +17,9 @@ from zoo.registry import Choice
 
 # All different, √(DIM / HEADS) from HEADS too, so that one used in place of another shows.
 BATCH, DIM, HEADS, HIDDEN, MAX_LENGTH = 3, 16, 2, 40, 600
+# What every part of a layer is offered when it is built: the first layer, whose parts need nothing
+# that an earlier one leaves.
+PLACE = {"layer_index": 0, "layer_count": 4}
 JITTER, GARBAGE = 0.1, 100.0
 
 
@@ -84,8 +87,10 @@ class Setup:
 class ModuleSetup(Setup, ABC):
     """For the kinds whose components are torch modules."""
 
-    # Whether training without dropout is deterministic.
-    quiet_training: ClassVar[bool] = True
+    @property
+    def quiet_training(self) -> bool:
+        """Whether training without dropout is deterministic."""
+        return not self.can("random")
 
     def cases(
         self,

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from zoo.errors import ComponentError, ZooError
-from zoo.execution.base import WEIGHTS, InspectJob, Limits, Result, Step, TrainJob
+from zoo.execution.base import WEIGHTS, InspectJob, Limits, ModelSpec, Result, Step, TrainJob
 from zoo.execution.environment import environment
 from zoo.execution.open_setup import OpenSetup, open_setup
 from zoo.models.seeding import derive
@@ -20,7 +20,7 @@ from zoo.tasks.base import Estimator, Evaluation
 from zoo.train import checkpoint
 from zoo.train.device import resolve
 from zoo.train.sample_outputs import sample_outputs
-from zoo.train.trainer import Trainer
+from zoo.train.trainer import Trainer, auxiliary_of
 
 CHECKPOINT = "checkpoint.safetensors"
 
@@ -43,7 +43,31 @@ def inspect(job: InspectJob, directory: Path, limits: Limits) -> Iterator[Step |
             continue
         except (ValueError, TypeError, RuntimeError) as error:
             raise ZooError(f"{model.name} cannot be built: {error}") from error
-    yield Result(environment=environment(runtime))
+    found = {trial.name: _refusal(opened, trial) for trial in job.trials}
+    refused = {name: reason for name, reason in found.items() if reason}
+    yield Result(environment=environment(runtime), metrics={"refused": refused})
+
+
+def _refusal(opened: OpenSetup, model: ModelSpec) -> str:
+    """Why a component refuses what it is built with here; empty where none does.
+
+    Where something cannot be computed on the meta device, and where something is refused there,
+    the CPU decides. A component that is broken is not refused: its rows will say so.
+    """
+    reason = ""
+    for device in ("meta", "cpu"):
+        try:
+            with torch.device(device):
+                opened.build(model, seed=0)
+        except ComponentError:
+            return ""
+        except ValueError as error:
+            reason = " ".join(str(error).split())
+        except (RuntimeError, TypeError):
+            reason = ""
+        else:
+            return ""
+    return reason
 
 
 def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
@@ -65,7 +89,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     curve = checkpoint.restore(directory / CHECKPOINT, trainer)
     while not trainer.finished:
         epoch = trainer.run_epoch()
-        curve.append(vars(epoch))
+        curve.append(epoch.entry)
         if not trainer.finished:
             checkpoint.save(directory / CHECKPOINT, trainer, curve)
         yield Step(epoch.number, setup.training.epochs, epoch.loss)
@@ -83,6 +107,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
             "params": sum(p.numel() for p in model.parameters() if p.requires_grad),
             "train_seconds": sum(entry["seconds"] for entry in curve),
             "evaluate_seconds": evaluate_seconds,
+            **({"auxiliary": auxiliary} if (auxiliary := auxiliary_of(curve[-1])) else {}),
             **_metrics(opened, evaluation),
         },
         curve=curve,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from torch import Tensor, nn
 
 from zoo.components.block.base import Block
+from zoo.components.layer_context import with_layer
 from zoo.components.tokens import Tokens
 from zoo.data.batching.document_batches import padded
 from zoo.errors import ZooError
@@ -102,7 +103,12 @@ def attention_weights(
         layer: int, attention: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         weights: Callable[..., Tensor] = attention.weights  # type: ignore[assignment]
-        (found,) = weights(*args, **{k: v for k, v in kwargs.items() if k != "cache"})
+        given = {name: value for name, value in kwargs.items() if name not in ("cache", "layer")}
+        if context := kwargs.get("layer"):
+            # A copy: what the map's computation leaves is not for later layers.
+            own = replace(context, shared=dict(context.shared), losses=None)
+            given |= with_layer(attention, "weights", own)
+        (found,) = weights(*args, **given)
         maps[layer] = found.float().cpu().numpy()
 
     hooks = [

@@ -46,9 +46,10 @@ class Part(BaseModel):
     def of(cls, choice: Choice) -> Part:
         """The description of a choice."""
         component = choice.component
-        given = ", ".join(f"{name}={value!r}" for name, value in choice.given.items())
+        inner = [cls.of(choice.inner).choice] if choice.inner else []
+        given = [*inner, *(f"{name}={value!r}" for name, value in choice.given.items())]
         return cls(
-            choice=f"{component.full_name}({given})" if given else component.full_name,
+            choice=f"{component.full_name}({', '.join(given)})" if given else component.full_name,
             owner=component.owner.distribution,
             version=component.owner.version,
             code=component_hash(choice),

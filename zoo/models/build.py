@@ -42,14 +42,14 @@ def build_classifier(
         sizes,
         vocab_size=vocab_size,
         seed=seed,
-        # Fewer queries than keys, in the last layer, need an attention that takes a context.
-        all_positions=all_positions or not cell.attention.at(sizes.layers - 1).can("cross"),
+        all_positions=all_positions,
         **options,
     )
     with seeded(seed, "pool"):
         pool = build_pool(cell.pool.at(0), sizes.dim)
     with seeded(seed, "head"):
-        head = classification_head(sizes.dim, head_hidden, classes, options.get("dropout", 0.0))
+        width = sizes.dim if pool.width is None else pool.width
+        head = classification_head(width, head_hidden, classes, options.get("dropout", 0.0))
     return Classifier(encoder, pool, head)
 
 

@@ -1,18 +1,28 @@
-"""Keys and values of the tokens decoded so far, so that no step computes them again."""
+"""What is kept of the tokens decoded so far, so that no step computes it again."""
 
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
 
 
 class KeyValues:
-    """One attention's keys and values; a ``zoo.components.attention.base.Cache``."""
+    """One attention's keys and values, and states; a ``zoo.components.layer_context.Cache``."""
 
     def __init__(self) -> None:
         self.stored: tuple[Tensor, Tensor, Tokens] | None = None
+        self.states: dict[nn.Module, dict[str, Tensor]] = {}
+
+    @property
+    def used(self) -> bool:
+        """Whether anything is in it."""
+        return self.stored is not None or any(self.states.values())
+
+    def state(self, owner: nn.Module) -> dict[str, Tensor]:
+        """The tensors (B, …) that a module keeps between decoding steps; empty at first."""
+        return self.states.setdefault(owner, {})
 
     def extend(self, k: Tensor, v: Tensor, tokens: Tokens) -> tuple[Tensor, Tensor, Tokens]:
         """Append new keys and values (B, H, L, Dh) and return all of them, oldest first."""
@@ -29,20 +39,20 @@ class KeyValues:
         if self.stored is not None:
             k, v, tokens = self.stored
             self.stored = k[texts], v[texts], tokens.select(texts)
+        for state in self.states.values():
+            state.update({name: tensor[texts] for name, tensor in state.items()})
 
 
 class DecoderCache:
-    """The keys and values of every block's self-attention and cross-attention."""
+    """What every block's self-attention and cross-attention keep.
+
+    length: the number of tokens of each text in it, padding included.
+    """
 
     def __init__(self, blocks: int) -> None:
         self.self_attention = [KeyValues() for _ in range(blocks)]
         self.cross_attention = [KeyValues() for _ in range(blocks)]
-
-    @property
-    def length(self) -> int:
-        """The number of tokens of each text in it, padding included."""
-        stored = self.self_attention[0].stored if self.self_attention else None
-        return 0 if stored is None else stored[0].shape[-2]
+        self.length = 0
 
     def select(self, texts: Tensor) -> None:
         """Continue with these texts of the batch (int (B'))."""

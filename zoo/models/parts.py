@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, TypedDict, TypeVar
 
@@ -29,6 +31,7 @@ class StackOptions(TypedDict, total=False):
     embedding_std: float
 
 
+Place = Mapping[str, int]  # layer_index, from 0, and layer_count: offered to every part of a layer
 T = TypeVar("T")
 S = TypeVar("S", bound=Stack)
 
@@ -65,27 +68,40 @@ def build_stack(
     encodings: dict[tuple[object, ...], PositionalEncoding] = {}
     positions: list[PositionalEncoding] = []
     for layer in range(sizes.layers):
+        place = {"layer_index": layer, "layer_count": sizes.layers}
         with part(f"layers.{layer}.attention"):
-            attention = build_attention(cell.attention.at(layer), sizes, attention_dropout)
+            attention = build_attention(cell.attention.at(layer), sizes, attention_dropout, place)
         pe = cell.pe.at(layer)
-        # One for all layers that have it, except for attentions whose heads have other widths.
-        in_heads = pe.can("rotate") or pe.can("bias")
-        key = (str(pe), *((attention.heads, attention.head_dim) if in_heads else ()))
+        # One for all layers that have it, except for attentions whose heads have other widths and
+        # encodings that differ from layer to layer.
+        in_heads = pe.can("rotate") or pe.can("bias") or pe.can("content-bias")
+        key: tuple[object, ...] = (str(pe),)
+        key += (attention.heads, _position_dim(attention)) if in_heads else ()
+        key += (layer,) if any(map(pe.takes, place)) else ()
         if key not in encodings:
             with part(f"layers.{layer}.position" if encodings else "position"):
-                encodings[key] = build_position(pe, sizes, attention)
+                encodings[key] = build_position(pe, sizes, attention, place)
         positions.append(encodings[key])
         options: dict[str, Any] = {"dropout": dropout}
         if cross:
             with part(f"layers.{layer}.cross"):
                 options["cross"] = build_attention(
-                    cell.attention.at(layer), sizes, attention_dropout
+                    cell.attention.at(layer), sizes, attention_dropout, place
                 )
         with part(f"layers.{layer}.ffn"):
-            ffn = build_ffn(cell.ffn.at(layer), sizes, dropout)
-        norm = functools.partial(build_norm, cell.norm.at(layer), sizes.dim)
+            ffn = build_ffn(cell.ffn.at(layer), sizes, dropout, place)
+        norm = functools.partial(build_norm, cell.norm.at(layer), sizes.dim, place)
+        numbers = itertools.count(2)
+
+        def make_ffn(
+            layer: int = layer, place: Place = place, numbers: Iterator[int] = numbers
+        ) -> nn.Module | None:
+            with part(f"layers.{layer}.ffn.{next(numbers)}"):
+                return build_ffn(cell.ffn.at(layer), sizes, dropout, place)
+
+        offered = {**place, "make_ffn": make_ffn}
         with part(f"layers.{layer}.block"):
-            block = _call(cell.block.at(layer), attention, ffn, norm, **options)
+            block = _call(cell.block.at(layer), attention, ffn, norm, offered=offered, **options)
         blocks.append(_expect(cell.block.at(layer), block, Block))
     with part("embedding"):
         embedding = ScaledEmbedding(vocab_size, sizes.dim, embedding_std)
@@ -93,6 +109,9 @@ def build_stack(
         final_norm = norm() if blocks[-1].final_norm else None
     embeds = (p for i, p in enumerate(positions) if cell.pe.at(i).can("embed"))
     fixed = any(choice.can("fixed-length") for choice in (*cell.pe, *cell.attention))
+    last = sizes.layers - 1
+    # Fewer queries than keys, in the last layer, need an attention that takes a context.
+    few = cell.attention.at(last).can("cross") and not cell.ffn.at(last).can("neighbours")
     return kind(
         embedding,
         next(embeds, positions[0]),
@@ -101,39 +120,52 @@ def build_stack(
         layer_positions=positions,
         dropout=dropout,
         max_length=sizes.max_length if fixed else None,
-        caches=cell.attention.can("cache"),
-        all_positions=all_positions,
+        caches=cell.attention.can("cache")
+        and all(ffn.can("cache") or not ffn.can("neighbours") for ffn in cell.ffn),
+        all_positions=all_positions or not few,
     )
 
 
-def build_attention(choice: Choice, sizes: Sizes, dropout: float) -> Attention:
+def build_attention(
+    choice: Choice, sizes: Sizes, dropout: float, place: Place | None = None
+) -> Attention:
     """One layer's attention."""
     fixed = {"max_length": sizes.max_length} if choice.can("fixed-length") else {}
-    attention = _call(choice, sizes.dim, sizes.heads, dropout=dropout, **fixed)
+    attention = _call(choice, sizes.dim, sizes.heads, dropout=dropout, offered=place, **fixed)
     return _expect(choice, attention, Attention)
 
 
-def build_position(choice: Choice, sizes: Sizes, attention: Attention) -> PositionalEncoding:
+def build_position(
+    choice: Choice, sizes: Sizes, attention: Attention, place: Place | None = None
+) -> PositionalEncoding:
     """The positional encoding of all layers that have attentions like this one."""
     position = _call(
         choice,
         dim=sizes.dim,
         heads=attention.heads,
-        head_dim=attention.head_dim,
+        head_dim=_position_dim(attention),
         max_length=sizes.max_length,
+        offered=place,
     )
     return _expect(choice, position, PositionalEncoding)
 
 
-def build_ffn(choice: Choice, sizes: Sizes, dropout: float) -> nn.Module | None:
+def _position_dim(attention: Attention) -> int:
+    """The width of the queries and keys that an encoding is given."""
+    return attention.head_dim if attention.position_dim is None else attention.position_dim
+
+
+def build_ffn(
+    choice: Choice, sizes: Sizes, dropout: float, place: Place | None = None
+) -> nn.Module | None:
     """One layer's feed-forward network; None for a layer without."""
-    ffn = _call(choice, sizes.dim, sizes.hidden, dropout)
+    ffn = _call(choice, sizes.dim, sizes.hidden, dropout, offered=place)
     return None if ffn is None else _expect(choice, ffn, nn.Module)
 
 
-def build_norm(choice: Choice, dim: int) -> nn.Module:
+def build_norm(choice: Choice, dim: int, place: Place | None = None) -> nn.Module:
     """One norm."""
-    norm: nn.Module = _expect(choice, _call(choice, dim), nn.Module)
+    norm: nn.Module = _expect(choice, _call(choice, dim, offered=place), nn.Module)
     return norm
 
 

@@ -10,7 +10,9 @@ from torch import Tensor, nn
 
 from zoo.components.block.base import Block, LayerContext
 from zoo.components.dropout import dropout
+from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens
 from zoo.models.key_value_cache import DecoderCache
 
 
@@ -25,7 +27,10 @@ class Stack(nn.Module):
     caches: whether its attention supports a cache.
     all_positions: compute every position in the last block, also those that the caller does not
     read.
+    losses: a list, while somebody collects the blocks' auxiliary losses.
     """
+
+    losses: list[AuxiliaryLoss] | None = None
 
     def __init__(
         self,
@@ -58,17 +63,21 @@ class Stack(nn.Module):
 
         cache: a pair of key/value stores for every block.
         """
-        x = self.position.embed(self.embedding(ids), context.tokens.positions)
+        positions = [cast(PositionalEncoding, p) for p in (self.position, *self.other_positions)]
+        tokens = [_placed(position, context.tokens) for position in positions]
+        x = self.position.embed(self.embedding(ids), tokens[0].positions)
         if self.embedding_norm is not None:
             x = self.embedding_norm(x)
         x = dropout(x, self.dropout, self.training)
-        positions = [self.position, *self.other_positions]
-        last = len(self.blocks) - 1
-        read_in_last = not self.all_positions and last >= 0
+        count = len(self.blocks)
+        context = replace(context, count=count, shared={}, losses=self.losses)
+        read_in_last = not self.all_positions and count > 0
         for number, block in enumerate(self.blocks):
-            read = context.read if read_in_last and number == last else None
-            position = cast(PositionalEncoding, positions[self.position_of_layer[number]])
-            layer_context = replace(context, position=position, read=read)
+            read = context.read if read_in_last and number == count - 1 else None
+            own = self.position_of_layer[number]
+            layer_context = replace(
+                context, tokens=tokens[own], position=positions[own], read=read, index=number
+            )
             if cache is not None:
                 layer_context = replace(
                     layer_context,
@@ -76,6 +85,14 @@ class Stack(nn.Module):
                     memory_cache=cache.cross_attention[number],
                 )
             x = cast(Block, block)(x, layer_context)
+        if cache is not None:
+            cache.length += ids.shape[1]
         if context.read is not None and not read_in_last:
             x = x[:, context.read]
         return x if self.final_norm is None else self.final_norm(x)
+
+
+def _placed(position: PositionalEncoding, tokens: Tokens) -> Tokens:
+    """The tokens at the positions where an encoding places them; most leave them as they are."""
+    placed = position.place(tokens.positions)
+    return tokens if placed is tokens.positions else replace(tokens, positions=placed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zoo.registry.catalog import Registry
-from zoo.registry.component import BUILT_IN, Choice, Component, Owner, Register
+from zoo.registry.component import BUILT_IN, Choice, Component, Owner, Register, Wraps
 from zoo.registry.kinds import AXES, CAPABILITIES, KINDS
 from zoo.registry.pattern import Pattern
 
@@ -18,4 +18,5 @@ __all__ = [
     "Pattern",
     "Register",
     "Registry",
+    "Wraps",
 ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeVar
 
 from zoo.errors import ZooError, nearest
 from zoo.registry.component import BUILT_IN, Choice, Component, Register
-from zoo.registry.kinds import AXES, KINDS
+from zoo.registry.kinds import AXES, CAPABILITIES, KINDS
 from zoo.registry.naming import bind, split_call, split_list, split_pattern
 from zoo.registry.pattern import Pattern
 
@@ -62,12 +63,24 @@ class Registry:
             raise ZooError(f"no {kind} '{name}'{nearest(name, self.labels(kind))}. {OTHERS}")
         return matches[0]
 
+    def examples(self, component: Component) -> list[Choice]:
+        """The component as it is; or, where it is built around another, around the first it can."""
+        choice = Choice(component, self.label(component))
+        if component.wraps is None:
+            return [choice]
+        others = (c for c in self.components(component.kind) if c.wraps is None)
+        able = [c for c in others if c.can(*component.wraps.needs)]
+        return [replace(choice, inner=Choice(c, self.label(c))) for c in able[:1]]
+
     def choose(self, kind: str, text: str) -> Choice:
         """Parse one ``name`` or ``name(param=value)`` into a choice; ZooError where it is bad."""
         if kind in AXES and len(split_pattern(text)) > 1:
             raise ZooError(f"'{text}' is a pattern over layers; here one {kind} is expected")
+        inner, text = self._inner(kind, text)
         name, arguments = split_call(kind, text)
         component = self.get(kind, name)
+        if inner is None and component.wraps is not None:
+            raise ZooError(f"{kind} '{name}' is built around another {kind}: write {name}(NAME)")
         harness = component.harness_parameters
         declared = {**component.parameters, **harness}
         bound = bind(f"{kind} '{component.name}'", declared, arguments)
@@ -78,7 +91,25 @@ class Registry:
             self.label(component),
             MappingProxyType(given),
             MappingProxyType(carried_out),
+            inner,
         )
+
+    def _inner(self, kind: str, text: str) -> tuple[Choice | None, str]:
+        """The choice that this one is built around, and the text without it."""
+        name, bracket, rest = text.strip().partition("(")
+        matches = [c for c in self.components(kind) if name.strip() in (c.name, c.full_name)]
+        wraps = matches[0].wraps if matches else None
+        if wraps is None or not bracket or not rest.endswith(")"):
+            return None, text
+        first, *parameters = split_list(rest[:-1], f"{kind} '{text}': ") or [""]
+        if not first:
+            return None, text
+        inner = self.choose(kind, first)
+        for capability in wraps.needs:
+            if not inner.can(capability):
+                means = CAPABILITIES[kind][capability]
+                raise ZooError(f"{text}: {inner} does not declare '{capability}' ({means})")
+        return inner, f"{name}({', '.join(parameters)})" if parameters else name
 
     def pattern(self, axis: str, text: str) -> Pattern:
         """Parse the components that take turns over the layers: ``window(size=4)/fused``.
@@ -95,6 +126,8 @@ class Registry:
 
     def choices(self, kind: str, text: str) -> list[Choice]:
         """Parse a comma-separated list of choices, or ``all``; of equal ones one is returned.
+
+        ``all`` are those that are not built around another one.
 
         Raises ZooError where the list or one of its items is empty, or a choice is bad.
         """
@@ -114,7 +147,8 @@ class Registry:
 
     def _listed(self, kind: str, text: str, parse: Callable[[str, str], T]) -> list[T]:
         """Every item of a list, parsed."""
-        names = self.labels(kind) if text.strip() == "all" else split_list(text, f"--{kind} ")
+        alone = [self.label(c) for c in self.components(kind) if c.wraps is None]
+        names = alone if text.strip() == "all" else split_list(text, f"--{kind} ")
         if not names:
             raise ZooError(f"--{kind} is empty{nearest('', self.labels(kind))}")
         return [parse(kind, name) for name in names]

@@ -8,6 +8,13 @@ from dataclasses import dataclass, fields
 from zoo.config.sizes import Sizes
 from zoo.registry import AXES, CAPABILITIES, Choice, Pattern, Registry
 
+# What an encoding may do in every layer, and an attention must then be able to do.
+SLOTS = {
+    "rotate": "rotate queries and keys",
+    "bias": "add a score bias",
+    "content-bias": "add a bias that depends on queries and keys",
+}
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -72,6 +79,14 @@ class Cell:
                             f"{choice} does not declare '{capability}', which the task needs "
                             f"({CAPABILITIES[axis][capability]})"
                         )
+        for choice in self.attention:
+            needed = needs.get("attention", ())
+            if choice.can("causal-only") and ("causal" not in needed or "cross" in needed):
+                return f"{choice} attends only to the past: an encoder has bidirectional({choice})"
+        if "causal" in needs.get("attention", ()):
+            for ffn in self.ffn:
+                if ffn.can("neighbours") and not ffn.can("causal"):
+                    return f"{ffn} reads later tokens too, which the task forbids"
         embedding = dict.fromkeys(str(choice) for choice in self.pe if choice.can("embed"))
         if len(embedding) > 1:
             return f"only one encoding can add to the embeddings, not {' and '.join(embedding)}"
@@ -90,7 +105,7 @@ def head_dim(attention: Choice, sizes: Sizes) -> int:
 
 def _pair_obstacle(attention: Choice, pe: Choice, sizes: Sizes) -> str:
     """Why a layer cannot have this attention with this encoding; empty where it can."""
-    for slot, action in (("rotate", "rotate queries and keys"), ("bias", "add a score bias")):
+    for slot, action in SLOTS.items():
         if pe.can(slot) and not attention.can(slot):
             return f"{attention} cannot {action}, which {pe} needs"
     if not attention.can("one-head") and sizes.dim % sizes.heads:

@@ -6,8 +6,10 @@ Comments, docstrings and formatting do not count, and nothing is imported.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import hashlib
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +59,7 @@ def plugin_code(choices: Iterable[Choice]) -> list[CodeVersion]:
     Its modules are the packages that define the components and the plug-in that registers them.
     """
     found: dict[tuple[str, str], set[str]] = {}
-    for choice in choices:
+    for choice in itertools.chain.from_iterable(choice.nested for choice in choices):
         owner = choice.component.owner
         if owner.distribution != BUILT_IN:
             names = {_outermost(name) for name in (owner.module, choice.component.module) if name}
@@ -81,8 +83,12 @@ def plugin_hashes(choices: Iterable[Choice]) -> dict[str, str]:
 def component_hash(choice: Choice) -> str:
     """A hash of the code a component is likely made of.
 
-    Of a built-in: the Python files of its folder. Of another: those of its whole package.
+    Of a built-in: the Python files of its folder. Of another: those of its whole package. Where it
+    is built around another component, of both.
     """
+    if choice.inner is not None:
+        outer = component_hash(dataclasses.replace(choice, inner=None))
+        return "+".join(sorted({outer, component_hash(choice.inner)}))
     if choice.component.owner.distribution != BUILT_IN:
         return plugin_code([choice])[0].hash
     file = choice.component.file()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
+import inspect
 import pkgutil
 import re
 import sys
@@ -36,6 +38,19 @@ class Owner:
 
 
 @dataclass(frozen=True)
+class Wraps:
+    """That a component is built around another of its kind, and is written ``name(other)``.
+
+    needs: the capabilities that the other must declare. keeps: those of the other that both have.
+    The factory gets the argument ``inner``, which builds the other one: it takes the arguments
+    that the kind's contract passes.
+    """
+
+    needs: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Component:
     """One registered choice of a kind."""
 
@@ -47,6 +62,7 @@ class Component:
     capabilities: frozenset[str]
     parameters: Mapping[str, Any]
     owner: Owner
+    wraps: Wraps | None = None
 
     @property
     def full_name(self) -> str:
@@ -131,27 +147,54 @@ class Choice:
     """A component with the parameters given for it: ``window(size=64)``.
 
     harness: those of the given parameters that the harness carries out. They are part of the name
-    where they differ from their defaults.
+    where they differ from their defaults. inner: the choice that this one is built around:
+    ``bidirectional(linear)``.
     """
 
     component: Component
     label: str
     given: Mapping[str, Any] = field(default_factory=dict)
     harness: Mapping[str, Any] = field(default_factory=dict)
+    inner: Choice | None = None
 
     def __str__(self) -> str:
         defaults = self.component.harness_parameters
         changed = {k: v for k, v in self.harness.items() if v != defaults[k]}
         shown = [f"{name}={value!r}" for name, value in {**self.given, **changed}.items()]
+        shown = shown if self.inner is None else [str(self.inner), *shown]
         return f"{self.label}({', '.join(shown)})" if shown else self.label
 
     def can(self, *capabilities: str) -> bool:
-        """Whether the component declares every one of the capabilities."""
-        return self.component.can(*capabilities)
+        """Whether it declares every one of the capabilities, itself or by what it is around."""
+        component = self.component
+        kept = component.wraps.keeps if component.wraps and self.inner else ()
+        return all(
+            component.can(one) or (one in kept and self.inner is not None and self.inner.can(one))
+            for one in capabilities
+        )
 
-    def build(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the factory with the contract's arguments and the given parameters."""
-        return self.component.resolve()(*args, **kwargs, **self.given)
+    @property
+    def nested(self) -> tuple[Choice, ...]:
+        """It, and what it is built around."""
+        return (self,) if self.inner is None else (self, *self.inner.nested)
+
+    def build(self, *args: Any, offered: Mapping[str, Any] | None = None, **kwargs: Any) -> Any:
+        """Call the factory with the contract's arguments and the given parameters.
+
+        offered: further arguments by name; the factory gets those that ``takes``.
+        """
+        taken = {name: value for name, value in (offered or {}).items() if self.takes(name)}
+        if self.inner is not None:
+            kwargs["inner"] = functools.partial(self.inner.build, offered=offered)
+        return self.component.resolve()(*args, **kwargs, **taken, **self.given)
+
+    def takes(self, argument: str) -> bool:
+        """Whether the factory has an argument of that name that is no parameter of its own."""
+        own = argument in self.component.parameters
+        try:
+            return not own and argument in inspect.signature(self.component.resolve()).parameters
+        except ValueError:  # a factory of C code has no signature
+            return False
 
 
 class Register:
@@ -171,12 +214,14 @@ class Register:
         source: str = "",
         capabilities: tuple[str, ...] | frozenset[str] | set[str] | list[str] = (),
         parameters: Mapping[str, Any] | None = None,
+        wraps: Wraps | None = None,
     ) -> None:
         """Register one component.
 
         factory: a class or function, or a lazy ``"package.module:Class"`` string.
         capabilities: what it can do, from ``zoo.registry.CAPABILITIES``.
         parameters: its own parameters with their defaults, besides what the contract passes.
+        wraps: given where it is built around another component of its kind.
         Raises ValueError for an unknown kind or capability, or an illegal name or parameter.
         """
         if kind not in KINDS:
@@ -202,7 +247,10 @@ class Register:
         for parameter in parameters or {}:
             if not (isinstance(parameter, str) and _is_name(parameter)):
                 raise ValueError(f"{what} has a parameter that is no Python name: {parameter!r}")
-        for capability in capabilities:
+        if wraps is not None and not isinstance(wraps, Wraps):
+            raise ValueError(f"wraps of {what} must be a zoo.registry.Wraps, not {wraps!r}")
+        nested = (*wraps.needs, *wraps.keeps) if wraps else ()
+        for capability in (*capabilities, *nested):
             if not isinstance(capability, str) or capability not in CAPABILITIES[kind]:
                 hint = nearest(capability, CAPABILITIES[kind])
                 raise ValueError(f"{what} declares an unknown capability '{capability}'{hint}")
@@ -221,6 +269,7 @@ class Register:
                 capabilities=frozenset(capabilities),
                 parameters=MappingProxyType(dict(parameters or {})),
                 owner=self.owner,
+                wraps=wraps,
             )
         )
 

@@ -70,6 +70,15 @@ class Row:
         return {seed: float(value) for seed, value in found.items() if value is not None}
 
     @cached_property
+    def auxiliary(self) -> dict[str, float]:
+        """Name of an auxiliary loss to its mean in the last epoch, over the seeds."""
+        found: dict[str, list[float]] = {}
+        for record in self.trained.values():
+            for name, value in record.metrics.get("auxiliary", {}).items():
+                found.setdefault(name, []).append(float(value))
+        return {name: sum(values) / len(values) for name, values in found.items()}
+
+    @cached_property
     def groups(self) -> dict[str, dict[int, float]]:
         """Group of test examples to the value of the ranking metric, by seed."""
         found: dict[str, dict[int, float]] = {}

@@ -22,9 +22,11 @@ from zoo.execution.base import (
     Job,
     JobSetup,
     Limits,
+    ModelSpec,
     PluginFile,
     Result,
 )
+from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, zoo_code
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import JOB_CODE
@@ -38,7 +40,7 @@ class Prepared:
     """What all jobs of a request share.
 
     config: task, data, sizes, training and execution as resolved, for records. environment: of the
-    machine that was inspected.
+    machine that was inspected. refused: of the trials, those that a component refuses, and why.
     """
 
     loaded: Loaded
@@ -46,6 +48,7 @@ class Prepared:
     limits: Limits
     config: dict[str, Any]
     environment: Mapping[str, Any]
+    refused: Mapping[str, str]
 
 
 def open_executor(zoo: Zoo, name: str) -> contextlib.closing[Executor]:
@@ -60,10 +63,12 @@ def prepare(
     executor: Executor,
     progress: Progress,
     rows: Sequence[PlanRow],
+    trials: Sequence[ModelSpec] = (),
 ) -> Prepared:
     """Load and encode the data, and inspect the machine.
 
     rows: those whose components were given parameters are built once, to see that they can be.
+    trials: models that are built to see what components refuse.
     Raises ZooError for data that cannot be had and for values that a component refuses.
     """
     options = plan.task.options.model_validate(request.task_options)
@@ -72,7 +77,7 @@ def prepare(
         progress.notice(notice)
     setup = job_setup(request, plan, zoo, DataReference(loaded.encoded.key, loaded.spec))
     limits = job_limits(request)
-    environment, setup = inspect(executor, setup, limits, rows)
+    environment, setup, refused = inspect(executor, setup, limits, rows, trials)
     config = {
         "task": request.task,
         "task_options": request.task_options,
@@ -90,18 +95,23 @@ def prepare(
             "seeds": request.tuning_seeds,
             "share": request.tuning_share,
         }
-    return Prepared(loaded, setup, limits, config, environment)
+    return Prepared(loaded, setup, limits, config, environment, refused)
 
 
 def inspect(
-    executor: Executor, setup: JobSetup, limits: Limits, rows: Sequence[PlanRow]
-) -> tuple[Mapping[str, Any], JobSetup]:
+    executor: Executor,
+    setup: JobSetup,
+    limits: Limits,
+    rows: Sequence[PlanRow],
+    trials: Sequence[ModelSpec] = (),
+) -> tuple[Mapping[str, Any], JobSetup, Mapping[str, str]]:
     """The environment that jobs will run in, and the setup with device and precision resolved.
 
-    Raises ZooError where the machine has no such device or a component refuses its parameters.
+    Third, the trials that a component refuses, by name, with the reason. Raises ZooError where the
+    machine has no such device or a component refuses its parameters.
     """
-    given = tuple(row.model for row in rows if any(choice.given for choice in row.choices))
-    job = InspectJob(setup, "this machine", "inspect", models=given)
+    given = tuple(row.model for row in rows if any(map(_given, row.choices)))
+    job = InspectJob(setup, "this machine", "inspect", models=given, trials=tuple(trials))
     result = run_one(executor, job, Limits(threads=limits.threads))
     if result.rejected:
         raise ZooError(result.reason)
@@ -113,7 +123,12 @@ def inspect(
         precision=environment["precision"],
         compile=setup.execution.compile,
     )
-    return environment, replace(setup, execution=resolved)
+    return environment, replace(setup, execution=resolved), result.metrics.get("refused", {})
+
+
+def _given(choice: Choice) -> bool:
+    """Whether it, or what it is built around, was given parameters."""
+    return any(one.given for one in choice.nested)
 
 
 def run_jobs(

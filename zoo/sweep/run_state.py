@@ -14,9 +14,18 @@ from zoo.execution.base import Executor, Job, Result
 from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
 from zoo.sweep.plan import Plan, PlanRow, make_plan
-from zoo.sweep.prepare import Prepared, prepare, run_jobs
+from zoo.sweep.prepare import (
+    Prepared,
+    inspect,
+    job_limits,
+    job_setup,
+    open_executor,
+    prepare,
+    run_jobs,
+)
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import Kind, Record, RecordFile, Status, analyses_of
+from zoo.sweep.refusals import trial_models, with_refusals
 from zoo.sweep.repeat_command import repeat_command
 
 
@@ -42,9 +51,22 @@ def prepare_work(
     """
     plan = make_plan(request, zoo.registry)
     inspected = [] if collect else plan.runnable
-    prepared = prepare(request, plan, zoo, executor, progress, inspected)
-    plan = plan.with_data(prepared.loaded.conditions)
+    trials = () if collect else trial_models(plan)
+    prepared = prepare(request, plan, zoo, executor, progress, inspected, trials)
+    plan = with_refusals(plan.with_data(prepared.loaded.conditions), prepared.refused)
     return Work(request, zoo, plan, prepared, executor, progress)
+
+
+def tried_plan(request: Request, zoo: Zoo, on: str) -> Plan:
+    """The plan with what components refuse. No data are loaded; on: the executor that tries."""
+    plan = make_plan(request, zoo.registry)
+    trials = trial_models(plan)
+    if not trials:
+        return plan
+    with open_executor(zoo, on) as executor:
+        setup = job_setup(request, plan, zoo, None)
+        _, _, refused = inspect(executor, setup, job_limits(request), [], trials)
+    return with_refusals(plan, refused)
 
 
 @dataclass

@@ -102,7 +102,7 @@ def run_scale(
     plan = make_plan(request.model_copy(update=changes), zoo.registry)
     limits = job_limits(request.model_copy(update={"jobs": 1}))
     with open_executor(zoo, on) as executor:
-        environment, setup = inspect(executor, job_setup(request, plan, zoo, None), limits, [])
+        environment, setup, _ = inspect(executor, job_setup(request, plan, zoo, None), limits, [])
         config = {
             "task": request.task,
             "task_options": request.task_options,

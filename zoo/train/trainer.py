@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -14,11 +14,13 @@ from torch import Tensor, nn
 from zoo.config.settings import Training
 from zoo.errors import DivergedError
 from zoo.models.seeding import derive
+from zoo.train.auxiliary_losses import AuxiliaryLosses
 from zoo.train.device import Runtime
-from zoo.train.optimizer import make_optimizer, schedule
+from zoo.train.optimizer import after_step, make_optimizer, schedule
 
 # Of a model and a batch: the mean loss (scalar, nats), and how many items the model had right.
 Loss = Callable[[nn.Module, Any], tuple[Tensor, Tensor]]
+AUXILIARY = "auxiliary: "  # what the names of auxiliary losses begin with in a curve
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Epoch:
     """One epoch of training.
 
     loss: mean, in nats. accuracy: share of items (documents, tokens) that were right when they
-    were trained on. lr: learning rate at the end of the epoch.
+    were trained on. lr: learning rate at the end of the epoch. auxiliary: the mean of each
+    auxiliary loss that the model's parts added, unweighted; ``loss`` is the task's alone.
     """
 
     number: int
@@ -34,6 +37,22 @@ class Epoch:
     accuracy: float
     seconds: float
     lr: float
+    auxiliary: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def entry(self) -> dict[str, float]:
+        """What a curve holds of it: numbers by name."""
+        own = {name: value for name, value in vars(self).items() if name != "auxiliary"}
+        return own | {AUXILIARY + name: value for name, value in self.auxiliary.items()}
+
+
+def auxiliary_of(entry: Mapping[str, float]) -> dict[str, float]:
+    """The auxiliary losses in an entry of a curve, by name."""
+    return {
+        name.removeprefix(AUXILIARY): value
+        for name, value in entry.items()
+        if name.startswith(AUXILIARY)
+    }
 
 
 class Trainer:
@@ -54,6 +73,7 @@ class Trainer:
         self.model, self.train, self.loss, self.training = model, train, loss, training
         self.runtime, self.seed = runtime, seed
         self.optimizer = make_optimizer(model, training, runtime)
+        self.auxiliary = AuxiliaryLosses(model)
         self.steps_per_epoch = math.ceil(len(train) / training.batch_size)
         self.step = 0
         self.epoch = 0
@@ -79,23 +99,28 @@ class Trainer:
             right += hits
             items += batch.items
         mean_loss, accuracy = (torch.stack([total, right]) / items).tolist()
+        auxiliary = self.auxiliary.means(items)
         seconds = time.perf_counter() - start
         self.epoch += 1
         if not math.isfinite(mean_loss):
             raise DivergedError(f"the loss became {mean_loss} in epoch {self.epoch}")
-        return Epoch(self.epoch, mean_loss, accuracy, seconds, self._lr())
+        for name, value in auxiliary.items():
+            if not math.isfinite(value):
+                raise DivergedError(f"the {name} loss became {value} in epoch {self.epoch}")
+        return Epoch(self.epoch, mean_loss, accuracy, seconds, self._lr(), auxiliary)
 
     def train_step(self, batch: Any) -> tuple[Tensor, Tensor]:
         """One step of AdamW: the loss (scalar) and the number of right answers, on the device."""
         for group in self.optimizer.param_groups:
             group["lr"] = self._lr()
-        with self.runtime.autocast():
+        with self.runtime.autocast(), self.auxiliary.collected() as found:
             loss, right = self.loss(self.model, batch)
         self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        self.auxiliary.total(loss, found, batch.items).backward()
         if self.training.clip:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.training.clip)
         self.optimizer.step()
+        after_step(self.model)
         self.step += 1
         return loss.detach(), right
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from zoo.components.attention.base import Cache, ProjectedAttention
 from zoo.components.attention.projections import Packed, Projection
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo_efficient.capabilities import CAPABILITIES
@@ -30,9 +31,12 @@ def refuse(
     asked = {"causal": causal, "cross": cross, "cache": cache}
     if "rotate" not in can:
         sample = torch.zeros(1, 1, 1, head_dim, device=one.device)
-        asked["rotate"] = position.rotate(sample, one) is not sample
+        turned = (position.rotate(sample, one), position.rotate_keys(sample, one))
+        asked["rotate"] = any(one is not sample for one in turned)
     if "bias" not in can:
         asked["bias"] = position.bias(one, one) is not None
+    if "content-bias" not in can:
+        asked["content-bias"] = position.reads_content
     for capability, wanted in asked.items():
         if wanted and capability not in can:
             raise ValueError(f"attention '{name}' cannot do what was asked of it: '{capability}'")
@@ -61,6 +65,7 @@ class Limited(ProjectedAttention):
         position: PositionalEncoding,
         causal: bool = False,
         cache: Cache | None = None,
+        layer: LayerContext | None = None,
     ) -> Tensor:
         """x (B, Lq, D) to (B, Lq, D); ValueError for what the attention does not declare."""
         cross = context is not None and context is not x
@@ -73,6 +78,7 @@ class Limited(ProjectedAttention):
             position=position,
             causal=causal,
             cache=cache,
+            layer=layer,
         )
 
     def refuse(self, position: PositionalEncoding, tokens: Tokens, **asked: bool) -> None:

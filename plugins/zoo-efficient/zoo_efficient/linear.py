@@ -45,7 +45,7 @@ class Linear(Limited):
         q, k = features(q), hide(features(k), keys)
         v = dropout(hide(v, keys), self.dropout, self.training)
         turned_q = position.rotate(q, queries.positions)
-        turned_k = position.rotate(k, keys.positions)
+        turned_k = position.rotate_keys(k, keys.positions)
         top = weighted_sums(turned_q, turned_k, v, queries, keys, causal)
         bottom = weighted_sums(q, k, torch.ones_like(v[..., :1]), queries, keys, causal)
         return divide(top, bottom)

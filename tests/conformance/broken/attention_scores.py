@@ -162,6 +162,18 @@ class RotatesQueriesAlone(Split):
         return super().rotate(x, tokens, position) if self.turn else x
 
 
+@broken.caught_by("rotation", "rotate_keys differs")
+class KeysRotatedAsQueries(Split):
+    def rotate_keys(self, x, tokens, position):
+        return position.rotate(x, tokens.positions)
+
+
+@broken.caught_by("content-bias", "other values in padding", also=("content-bias",))
+class ContentWithoutMask(Split):
+    def with_content(self, bias, q, k, queries, keys, position, mask):
+        return super().with_content(bias, q, k, queries, keys, position, None)
+
+
 @broken.caught_by("score-bias", "hides what is changed")
 class BiasTransposed(Split):
     def attend(self, q, k, v, mask, bias):

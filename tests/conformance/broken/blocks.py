@@ -102,17 +102,17 @@ class CrossAttentionDropped(Pre):
 
 @broken.caught_by("memory", "without a memory")
 class NeedsNoMemory(Pre):
-    def _cross_attend(self, h, context):
-        return h if context.memory is None else super()._cross_attend(h, context)
+    def cross_attend(self, h, context):
+        return h if context.memory is None else super().cross_attend(h, context)
 
 
 @broken.caught_by("memory", "values in the memory's padding")
 class MemoryPaddingForgotten(Pre):
-    def _cross_attend(self, h, context):
+    def cross_attend(self, h, context):
         if context.memory is not None:
             whole = Tokens.whole(context.memory.shape[1])
             context = replace(context, memory_tokens=whole)
-        return super()._cross_attend(h, context)
+        return super().cross_attend(h, context)
 
 
 @broken.caught_by("dropout", "same output twice")
@@ -125,7 +125,7 @@ class DropoutForgotten(Pre):
 class FfnForgotten(Pre):
     def forward(self, x, context):
         rows = slice(None) if context.read is None else context.read
-        return self.arrange(x, lambda h: self._attend(h, context), self.attention_norm, rows)
+        return self.arrange(x, lambda h: self.attend(h, context), self.attention_norm, rows)
 
 
 @broken.caught_by("inputs-untouched", "input 0")

@@ -19,9 +19,12 @@ rotary = Specimens("pe", "rotate", "order")
 added = Specimens("pe", "embed", "order")
 
 
+content = Specimens("pe", "content-bias", "order")
+
+
 @hookimpl
 def zoo_register(register: Register) -> None:
-    for specimens in (bias, rotary, added):
+    for specimens in (bias, rotary, added, content):
         specimens.register(register)
 
 
@@ -199,3 +202,10 @@ class WiredToTwoHeads(Alibi):
 class BeginsAgain(Sinusoidal):
     def embed(self, x, positions):
         return super().embed(x, positions % 16)
+
+
+@content.caught_by("content-bias", "queries 4, 1, 3")
+class ContentByRow(PositionalEncoding):
+    def content_bias(self, q, k, q_positions, k_positions, mask):
+        rows, columns = torch.arange(q.shape[-2]), torch.arange(k.shape[-2])
+        return q @ k.mT * (rows[:, None] - columns).abs()

@@ -11,6 +11,8 @@ from zoo import hookimpl
 from zoo.components.ffn.gelu import GELU
 from zoo.components.ffn.relu import ReLU
 from zoo.components.ffn.swiglu import SwiGLU
+from zoo.components.past_tokens import past_tokens
+from zoo.components.tokens import Tokens
 from zoo.registry import Register
 
 broken = Specimens("ffn")
@@ -83,6 +85,38 @@ class ForgetsToProjectBack(GELU):
 @broken.caught_by("contract", "gives a builtins.(builtin_)?function")
 def not_a_module(dim, hidden, dropout=0.0):
     return F.gelu
+
+
+class Shift(GELU):
+    """Adds the token before to each token; right, but for what subclasses get wrong."""
+
+    def forward(self, x, layer):
+        before = past_tokens(x, self.tokens(layer), 1, self.kept(layer))[:, :, 0]
+        return super().forward(x + before)
+
+    def tokens(self, layer):
+        return layer.out_tokens
+
+    def kept(self, layer):
+        return layer.state(self)
+
+
+@broken.caught_by("padding-invariance", "against unpadded", also=("neighbours",))
+class ShiftsPadding(Shift):
+    def tokens(self, layer):
+        return Tokens(None, layer.tokens.positions)
+
+
+@broken.caught_by("causality", "without a future", also=("neighbours", "causal"))
+class ShiftsTheOtherWay(Shift):
+    def forward(self, x, layer):
+        return super().forward(x.flip(1), layer).flip(1)
+
+
+@broken.caught_by("cache", "never used", also=("neighbours", "causal", "cache"))
+class ShiftForgotten(Shift):
+    def kept(self, layer):
+        return {}
 
 
 @broken.caught_by("dropout-scale", "training gives 0.[45]")

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from zoo.components.attention.base import MultiHead
 from zoo.components.attention.projections import Packed
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens, may_attend, only_causal
 
@@ -30,9 +31,10 @@ class Fused(MultiHead):
         keys: Tokens,
         position: PositionalEncoding,
         causal: bool,
+        layer: LayerContext | None = None,
     ) -> Tensor:
-        if not (causal and only_causal(queries, keys)):
-            return super().mix(q, k, v, queries, keys, position, causal)
+        if not (causal and only_causal(queries, keys)) or position.reads_content:
+            return super().mix(q, k, v, queries, keys, position, causal, layer)
         _, bias = self.mask_and_bias(q, queries, keys, position, causal=False)
         if bias is None:
             return self._kernel(q, k, v, None, causal=True)

@@ -50,8 +50,11 @@ class Projection(nn.Module, ABC):
     """Projects x (B, Lq, D) and context (B, Lk, D) to heads; built with (dim, heads).
 
     Its linear layers, in the order in which they are assigned, hold the rows of the matrices of
-    q, k and v, in this order.
+    q, k and v, in this order; one that is passed to an attention, built, may be anything.
+    value_dim: the width of a value's head, where it is not that of queries and keys.
     """
+
+    value_dim: int | None = None
 
     def __init__(self, dim: int, heads: int) -> None:
         super().__init__()
@@ -59,7 +62,7 @@ class Projection(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return q (B, H, Lq, Dh) from x; k and v (B, H, Lk, Dh) from context."""
+        """Return q (B, H, Lq, Dh) from x; k and v (B, Hk, Lk, Dh) from context, Hk dividing H."""
 
     @torch.no_grad()
     def load(self, weights: CanonicalWeights) -> None:

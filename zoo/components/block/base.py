@@ -4,37 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from torch import Tensor, nn
 
-from zoo.components.attention.base import Attention, Cache
+from zoo.components.attention.base import Attention
 from zoo.components.dropout import dropout
+from zoo.components.layer_context import LayerContext as LayerContext
+from zoo.components.layer_context import with_layer
 from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens
-
-
-@dataclass(frozen=True)
-class LayerContext:
-    """What a layer is given besides x (B, L, D).
-
-    tokens: of x. position: the encoding, whose rotate and bias slots attention uses.
-    read: the positions of L that the caller reads; None for all. A layer computes no others.
-    memory, memory_tokens: the encoder's output and its tokens, for cross-attention.
-    cache, memory_cache: of self-attention and of cross-attention. Both take only what is new:
-    x, and memory where memory_cache does not hold it yet.
-    """
-
-    tokens: Tokens
-    position: PositionalEncoding
-    causal: bool = False
-    read: slice | None = None
-    cache: Cache | None = None
-    memory: Tensor | None = None
-    memory_tokens: Tokens | None = None
-    memory_cache: Cache | None = None
-
 
 Sublayer = Callable[[Tensor], Tensor]
 
@@ -44,10 +22,12 @@ class Block(nn.Module, ABC):
 
     ffn: None where the layer has none. norm: a factory, called once for every norm of the block.
     cross: the cross-attention of a decoder, between the other two sub-layers.
-    final_norm: whether the stack needs a norm after its last block.
+    final_norm: whether the stack needs a norm after its last block. normed: whether its sub-layers
+    have norms; where False, none is built, and ``arrange`` is given the identity.
     """
 
     final_norm: ClassVar[bool] = False
+    normed: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -59,6 +39,7 @@ class Block(nn.Module, ABC):
         cross: Attention | None = None,
     ) -> None:
         super().__init__()
+        norm = norm if self.normed else nn.Identity
         self.dropout = dropout
         self.attention, self.attention_norm = attention, norm()
         self.cross, self.cross_norm = cross, norm() if cross is not None else None
@@ -78,32 +59,45 @@ class Block(nn.Module, ABC):
 
     def forward(self, x: Tensor, context: LayerContext) -> Tensor:
         """(B, L, D) to (B, L, D), or to the positions in ``context.read``."""
-        rows = slice(None) if context.read is None else context.read
-        x = self.arrange(x, lambda h: self._attend(h, context), self.attention_norm, rows)
+        x = self.arrange(x, lambda h: self.attend(h, context), self.attention_norm, context.rows)
         if self.cross is not None and self.cross_norm is not None:
             x = self.arrange(
-                x, lambda h: self._cross_attend(h, context), self.cross_norm, slice(None)
+                x, lambda h: self.cross_attend(h, context), self.cross_norm, slice(None)
             )
         if self.ffn is not None and self.ffn_norm is not None:
-            x = self.arrange(x, self.ffn, self.ffn_norm, slice(None))
+            x = self.arrange(x, lambda h: self.feed_forward(h, context), self.ffn_norm, slice(None))
         return x
 
-    def _attend(self, h: Tensor, context: LayerContext) -> Tensor:
-        """Self-attention; queries only from the positions that are read."""
-        options = {"position": context.position, "causal": context.causal, "cache": context.cache}
+    def attend(self, h: Tensor, context: LayerContext) -> Tensor:
+        """Self-attention: h (B, L, D) to the positions of L that are read."""
+        options = {
+            "position": context.position,
+            "causal": context.causal,
+            "cache": context.cache,
+            **with_layer(self.attention, "forward", context),
+        }
         if context.read is None:
             out: Tensor = self.attention(h, tokens=context.tokens, **options)
         else:
             out = self.attention(
                 h[:, context.read],
                 context=h,
-                tokens=context.tokens[context.read],
+                tokens=context.out_tokens,
                 context_tokens=context.tokens,
                 **options,
             )
         return out
 
-    def _cross_attend(self, h: Tensor, context: LayerContext) -> Tensor:
+    def feed_forward(
+        self, h: Tensor, context: LayerContext, ffn: nn.Module | None = None
+    ) -> Tensor:
+        """A feed-forward network, by default the block's: h (B, L, D) to (B, L, D)."""
+        ffn = self.ffn if ffn is None else ffn
+        assert ffn is not None
+        out: Tensor = ffn(h, **with_layer(ffn, "forward", context))
+        return out
+
+    def cross_attend(self, h: Tensor, context: LayerContext) -> Tensor:
         """Cross-attention: queries from the decoder, keys and values from the encoder.
 
         One well-known tutorial takes the queries from the encoder's output, which would give one
@@ -113,14 +107,17 @@ class Block(nn.Module, ABC):
         assert self.cross is not None
         if context.memory is None or context.memory_tokens is None:
             raise ValueError("a block with cross-attention needs a memory")
-        tokens = context.tokens if context.read is None else context.tokens[context.read]
+        layer = context.scoped(
+            "cross", position=_NO_POSITIONS, causal=False, cache=context.memory_cache
+        )
         out: Tensor = self.cross(
             h,
             context=context.memory,
-            tokens=tokens,
+            tokens=context.out_tokens,
             context_tokens=context.memory_tokens,
             position=_NO_POSITIONS,
             cache=context.memory_cache,
+            **with_layer(self.cross, "forward", layer),
         )
         return out
 

@@ -1,4 +1,4 @@
-"""The positional encoding contract: three slots, each the identity unless overridden."""
+"""The positional encoding contract: slots, each the identity unless overridden."""
 
 from __future__ import annotations
 
@@ -15,14 +15,48 @@ class PositionalEncoding(nn.Module):
     def __init__(self, *, dim: int, heads: int, head_dim: int, max_length: int) -> None:
         super().__init__()
 
+    def place(self, positions: Tensor) -> Tensor:
+        """Positions (L) or (B, L), increasing, to those that the text has in this pass.
+
+        Called once at the beginning of a pass; all slots, in all layers, are given the result,
+        which must increase too. In evaluation each must depend on its own position alone, so that
+        decoding step by step is right.
+        """
+        return positions
+
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         """Embeddings x (B, L, D) plus a vector for each position (L) or (B, L)."""
         return x
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Queries or keys x (B, H, L, Dh) rotated by their positions (L) or (B, L)."""
+        """Queries x (B, H, L, Dh) rotated by their positions (L) or (B, L)."""
         return x
+
+    def rotate_keys(self, x: Tensor, positions: Tensor) -> Tensor:
+        """Keys x (B, Hk, L, Dh) likewise, Hk being H or fewer; unless overridden, by ``rotate``."""
+        return self.rotate(x, positions)
 
     def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor | None:
         """What is added to the scores, broadcastable to (B, H, Lq, Lk); None for nothing."""
         return None
+
+    def content_bias(
+        self,
+        q: Tensor,
+        k: Tensor,
+        q_positions: Tensor,
+        k_positions: Tensor,
+        mask: Tensor | None,
+    ) -> Tensor | None:
+        """What is added to the scores as well, where it depends on queries and keys.
+
+        q: (B, H, Lq, Dh), k: (B, H, Lk, Dh), rotated. mask: bool, broadcastable to (B, H, Lq, Lk),
+        True where a query may attend; None: everywhere. Returns (B, H, Lq, Lk), to be added to
+        q·k / √Dh, or None for nothing.
+        """
+        return None
+
+    @property
+    def reads_content(self) -> bool:
+        """Whether ``content_bias`` is overridden."""
+        return type(self).content_bias is not PositionalEncoding.content_bias

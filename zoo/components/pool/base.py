@@ -12,13 +12,15 @@ class Pool(nn.Module, ABC):
     """Built as ``Pool(dim)``.
 
     reads: the positions of L that it reads, None for all; the last layer may compute only those.
+    width: of its output (W); None for D.
     """
 
     reads: ClassVar[slice | None] = None
+    width: int | None = None
 
     def __init__(self, dim: int) -> None:
         super().__init__()
 
     @abstractmethod
     def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
-        """x (B, L, D) and attention_mask (bool (B, L), True where real; None: all) to (B, D)."""
+        """x (B, L, D) and attention_mask (bool (B, L), True where real; None: all) to (B, W)."""

@@ -94,6 +94,11 @@ def notes(table: pd.DataFrame, tests: int, level: float) -> list[str]:
     metric = metrics_in(table)[0]
     if table[f"{metric.name}_mean"].notna().any():
         lines += _metric_notes(table, metric, tests, level)
+    if names := table.attrs["auxiliary"]:
+        lines.append(
+            f"{' and '.join(f'{name} loss' for name in names)}: added to the loss of the task in "
+            "training by a part of the model; its mean in the last epoch, before its weight."
+        )
     if table["train_ratio"].notna().any():
         lines += _speed_notes(table)
     if has_front(table):

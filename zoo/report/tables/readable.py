@@ -29,7 +29,7 @@ def as_text(table: pd.DataFrame, style: str = "simple") -> str:
     """The readable table laid out by tabulate, each row on one line, in a style of tabulate's."""
     shown = readable(table)
     others = {metric.label for metric in metrics_in(table)[1:]}
-    numbers, units = {"rank", "seeds", "params"} | others, ("/s", " ms", " MiB", " s")
+    numbers, units = {"rank", "seeds", "params"} | others, ("/s", " ms", " MiB", " s", " loss")
     heads = [str(head) for head in shown.columns]
     align = ["right" if h in numbers or h.endswith(units) else "left" for h in heads]
     return tabulated(shown.values.tolist(), heads, style, align)
@@ -54,6 +54,8 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     columns = {"rank": _ranks(table["rank"]), metric.label: [_value(row, metric) for row in lines]}
     for other in others:
         columns[other.label] = _numbers(table[f"{other.name}_mean"], f"{{:.{other.digits}f}}")
+    for name in table.attrs["auxiliary"]:
+        columns[f"{name} loss"] = _numbers(table[f"{name}_loss"], "{:.4g}")
     for name in table.attrs["tuned"]:
         columns[name.replace("_", " ")] = _numbers(table[name], "{:g}")
     columns["seeds"] = [

@@ -34,15 +34,17 @@ def build_table(rows: Sequence[Row], reference: str, verdicts: Verdicts) -> pd.D
     Other columns: ratios, and shares from 0 to 1. A ``tie`` is True, False, or empty if unknown.
     ``tie``: whether a row cannot be distinguished from the best cell, which is not alone.
     ``attrs["metrics"]`` holds the descriptions of the metrics, ``attrs["tuned"]`` the names of the
-    settings that were chosen for each row.
+    settings that were chosen for each row, ``attrs["auxiliary"]`` those of the auxiliary losses
+    that parts of the models add to the task's, each in a column ``NAME_loss``.
     """
     shown = rows or [Row("", {}, "")]  # of no rows, the columns alone
     axes, metric = axes_of(shown), shown[0].metric
     base = next((row for row in rows if row.name == reference), None)
     speeds = Speeds(rows, reference)
     standings = _standings(shown, speeds, verdicts)
+    auxiliary = list(dict.fromkeys(name for row in shown for name in row.auxiliary))
     lines = [
-        _results(row, axes) | standings[row.name] | _ratios(row, base, reference, speeds)
+        _results(row, axes, auxiliary) | standings[row.name] | _ratios(row, base, reference, speeds)
         for row in shown
     ]
     table = pd.DataFrame(lines).iloc[: len(rows)]
@@ -58,11 +60,12 @@ def build_table(rows: Sequence[Row], reference: str, verdicts: Verdicts) -> pd.D
     best = order.sort_values(list(order.columns), kind="stable", na_position="last")
     table = table.loc[best.index].reset_index(drop=True)
     table.attrs["tuned"] = list(dict.fromkeys(name for row in shown for name in row.chosen))
+    table.attrs["auxiliary"] = auxiliary
     table.attrs["metrics"] = [m.model_dump() for m in shown[0].metrics]
     return table
 
 
-def _results(row: Row, axes: Sequence[str]) -> dict[str, Any]:
+def _results(row: Row, axes: Sequence[str], auxiliary: Sequence[str]) -> dict[str, Any]:
     """What was measured. A baseline's name is in the column of the first axis."""
     cost, metric = row.cost, row.metric
     metrics = [record.metrics for record in row.trained.values()]
@@ -86,6 +89,7 @@ def _results(row: Row, axes: Sequence[str]) -> dict[str, Any]:
         f"{metric.name}_mean": ranked.mean if ranked else None,
         f"{metric.name}_std": ranked.sd if ranked else None,
         **{f"{name}_mean": found.mean if found else None for name, found in others.items()},
+        **{f"{name}_loss": row.auxiliary.get(name) for name in auxiliary},
         **row.chosen,
         **{column: cost.get(column) for column in COST_COLUMNS},
         "train_seconds": seconds.mean if seconds else None,

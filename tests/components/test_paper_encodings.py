@@ -1,0 +1,165 @@
+"""Encodings that see queries, keys and the mask, under every attention that offers it."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from paper_parts import Cope, Shaw, TransformerXL, XPos, register_parts
+from references import assert_same, canonical, randoms, shake
+from torch import Tensor
+
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens
+from zoo.registry import Owner, Register, Registry
+
+DIM, HEADS, LENGTH = 12, 3, 7
+SIZES = {"dim": DIM, "heads": HEADS, "head_dim": DIM // HEADS, "max_length": 20}
+ATTENTIONS = ("naive", "split", "packed", "fused")
+POSITIONS = [0, 2, 3, 4, 7, 8, 11]
+MASK = torch.tensor([[True] * 7, [False] * 2 + [True] * 4 + [False]])
+# Of an encoding: what query i of a head adds for key j, given all of them and what i may attend to.
+Added = Callable[[PositionalEncoding, int, Tensor, Tensor, int, int, list[int]], Tensor]
+
+
+def shaw(position, head, q, k, i, j, seen):
+    offset = min(max(POSITIONS[j] - POSITIONS[i], -3), 3)
+    return q[i] @ position.table.weight[offset + 3] / math.sqrt(len(q[i]))
+
+
+def cope(position, head, q, k, i, j, seen):
+    place = sum(torch.sigmoid(q[i] @ k[t]) for t in seen if t >= j)
+    place = torch.as_tensor(place).clamp(max=4.0)
+    low, high = math.floor(place.item()), math.ceil(place.item())
+    vector = position.table[low] * (1 - (place - low)) + position.table[high] * (place - low)
+    return q[i] @ vector / math.sqrt(len(q[i]))
+
+
+def transformer_xl(position, head, q, k, i, j, seen):
+    offset = POSITIONS[i] - POSITIONS[j]
+    angles = [offset / 10000 ** (2 * n / DIM) for n in range(DIM // 2)]
+    wave = torch.tensor([*map(math.sin, angles), *map(math.cos, angles)], dtype=torch.float64)
+    width = DIM // HEADS
+    projected = (position.project.weight @ wave)[head * width : (head + 1) * width]
+    u, v = position.u[head, 0], position.v[head, 0]
+    return (u @ k[j] + (q[i] + v) @ projected) / math.sqrt(width)
+
+
+def expected(module, position, x: Tensor, causal: bool, added: Added) -> Tensor:
+    """softmax(q k / √Dh + added) v, number by number."""
+    weights, width = canonical(module), DIM // HEADS
+    texts = []
+    for text in range(len(x)):
+        heads = []
+        for h in range(HEADS):
+            rows = slice(h * width, (h + 1) * width)
+            q, k, v = (x[text] @ weights[f"w{n}"][rows].T + weights[f"b{n}"][rows] for n in "qkv")
+            out = []
+            for i in range(LENGTH):
+                seen = [
+                    j
+                    for j in range(LENGTH)
+                    if MASK[text, j] and not (causal and POSITIONS[j] > POSITIONS[i])
+                ] or list(range(LENGTH))
+                scores = torch.stack(
+                    [
+                        q[i] @ k[j] / math.sqrt(width) + added(position, h, q, k, i, j, seen)
+                        for j in seen
+                    ]
+                )
+                out.append(scores.softmax(dim=0) @ v[seen])
+            heads.append(torch.stack(out))
+        texts.append(torch.cat(heads, dim=-1) @ weights["wo"].T + weights["bo"])
+    return torch.stack(texts)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(
+    ("encoding", "added"), [(Shaw, shaw), (Cope, cope), (TransformerXL, transformer_xl)]
+)
+def test_an_encoding_adds_what_its_paper_says_in_every_attention(
+    registry: Registry, encoding: type[PositionalEncoding], added: Added, causal: bool
+) -> None:
+    position = shake(encoding(**SIZES), seed=3)
+    x = randoms(2, LENGTH, DIM)
+    tokens = Tokens(MASK, torch.tensor(POSITIONS))
+    for name in ATTENTIONS:
+        choice = registry.choose("attention", name)
+        assert choice.can("content-bias")
+        module = shake(choice.build(DIM, HEADS), seed=1).eval()
+        out = module(x, tokens=tokens, position=position, causal=causal)
+        if name in ("naive", "fused"):
+            by_hand = expected(module, position, x, causal, added)
+            assert_same(out[MASK], by_hand[MASK], [x, *position.parameters()], tolerance=1e-6)
+
+
+def test_all_attentions_that_offer_it_agree(registry: Registry) -> None:
+    position, x = shake(Cope(**SIZES)), randoms(2, LENGTH, DIM)
+    tokens = Tokens(MASK, torch.tensor(POSITIONS))
+    outs = []
+    for name in ATTENTIONS:
+        torch.manual_seed(0)
+        module = registry.choose("attention", name).build(DIM, HEADS).double().eval()
+        outs.append(module(x, tokens=tokens, position=position, causal=True))
+    assert all(torch.allclose(out[MASK], outs[0][MASK], atol=1e-12) for out in outs)
+
+
+def test_an_attention_map_has_the_content_in_it(registry: Registry) -> None:
+    position, x = shake(Shaw(**SIZES)), randoms(2, LENGTH, DIM)
+    module = shake(registry.choose("attention", "fused").build(DIM, HEADS)).eval()
+    found = module.weights(x, tokens=Tokens.whole(LENGTH), position=position)
+    qkv = module.project.qkv
+    v = module.project.split(x @ qkv.weight[-DIM:].T + qkv.bias[-DIM:])
+    heads = (found @ v).transpose(1, 2).flatten(2)
+    out = module(x, tokens=Tokens.whole(LENGTH), position=position)
+    assert_same(module.out(heads), out)
+
+
+def test_xpos_scores_are_those_of_the_paper_and_depend_on_offsets_alone() -> None:
+    position = XPos(**{**SIZES, "head_dim": 6}).double()
+    q, k = randoms(1, 1, 1, 6, seed=1), randoms(1, 1, 1, 6, seed=2)
+
+    def score(n: int, m: int) -> Tensor:
+        turned = position.rotate(q, torch.tensor([n])), position.rotate_keys(k, torch.tensor([m]))
+        return (turned[0] * turned[1]).sum()
+
+    for n, m in ((0, 0), (5, 2), (40, 300)):
+        total = 0.0
+        for i in range(3):
+            base, zeta = 10000 ** (-2 * i / 6), (2 * i / 6 + 0.4) / 1.4
+            a = complex(*q[0, 0, 0, 2 * i : 2 * i + 2].tolist())
+            b = complex(*k[0, 0, 0, 2 * i : 2 * i + 2].tolist())
+            total += (a * b.conjugate() * cmath.exp(1j * (n - m) * base)).real * zeta ** (
+                (n - m) / 512
+            )
+        assert score(n, m).item() == pytest.approx(total, rel=1e-5)
+    assert score(9, 4).item() == pytest.approx(score(109, 104).item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["naive", "packed", "fused"])
+def test_an_attention_rotates_keys_by_rotate_keys(registry: Registry, name: str) -> None:
+    position, x = XPos(**SIZES).double(), randoms(1, 2, DIM)
+    module = shake(registry.choose("attention", name).build(DIM, HEADS)).eval()
+    at = Tokens(None, torch.tensor([3, 400]))
+    out, weights = module(x, tokens=at, position=position), canonical(module)
+    q, k, v = ((x[0] @ weights[f"w{n}"].T + weights[f"b{n}"]).view(2, HEADS, -1) for n in "qkv")
+    q = position.rotate(q.transpose(0, 1)[None], at.positions)[0]
+    k = position.rotate_keys(k.transpose(0, 1)[None], at.positions)[0]
+    mixed = (q @ k.mT / math.sqrt(DIM // HEADS)).softmax(-1) @ v.transpose(0, 1)
+    assert_same(out[0], mixed.transpose(0, 1).flatten(1) @ weights["wo"].T + weights["bo"])
+
+
+def test_planning_refuses_an_attention_that_does_not_offer_it(registry: Registry) -> None:
+    from zoo.config.sizes import Sizes
+    from zoo.registry.cell import Cell
+
+    register = Register(Owner("elsewhere", "1"))
+    register_parts(register)
+    registry.admit(register)
+    usual = {"norm": "layer", "ffn": "relu", "block": "pre", "pool": "mean", "pe": "shaw"}
+    assert Cell.parse(registry, {**usual, "attention": "fused"}).obstacle(Sizes(), {}) == ""
+    reason = Cell.parse(registry, {**usual, "attention": "torch"}).obstacle(Sizes(), {})
+    assert reason == ("torch cannot add a bias that depends on queries and keys, which shaw needs")

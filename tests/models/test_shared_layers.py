@@ -1,0 +1,238 @@
+"""What layers leave for later ones, their number, and states: equal to the papers' formulas."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from paper_models import by_hand, joined, project, with_papers
+from references import assert_same, shake
+from small_models import classifier, encoder_decoder, language_model, padded, some_ids
+from torch import Tensor
+
+from zoo.components.tokens import Tokens
+from zoo.models.decoding.generate import Decoding, generate, transduce
+from zoo.registry import Registry
+
+HEADS, WIDTH = 2, 4
+TEXTS = [[3, 1, 4, 1, 5], [2, 6], [5, 3, 5]]
+
+
+@pytest.fixture
+def papers(registry: Registry) -> Registry:
+    return with_papers(registry)
+
+
+def softmax_of(q: Tensor, k: Tensor) -> Tensor:
+    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(dim=-1)
+
+
+def heads_of(attention: Any, h: Tensor) -> list[Tensor]:
+    its = attention.project
+    return [project(h, layer, HEADS) for layer in (its.q, its.k, its.v)]
+
+
+class ByHand:
+    """Each attention's output, as its paper states it; one object for one pass."""
+
+    def __init__(self) -> None:
+        self.left: Any = None
+
+    def value_residual(self, number: int, attention: Any, h: Tensor) -> Tensor:
+        q, k, v = heads_of(attention, h)
+        self.left = v if number == 0 else self.left
+        mixed = attention.shares[0] * self.left + attention.shares[1] * v
+        return joined(softmax_of(q, k) @ mixed, attention.out)
+
+    def score_residual(self, number: int, attention: Any, h: Tensor) -> Tensor:
+        q, k, v = heads_of(attention, h)
+        scores = q @ k.mT / math.sqrt(WIDTH)
+        self.left = scores if number == 0 else self.left + scores
+        return joined(self.left.softmax(dim=-1) @ v, attention.out)
+
+    def shared_keys(self, number: int, attention: Any, h: Tensor) -> Tensor:
+        q = project(h, attention.project.q, HEADS)
+        if number % 2 == 0:
+            self.left = [project(h, getattr(attention.project, n), HEADS) for n in "kv"]
+        k, v = self.left
+        return joined(softmax_of(q, k) @ v, attention.out)
+
+    def differential(self, number: int, attention: Any, h: Tensor) -> Tensor:
+        q, k, v = heads_of(attention, h)
+        start = 0.8 - 0.6 * math.exp(-0.3 * number)
+        q1, k1, q2, k2 = attention.vectors
+        share = (q1 * k1).sum().exp() - (q2 * k2).sum().exp() + start
+        one, other = (softmax_of(q[..., s], k[..., s]) for s in (slice(0, 2), slice(2, 4)))
+        heads = (one - share * other) @ v
+        heads = heads / (heads.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt()
+        return joined((1 - start) * heads, attention.out)
+
+    def gated(self, number: int, attention: Any, h: Tensor) -> Tensor:
+        q, k, v = heads_of(attention, h)
+        heads = torch.cat(list((softmax_of(q, k) @ v).unbind(1)), dim=-1)
+        gate = 1 / (1 + (-(h @ attention.gate.weight.T + attention.gate.bias)).exp())
+        return (gate * heads) @ attention.out.weight.T + attention.out.bias
+
+    def grouped(self, number: int, attention: Any, h: Tensor) -> Tensor:
+        q = project(h, attention.project.q, HEADS)
+        kv = h @ attention.project.kv.weight.T + attention.project.kv.bias
+        k, v = kv.chunk(2, dim=-1)  # one head for all queries
+        return joined(softmax_of(q, k[:, None]) @ v[:, None], attention.out)
+
+    def gla(self, number: int, attention: Any, h: Tensor) -> Tensor:
+        """The recurrence forwards and, from the last token on, backwards."""
+        there, back = attention.forwards, attention.backwards
+        return recurrence(there, h) + recurrence(back, h.flip(1)).flip(1)
+
+    def short_conv(self, number: int, attention: Any, h: Tensor) -> Tensor:
+        def convolved(weight: Tensor, h: Tensor) -> Tensor:
+            size = len(weight)
+            rows = [
+                sum(weight[size - 1 - i] * h[:, t - i] for i in range(size) if t >= i)
+                for t in range(h.shape[1])
+            ]
+            return torch.stack(rows, dim=1)  # type: ignore[arg-type]
+
+        there = convolved(attention.forwards.weight, h)
+        return there + convolved(attention.backwards.weight, h.flip(1)).flip(1)
+
+
+def recurrence(gla: Any, h: Tensor) -> Tensor:
+    """S_t = diag(α_t) S_{t-1} + k_tᵀ v_t, o_t = q_t S_t, token by token."""
+    rows = []
+    wide = h @ gla.qkva.weight.T + gla.qkva.bias  # each head's q, k, v and gate, head by head
+    state = torch.zeros(len(h), HEADS, WIDTH, WIDTH, dtype=h.dtype)
+    for t in range(h.shape[1]):
+        q, k, v, a = wide[:, t].view(len(h), HEADS, 4, WIDTH).unbind(2)
+        alpha = (1 / (1 + (-a).exp())) ** (1 / 16)
+        state = alpha[..., None] * state + k[..., None] * v[..., None, :]
+        rows.append((q[..., None, :] @ state)[..., 0, :])
+    return joined(torch.stack(rows, dim=2), gla.out)
+
+
+NAMES = {
+    "value-residual": "value_residual",
+    "score-residual": "score_residual",
+    "shared-keys": "shared_keys",
+    "differential": "differential",
+    "gated": "gated",
+    "grouped": "grouped",
+    "bidirectional(gla)": "gla",
+    "bidirectional(short-conv)": "short_conv",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_three_layers_are_those_of_the_paper(papers: Registry, name: str) -> None:
+    model = shake(classifier(papers, layers=3, attention=name, pe="none")).eval()
+    ids, tokens = some_ids(2, 6), Tokens.whole(6)
+    weights = [p for n, p in model.encoder.named_parameters() if "head" not in n]
+    ours = model.encoder(ids, tokens)
+    expected = by_hand(model.encoder, ids, getattr(ByHand(), NAMES[name]))
+    assert_same(ours, expected, weights)
+    # Fresh at every pass: another text before it changes nothing.
+    model.encoder(some_ids(2, 6, seed=5), tokens)
+    assert torch.equal(model.encoder(ids, tokens), ours)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("name", [*NAMES, "latent", "bidirectional(short-conv, merge='concat')"])
+def test_padding_and_the_last_layers_few_positions_change_nothing(
+    papers: Registry, name: str, side: str
+) -> None:
+    model = shake(classifier(papers, layers=3, attention=name, pool="cls")).eval()
+    batch = padded(TEXTS, side)
+    whole = model.encoder(*batch)
+    for row, text in enumerate(TEXTS):
+        alone = torch.tensor([text]), Tokens.whole(len(text))
+        assert_same(whole[row, batch[1].attention_mask[row]], model.encoder(*alone)[0])
+        for read in (slice(0, 1), slice(1, 2)):
+            few = model.encoder(*alone, read)
+            assert_same(few, model.encoder(*alone)[:, read])
+
+
+DECODED: list[dict[str, str]] = [
+    {"attention": "value-residual"},
+    {"attention": "score-residual", "pe": "alibi"},
+    {"attention": "shared-keys"},
+    {"attention": "differential"},
+    {"attention": "grouped", "pe": "cope"},
+    {"attention": "gated", "pe": "shaw"},
+    {"attention": "latent"},
+    {"attention": "gla", "pe": "none"},
+    {"attention": "short-conv/fused", "pe": "none/transformer-xl"},
+    {"attention": "fused", "pe": "xpos", "ffn": "shift"},
+    {"attention": "gla/value-residual", "pe": "none", "ffn": "experts", "block": "macaron"},
+    {"attention": "fused", "ffn": "shift", "block": "macaron", "pe": "rope-by-layer"},
+]
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("cell", DECODED, ids=lambda cell: "+".join(cell.values()))
+def test_decoding_with_a_cache_is_decoding_without(
+    papers: Registry, cell: dict[str, str], side: str
+) -> None:
+    model = shake(language_model(papers, layers=3, **cell)).eval()
+    assert model.decoder.caches
+    ids, tokens = padded(TEXTS, side)
+    for beams in (1, 3):
+        found = [
+            generate(
+                model,
+                ids,
+                Decoding(6, beams=beams, cache=cache, end=2),
+                attention_mask=tokens.attention_mask,
+            )
+            for cache in (True, False)
+        ]
+        for one, other in zip(*found, strict=True):
+            assert one.ids == other.ids
+            assert one.log_probability == pytest.approx(other.log_probability, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["value-residual", "score-residual", "shared-keys", "grouped"])
+def test_an_encoder_decoders_two_attentions_do_not_mix(papers: Registry, name: str) -> None:
+    model = shake(encoder_decoder(papers, layers=3, attention=name)).eval()
+    source, tokens = padded(TEXTS, "right")
+    found = [
+        transduce(
+            model,
+            source,
+            Decoding(5, beams=2, cache=cache),
+            start=1,
+            attention_mask=tokens.attention_mask,
+        )
+        for cache in (True, False)
+    ]
+    for one, other in zip(*found, strict=True):
+        assert one.ids == other.ids
+        assert one.log_probability == pytest.approx(other.log_probability, abs=1e-9)
+
+
+def test_an_encoding_places_a_text_once_a_pass_for_all_layers(papers: Registry) -> None:
+    model = shake(classifier(papers, layers=3, pe="randomised")).train()
+    ids = some_ids(2, 6)
+    torch.manual_seed(5)
+    drawn = torch.randperm(50)[:6].sort().values
+    torch.manual_seed(5)
+    in_training = model(ids, Tokens.whole(6))
+    model.eval()
+    assert_same(in_training, model(ids, Tokens(None, drawn)))
+    assert not torch.allclose(in_training, model(ids, Tokens.whole(6)))
+
+
+def test_an_encoding_may_differ_from_layer_to_layer(papers: Registry) -> None:
+    encoder = classifier(papers, layers=3, pe="rope-by-layer").encoder
+    positions = [encoder.position, *encoder.other_positions]
+    assert [positions[i].angles.frequencies[1].item() for i in encoder.position_of_layer] == [
+        pytest.approx(base**-0.5) for base in (10.0, 100.0, 1000.0)
+    ]
+
+
+def test_an_encoding_is_asked_at_the_width_that_the_attention_gives_it(papers: Registry) -> None:
+    encoder = classifier(papers, layers=2, attention="latent/fused", dim=16).encoder
+    positions = [encoder.position, *encoder.other_positions]
+    widths = [len(positions[i].angles.frequencies) * 2 for i in encoder.position_of_layer]
+    assert widths == [4, 8]

@@ -1,0 +1,229 @@
+"""Components that are built around another one: ``bidirectional(NAME)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from zoo.config.sizes import Sizes
+from zoo.errors import ZooError
+from zoo.inference.card import Part
+from zoo.registry import Owner, Register, Registry, Wraps
+from zoo.registry.cell import Cell
+from zoo.registry.code_hash import plugin_hashes
+
+USUAL = {"pe": "rope", "norm": "layer", "ffn": "relu", "block": "pre", "pool": "mean"}
+
+
+@pytest.fixture
+def parts(registry: Registry) -> Registry:
+    register = Register(Owner("elsewhere", "1"))
+    register(
+        "attention",
+        "my-scan",
+        "zoo.components.attention.split:Split",
+        summary="a scan",
+        capabilities=("rotate", "padding", "causal", "causal-only", "cache", "random"),
+        parameters={"size": 4},
+    )
+    register("attention", "both-ways", dict, summary="", capabilities=("padding",))
+    registry.admit(register)
+    return registry
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "inner", "given"),
+    [
+        ("bidirectional(fused)", "bidirectional(fused)", "fused", {}),
+        (" bidirectional( my-scan ) ", "bidirectional(my-scan)", "my-scan", {}),
+        (
+            "bidirectional(my-scan(size=2), merge='concat')",
+            "bidirectional(my-scan(size=2), merge='concat')",
+            "my-scan(size=2)",
+            {"merge": "concat"},
+        ),
+        (
+            "bidirectional(elsewhere:my-scan(3),'concat')",
+            "bidirectional(my-scan(size=3), merge='concat')",
+            "my-scan(size=3)",
+            {"merge": "concat"},
+        ),
+        (
+            "encoder-zoo:bidirectional(bidirectional-is-none)",
+            "",
+            "no attention 'bidirectional-is-none'",
+            {},
+        ),
+    ],
+)
+def test_a_name_in_brackets_is_what_it_is_built_around(
+    parts: Registry, text: str, name: str, inner: str, given: dict[str, str]
+) -> None:
+    if not name:
+        with pytest.raises(ZooError, match=inner):
+            parts.choose("attention", text)
+        return
+    choice = parts.choose("attention", text)
+    assert str(choice) == name
+    assert str(choice.inner) == inner
+    assert dict(choice.given) == given
+    again = parts.choose("attention", str(choice))
+    assert (str(again), again.given) == (str(choice), choice.given)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "bidirectional",
+            "attention 'bidirectional' is built around another attention: write "
+            "bidirectional(NAME)",
+        ),
+        (
+            "bidirectional()",
+            "attention 'bidirectional' is built around another attention: write "
+            "bidirectional(NAME)",
+        ),
+        (
+            "bidirectional(both-ways)",
+            "bidirectional(both-ways): both-ways does not declare 'causal' "
+            "(attends only to the past when asked)",
+        ),
+        (
+            "bidirectional(fused/naive)",
+            "'fused/naive' is a pattern over layers; here one attention is expected",
+        ),
+        (
+            "bidirectional(fused, merge=3)",
+            "attention 'bidirectional': 'merge' must be of type str (default 'sum'), not 3",
+        ),
+        (
+            "bidirectional(fused, size=3)",
+            "attention 'bidirectional' has no parameter 'size'; did you mean 'merge'? There is: "
+            "merge",
+        ),
+        (
+            "bidirectional(bidirectional(fused))",
+            "bidirectional(bidirectional(fused)): bidirectional(fused) does not declare 'causal' "
+            "(attends only to the past when asked)",
+        ),
+    ],
+)
+def test_a_bad_name_is_one_clear_line(parts: Registry, text: str, message: str) -> None:
+    with pytest.raises(ZooError) as caught:
+        parts.choose("attention", text)
+    assert str(caught.value).startswith(message.partition("; did you")[0])
+    assert "\n" not in str(caught.value)
+
+
+def test_its_capabilities_are_its_own_and_those_it_keeps(parts: Registry) -> None:
+    fused = parts.choose("attention", "bidirectional(fused)")
+    scan = parts.choose("attention", "bidirectional(my-scan)")
+    for choice in (fused, scan):
+        assert choice.can("order", "rotate", "padding")
+        for lost in ("causal", "causal-only", "cross", "cache", "exact", "map"):
+            assert not choice.can(lost)
+    assert fused.can("bias", "content-bias")
+    assert not scan.can("bias")
+    assert scan.can("random")
+    assert not fused.can("random")
+
+
+def test_a_mixer_that_is_causal_by_nature_is_refused_in_an_encoder(parts: Registry) -> None:
+    def reason(attention: str, *needs: str) -> str:
+        cell = Cell.parse(parts, {**USUAL, "attention": attention})
+        return cell.obstacle(Sizes(), {"attention": frozenset(needs)})
+
+    assert reason("my-scan", "padding", "causal") == ""
+    assert reason("my-scan", "padding") == (
+        "my-scan attends only to the past: an encoder has bidirectional(my-scan)"
+    )
+    assert reason("bidirectional(my-scan)", "padding") == ""
+    assert "does not declare 'causal'" in reason("bidirectional(my-scan)", "padding", "causal")
+
+
+def test_a_network_that_reads_later_tokens_is_refused_in_a_decoder(registry: Registry) -> None:
+    register = Register(Owner("elsewhere", "1"))
+    for name, capabilities in {"blur": ["neighbours"], "lag": ["neighbours", "causal"]}.items():
+        register("ffn", name, dict, summary="", capabilities=capabilities)
+    registry.admit(register)
+    causal = {"attention": frozenset({"causal"})}
+    for name, reason in (
+        ("blur", "blur reads later tokens too, which the task forbids"),
+        ("lag", ""),
+    ):
+        cell = Cell.parse(registry, {**USUAL, "attention": "fused", "ffn": name})
+        assert cell.obstacle(Sizes(), causal) == reason
+        assert cell.obstacle(Sizes(), {}) == ""
+
+
+def test_records_and_saved_models_name_both(parts: Registry) -> None:
+    choice = parts.choose("attention", "bidirectional(my-scan(size=2), merge='concat')")
+    assert [one.component.name for one in choice.nested] == ["bidirectional", "my-scan"]
+    assert set(plugin_hashes([choice])) == {"elsewhere"}
+    part = Part.of(choice)
+    assert part.full_name == "encoder-zoo:bidirectional"
+    assert part.choice == ("encoder-zoo:bidirectional(elsewhere:my-scan(size=2), merge='concat')")
+    assert str(parts.choose("attention", part.choice)) == str(choice)
+    assert part.code != Part.of(parts.choose("attention", "bidirectional(fused)")).code
+
+
+def test_a_cells_name_is_read_back(parts: Registry) -> None:
+    names = {**USUAL, "attention": "bidirectional(my-scan(size=2), merge='concat')/fused"}
+    cell = Cell.parse(parts, names)
+    assert cell.names["attention"] == names["attention"]
+    listed = parts.patterns("attention", "bidirectional(my-scan, merge='sum'),fused")
+    assert [str(one) for one in listed] == ["bidirectional(my-scan, merge='sum')", "fused"]
+
+
+def refusal(call: Callable[[], object]) -> str:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        call()
+    return str(caught.value)
+
+
+def test_a_registration_says_what_it_needs_and_keeps() -> None:
+    def register(wraps: object) -> Callable[[], object]:
+        return lambda: Register(Owner("elsewhere", "1"))(
+            "attention",
+            "around",
+            dict,
+            summary="",
+            wraps=wraps,  # type: ignore[arg-type]
+        )
+
+    assert refusal(register(True)) == (
+        "wraps of attention 'around' must be a zoo.registry.Wraps, not True"
+    )
+    assert refusal(register(Wraps(needs=("casual",)))).startswith(
+        "attention 'around' declares an unknown capability 'casual'; did you mean 'causal'?"
+    )
+
+
+@pytest.mark.parametrize("merge", ["sum", "concat"])
+def test_it_is_built_with_what_its_inner_one_asks_for(registry: Registry, merge: str) -> None:
+    asked: list[dict[str, object]] = []
+
+    def inner(
+        dim: int, heads: int, *, dropout: float, max_length: int, layer_index: int, size: int = 3
+    ) -> object:
+        from zoo.components.attention.split import Split
+
+        asked.append({"max_length": max_length, "layer_index": layer_index, "size": size})
+        return Split(dim, heads, dropout=dropout)
+
+    register = Register(Owner("elsewhere", "1"))
+    register(
+        "attention",
+        "asks",
+        inner,
+        summary="",
+        capabilities=("causal", "fixed-length"),
+        parameters={"size": 3},
+    )
+    registry.admit(register)
+    choice = registry.choose("attention", f"bidirectional(asks(size=5), merge='{merge}')")
+    built = choice.build(8, 2, dropout=0.0, max_length=9, offered={"layer_index": 7})
+    assert asked == [{"max_length": 9, "layer_index": 7, "size": 5}] * 2
+    assert (built.heads, built.head_dim, built.join is None) == (2, 4, merge == "sum")

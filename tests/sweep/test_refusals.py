@@ -1,0 +1,114 @@
+"""What a component refuses when it is built is a reason of the plan, and not a crash later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from small_runs import CLASSIFY, bench
+
+from zoo.cli import main
+from zoo.errors import ZooError
+from zoo.registry.loading import load
+from zoo.sweep.make_request import make_request
+from zoo.sweep.plan import make_plan
+from zoo.sweep.refusals import trial_models, with_refusals
+
+PLUGIN = """
+import torch
+from torch import nn
+from zoo import hookimpl
+from zoo.components.attention.split import Split
+from zoo.components.ffn.gelu import GELU
+
+
+class Thirds(Split):
+    def __init__(self, dim, heads, *, dropout=0.0, parts=3):
+        super().__init__(dim, heads, dropout=dropout)
+        if heads % parts:
+            raise ValueError(f"thirds: {heads} heads do not divide into {parts} parts")
+
+
+class Measured(GELU):
+    '''Reads a value when it is built, which no meta tensor has.'''
+
+    def __init__(self, dim, hidden, dropout=0.0):
+        super().__init__(dim, hidden, dropout)
+        self.scale = float(torch.ones(()).item())
+
+
+class Broken(GELU):
+    def __init__(self, dim, hidden, dropout=0.0):
+        raise KeyError("size")
+
+
+@hookimpl
+def zoo_register(register):
+    capabilities = ("rotate", "padding", "cross")
+    register("attention", "thirds", Thirds, summary="", capabilities=capabilities,
+             parameters={"parts": 3})
+    register("ffn", "measured", Measured, summary="")
+    register("ffn", "broken", Broken, summary="")
+"""
+OPTIONS = {**CLASSIFY, "data": "newswire(train=40,test=20)", "baseline": "none", "phases": "train"}
+REASON = "thirds: 2 heads do not divide into 3 parts"
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "thirds.py"
+    file.write_text(PLUGIN, "utf-8")
+    return file
+
+
+def test_a_refused_row_is_skipped_with_the_components_reason(plugin: Path, tmp_path: Path) -> None:
+    options = {**OPTIONS, "attention": "thirds,fused", "ffn": "gelu,measured", "epochs": 1}
+    records = bench(tmp_path / "out", options, plugins=(plugin,)).records
+    found = {(r.cell["attention"], r.cell["ffn"]): (r.status, r.reason) for r in records}
+    assert found == {
+        ("thirds", "gelu"): ("skipped", REASON),
+        ("thirds", "measured"): ("skipped", REASON),
+        ("fused", "gelu"): ("ok", ""),
+        ("fused", "measured"): ("ok", ""),
+    }
+
+
+def test_the_plan_prints_it(plugin: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["bench", "--plugin", str(plugin), "--attention", "fused,thirds", "--plan"]
+    arguments += ["--on", "inline", "--heads", "2", "--dim", "16", "--baseline", "none"]
+    arguments += ["--ffn", "gelu,broken"]
+    assert main(arguments) == 0
+    output = capsys.readouterr().out
+    assert f"skipped: {REASON}" in output
+    assert "2 to run, 2 skipped" in output  # what is broken is no refusal: its row says so
+
+
+def test_each_part_is_tried_once_and_the_zoos_own_never(plugin: Path) -> None:
+    zoo = load((plugin,))
+
+    def trials(**choices: str) -> list[str]:
+        request = make_request({**OPTIONS, **choices, "plugins": (str(plugin),)}, zoo.registry)
+        return [model.name for model in trial_models(make_plan(request, zoo.registry))]
+
+    assert trials(attention="fused,naive", pe="rope,alibi", ffn="gelu,relu") == []
+    assert trials(attention="thirds,fused", pe="rope,none,sin", norm="layer,rms") == [
+        "thirds+rope+layer+gelu+pre+mean",
+        "fused+none+layer+gelu+pre+mean",
+        "fused+none+rms+gelu+pre+mean",
+        "thirds+none+layer+gelu+pre+mean",
+        "thirds+sin+layer+gelu+pre+mean",
+    ]
+
+
+def test_the_reference_is_a_row_that_can_run_and_none_is_an_error(plugin: Path) -> None:
+    zoo = load((plugin,))
+    options = {**OPTIONS, "plugins": (str(plugin),)}
+    request = make_request({**options, "attention": "thirds,fused"}, zoo.registry)
+    plan = make_plan(request, zoo.registry)
+    refused = {trial_models(plan)[0].name: REASON}
+    assert with_refusals(plan, refused).reference.startswith("fused+")
+    request = make_request({**options, "attention": "thirds"}, zoo.registry)
+    plan = make_plan(request, zoo.registry)
+    with pytest.raises(ZooError, match=f"nothing can run: {REASON}"):
+        with_refusals(plan, {trial_models(plan)[0].name: REASON})
