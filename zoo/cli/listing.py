@@ -113,7 +113,7 @@ def _find(registry: Registry, text: str) -> Component:
     kind, slash, name = text.partition("/")
     if slash:
         # A bare name is also that of a component that is built around another one.
-        bare = kind in KINDS and "(" not in name
+        bare = kind in KINDS and "(" not in name and "/" not in name
         return registry.get(kind, name) if bare else registry.choose(kind, name).component
     homes = [k for k in KINDS if any(text in (c.name, c.full_name) for c in registry.components(k))]
     if len(homes) == 1:
