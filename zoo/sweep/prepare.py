@@ -25,6 +25,8 @@ from zoo.execution.base import (
     PluginFile,
     Result,
 )
+from zoo.execution.executor_choice import default_limits
+from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, zoo_code
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import JOB_CODE
@@ -48,9 +50,10 @@ class Prepared:
     environment: Mapping[str, Any]
 
 
-def open_executor(zoo: Zoo, name: str) -> contextlib.closing[Executor]:
-    """The executor of that name, closed at the end; ZooError where there is none."""
-    return contextlib.closing(zoo.registry.choose("executor", name).build())
+def open_executor(zoo: Zoo, on: str | Choice) -> contextlib.closing[Executor]:
+    """The executor chosen, or of that name, closed at the end; ZooError where there is none."""
+    choice = zoo.registry.choose("executor", on) if isinstance(on, str) else on
+    return contextlib.closing(choice.build())
 
 
 def prepare(
@@ -71,7 +74,7 @@ def prepare(
     for notice in loaded.notices:
         progress.notice(notice)
     setup = job_setup(request, plan, zoo, DataReference(loaded.encoded.key, loaded.spec))
-    limits = job_limits(request)
+    limits = job_limits(request, executor)
     environment, setup = inspect(executor, setup, limits, rows)
     config = {
         "task": request.task,
@@ -169,12 +172,7 @@ def job_setup(request: Request, plan: Plan, zoo: Zoo, data: DataReference | None
     )
 
 
-def job_limits(request: Request) -> Limits:
-    """What jobs may use; without ``--threads`` each has its share of the cores."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return Limits(
-        jobs=request.jobs,
-        threads=request.threads or max(1, (cores or 1) // request.jobs),
-        memory_limit=request.memory_limit,
-        timeout=request.timeout,
-    )
+def job_limits(request: Request, executor: Executor) -> Limits:
+    """What jobs may use; what is not asked for is as the executor has it."""
+    asked = Limits(request.jobs or 0, request.threads, request.memory_limit, request.timeout)
+    return default_limits(executor, asked)

@@ -1,0 +1,323 @@
+"""The jobs of one run on a cluster: from what slots and nodes report to events."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from zoo.errors import ZooError
+from zoo.execution.artifacts import Artifacts
+from zoo.execution.base import (
+    CostJob,
+    Ended,
+    Event,
+    InspectJob,
+    Job,
+    JobSetup,
+    Limits,
+    NodeStatus,
+    Notice,
+    Progress,
+    Result,
+    Started,
+)
+from zoo.execution.cluster.engine import Joined, Left, Listed, Report, Said
+from zoo.execution.cluster.members import Member, Members, Slot, Task
+from zoo.execution.cluster.node_facts import resolved
+from zoo.execution.cluster.placement import Placement
+from zoo.execution.cluster.slot_calls import unpacked
+from zoo.execution.cluster.slot_work import Advanced, Begun, DataMissing, Finished
+from zoo.execution.cluster.travelling_files import Directory, data_digest, data_files
+
+MOST_LOSSES = 3  # of a job without a new checkpoint, and of a node without a finished job
+
+
+class ClusterRun:
+    """Runs jobs that share their code and device. silence, wait: see ``ClusterExecutor``."""
+
+    def __init__(
+        self,
+        members: Members,
+        setup: JobSetup,
+        limits: Limits,
+        artifacts: Artifacts,
+        silence: float,
+        wait: float,
+    ) -> None:
+        self.members, self.setup, self.limits = members, setup, limits
+        self.artifacts = artifacts
+        self.silence, self.wait = silence, wait
+        self.placement = Placement(members, limits)
+        self.waiting: list[Task] = []
+        self.active: set[Task] = set()
+        self.digests: dict[str, str] = {}
+        self.shown: dict[str, NodeStatus] = {}
+        self.alone_since: float | None = None
+
+    def events(self, jobs: Sequence[Job]) -> Iterator[Event]:
+        """Run the jobs; cost jobs after all others, each with a node for itself."""
+        yield from self._until(self._all_described)
+        described = [m.facts for m in self.members if m.facts and not m.problem]
+        self.placement.execution = resolved(self.setup.execution, described)
+        for member in self.members:
+            yield from self._judge(member)
+        for exclusive in (False, True):
+            chosen = [job for job in jobs if isinstance(job, CostJob) == exclusive]
+            self.placement.exclusive = exclusive
+            self.waiting = [Task(job, Directory(self.artifacts.of(job))) for job in chosen]
+            yield from self._until(lambda: not self.waiting and not self.active)
+
+    def stop(self) -> None:
+        """End what is still running."""
+        for slot in self.members.slots:
+            if slot.task is not None:
+                self.members.stop(slot)
+                slot.member.sender = None
+
+    def _until(self, done: Callable[[], bool]) -> Iterator[Event]:
+        while not done():
+            self._place()
+            for report in self.members.engine.receive(min(1.0, self.silence / 4)):
+                yield from self._heard(report)
+            yield from self._silent()
+            yield from self._changed()
+            yield from self._left_alone()
+
+    def _all_described(self) -> bool:
+        return self.members.listed and all(m.facts or m.problem for m in self.members)
+
+    def _place(self) -> None:
+        """Have new nodes describe themselves, and give idle slots their tasks."""
+        for member in self.members:
+            if member.facts or member.problem or member.describing:
+                continue
+            idle = [slot for slot in member.slots.values() if slot.idle]
+            if idle:
+                member.describing = idle[0]
+                about = self.setup.code, self.limits.threads
+                self.members.call(idle[0], "node_facts:describe_node", *about)
+            elif not member.slots:
+                self.members.open(member, self.placement.claim(member))
+        if self.waiting:
+            self.placement.prepare(len(self.waiting))
+            for slot, task in self.placement.assignments(self.waiting):
+                self.waiting.remove(task)
+                self.active.add(task)
+                slot.task = task
+                self._give(slot, task)
+
+    def _give(self, slot: Slot, task: Task) -> None:
+        """Have a slot run its task."""
+        facts, execution = slot.member.facts, self.placement.execution
+        assert facts is not None
+        assert execution is not None
+        setup = replace(task.job.setup, execution=execution)
+        digest = ""
+        if setup.data is not None:
+            key = setup.data.key
+            digest = self.digests.get(key) or self.digests.setdefault(key, data_digest(key))
+        self.members.call(
+            slot,
+            "slot_work:run",
+            replace(task.job, setup=setup),
+            self.limits,
+            slot.member.name,
+            facts.environment(execution),
+            Directory(task.directory.path).changed(),
+            digest,
+        )
+
+    def _heard(self, report: Report) -> Iterator[Event]:
+        if isinstance(report, Listed):
+            self.members.listed = True
+        elif isinstance(report, Joined):
+            self.members.join(report.node)
+        elif isinstance(report, Left):
+            member = self.members.by_id.pop(report.node, None)
+            if member is not None:
+                yield NodeStatus(member.name, 0, 0, member.done)
+                self.shown.pop(member.name, None)
+                for lost in list(member.slots.values()):
+                    yield from self._lose(lost, report.reason)
+        elif (slot := self.members.slot(report.slot)) is not None:
+            if isinstance(report, Said):
+                slot.heard = time.monotonic()
+                yield from self._said(slot, *unpacked(report.message))
+            elif report.out_of_memory and slot.task is not None:
+                yield from self._gone(slot)
+                environment = self._environment(slot.member)
+                yield from self._end(slot, Result("oom", report.reason, environment=environment))
+            else:
+                yield from self._lose(slot, report.reason)
+
+    def _said(self, slot: Slot, kind: str, body: Any) -> Iterator[Event]:
+        """A message of a slot; see ``slot_calls``."""
+        task, done = slot.task, slot.doing
+        if kind == "yielded" and task is not None:
+            if isinstance(body, Advanced):
+                if body.files:
+                    task.directory.receive(body.files)
+                    task.losses = slot.member.failures = 0
+                yield Progress(task.job, body.step)
+            elif isinstance(body, Finished):
+                task.directory.receive(body.files)
+                yield from self._end(slot, body.result)
+            elif isinstance(body, DataMissing):
+                slot.missing = True
+            elif isinstance(body, Begun):
+                yield from self._started(task, slot.member.name)
+        elif kind == "failed" and done == "node_facts:describe_node":
+            slot.doing, slot.member.describing = "", None
+            slot.member.problem = body
+            yield from self._left_out(slot.member)
+        elif kind == "failed":
+            self.members.stop(slot)
+            yield from self._lose(slot, body)
+        elif kind == "returned":
+            slot.doing = ""
+            if done == "node_facts:describe_node":
+                slot.member.describing = None
+                slot.member.facts = body
+                yield from self._judge(slot.member)
+            elif done == "travelling_files:store_data":
+                yield from self._stored(slot)
+            elif slot.missing:
+                yield from self._fetch(slot)
+
+    def _judge(self, member: Member) -> Iterator[Event]:
+        """Leave a node out that cannot run these jobs."""
+        execution = self.placement.execution or self.setup.execution
+        if member.facts is not None and (reason := member.facts.unfit(execution)):
+            member.problem = reason
+            yield from self._left_out(member)
+
+    def _left_out(self, member: Member) -> Iterator[Event]:
+        for slot in list(member.slots.values()):
+            self.members.stop(slot)
+            if slot.task is not None:
+                self._again(slot.task)
+        yield Notice(f"{member.name} is left out: {member.problem}")
+
+    def _fetch(self, slot: Slot) -> Iterator[Event]:
+        """Send the data to a slot that lacks them, if no other slot of its node is sent them."""
+        task, member = slot.task, slot.member
+        assert task is not None
+        assert task.job.setup.data is not None
+        task.fetched += 1
+        if task.fetched > MOST_LOSSES:
+            self.members.stop(slot)
+            yield from self._lose(slot, "its cache does not keep the data")
+        elif member.sender is None:
+            member.sender = slot
+            key = task.job.setup.data.key
+            self.members.call(
+                slot, "travelling_files:store_data", key, self.digests[key], data_files(key)
+            )
+
+    def _stored(self, slot: Slot) -> Iterator[Event]:
+        """The data are there: the slots that waited for them begin again."""
+        slot.member.sender = None
+        for other in slot.member.slots.values():
+            if other.missing and not other.doing and other.task is not None:
+                other.missing = False
+                self._give(other, other.task)
+        yield from ()
+
+    def _end(self, slot: Slot, result: Result) -> Iterator[Event]:
+        task, slot.task = slot.task, None
+        assert task is not None
+        slot.member.done += 1
+        slot.member.failures = 0
+        if isinstance(task.job, InspectJob) and self.members.reference is None:
+            self.members.reference = result.environment or None
+        yield from self._ended(task, result, slot.member.name)
+
+    def _started(self, task: Task, node: str) -> Iterator[Event]:
+        """A job that goes on elsewhere does not start twice."""
+        if not task.started:
+            task.started = True
+            yield Started(task.job, node)
+
+    def _ended(self, task: Task, result: Result, node: str) -> Iterator[Event]:
+        self.active.discard(task)
+        yield from self._started(task, node)
+        yield Ended(task.job, self.artifacts.with_files(task.job, result), node)
+        self.artifacts.remove(task.job)
+
+    def _again(self, task: Task) -> None:
+        """Put a task back, before all others."""
+        self.active.discard(task)
+        self.waiting.insert(0, task)
+
+    def _gone(self, slot: Slot) -> Iterator[Event]:
+        """Forget a slot, and have another do what it did for its node."""
+        member = slot.member
+        member.slots.pop(slot.id, None)
+        if member.describing is slot:
+            member.describing = None
+        if member.sender is slot:
+            member.sender = None
+            for other in [s for s in member.slots.values() if s.missing and not s.doing][:1]:
+                yield from self._fetch(other)
+
+    def _lose(self, slot: Slot, reason: str) -> Iterator[Event]:
+        """A slot is gone; its task is given to another, unless it was lost too often."""
+        member, task, slot.task = slot.member, slot.task, None
+        yield from self._gone(slot)
+        member.failures += 1
+        there = member.node.id in self.members.by_id
+        if there and member.failures >= MOST_LOSSES and not member.problem:
+            member.problem = f"{MOST_LOSSES} of its slots were lost in a row: {reason}"
+            yield from self._left_out(member)
+        if task is None:
+            return
+        task.losses += 1
+        task.avoid = member.node.id
+        if task.losses < MOST_LOSSES:
+            self._again(task)
+            yield Notice(f"again: {task.job.name}: {member.name} was lost ({reason})")
+            return
+        why = f"lost {MOST_LOSSES} times without a new checkpoint, last on {member.name}: {reason}"
+        result = Result("lost", why, environment=self._environment(member))
+        yield from self._ended(task, result, member.name)
+
+    def _environment(self, member: Member) -> dict[str, Any]:
+        execution = self.placement.execution
+        if member.facts is None or execution is None:
+            return {"node": member.name}
+        return {**member.facts.environment(execution), "node": member.name}
+
+    def _silent(self) -> Iterator[Event]:
+        """Give up the slots that have said nothing for too long."""
+        now = time.monotonic()
+        for slot in self.members.slots:
+            if slot.doing and slot.heard is not None and now - slot.heard > self.silence:
+                self.members.stop(slot)
+                yield from self._lose(slot, f"silent for {self.silence:g} s")
+
+    def _changed(self) -> Iterator[Event]:
+        """The state of each node that is not what it was when it was last shown."""
+        for member in self.placement.usable():
+            room = self.placement.room(member)
+            status = NodeStatus(member.name, room, member.busy, member.done)
+            if self.shown.get(member.name) != status:
+                self.shown[member.name] = status
+                yield status
+
+    def _left_alone(self) -> Iterator[Event]:
+        """Raise ZooError where no node can run the jobs, or none has come back in time."""
+        waits = not self.members.listed or any(not (m.facts or m.problem) for m in self.members)
+        if waits or self.placement.usable():
+            self.alone_since = None
+            return
+        reasons = "; ".join(f"{member.name}: {member.problem}" for member in self.members)
+        hopeless = list(self.members) and all(member.problem for member in self.members)
+        if self.alone_since is None:
+            if hopeless or self.members.reference is None:
+                raise ZooError(f"no node can run this: {reasons or 'the cluster has none'}")
+            self.alone_since = time.monotonic()
+            yield Notice(f"no node is left; waiting up to {self.wait:g} s for one")
+        elif time.monotonic() - self.alone_since > self.wait:
+            raise ZooError(f"no node is left, and none came within {self.wait:g} s. {reasons}")
