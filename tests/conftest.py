@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 from typing import Any
 
@@ -63,6 +64,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("slow") and not config.getoption("--slow"):
             item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))
+        if item.get_closest_marker("ray") and not importlib.util.find_spec("ray"):
+            item.add_marker(pytest.mark.skip(reason="Ray is not installed"))
         if item.get_closest_marker("gpu"):
             import torch
 

@@ -18,6 +18,7 @@ from zoo.cli.request_options import (
     TRAINING,
     RequestCommand,
     build_requests,
+    chosen_executor,
     option,
 )
 from zoo.errors import ZooError
@@ -90,8 +91,8 @@ def bench(
     if fresh and collect:
         raise ZooError("--fresh runs everything again and --collect runs nothing: use one of them")
     loaded = load_zoo()
+    executor = chosen_executor(on, options, loaded.registry)
     requests = build_requests(options, loaded.registry)
-    loaded.registry.choose("executor", on)  # a wrong name is an error of the plan too
     if plan_only:
         for request in requests:
             if len(requests) > 1:
@@ -99,7 +100,7 @@ def bench(
             _print_plan(make_plan(request, loaded.registry))
         return 0
     shared: dict[str, Any] = {
-        "on": on,
+        "on": executor,
         "out": Path(out) if out else None,
         "fresh": fresh,
         "collect": collect,

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -31,11 +32,18 @@ CLOSE_SECONDS = 3.0  # for an engine to end what it started, before it is killed
 class EngineProcess:
     """The submitting process's side. factory: ``"module:Class"`` of an engine.
 
-    name: of the engine, for messages. Raises ZooError where the engine cannot connect.
+    name: of the engine, for messages. seconds: most that connecting may take. environment: further
+    variables of the process. Raises ZooError where the engine cannot connect.
     """
 
-    def __init__(self, name: str, factory: str, options: dict[str, Any], seconds: float) -> None:
-        """seconds: most that connecting may take."""
+    def __init__(
+        self,
+        name: str,
+        factory: str,
+        options: Mapping[str, Any],
+        seconds: float,
+        environment: Mapping[str, str] = {},
+    ) -> None:
         self.name = name
         self._scratch = Path(tempfile.mkdtemp(prefix="zoo-"))
         self._log = self._scratch / "engine.log"
@@ -45,6 +53,7 @@ class EngineProcess:
                 [sys.executable, "-c", _START.format(sys.path, __name__, theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
+                env={**os.environ, **environment},
                 stdout=log,
                 stderr=log,
                 process_group=0,  # Ctrl-C in the terminal is for the process that submits
