@@ -93,7 +93,7 @@ class RayEngine(Engine):
             self._report(Joined(found[name]))
 
     def start(self, slot: str, node: str, cores: int, gpus: int) -> None:
-        actor = ray.remote(Slot).options(  # type: ignore[attr-defined]
+        actor = ray.remote(Slot).options(
             num_cpus=cores,
             num_gpus=gpus,
             max_restarts=0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -50,7 +51,7 @@ class ClusterRun:
         self.artifacts = artifacts
         self.silence, self.wait = silence, wait
         self.placement = Placement(members, limits)
-        self.waiting: list[Task] = []
+        self.waiting: deque[Task] = deque()
         self.active: set[Task] = set()
         self.digests: dict[str, str] = {}
         self.shown: dict[str, NodeStatus] = {}
@@ -66,7 +67,7 @@ class ClusterRun:
         for exclusive in (False, True):
             chosen = [job for job in jobs if isinstance(job, CostJob) == exclusive]
             self.placement.exclusive = exclusive
-            self.waiting = [Task(job, Directory(self.artifacts.of(job))) for job in chosen]
+            self.waiting = deque(map(Task, chosen))
             yield from self._until(lambda: not self.waiting and not self.active)
 
     def stop(self) -> None:
@@ -102,7 +103,7 @@ class ClusterRun:
                 self.members.open(member, self.placement.claim(member))
         if self.waiting:
             self.placement.prepare(len(self.waiting))
-            for slot, task in self.placement.assignments(self.waiting):
+            for slot, task in list(self.placement.assignments(self.waiting)):
                 self.waiting.remove(task)
                 self.active.add(task)
                 slot.task = task
@@ -113,6 +114,7 @@ class ClusterRun:
         facts, execution = slot.member.facts, self.placement.execution
         assert facts is not None
         assert execution is not None
+        task.directory = Directory(self.artifacts.of(task.job))
         setup = replace(task.job.setup, execution=execution)
         digest = ""
         if setup.data is not None:
@@ -125,7 +127,7 @@ class ClusterRun:
             self.limits,
             slot.member.name,
             facts.environment(execution),
-            Directory(task.directory.path).changed(),
+            task.directory.changed(),
             digest,
         )
 
@@ -156,6 +158,7 @@ class ClusterRun:
         """A message of a slot; see ``slot_calls``."""
         task, done = slot.task, slot.doing
         if kind == "yielded" and task is not None:
+            assert task.directory is not None
             if isinstance(body, Advanced):
                 if body.files:
                     task.directory.receive(body.files)
@@ -189,8 +192,10 @@ class ClusterRun:
     def _judge(self, member: Member) -> Iterator[Event]:
         """Leave a node out that cannot run these jobs."""
         execution = self.placement.execution or self.setup.execution
-        if member.facts is not None and (reason := member.facts.unfit(execution)):
-            member.problem = reason
+        if member.facts is None or member.problem:
+            return
+        member.problem = member.facts.unfit(execution)
+        if member.problem:
             yield from self._left_out(member)
 
     def _left_out(self, member: Member) -> Iterator[Event]:
@@ -249,7 +254,7 @@ class ClusterRun:
     def _again(self, task: Task) -> None:
         """Put a task back, before all others."""
         self.active.discard(task)
-        self.waiting.insert(0, task)
+        self.waiting.appendleft(task)
 
     def _gone(self, slot: Slot) -> Iterator[Event]:
         """Forget a slot, and have another do what it did for its node."""

@@ -31,14 +31,14 @@ class Engine(Protocol):
 
 @dataclass(eq=False)
 class Task:
-    """A job and how far it is. directory: its artifacts, here.
+    """A job and how far it is. directory: its artifacts, here, once it has been given to a slot.
 
     losses: of slots that ran it, since it last brought a checkpoint home. avoid: the id of the node
     that lost it. fetched: how often its slot asked for the data.
     """
 
     job: Job
-    directory: Directory
+    directory: Directory | None = None
     started: bool = False
     losses: int = 0
     avoid: str = ""

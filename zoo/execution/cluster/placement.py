@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from zoo.config.machine import machine_of
@@ -66,18 +67,18 @@ class Placement:
             emptiest = min(free, key=lambda m: len(m.slots) / self.room(m))
             self.members.open(emptiest, self.claim(emptiest))
 
-    def assignments(self, waiting: Sequence[Task]) -> Iterator[tuple[Slot, Task]]:
+    def assignments(self, waiting: Iterable[Task]) -> Iterator[tuple[Slot, Task]]:
         """Idle slots, each with a task; a node that lost a task is given another, if it can be."""
-        left, members = list(waiting), self.usable()
+        members = self.usable()
+        idle = [s for m in members for s in m.slots.values() if s.idle and s.claim == self.claim(m)]
+        left = list(itertools.islice(waiting, len(idle) + len(members)))
         ready = {m.node.id for m in members for s in m.slots.values() if s.heard is not None}
         free = len(left)
         if self.limits.jobs and not self.exclusive:
             free = self.limits.jobs - sum(member.busy for member in members)
-        for slot in [slot for member in members for slot in member.slots.values()]:
+        for slot in idle:
             if free <= 0 or not left:
                 return
-            if not slot.idle or slot.claim != self.claim(slot.member):
-                continue
             here = slot.member.node.id
             task = next((t for t in left if t.avoid != here or ready <= {here}), None)
             if task is not None:
