@@ -1,8 +1,8 @@
 """An engine whose nodes are folders of this machine, each with a cache and processes of its own.
 
-A node is a folder with a file node.json: {"cores": 2, "gpus": 0, "path": [...], "env": {...}}. It
-joins when the file appears and leaves when the file is removed. ``path`` comes before this
-machine's on the path that Python imports from.
+A node is a folder with a file node.json: {"cores": 2, "gpus": 0, "path": [...], "hidden": [...]}.
+It joins when the file appears and leaves when the file is removed. ``path`` comes before this
+machine's on the path that Python imports from, and ``hidden`` is left out of this machine's.
 """
 
 from __future__ import annotations
@@ -78,8 +78,12 @@ class FolderNodes(Engine):
                     "ZOO_CACHE": str(self.root / node / "cache"),
                     "TMPDIR": str(self.root / node / "tmp"),
                     "CUDA_VISIBLE_DEVICES": devices,
-                    "PYTHONPATH": os.pathsep.join([*about.get("path", []), *sys.path]),
-                    **about.get("env", {}),
+                    "PYTHONPATH": os.pathsep.join(
+                        [
+                            *about.get("path", []),
+                            *(p for p in sys.path if p not in about.get("hidden", [])),
+                        ]
+                    ),
                 },
                 start_new_session=True,
             )

@@ -77,6 +77,8 @@ def run(
         yield DataMissing()
         return
     here = {"node": node, "nice": _usual_niceness(), "load": round(os.getloadavg()[0], 2)}
+    if gpus := os.environ.get("CUDA_VISIBLE_DEVICES"):
+        here["visible_gpus"] = gpus
     with tempfile.TemporaryDirectory(prefix=f"{SCRATCH}{os.getpid()}-") as scratch:
         directory = Directory(Artifacts(Path(scratch)).of(job))
         directory.receive(files)
