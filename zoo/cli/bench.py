@@ -80,7 +80,10 @@ def bench(
     from zoo.report.tables.group_table import group_lines
     from zoo.report.tables.readable import as_text
     from zoo.sweep.plan import make_plan
+    from zoo.sweep.plan_time import as_table, time_line
+    from zoo.sweep.prepare import nodes_of
     from zoo.sweep.progress import for_stream
+    from zoo.sweep.records import RecordFile
     from zoo.sweep.run import run
     from zoo.sweep.run_data_sets import run_data_sets
 
@@ -94,10 +97,17 @@ def bench(
     executor = chosen_executor(on, options, loaded.registry)
     requests = build_requests(options, loaded.registry)
     if plan_only:
-        for request in requests:
+        plans = [make_plan(request, loaded.registry) for request in requests]
+        nodes = nodes_of(loaded, executor)
+        records = RecordFile(Path(out)).read() if out else []
+        for request, plan in zip(requests, plans, strict=True):
             if len(requests) > 1:
                 click.echo(f"{request.data} (--task {request.task})\n")
-            _print_plan(make_plan(request, loaded.registry))
+            _print_plan(plan)
+            if nodes is not None:
+                click.echo(time_line(request, plan, nodes, records))
+        if nodes is not None:
+            click.echo("\n" + as_table(nodes, requests[0]))
         return 0
     shared: dict[str, Any] = {
         "on": executor,

@@ -25,6 +25,7 @@ from zoo.execution.base import (
     PluginFile,
     Result,
 )
+from zoo.execution.cluster.engine import Node
 from zoo.execution.executor_choice import default_limits
 from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, zoo_code
@@ -54,6 +55,13 @@ def open_executor(zoo: Zoo, on: str | Choice) -> contextlib.closing[Executor]:
     """The executor chosen, or of that name, closed at the end; ZooError where there is none."""
     choice = zoo.registry.choose("executor", on) if isinstance(on, str) else on
     return contextlib.closing(choice.build())
+
+
+def nodes_of(zoo: Zoo, on: str | Choice) -> list[Node] | None:
+    """The nodes that an executor has now; None for one that is not of several machines."""
+    with open_executor(zoo, on) as executor:
+        nodes = getattr(executor, "nodes", None)
+        return None if nodes is None else list(nodes())
 
 
 def prepare(

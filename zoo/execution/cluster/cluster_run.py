@@ -237,6 +237,11 @@ class ClusterRun:
         slot.member.failures = 0
         if isinstance(task.job, InspectJob) and self.members.reference is None:
             self.members.reference = result.environment or None
+        if isinstance(task.job, CostJob) and (nice := result.environment.get("nice")):
+            yield Notice(
+                f"{slot.member.name} measured at niceness {nice}: others there come first, "
+                "and it may not change that itself"
+            )
         yield from self._ended(task, result, slot.member.name)
 
     def _started(self, task: Task, node: str) -> Iterator[Event]:
