@@ -64,12 +64,13 @@ class RayCluster:
 
     def processes(self, name: str) -> list[psutil.Process]:
         """Every process of a node, and of what runs there."""
-        found = []
+        found: dict[int, psutil.Process] = {}
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 if process.environ().get("TMPDIR") == str(self.root / name / "tmp"):
-                    found.append(process)
-        return found
+                    # A worker of Ray's writes its title over its environment.
+                    found |= {p.pid: p for p in (process, *process.children(recursive=True))}
+        return list(found.values())
 
     def slots(self) -> list[psutil.Process]:
         """Every actor of every node, and what it has started."""

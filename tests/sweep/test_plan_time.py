@@ -43,8 +43,8 @@ def test_the_time_of_a_plan(
     start = f"{count} trainings, {at_once} at once: the time of {turns} one after another"
     assert line.startswith(start)
     assert "how long one takes is known once there are records" in line
-    line = time_line(request, plan, NODES, [known(10.0), known(20.0), known(90.0)])
-    assert line.endswith(f"about {turns * 20} s at 20.0 s each (the median of 3 records)")
+    line = time_line(request, plan, NODES, [known(1.0), known(2.0), known(9.0)])
+    assert line.endswith(f"about {turns * 2} s at 2.0 s each (the median of 3 records)")
     assert time_line(request, plan, [], []) == f"{count} trainings, and no node to run them"
 
 

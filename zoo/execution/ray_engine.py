@@ -7,7 +7,6 @@ Ray. Core's tasks and actors alone are used.
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
 import shutil
 import tempfile
@@ -26,7 +25,7 @@ from zoo.errors import ZooError, one_line
 from zoo.execution.cluster.engine import Engine, Joined, Left, Listed, Lost, Node, Report, Said
 from zoo.execution.cluster.slot_calls import carry_out
 
-CHECK_SECONDS = 3.5  # for the head to answer; Ray itself tries for half a minute
+CHECK_SECONDS = 3.0  # for the head to answer; Ray itself tries for half a minute
 LOOK_SECONDS = 1.0  # between two looks at the list of nodes
 
 
@@ -54,7 +53,6 @@ class RayEngine(Engine):
     def _begin(self) -> None:
         """Start a Ray that only this machine can reach, and only with its token."""
         self._scratch = Path(tempfile.mkdtemp(prefix="zoo-ray-"))
-        os.umask(0o077)
         ray.init(
             _node_ip_address="127.0.0.1",
             _temp_dir=str(self._scratch),

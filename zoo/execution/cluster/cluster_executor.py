@@ -10,7 +10,7 @@ from zoo.execution.artifacts import Artifacts
 from zoo.execution.base import Event, Executor, InspectJob, Job, Limits
 from zoo.execution.cluster.cluster_run import ClusterRun
 from zoo.execution.cluster.engine import Joined, Listed, Node
-from zoo.execution.cluster.members import Engine, Members
+from zoo.execution.cluster.members import Members, RemoteEngine
 
 
 class ClusterExecutor(Executor):
@@ -21,7 +21,7 @@ class ClusterExecutor(Executor):
     """
 
     def __init__(
-        self, connect: Callable[[], Engine], *, silence: float = 60.0, wait: float = 600.0
+        self, connect: Callable[[], RemoteEngine], *, silence: float = 60.0, wait: float = 600.0
     ) -> None:
         self._connect, self._silence, self._wait = connect, silence, wait
         self._members: Members | None = None

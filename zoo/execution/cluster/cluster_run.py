@@ -27,7 +27,7 @@ from zoo.execution.base import (
 from zoo.execution.cluster.engine import Joined, Left, Listed, Report, Said
 from zoo.execution.cluster.members import Member, Members, Slot, Task
 from zoo.execution.cluster.node_facts import resolved
-from zoo.execution.cluster.placement import Placement
+from zoo.execution.cluster.placement import SLOW_START, Placement
 from zoo.execution.cluster.slot_calls import unpacked
 from zoo.execution.cluster.slot_work import Advanced, Begun, DataMissing, Finished
 from zoo.execution.cluster.travelling_files import Directory, data_digest, data_files
@@ -59,7 +59,8 @@ class ClusterRun:
 
     def events(self, jobs: Sequence[Job]) -> Iterator[Event]:
         """Run the jobs; cost jobs after all others, each with a node for itself."""
-        yield from self._until(self._all_described)
+        self.placement.inspecting = all(isinstance(job, InspectJob) for job in jobs)
+        yield from self._until(self._described)
         described = [m.facts for m in self.members if m.facts and not m.problem]
         self.placement.execution = resolved(self.setup.execution, described)
         for member in self.members:
@@ -86,8 +87,13 @@ class ClusterRun:
             yield from self._changed()
             yield from self._left_alone()
 
-    def _all_described(self) -> bool:
-        return self.members.listed and all(m.facts or m.problem for m in self.members)
+    def _described(self) -> bool:
+        """Whether all nodes have described themselves, or one has and the others are slow."""
+        if not self.members.listed:
+            return False
+        late = [member for member in self.members if not (member.facts or member.problem)]
+        slow = all(slot.slow for member in late for slot in member.slots.values())
+        return not late or (slow and bool(self.placement.usable()))
 
     def _place(self) -> None:
         """Have new nodes describe themselves, and give idle slots their tasks."""
@@ -142,6 +148,7 @@ class ClusterRun:
                 yield NodeStatus(member.name, 0, 0, member.done)
                 self.shown.pop(member.name, None)
                 for lost in list(member.slots.values()):
+                    self.members.stop(lost)
                     yield from self._lose(lost, report.reason)
         elif (slot := self.members.slot(report.slot)) is not None:
             if isinstance(report, Said):
@@ -185,7 +192,7 @@ class ClusterRun:
                 slot.member.facts = body
                 yield from self._judge(slot.member)
             elif done == "travelling_files:store_data":
-                yield from self._stored(slot)
+                self._stored(slot)
             elif slot.missing:
                 yield from self._fetch(slot)
 
@@ -210,6 +217,10 @@ class ClusterRun:
         task, member = slot.task, slot.member
         assert task is not None
         assert task.job.setup.data is not None
+        if member.stored > slot.called:  # they came after the slot had looked
+            slot.missing = False
+            self._give(slot, task)
+            return
         task.fetched += 1
         if task.fetched > MOST_LOSSES:
             self.members.stop(slot)
@@ -221,14 +232,13 @@ class ClusterRun:
                 slot, "travelling_files:store_data", key, self.digests[key], data_files(key)
             )
 
-    def _stored(self, slot: Slot) -> Iterator[Event]:
+    def _stored(self, slot: Slot) -> None:
         """The data are there: the slots that waited for them begin again."""
-        slot.member.sender = None
+        slot.member.sender, slot.member.stored = None, time.monotonic()
         for other in slot.member.slots.values():
             if other.missing and not other.doing and other.task is not None:
                 other.missing = False
                 self._give(other, other.task)
-        yield from ()
 
     def _end(self, slot: Slot, result: Result) -> Iterator[Event]:
         task, slot.task = slot.task, None
@@ -303,6 +313,12 @@ class ClusterRun:
         """Give up the slots that have said nothing for too long."""
         now = time.monotonic()
         for slot in self.members.slots:
+            if slot.heard is None and not slot.slow and now - slot.since > SLOW_START:
+                slot.slow = True
+                yield Notice(
+                    f"{slot.member.name} began no slot in {SLOW_START:g} s: its cores may be in "
+                    "use by others"
+                )
             if slot.doing and slot.heard is not None and now - slot.heard > self.silence:
                 self.members.stop(slot)
                 yield from self._lose(slot, f"silent for {self.silence:g} s")
@@ -328,6 +344,6 @@ class ClusterRun:
             if hopeless or self.members.reference is None:
                 raise ZooError(f"no node can run this: {reasons or 'the cluster has none'}")
             self.alone_since = time.monotonic()
-            yield Notice(f"no node is left; waiting up to {self.wait:g} s for one")
+            yield Notice(f"no node is left that can go on; waiting {self.wait:g} s for one")
         elif time.monotonic() - self.alone_since > self.wait:
             raise ZooError(f"no node is left, and none came within {self.wait:g} s. {reasons}")

@@ -18,7 +18,7 @@ from zoo.execution.cluster.travelling_files import Directory
 CALLS = "zoo.execution.cluster."  # where the functions are that a slot is given
 
 
-class Engine(Protocol):
+class RemoteEngine(Protocol):
     """An engine as the submitting process has it: ``EngineProcess``."""
 
     def start(self, slot: str, node: str, cores: int, gpus: int) -> None: ...
@@ -49,15 +49,18 @@ class Task:
 class Slot:
     """A slot. doing: the name of the call that it carries out; empty where it has none.
 
-    heard: when it last said something, by the monotonic clock; None where it never has. since: when
-    it was opened. missing: it waits for its node to have the data of its task.
+    since, called, heard: when it was opened, was last given a call, and last said something, by the
+    monotonic clock; heard is None where it never has. slow: that it does not begin has been said.
+    missing: it waits for its node to have the data of its task.
     """
 
     id: str
     member: Member
     claim: tuple[int, int]
     since: float
+    called: float = 0.0
     heard: float | None = None
+    slow: bool = False
     doing: str = ""
     task: Task | None = None
     missing: bool = False
@@ -73,8 +76,8 @@ class Member:
     """A node of the cluster. name: for people, unique.
 
     facts: None until it has described itself. problem: why it is given nothing. failures: slots
-    lost since a job last ended there. describing, sender: the slots that describe it, and that put
-    data into its cache.
+    lost since a job last came further there. describing, sender: the slots that describe it, and
+    that put data into its cache. stored: when data were last put there.
     """
 
     node: Node
@@ -86,6 +89,7 @@ class Member:
     failures: int = 0
     describing: Slot | None = None
     sender: Slot | None = None
+    stored: float = 0.0
 
     @property
     def busy(self) -> int:
@@ -96,7 +100,7 @@ class Member:
 class Members:
     """All nodes that are there. reference: the environment of the node that was inspected."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: RemoteEngine) -> None:
         self.engine = engine
         self.by_id: dict[str, Member] = {}
         self.listed = False
@@ -133,9 +137,9 @@ class Members:
 
     def call(self, slot: Slot, function: str, *arguments: Any) -> None:
         """Give a slot something to do."""
-        slot.doing = function
+        slot.doing, slot.called = function, time.monotonic()
         if slot.heard is not None:
-            slot.heard = time.monotonic()  # it has had nothing to say
+            slot.heard = slot.called  # it has had nothing to say
         self.engine.call(slot.id, packed(f"{CALLS}{function}", *arguments))
 
     def stop(self, slot: Slot) -> None:

@@ -20,17 +20,22 @@ class Placement:
     """Opens slots for the jobs of a run.
 
     execution: as resolved; None as long as it is not. exclusive: each job has a node for itself, of
-    the class of the machine that was inspected.
+    the class of the machine that was inspected. inspecting: the jobs go there too, if they can.
     """
 
     members: Members
     limits: Limits
     execution: Execution | None = None
     exclusive: bool = False
+    inspecting: bool = False
 
     def usable(self) -> list[Member]:
         """The nodes that may be given these jobs."""
-        return [m for m in self.members if m.facts and not m.problem and self._alike(m)]
+        members = [m for m in self.members if m.facts and not m.problem]
+        if not (self.exclusive or self.inspecting) or self.execution is None:
+            return members
+        alike = [member for member in members if self._alike(member)]
+        return alike if alike or self.exclusive else members
 
     def claim(self, member: Member) -> tuple[int, int]:
         """The cores and GPUs of a slot."""
@@ -94,7 +99,7 @@ class Placement:
 
     def _alike(self, member: Member) -> bool:
         """Whether times that are measured on a node compare with those of the inspected machine."""
-        if not self.exclusive or self.members.reference is None:
+        if self.members.reference is None:
             return True
         assert member.facts is not None
         assert self.execution is not None
