@@ -160,7 +160,7 @@ BAD: list[tuple[list[str], str]] = [
     (["--phases", "wrong"], "'train' or 'cost'"),
     (["--phases", "train,,cost"], "'train' or 'cost'"),
     (["--phases", ""], "'train' or 'cost'"),
-    (["--on", "nope"], "no executor 'nope'. There is: local, inline"),
+    (["--on", "nope"], "no executor 'nope'. There is: local, inline, ray"),
     (["--on", "inlin"], "did you mean 'inline'?"),
     (["--on", "local(x=1)"], "executor 'local' has no parameter 'x'"),
     (["--on", ""], "no executor ''"),

@@ -29,7 +29,7 @@ from zoo.execution.ray_executor import RayExecutor
 from zoo.registry.loading import load
 from zoo.sweep.records import RecordFile
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(900)]
 PATIENCE = 300  # seconds for what takes a few on a machine that is not busy
 
 
@@ -48,7 +48,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayCluster]:
 
 @pytest.fixture
 def options(small: dict[str, Any]) -> dict[str, Any]:
-    return {**small, **ONE_CELL, "attention": "fused,naive", "device": "cpu"}
+    return {**small, **ONE_CELL, "attention": "fused,naive", "device": "cpu", "jobs": 2}
 
 
 def on(cluster: RayCluster) -> Any:

@@ -226,10 +226,18 @@ def _made(setup: Setup) -> Any:
     return made
 
 
+def _executor(setup: Setup) -> Any:
+    """The executor; CheckSkipped where it cannot run here, as without what it needs installed."""
+    try:
+        return setup.make()
+    except ZooError as error:
+        raise CheckSkipped(f"it cannot run here: {error}") from None
+
+
 @check("executor", name="contract")
 def executor_contract(setup: Setup) -> None:
     """The factory builds an object with the methods run and close."""
-    executor = setup.make()
+    executor = _executor(setup)
     for method in ("run", "close"):
         found = callable(getattr(executor, method, None))
         must(found, f"a {type(executor).__name__} has no {method}()")
@@ -245,7 +253,7 @@ def events(setup: Setup) -> None:
     execution = request.execution.model_copy(update={"device": "cpu"})
     job_setup = JobSetup(request.task, {}, request.sizes, request.training, execution)
     jobs = [InspectJob(job_setup, f"job {number}", f"job-{number}") for number in range(2)]
-    executor = setup.make()
+    executor = _executor(setup)
     try:
         with tempfile.TemporaryDirectory() as directory:
             seen = list(executor.run(jobs, limits=Limits(), directory=Path(directory)))

@@ -65,7 +65,11 @@ class RayEngine(Engine):
         try:
             ray.init(address=address, log_to_driver=False, namespace="zoo")
         except (RuntimeError, ValueError, ConnectionError, RayError) as error:
-            raise ZooError(f"--address {address}: {one_line(error)}") from None
+            raise ZooError(
+                f"--address {address}: Ray cannot use this cluster from here: {one_line(error)}. This "
+                "machine must be one of its nodes; one that is to do no work joins it by "
+                f"'ray start --address={address} --num-cpus=0'"
+            ) from None
 
     def watch(self) -> None:
         there: dict[str, Node] = {}
@@ -98,9 +102,9 @@ class RayEngine(Engine):
             max_task_retries=0,
             scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
         )
-        self._actors[slot] = actor.remote()
-        self._calls[slot] = queue.SimpleQueue()
-        threading.Thread(target=self._carry, args=(slot,), daemon=True).start()
+        self._actors[slot] = started = actor.remote()
+        self._calls[slot] = calls = queue.SimpleQueue()
+        threading.Thread(target=self._carry, args=(slot, started, calls), daemon=True).start()
 
     def call(self, slot: str, call: bytes) -> None:
         if slot in self._calls:
@@ -118,16 +122,16 @@ class RayEngine(Engine):
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _carry(self, slot: str) -> None:
+    def _carry(self, slot: str, actor: Any, calls: queue.SimpleQueue[bytes | None]) -> None:
         """Give a slot its calls, one after another, and report what it says."""
-        actor, calls = self._actors[slot], self._calls[slot]
         while (call := calls.get()) is not None:
             try:
                 for message in actor.carry_out.options(num_returns="streaming").remote(call):
                     self._report(Said(slot, ray.get(message)))
             except RayError as error:
                 if self._actors.pop(slot, None) is not None:  # it was not stopped
-                    self._calls.pop(slot)
+                    self._calls.pop(slot, None)
+                    ray.kill(actor)  # where it is only out of reach
                     self._report(Lost(slot, _reason(error), isinstance(error, OutOfMemoryError)))
                 return
 
