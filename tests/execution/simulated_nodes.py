@@ -15,7 +15,7 @@ from zoo.execution.base import CostJob, InspectJob, Job, JobSetup, Result, Step,
 from zoo.execution.cluster.cluster_executor import ClusterExecutor
 from zoo.execution.cluster.engine import Joined, Left, Listed, Lost, Node, Report, Said
 from zoo.execution.cluster.node_facts import Device, Facts, torch_version
-from zoo.execution.cluster.slot_work import Advanced, Begun, Finished
+from zoo.execution.cluster.slot_work import Advanced, Begun, DataMissing, Finished
 
 EPOCHS = 4
 CPU_ONLY = JobSetup("classify", {}, Sizes(), Training(), Execution(device="cpu", precision="fp32"))
@@ -59,7 +59,8 @@ class Simulated:
     """Engine as the submitting process has it. before: called before each look at the slots.
 
     overlaps: cost jobs that were on a node with others. ran: job key to the epochs that were
-    trained for it, of all attempts.
+    trained for it, of all attempts. caches: node to the digests of the data that it has. sent: the
+    nodes that data were sent to.
     """
 
     def __init__(
@@ -73,6 +74,8 @@ class Simulated:
         self.ran: dict[str, list[int]] = {}
         self.overlaps: set[str] = set()
         self.stalled: set[str] = set()
+        self.caches: dict[str, set[str]] = {}
+        self.sent: list[str] = []
         self.ready = False
 
     def add(self, name: str, cores: int = 1, gpus: int = 0, about: Facts | None = None) -> None:
@@ -136,6 +139,14 @@ class Simulated:
     def describe_node(self, slot: Running, code: object, threads: int) -> Iterator[Any]:
         yield "returned", self.facts[slot.node]
 
+    def store_data(
+        self, slot: Running, key: str, digest: str, files: dict[str, bytes]
+    ) -> Iterator[tuple[str, Any]]:
+        self.sent.append(slot.node)
+        yield "alive", None
+        self.caches.setdefault(slot.node, set()).add(digest)
+        yield "returned", None
+
     def run(
         self,
         slot: Running,
@@ -146,6 +157,10 @@ class Simulated:
         files: dict[str, bytes],
         digest: str,
     ) -> Iterator[tuple[str, Any]]:
+        if digest and digest not in self.caches.get(slot.node, ()):
+            yield "yielded", DataMissing()
+            yield "returned", None
+            return
         slot.job = job
         there = [s.job for s in self.slots.values() if s.node == slot.node and s.job]
         if len(there) > 1:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import gc
 import tracemalloc
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from simulated_nodes import (
+    CPU_ONLY,
     EPOCHS,
     Simulated,
     costs,
@@ -19,8 +22,20 @@ from simulated_nodes import (
     trainings,
 )
 
+from zoo.data.encoding.atomic_directory import write_manifest
+from zoo.data.encoding.cache import entry
 from zoo.errors import ZooError
-from zoo.execution.base import Ended, Event, Job, Limits, NodeStatus, Notice, Started
+from zoo.execution.base import (
+    DataReference,
+    Ended,
+    Event,
+    Job,
+    JobSetup,
+    Limits,
+    NodeStatus,
+    Notice,
+    Started,
+)
 from zoo.execution.cluster.cluster_executor import ClusterExecutor
 
 LIMITS = Limits(jobs=0, threads=1)
@@ -258,6 +273,64 @@ def test_where_no_node_is_left_the_run_waits_for_one_and_gives_up_in_the_end(
     with pytest.raises(ZooError, match=r"no node is left, and none came within 0.2 s"):
         list(cluster.run(trainings(2), limits=LIMITS, directory=tmp_path))
     assert engine.slots == {}
+
+
+@pytest.fixture
+def with_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobSetup]:
+    """The setup of jobs whose data are in the cache of this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ZOO_CACHE", str(tmp_path_factory.mktemp("cache")))
+
+        def write(draft: Path) -> None:
+            (draft / "tokens").write_bytes(b"123")
+            write_manifest(draft, {})
+
+        entry("some-data", write)
+        yield replace(CPU_ONLY, data=DataReference("some-data"))
+
+
+def test_data_are_sent_once_to_each_node_and_again_where_they_were_damaged(
+    with_data: JobSetup, tmp_path: Path
+) -> None:
+    def damage(engine: Simulated) -> None:
+        if engine.ran.get("key5") and len(engine.sent) == 2:
+            engine.caches["one"].clear()
+
+    engine = Simulated(damage)
+    engine.add("one", cores=3)
+    engine.add("two", cores=3)
+    events = run(engine, trainings(24, with_data), tmp_path)
+    assert set(results(events).values()) == {"ok"}
+    assert sorted(engine.sent) == ["one", "one", "two"]
+
+
+def test_data_reach_the_other_slots_of_a_node_where_the_one_that_they_were_sent_to_is_killed(
+    with_data: JobSetup, tmp_path: Path
+) -> None:
+    killed: list[str] = []
+
+    def kill(engine: Simulated) -> None:
+        if engine.sent and not killed:
+            killed.extend(k for k, s in engine.slots.items() if s.calls[-1] == "store_data")
+            for slot in killed:
+                engine.lose(slot)
+
+    engine = Simulated(kill)
+    engine.add("one", cores=3)
+    events = run(engine, trainings(3, with_data), tmp_path)
+    assert len(killed) == 1
+    assert set(results(events).values()) == {"ok"}
+    assert engine.sent == ["one", "one"]
+
+
+def test_a_node_whose_cache_keeps_nothing_is_given_up(with_data: JobSetup, tmp_path: Path) -> None:
+    engine = Simulated(lambda engine: engine.caches.pop("one", None))
+    engine.add("one")
+    engine.add("two")
+    events = run(engine, trainings(4, with_data), tmp_path)
+    assert set(results(events).values()) == {"ok"}
+    assert {event.node for event in events if isinstance(event, Ended)} == {"two"}
+    assert any("its cache does not keep the data" in text for text in notices(events))
 
 
 def test_a_run_that_is_closed_stops_its_slots(tmp_path: Path) -> None:

@@ -66,8 +66,8 @@ class RayEngine(Engine):
             ray.init(address=address, log_to_driver=False, namespace="zoo")
         except (RuntimeError, ValueError, ConnectionError, RayError) as error:
             raise ZooError(
-                f"--address {address}: Ray cannot use this cluster from here: {one_line(error)}. This "
-                "machine must be one of its nodes; one that is to do no work joins it by "
+                f"--address {address}: Ray cannot use this cluster from here: {one_line(error)}. "
+                "This machine must be one of its nodes; one that is to do no work joins it by "
                 f"'ray start --address={address} --num-cpus=0'"
             ) from None
 
@@ -103,7 +103,8 @@ class RayEngine(Engine):
             scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
         )
         self._actors[slot] = started = actor.remote()
-        self._calls[slot] = calls = queue.SimpleQueue()
+        calls: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._calls[slot] = calls
         threading.Thread(target=self._carry, args=(slot, started, calls), daemon=True).start()
 
     def call(self, slot: str, call: bytes) -> None:

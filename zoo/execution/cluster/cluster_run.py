@@ -24,13 +24,14 @@ from zoo.execution.base import (
     Result,
     Started,
 )
+from zoo.execution.cluster.data_delivery import STORE, DataDelivery
 from zoo.execution.cluster.engine import Joined, Left, Listed, Report, Said
 from zoo.execution.cluster.members import Member, Members, Slot, Task
 from zoo.execution.cluster.node_facts import resolved
 from zoo.execution.cluster.placement import SLOW_START, Placement
 from zoo.execution.cluster.slot_calls import unpacked
 from zoo.execution.cluster.slot_work import Advanced, Begun, DataMissing, Finished
-from zoo.execution.cluster.travelling_files import Directory, data_digest, data_files
+from zoo.execution.cluster.travelling_files import Directory
 
 MOST_LOSSES = 3  # of a job without a new checkpoint, and of a node without a finished job
 
@@ -53,7 +54,7 @@ class ClusterRun:
         self.placement = Placement(members, limits)
         self.waiting: deque[Task] = deque()
         self.active: set[Task] = set()
-        self.digests: dict[str, str] = {}
+        self.data = DataDelivery(members)
         self.shown: dict[str, NodeStatus] = {}
         self.alone_since: float | None = None
 
@@ -121,11 +122,8 @@ class ClusterRun:
         assert facts is not None
         assert execution is not None
         task.directory = Directory(self.artifacts.of(task.job))
+        slot.missing = False
         setup = replace(task.job.setup, execution=execution)
-        digest = ""
-        if setup.data is not None:
-            key = setup.data.key
-            digest = self.digests.get(key) or self.digests.setdefault(key, data_digest(key))
         self.members.call(
             slot,
             "slot_work:run",
@@ -134,7 +132,7 @@ class ClusterRun:
             slot.member.name,
             facts.environment(execution),
             task.directory.changed(),
-            digest,
+            self.data.digest(setup),
         )
 
     def _heard(self, report: Report) -> Iterator[Event]:
@@ -155,7 +153,7 @@ class ClusterRun:
                 slot.heard = time.monotonic()
                 yield from self._said(slot, *unpacked(report.message))
             elif report.out_of_memory and slot.task is not None:
-                yield from self._gone(slot)
+                self._gone(slot)
                 environment = self._environment(slot.member)
                 yield from self._end(slot, Result("oom", report.reason, environment=environment))
             else:
@@ -191,10 +189,21 @@ class ClusterRun:
                 slot.member.describing = None
                 slot.member.facts = body
                 yield from self._judge(slot.member)
-            elif done == "travelling_files:store_data":
-                self._stored(slot)
-            elif slot.missing:
-                yield from self._fetch(slot)
+            elif done == STORE:
+                for waiting in self.data.stored(slot):
+                    assert waiting.task is not None
+                    self._give(waiting, waiting.task)
+            elif slot.missing and task is not None:
+                yield from self._without_data(slot, task)
+
+    def _without_data(self, slot: Slot, task: Task) -> Iterator[Event]:
+        """The node of a slot lacks the data of its task."""
+        task.fetched += 1
+        if task.fetched > MOST_LOSSES:
+            self.members.stop(slot)
+            yield from self._lose(slot, "its cache does not keep the data")
+        elif self.data.ask(slot):
+            self._give(slot, task)
 
     def _judge(self, member: Member) -> Iterator[Event]:
         """Leave a node out that cannot run these jobs."""
@@ -211,34 +220,6 @@ class ClusterRun:
             if slot.task is not None:
                 self._again(slot.task)
         yield Notice(f"{member.name} is left out: {member.problem}")
-
-    def _fetch(self, slot: Slot) -> Iterator[Event]:
-        """Send the data to a slot that lacks them, if no other slot of its node is sent them."""
-        task, member = slot.task, slot.member
-        assert task is not None
-        assert task.job.setup.data is not None
-        if member.stored > slot.called:  # they came after the slot had looked
-            slot.missing = False
-            self._give(slot, task)
-            return
-        task.fetched += 1
-        if task.fetched > MOST_LOSSES:
-            self.members.stop(slot)
-            yield from self._lose(slot, "its cache does not keep the data")
-        elif member.sender is None:
-            member.sender = slot
-            key = task.job.setup.data.key
-            self.members.call(
-                slot, "travelling_files:store_data", key, self.digests[key], data_files(key)
-            )
-
-    def _stored(self, slot: Slot) -> None:
-        """The data are there: the slots that waited for them begin again."""
-        slot.member.sender, slot.member.stored = None, time.monotonic()
-        for other in slot.member.slots.values():
-            if other.missing and not other.doing and other.task is not None:
-                other.missing = False
-                self._give(other, other.task)
 
     def _end(self, slot: Slot, result: Result) -> Iterator[Event]:
         task, slot.task = slot.task, None
@@ -271,21 +252,17 @@ class ClusterRun:
         self.active.discard(task)
         self.waiting.appendleft(task)
 
-    def _gone(self, slot: Slot) -> Iterator[Event]:
+    def _gone(self, slot: Slot) -> None:
         """Forget a slot, and have another do what it did for its node."""
-        member = slot.member
-        member.slots.pop(slot.id, None)
-        if member.describing is slot:
-            member.describing = None
-        if member.sender is slot:
-            member.sender = None
-            for other in [s for s in member.slots.values() if s.missing and not s.doing][:1]:
-                yield from self._fetch(other)
+        slot.member.slots.pop(slot.id, None)
+        if slot.member.describing is slot:
+            slot.member.describing = None
+        self.data.lost(slot)
 
     def _lose(self, slot: Slot, reason: str) -> Iterator[Event]:
         """A slot is gone; its task is given to another, unless it was lost too often."""
         member, task, slot.task = slot.member, slot.task, None
-        yield from self._gone(slot)
+        self._gone(slot)
         member.failures += 1
         there = member.node.id in self.members.by_id
         if there and member.failures >= MOST_LOSSES and not member.problem:
