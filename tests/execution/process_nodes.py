@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -76,7 +77,7 @@ class FolderNodes(Engine):
                 env={
                     **os.environ,
                     "ZOO_CACHE": str(self.root / node / "cache"),
-                    "TMPDIR": str(self.root / node / "tmp"),
+                    "TMPDIR": about["tmp"],
                     "CUDA_VISIBLE_DEVICES": devices,
                     "PYTHONPATH": os.pathsep.join(
                         [
@@ -133,6 +134,8 @@ class Nodes:
     def __init__(self, root: Path, **options: Any) -> None:
         self.root = root
         root.mkdir(exist_ok=True)
+        # The paths of sockets may have no more than 107 characters.
+        self.short = Path(tempfile.mkdtemp(prefix="zn-", dir="/tmp"))
         self.options = options
         self.executor = self._made()
 
@@ -144,9 +147,11 @@ class Nodes:
     def add(self, name: str, cores: int = 1, gpus: int = 0, **more: Any) -> None:
         """A node appears, whole at once."""
         folder = self.root / name
-        (folder / "tmp").mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        (self.short / name).mkdir(exist_ok=True)
+        about = {"cores": cores, "gpus": gpus, "tmp": str(self.short / name), **more}
         draft = folder / "draft"
-        draft.write_text(json.dumps({"cores": cores, "gpus": gpus, **more}))
+        draft.write_text(json.dumps(about))
         os.replace(draft, folder / "node.json")
 
     def remove(self, name: str) -> None:
@@ -155,16 +160,22 @@ class Nodes:
         for process in self.processes(name):
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
-        shutil.rmtree(self.root / name, ignore_errors=True)
+        for place in (self.root, self.short):
+            shutil.rmtree(place / name, ignore_errors=True)
 
     def processes(self, name: str) -> list[psutil.Process]:
         """Every process of a node."""
         found = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                if process.environ().get("TMPDIR") == str(self.root / name / "tmp"):
+                if process.environ().get("TMPDIR") == str(self.short / name):
                     found.append(process)
         return found
+
+    def close(self) -> None:
+        """End everything."""
+        self.executor.close()
+        shutil.rmtree(self.short, ignore_errors=True)
 
     @property
     def on(self) -> Choice:

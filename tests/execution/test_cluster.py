@@ -30,7 +30,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     nodes.add("one")
     nodes.add("two")
     yield nodes
-    nodes.executor.close()
+    nodes.close()
     for name in ("one", "two"):
         assert nodes.processes(name) == []
 
