@@ -103,7 +103,9 @@ def test_no_suite_may_say_where_jobs_run(tmp_path: Path) -> None:
 def test_python_takes_the_options_of_an_executor_among_the_others(
     small: dict[str, Any], tmp_path: Path
 ) -> None:
+    """And connects before it looks at the data."""
+    options = {**small, "data": "no such data"}
     with pytest.raises(ZooError, match=r"--address 127.0.0.1:1: nothing to connect to there"):
-        zoo_package.bench(on="ray", address="127.0.0.1:1", out=tmp_path, **small)
+        zoo_package.bench(on="ray", address="127.0.0.1:1", out=tmp_path, **options)
     with pytest.raises(ZooError, match="--address is an option of --on ray, and this is local"):
         zoo_package.bench(address="127.0.0.1:1", out=tmp_path, **small)

@@ -21,6 +21,7 @@ from ray_nodes import RayCluster
 from small_runs import bench, flags, result_of
 from test_cluster_nodes import ONE_CELL, Watching
 
+from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.execution.base import Ended, Event, NodeStatus, Progress
 from zoo.execution.cluster.slot_calls import packed
@@ -130,6 +131,17 @@ def test_slots_see_the_gpu_that_they_were_given(cluster: RayCluster) -> None:
                 if kind == "returned":
                     seen[report.slot] = body  # type: ignore[union-attr]
         assert sorted(seen.values()) == ["0", "1"]
+
+
+def test_a_plan_lists_the_nodes(cluster: RayCluster, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--on", "ray", "--address", cluster.address, "--device", "cpu", "--seeds", "4"]
+    assert main(["bench", "--plan", "--baseline", "none", *words]) == 0
+    out = capsys.readouterr().out
+    assert "4 trainings, 3 at once: the time of 2 one after another" in out
+    rows = [line.split() for line in out.splitlines()]
+    assert ["node", "cores", "GPUs", "at", "once"] in rows
+    assert ["one", "1", "0", "1"] in rows
+    assert ["two", "2", "2", "2"] in rows
 
 
 def test_a_wrong_address_or_token_is_refused_in_one_line(cluster: RayCluster) -> None:

@@ -52,9 +52,15 @@ class Prepared:
 
 
 def open_executor(zoo: Zoo, on: str | Choice) -> contextlib.closing[Executor]:
-    """The executor chosen, or of that name, closed at the end; ZooError where there is none."""
+    """The executor chosen, or of that name, connected now and closed at the end.
+
+    Raises ZooError where there is none, or it cannot connect.
+    """
     choice = zoo.registry.choose("executor", on) if isinstance(on, str) else on
-    return contextlib.closing(choice.build())
+    executor = choice.build()
+    if connect := getattr(executor, "connect", None):
+        connect()
+    return contextlib.closing(executor)
 
 
 def nodes_of(zoo: Zoo, on: str | Choice) -> list[Node] | None:

@@ -31,6 +31,10 @@ class ClusterExecutor(Executor):
         """One thread for each job; so many jobs at once as there are cores."""
         return replace(asked, threads=asked.threads or 1)
 
+    def connect(self) -> None:
+        """Connect now, and not with the first job. Raises ZooError."""
+        self._connected()
+
     def nodes(self) -> list[Node]:
         """The nodes that are there now. Raises ZooError where the engine cannot connect."""
         members = self._connected()
