@@ -86,6 +86,7 @@ class FolderNodes(Engine):
                         ]
                     ),
                 },
+                cwd=self.root / node,  # comes first on the path
                 start_new_session=True,
             )
         pipe = Connection(ours.detach())

@@ -239,6 +239,7 @@ def test_an_interrupted_driver_leaves_nothing_running_and_the_cluster_alone(
     options = {**options, "seeds": 3, "epochs": 30}
     process = start(cluster, options, tmp_path)
     wait_for(lambda: trained(tmp_path), "a record and a checkpoint", process)
+    assert cluster.slots()
     if blow == "SIGINT":
         os.killpg(process.pid, signal.SIGINT)
         begun = time.monotonic()

@@ -16,13 +16,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from zoo.errors import ZooError, one_line
-from zoo.execution.cluster.engine import Report
+from zoo.execution.cluster.engine import Engine, Lost, Report
 
 # What the process runs: this module, found where this process finds it.
 _START = "import sys; sys.path[:] = {}; from {} import main; main({})"
@@ -133,6 +134,15 @@ class EngineProcess:
         return ""
 
 
+def _carry_out(engine: Engine, order: Sequence[Any], report: Callable[[Report], None]) -> None:
+    """Do what is ordered of a slot; an engine that cannot has lost it."""
+    try:
+        getattr(engine, order[0])(*order[1:])
+    except Exception as error:  # noqa: BLE001 - a library may raise anything
+        traceback.print_exc()
+        report(Lost(order[1], one_line(error)))
+
+
 def main(descriptor: int) -> None:
     """Run an engine until the process that submits is done with it, or gone."""
     pipe = Connection(descriptor)
@@ -157,6 +167,6 @@ def main(descriptor: int) -> None:
                     os.dup2(log.fileno(), 1)
                     os.dup2(log.fileno(), 2)
             else:
-                getattr(engine, order[0])(*order[1:])
+                _carry_out(engine, order, report)
     engine.close()
     os._exit(0)  # not held up by a thread that waits for a node
