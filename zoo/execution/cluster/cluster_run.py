@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from zoo.errors import ZooError
 from zoo.execution.artifacts import Artifacts
 from zoo.execution.base import (
     CostJob,
@@ -18,7 +17,6 @@ from zoo.execution.base import (
     Job,
     JobSetup,
     Limits,
-    NodeStatus,
     Notice,
     Progress,
     Result,
@@ -28,7 +26,8 @@ from zoo.execution.cluster.data_delivery import STORE, DataDelivery
 from zoo.execution.cluster.engine import Joined, Left, Listed, Report, Said
 from zoo.execution.cluster.members import Member, Members, Slot, Task
 from zoo.execution.cluster.node_facts import resolved
-from zoo.execution.cluster.placement import SLOW_START, Placement
+from zoo.execution.cluster.node_notices import NodeNotices
+from zoo.execution.cluster.placement import Placement
 from zoo.execution.cluster.slot_calls import unpacked
 from zoo.execution.cluster.slot_work import Advanced, Begun, DataMissing, Finished
 from zoo.execution.cluster.travelling_files import Directory
@@ -49,14 +48,12 @@ class ClusterRun:
         wait: float,
     ) -> None:
         self.members, self.setup, self.limits = members, setup, limits
-        self.artifacts = artifacts
-        self.silence, self.wait = silence, wait
+        self.artifacts, self.silence = artifacts, silence
         self.placement = Placement(members, limits)
+        self.notices = NodeNotices(members, self.placement, wait)
         self.waiting: deque[Task] = deque()
         self.active: set[Task] = set()
         self.data = DataDelivery(members)
-        self.shown: dict[str, NodeStatus] = {}
-        self.alone_since: float | None = None
 
     def events(self, jobs: Sequence[Job]) -> Iterator[Event]:
         """Run the jobs; cost jobs after all others, each with a node for itself."""
@@ -85,8 +82,9 @@ class ClusterRun:
             for report in self.members.engine.receive(min(1.0, self.silence / 4)):
                 yield from self._heard(report)
             yield from self._silent()
-            yield from self._changed()
-            yield from self._left_alone()
+            yield from self.notices.slow()
+            yield from self.notices.changed()
+            yield from self.notices.left_alone()
 
     def _described(self) -> bool:
         """Whether all nodes have described themselves, or one has and the others are slow."""
@@ -143,8 +141,7 @@ class ClusterRun:
         elif isinstance(report, Left):
             member = self.members.by_id.pop(report.node, None)
             if member is not None:
-                yield NodeStatus(member.name, 0, 0, member.done)
-                self.shown.pop(member.name, None)
+                yield from self.notices.gone(member)
                 for lost in list(member.slots.values()):
                     self.members.stop(lost)
                     yield from self._lose(lost, report.reason)
@@ -219,6 +216,7 @@ class ClusterRun:
             self.members.stop(slot)
             if slot.task is not None:
                 self._again(slot.task)
+        yield from self.notices.gone(member)
         yield Notice(f"{member.name} is left out: {member.problem}")
 
     def _end(self, slot: Slot, result: Result) -> Iterator[Event]:
@@ -290,37 +288,6 @@ class ClusterRun:
         """Give up the slots that have said nothing for too long."""
         now = time.monotonic()
         for slot in self.members.slots:
-            if slot.heard is None and not slot.slow and now - slot.since > SLOW_START:
-                slot.slow = True
-                yield Notice(
-                    f"{slot.member.name} began no slot in {SLOW_START:g} s: its cores may be in "
-                    "use by others"
-                )
             if slot.doing and slot.heard is not None and now - slot.heard > self.silence:
                 self.members.stop(slot)
                 yield from self._lose(slot, f"silent for {self.silence:g} s")
-
-    def _changed(self) -> Iterator[Event]:
-        """The state of each node that is not what it was when it was last shown."""
-        for member in self.placement.usable():
-            room = self.placement.room(member)
-            status = NodeStatus(member.name, room, member.busy, member.done)
-            if self.shown.get(member.name) != status:
-                self.shown[member.name] = status
-                yield status
-
-    def _left_alone(self) -> Iterator[Event]:
-        """Raise ZooError where no node can run the jobs, or none has come back in time."""
-        waits = not self.members.listed or any(not (m.facts or m.problem) for m in self.members)
-        if waits or self.placement.usable():
-            self.alone_since = None
-            return
-        reasons = "; ".join(f"{member.name}: {member.problem}" for member in self.members)
-        hopeless = list(self.members) and all(member.problem for member in self.members)
-        if self.alone_since is None:
-            if hopeless or self.members.reference is None:
-                raise ZooError(f"no node can run this: {reasons or 'the cluster has none'}")
-            self.alone_since = time.monotonic()
-            yield Notice(f"no node is left that can go on; waiting {self.wait:g} s for one")
-        elif time.monotonic() - self.alone_since > self.wait:
-            raise ZooError(f"no node is left, and none came within {self.wait:g} s. {reasons}")
