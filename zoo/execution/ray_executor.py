@@ -24,7 +24,7 @@ ENGINE = "zoo.execution.ray_engine:RayEngine"
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_worker_niceness": "0",
-    "RAY_gcs_rpc_server_reconnect_timeout_s": "30",
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "20",
     "RAY_ADDRESS": "",
 }
 CONNECT_SECONDS = 3.0  # for the head's port to answer
