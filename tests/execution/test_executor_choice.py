@@ -75,6 +75,7 @@ def test_a_token_that_others_can_read_is_refused(
     token = tmp_path / "token"
     token.write_text("secret")
     token.chmod(stat.S_IRUSR | stat.S_IRGRP)
+    monkeypatch.delenv("RAY_AUTH_TOKEN", raising=False)
     monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", str(token))
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"

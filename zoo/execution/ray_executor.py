@@ -97,6 +97,8 @@ def _connect(address: str) -> EngineProcess:
 
 def _refuse_readable_token() -> None:
     """ZooError where other users can read the token, with which they could use the cluster."""
+    if os.environ.get("RAY_AUTH_TOKEN"):  # comes before any file
+        return
     place = os.environ.get("RAY_AUTH_TOKEN_PATH")
     file = Path(place) if place else Path.home() / ".ray" / "auth_token"
     if file.is_file() and file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
