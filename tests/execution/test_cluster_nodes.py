@@ -165,6 +165,8 @@ def test_ten_kills_of_a_node_in_mid_trial_leave_the_records_of_an_undisturbed_ru
             resumed_at.append(step.done)
         if len(kills) < 10 and step.done < step.total and (name, step.done) not in kills:
             victim = next((n for n in ("one", "two") if nodes.processes(n)), "")
+            if not victim:  # the event is older than the last kill
+                return
             kills.append((name, step.done))
             if len(kills) % 3:
                 for process in nodes.processes(victim):
