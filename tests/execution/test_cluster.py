@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from process_nodes import Nodes
+from safetensors.torch import load_file
 from small_runs import (
     CLASSIFY,
     LM,
@@ -15,11 +16,14 @@ from small_runs import (
     Stop,
     StopAfter,
     bench,
+    cell,
+    prepared,
     result_of,
     seconds_of_first_epoch,
 )
 
-from zoo.execution.base import Progress
+from zoo.execution.base import Ended, Limits, Progress, TrainJob
+from zoo.execution.inline import InlineExecutor
 from zoo.sweep.records import Record, RecordFile
 
 
@@ -86,3 +90,16 @@ def test_a_run_begun_on_one_is_finished_on_the_other(
     assert resumed.records[0].curve[0]["seconds"] == interrupted
     assert by_key(resumed.records) == by_key(whole.records)
     assert not (out / "unfinished").exists()
+
+
+def test_weights_come_home(nodes: Nodes, small: dict[str, Any], tmp_path: Path) -> None:
+    setup = prepared(small).setup
+    job = TrainJob(setup, "a cell", "key", model=cell(), save_weights=True)
+    found: list[dict[str, list[list[float]]]] = []
+    for executor in (InlineExecutor(), nodes.executor):
+        for event in executor.run([job], limits=Limits(), directory=tmp_path):
+            if isinstance(event, Ended):
+                (weights,) = event.result.artifacts.values()
+                found.append({name: t.tolist() for name, t in load_file(weights).items()})
+    assert found[0] == found[1]
+    assert not (tmp_path / "unfinished").exists()

@@ -247,7 +247,7 @@ def executor_contract(setup: Setup) -> None:
 def events(setup: Setup) -> None:
     """Every job starts once and ends once, and its result names the machine that ran it."""
     from zoo.config.request import Request
-    from zoo.execution.base import Ended, InspectJob, JobSetup, Limits, Started
+    from zoo.execution.base import Ended, InspectJob, JobSetup, Limits, Progress, Started
 
     request = Request()
     execution = request.execution.model_copy(update={"device": "cpu"})
@@ -256,7 +256,8 @@ def events(setup: Setup) -> None:
     executor = _executor(setup)
     try:
         with tempfile.TemporaryDirectory() as directory:
-            seen = list(executor.run(jobs, limits=Limits(), directory=Path(directory)))
+            run = executor.run(jobs, limits=Limits(), directory=Path(directory))
+            seen = [event for event in run if isinstance(event, Started | Progress | Ended)]
     finally:
         executor.close()
     for job in jobs:
