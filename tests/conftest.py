@@ -18,7 +18,9 @@ from zoo.registry.loading import DEFAULT_PLUGINS
 TOGETHER = ("tests/inference", "tests/report/html")
 # What takes a minute or more on one core.
 LONGEST = (
+    "test_ray.py",
     "test_kill.py",
+    "test_cluster_nodes.py",
     "test_authors_page.py",
     "test_new_kinds.py",
     "test_new.py",
