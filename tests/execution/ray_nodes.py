@@ -39,10 +39,13 @@ class RayCluster:
         self.hosts = iter(range(3, 250))
         self._start("head", 0, "--head", "--port", self.address.rpartition(":")[2], host=2)
 
-    def add(self, name: str, cores: int, gpus: int = 0) -> None:
-        self._start(name, cores, "--address", self.address, gpus=gpus, host=next(self.hosts))
+    def add(self, name: str, cores: int, gpus: int = 0, **environment: str) -> None:
+        words = "--address", self.address
+        self._start(name, cores, *words, gpus=gpus, host=next(self.hosts), **environment)
 
-    def _start(self, name: str, cores: int, *words: str, gpus: int = 0, host: int) -> None:
+    def _start(
+        self, name: str, cores: int, *words: str, gpus: int = 0, host: int, **environment: str
+    ) -> None:
         folder = self.root / name
         (folder / "tmp").mkdir(parents=True)
         command = ["start", *words, "--node-name", name, "--node-ip-address", f"127.0.0.{host}"]
@@ -54,7 +57,7 @@ class RayCluster:
         own = {"ZOO_CACHE": str(folder / "cache"), "TMPDIR": str(folder / "tmp")}
         done = subprocess.run(
             [sys.executable, "-m", "ray.scripts.scripts", *command],
-            env={**self.environment, **own},
+            env={**self.environment, **own, **environment},
             capture_output=True,
             text=True,
             timeout=240,

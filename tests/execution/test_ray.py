@@ -24,6 +24,7 @@ from test_cluster_nodes import ONE_CELL, Watching
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.execution.base import Ended, Event, NodeStatus, Progress
+from zoo.execution.cluster.engine import Lost
 from zoo.execution.cluster.slot_calls import packed
 from zoo.execution.executor_choice import choose_executor
 from zoo.execution.ray_executor import RayExecutor
@@ -131,6 +132,24 @@ def test_slots_see_the_gpu_that_they_were_given(cluster: RayCluster) -> None:
                 if kind == "returned":
                     seen[report.slot] = body  # type: ignore[union-attr]
         assert sorted(seen.values()) == ["0", "1"]
+
+
+def test_a_slot_that_rays_memory_monitor_kills_is_out_of_memory(cluster: RayCluster) -> None:
+    """On a node that counts as full from the start."""
+    full = {"RAY_memory_usage_threshold": "0.01", "RAY_memory_monitor_refresh_ms": "100"}
+    cluster.add("full", 1, **full)
+    with contextlib.closing(RayExecutor(cluster.address)) as executor:
+        (node,) = [node for node in executor.nodes() if node.name == "full"]
+        engine = executor._connected().engine
+        engine.start("a", node.id, 1, 0)
+        engine.call("a", packed("time:sleep", PATIENCE))
+        lost: list[Lost] = []
+        end = time.monotonic() + PATIENCE
+        while not lost and time.monotonic() < end:
+            lost += [report for report in engine.receive(1.0) if isinstance(report, Lost)]
+        assert [report.out_of_memory for report in lost] == [True]
+        assert "memory" in lost[0].reason
+        cluster.kill("full")
 
 
 def test_a_plan_lists_the_nodes(cluster: RayCluster, capsys: pytest.CaptureFixture[str]) -> None:
