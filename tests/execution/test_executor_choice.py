@@ -38,6 +38,7 @@ def test_an_option_of_another_executor_is_refused_by_name(registry: Registry) ->
     assert list(executor_options(registry)["address"]) == ["ray"]
     choice = choose_executor(registry, "ray", {"address": "head:6379"})
     assert (choice.label, dict(choice.given)) == ("ray", {"address": "head:6379"})
+    assert set(choice.component.parameters) == set(RayExecutor.options.model_fields)
     assert dict(choose_executor(registry, "local", {"address": None}).given) == {}
     with pytest.raises(ZooError, match=r"^--address is an option of --on ray, and this is local$"):
         choose_executor(registry, "local", {"address": "head:6379"})

@@ -1,7 +1,7 @@
 """Which executor runs the jobs, with options of its own, and what it may leave to defaults.
 
-An executor has ``run`` and ``close``. It may also have ``options``, a pydantic model of what its
-factory takes by keyword; ``connect()``, which is called before any data are loaded and raises
+An executor has ``run`` and ``close``. It may also have ``options``, a pydantic model of its
+registered parameters; ``connect()``, which is called before any data are loaded and raises
 ZooError; ``default_limits(asked)``, where its defaults are not those of one machine; and
 ``nodes()``, the machines that it has now.
 """
