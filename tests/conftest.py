@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 from typing import Any
 
@@ -17,7 +18,9 @@ from zoo.registry.loading import DEFAULT_PLUGINS
 TOGETHER = ("tests/inference", "tests/report/html")
 # What takes a minute or more on one core.
 LONGEST = (
+    "test_ray.py",
     "test_kill.py",
+    "test_cluster_nodes.py",
     "test_authors_page.py",
     "test_new_kinds.py",
     "test_new.py",
@@ -63,6 +66,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("slow") and not config.getoption("--slow"):
             item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))
+        if item.get_closest_marker("ray") and not importlib.util.find_spec("ray"):
+            item.add_marker(pytest.mark.skip(reason="Ray is not installed"))
         if item.get_closest_marker("gpu"):
             import torch
 

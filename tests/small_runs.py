@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import json
 import os
 import random
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors import safe_open
 
 from zoo.execution.base import Event, ModelSpec
 from zoo.registry import AXES
@@ -118,6 +120,13 @@ def result_of(record: Record) -> object:
     """Everything that a record says of its model, except for times."""
     curve = [{n: v for n, v in entry.items() if n != "seconds"} for entry in record.curve]
     return {n: v for n, v in record.metrics.items() if n not in TIMES}, curve
+
+
+def seconds_of_first_epoch(checkpoint: Path) -> float:
+    """What a checkpoint says of the first epoch; another training of it takes another time."""
+    with safe_open(checkpoint, framework="pt") as file:
+        seconds: float = json.loads(file.metadata()["zoo"])["curve"][0]["seconds"]
+    return seconds
 
 
 class Stop(Exception):  # noqa: N818 - an interruption, not an error

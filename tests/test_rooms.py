@@ -35,7 +35,7 @@ ROOMS = (
 REPORT_READS = {
     "zoo.errors",
     "zoo.sweep.records",
-    "zoo.sweep.machine",
+    "zoo.config.machine",
     "zoo.config.metric_description",
 }
 

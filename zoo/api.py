@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.execution.executor_choice import choose_executor, executor_options
 from zoo.registry import loading
 from zoo.sweep.make_request import make_requests
 from zoo.sweep.progress import Progress, Silent
@@ -43,7 +44,8 @@ def bench(
     all but the pool, ``a/b`` takes turns over the layers. task: a registered task; by default the
     one that reads the data. data: as for ``--data``, or several: names, or tables with a ``name``
     and options for that data set alone. The result then has one line for each row on each data set.
-    on: a registered executor. out: the directory of records and tables, by default one under
+    on: a registered executor, whose own options, such as the ``address`` of ``ray``, are among the
+    others. out: the directory of records and tables, by default one under
     ``runs``. fresh: run again what is already there; collect: run nothing, only read it. plugins:
     single-file plug-ins. progress: where the run reports its progress; by default nowhere. options:
     everything else that ``zoo bench`` takes, with underscores, of which ``lr``, ``weight_decay``
@@ -61,13 +63,15 @@ def bench(
     files = [plugins] if isinstance(plugins, str | Path) else plugins or ()
     paths = [str(file) for file in files]
     loaded = loading.load(paths)
+    own = {name: options.pop(name, None) for name in executor_options(loaded.registry)}
+    executor = choose_executor(loaded.registry, on, own)
     axes = {"attention": attention, "pe": pe}
     # Those of a data set's own table count before the ones that all share.
     requests = make_requests(
         {}, loaded.registry, {"task": task, "data": data, "plugins": paths, **axes, **options}
     )
     shared: dict[str, Any] = {
-        "on": on,
+        "on": executor,
         "out": Path(out) if out is not None else None,
         "fresh": fresh,
         "collect": collect,

@@ -20,12 +20,18 @@ SOUND = [HERE / "sound.py", HERE / "sound_tasks.py"]
 SLOW_CHECKS = {f"attention/{name}:compiled" for name in ("single", "split", "packed")}
 
 
+def _marks(check: str) -> list[pytest.MarkDecorator]:
+    """A check of the executor on Ray starts one."""
+    on_ray = [pytest.mark.ray] if check.startswith("executor/ray:") else []
+    return [*on_ray, *([pytest.mark.slow] if on_ray or check in SLOW_CHECKS else [])]
+
+
 @pytest.mark.parametrize(
     "check",
     [
         pytest.param(
             check,
-            marks=pytest.mark.slow if str(check) in SLOW_CHECKS else (),
+            marks=_marks(str(check)),
             id=str(check),
         )
         for check in component_checks(distribution=BUILT_IN)

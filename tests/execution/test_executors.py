@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 import torch
-from safetensors import safe_open
 from safetensors.torch import load_file
-from small_runs import CLASSIFY, LM, SEQ2SEQ, Stop, StopAfter, bench, cell, prepared, result_of
+from small_runs import (
+    CLASSIFY,
+    LM,
+    SEQ2SEQ,
+    Stop,
+    StopAfter,
+    bench,
+    cell,
+    prepared,
+    result_of,
+    seconds_of_first_epoch,
+)
 
 from zoo.errors import ZooError
 from zoo.execution.base import Ended, Event, Limits, Progress, Started, TrainJob
@@ -74,12 +83,6 @@ def test_a_training_that_one_began_is_resumed_by_the_other(
     assert record.curve[0]["seconds"] == interrupted
     assert by_key(resumed.records) == by_key(whole.records)
     assert not (out / "unfinished").exists()
-
-
-def seconds_of_first_epoch(checkpoint: Path) -> float:
-    with safe_open(checkpoint, framework="pt") as file:
-        seconds: float = json.loads(file.metadata()["zoo"])["curve"][0]["seconds"]
-    return seconds
 
 
 def test_fresh_does_not_resume(small: dict[str, Any], tmp_path: Path) -> None:

@@ -37,18 +37,18 @@ def trainings(run_directory: Path, corpus: Path) -> dict[str, Record]:
     return {record.cell["attention"]: record for record in outcome.records}
 
 
-@pytest.mark.parametrize(
-    ("attention", "status", "reason", "trace"),
-    [
-        ("raises", "crashed", "RuntimeError: no such luck (failing.py:", "in attend\n    raise"),
-        ("exits", "crashed", "the process exited with status 7", "last words"),
-        ("segfaults", "crashed", "the process was killed by SIGSEGV", "Fatal Python error: Segm"),
-        ("hangs", "timeout", "took longer than 12 s", ""),
-        ("hungry", "oom", "out of memory", "torch.ones"),
-        ("diverges", "diverged", "the loss became nan in epoch 1", "DivergedError"),
-        ("fused", "ok", "", ""),
-    ],
-)
+EXPECTED = [
+    ("raises", "crashed", "RuntimeError: no such luck (failing.py:", "in attend\n    raise"),
+    ("exits", "crashed", "the process exited with status 7", "last words"),
+    ("segfaults", "crashed", "the process was killed by SIGSEGV", "Fatal Python error: Segm"),
+    ("hangs", "timeout", "took longer than 12 s", ""),
+    ("hungry", "oom", "out of memory", "torch.ones"),
+    ("diverges", "diverged", "the loss became nan in epoch 1", "DivergedError"),
+    ("fused", "ok", "", ""),
+]
+
+
+@pytest.mark.parametrize(("attention", "status", "reason", "trace"), EXPECTED)
 def test_each_failure_is_recorded_with_its_reason_and_traceback(
     trainings: dict[str, Record], attention: str, status: str, reason: str, trace: str
 ) -> None:

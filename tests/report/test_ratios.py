@@ -12,9 +12,9 @@ from factory import BATCHES, cell, cost_record, name, record, timed
 from rates import at_least, at_rate
 from scipy import stats
 
+from zoo.config.machine import machine_of
 from zoo.report.rows import make_rows
 from zoo.report.stats.ratios import Speeds, memory_verdict
-from zoo.sweep.machine import machine_of
 from zoo.sweep.records import RecordFile
 
 REFERENCE, SIN, NONE = name(), name(pe="sin"), name(pe="none")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import itertools
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -259,3 +261,22 @@ def test_tables_are_the_same_bytes_each_time_and_can_be_read_back(tmp_path):
     assert list(read["rank"]) == [2, 2, 4, 1]
     assert first["table.md"].count(b" 2= |") == 2
     assert "- Noise floor" in first["table.md"].decode()
+
+
+def test_seconds_of_trainings_on_different_nodes_are_left_blank():
+    """Scores compare wherever they come from, and times do not."""
+    rows = [cell(), cell(attention="naive")]
+
+    def table(*machines: dict[str, Any]) -> pd.DataFrame:
+        records = [train_record(row, seed, 3) for row in rows for seed in range(2)]
+        return make_table(
+            [
+                record.model_copy(update={"environment": {**record.environment, **machine}})
+                for record, machine in zip(records, itertools.cycle(machines), strict=False)
+            ]
+        )
+
+    new, old = {"node": "a", "device_name": "new"}, {"node": "b", "device_name": "old"}
+    assert table(new, old)["train_seconds"].isna().all()
+    assert table(new, {**new, "node": "c"})["train_seconds"].tolist() == [10.0, 10.0]
+    assert table(new, old)["accuracy_mean"].notna().all()

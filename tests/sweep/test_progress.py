@@ -17,7 +17,18 @@ from small_runs import cell, flags
 from zoo.cli import main
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
-from zoo.execution.base import CostJob, Ended, JobSetup, Progress, Result, Started, Step, TrainJob
+from zoo.execution.base import (
+    CostJob,
+    Ended,
+    JobSetup,
+    NodeStatus,
+    Notice,
+    Progress,
+    Result,
+    Started,
+    Step,
+    TrainJob,
+)
 from zoo.sweep.progress import Live, Plain
 from zoo.tasks.metrics import accuracy, macro_f1
 
@@ -114,5 +125,41 @@ def test_the_bar_of_a_run_is_full_when_its_jobs_have_ended() -> None:
         live.event(Ended(JOB, Result("crashed", "no such luck")))
         assert live.bars.tasks[0].completed == pytest.approx(2)
         assert len(live.bars.tasks) == 1
+    finally:
+        live.close()
+
+
+def test_a_pipe_names_the_node_of_each_job_and_what_was_lost() -> None:
+    stream = io.StringIO()
+    progress = Plain(stream)
+    progress.phase("train", 2)
+    progress.event(Started(JOB, "gpu-3"))
+    progress.event(NodeStatus("gpu-3", 4, 1, 0))
+    progress.event(Notice("again: some: gpu-3 was lost (its power was cut)"))
+    progress.event(Ended(JOB, Result(seconds=2.0), "gpu-1"), METRICS)
+    assert stream.getvalue().splitlines()[1:] == [
+        "again: some: gpu-3 was lost (its power was cut)",
+        f"train 1/2 {JOB.name}: ok [2.0 s] @gpu-1",
+    ]
+
+
+def test_a_terminal_has_one_bar_for_all_jobs_and_a_line_for_each_node() -> None:
+    live = Live()
+    try:
+        live.phase("train", 2)
+        live.event(NodeStatus("gpu-3", 4, 0, 0))
+        live.event(Started(JOB, "gpu-3"))
+        live.event(NodeStatus("gpu-3", 4, 1, 30))
+        live.event(Progress(JOB, Step(1, 4, 0.5)))
+        assert [task.description for task in live.bars.tasks] == [
+            "train",
+            "  gpu-3  1 of 4 busy  30 done",
+        ]
+        assert live.bars.tasks[0].completed == pytest.approx(0.25)
+        live.event(Progress(JOB, Step(1, 4, 0.5)))  # again, from its last checkpoint
+        live.event(NodeStatus("gpu-3", 0, 0, 30))
+        live.event(Ended(JOB, Result(), "gpu-1"))
+        assert [task.description for task in live.bars.tasks] == ["train"]
+        assert live.bars.tasks[0].completed == pytest.approx(1)
     finally:
         live.close()

@@ -18,6 +18,7 @@ from zoo.cli.request_options import (
     TRAINING,
     RequestCommand,
     build_requests,
+    chosen_executor,
     option,
 )
 from zoo.errors import ZooError
@@ -78,7 +79,10 @@ def bench(
     from zoo.report.run_report import RunReport
     from zoo.report.tables.group_table import group_lines
     from zoo.report.tables.readable import as_text
+    from zoo.sweep.plan_time import as_table, time_line
+    from zoo.sweep.prepare import nodes_of, open_executor
     from zoo.sweep.progress import for_stream
+    from zoo.sweep.records import RecordFile
     from zoo.sweep.run import run
     from zoo.sweep.run_data_sets import run_data_sets
     from zoo.sweep.run_state import tried_plan
@@ -90,16 +94,24 @@ def bench(
     if fresh and collect:
         raise ZooError("--fresh runs everything again and --collect runs nothing: use one of them")
     loaded = load_zoo()
+    executor = chosen_executor(on, options, loaded.registry)
     requests = build_requests(options, loaded.registry)
-    loaded.registry.choose("executor", on)  # a wrong name is an error of the plan too
     if plan_only:
-        for request in requests:
+        with open_executor(loaded, executor) as opened:
+            plans = [tried_plan(request, loaded, opened) for request in requests]
+            nodes = nodes_of(opened)
+        records = RecordFile(Path(out)).read() if out else []
+        for request, plan in zip(requests, plans, strict=True):
             if len(requests) > 1:
                 click.echo(f"{request.data} (--task {request.task})\n")
-            _print_plan(tried_plan(request, loaded, on))
+            _print_plan(plan)
+            if nodes is not None:
+                click.echo(time_line(request, plan, nodes, records))
+        if nodes is not None:
+            click.echo("\n" + as_table(nodes, requests[0]))
         return 0
     shared: dict[str, Any] = {
-        "on": on,
+        "on": executor,
         "out": Path(out) if out else None,
         "fresh": fresh,
         "collect": collect,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from zoo.config.request import Request
-    from zoo.registry import Registry
+    from zoo.registry import Choice, Registry
     from zoo.tasks.base import Task
 
 PARAMS = "zoo.params"  # the key of a command's parameters in a click context
@@ -119,6 +119,7 @@ class RequestCommand(click.Command):
 
     def _request_options(self, registry: Registry) -> Iterator[click.Option]:
         from zoo.config.request import PARTS, Request, flat_fields
+        from zoo.execution.executor_choice import executor_options
 
         tasks, shared = _tasks(registry), flat_fields()
         sections = dict(zip(PARTS.values(), (MODEL, TRAINING, RUNNING), strict=True))
@@ -140,6 +141,9 @@ class RequestCommand(click.Command):
             data = any(name in tasks[label].options.data_fields for label in fields)
             only = "" if len(fields) == len(tasks) else f"{' and '.join(fields)} only"
             yield _option(name, list(fields.values()), DATA if data else TASKS, {}, only)
+        for name, owners in executor_options(registry).items():
+            only = f"--on {' and '.join(owners)} only"
+            yield _option(name, list(owners.values()), RUNNING, {}, only)
 
 
 def _section(param: click.Parameter) -> str:
@@ -238,6 +242,17 @@ ON = option(
     show_default=True,
     help="The executor that runs the jobs; 'zoo list executor' names them.",
 )
+
+
+def chosen_executor(on: str, options: dict[str, Any], registry: Registry) -> Choice:
+    """The executor of ``--on`` with its own options, which are taken out of the others.
+
+    Raises ZooError where there is none, or an option is another executor's.
+    """
+    from zoo.execution.executor_choice import choose_executor, executor_options
+
+    own = {name: options.pop(name, None) for name in executor_options(registry)}
+    return choose_executor(registry, on, own)
 
 
 def build_requests(

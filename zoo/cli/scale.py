@@ -16,6 +16,7 @@ from zoo.cli.request_options import (
     OUTPUT,
     RequestCommand,
     build_request,
+    chosen_executor,
     option,
 )
 from zoo.errors import ZooError
@@ -110,10 +111,18 @@ def scale(
         loaded = load_zoo()
         if options["batch_size"] is None:
             options["batch_size"] = 1
+        executor = chosen_executor(on, options, loaded.registry)
         request = build_request(options, loaded.registry)
         with contextlib.closing(for_stream(sys.stderr)) as progress:
             records = run_scale(
-                request, loaded, over, wanted, progress, directory=directory, on=on, fresh=fresh
+                request,
+                loaded,
+                over,
+                wanted,
+                progress,
+                directory=directory,
+                on=executor,
+                fresh=fresh,
             )
     write_scale(records, directory)
     click.echo(as_text(records))

@@ -17,6 +17,7 @@ from zoo.cli.request_options import (
     TRAINING,
     RequestCommand,
     build_request,
+    chosen_executor,
     option,
 )
 
@@ -62,10 +63,11 @@ def train(save: str, seed: int, on: str, **options: Any) -> int:
     from zoo.sweep.progress import for_stream
 
     loaded = load_zoo()
+    executor = chosen_executor(on, options, loaded.registry)
     request = build_request(options, loaded.registry, ignored=COMPARING)
     try:
         with contextlib.closing(for_stream(sys.stderr)) as progress:
-            model = train_one(request, loaded, progress, Path(save), seed, on=on)
+            model = train_one(request, loaded, progress, Path(save), seed, on=executor)
     except TrainingFailedError as error:
         print_traceback("training", error.traceback)
         click.echo(f"zoo train: {error}", err=True)

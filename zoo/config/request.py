@@ -91,11 +91,13 @@ class Request(BaseModel):
         default="",
         description="The metric that ranks rows, such as macro_f1; by default the task's first.",
     )
-    jobs: PositiveInt = Field(
-        default=1, description="Models trained at once; costs are measured alone."
+    jobs: PositiveInt | None = Field(
+        default=None,
+        description="Models trained at once; costs are measured alone. By default one, and on a "
+        "cluster as many as it has room for.",
     )
     threads: NonNegativeInt = Field(
-        default=0, description="Threads of one job; 0: its share of the cores."
+        default=0, description="Threads of one job; 0: its share of the cores, and on a cluster 1."
     )
     rounds: PositiveInt = Field(default=5, description="Rounds of each cost measurement.")
     timeout: PositiveFloat | None = Field(

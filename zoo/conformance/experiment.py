@@ -226,10 +226,18 @@ def _made(setup: Setup) -> Any:
     return made
 
 
+def _executor(setup: Setup) -> Any:
+    """The executor; CheckSkipped where it cannot run here, as without what it needs installed."""
+    try:
+        return setup.make()
+    except ZooError as error:
+        raise CheckSkipped(f"it cannot run here: {error}") from None
+
+
 @check("executor", name="contract")
 def executor_contract(setup: Setup) -> None:
     """The factory builds an object with the methods run and close."""
-    executor = setup.make()
+    executor = _executor(setup)
     for method in ("run", "close"):
         found = callable(getattr(executor, method, None))
         must(found, f"a {type(executor).__name__} has no {method}()")
@@ -239,16 +247,17 @@ def executor_contract(setup: Setup) -> None:
 def events(setup: Setup) -> None:
     """Every job starts once and ends once, and its result names the machine that ran it."""
     from zoo.config.request import Request
-    from zoo.execution.base import Ended, InspectJob, JobSetup, Limits, Started
+    from zoo.execution.base import Ended, InspectJob, JobSetup, Limits, Progress, Started
 
     request = Request()
     execution = request.execution.model_copy(update={"device": "cpu"})
     job_setup = JobSetup(request.task, {}, request.sizes, request.training, execution)
     jobs = [InspectJob(job_setup, f"job {number}", f"job-{number}") for number in range(2)]
-    executor = setup.make()
+    executor = _executor(setup)
     try:
         with tempfile.TemporaryDirectory() as directory:
-            seen = list(executor.run(jobs, limits=Limits(), directory=Path(directory)))
+            run = executor.run(jobs, limits=Limits(), directory=Path(directory))
+            seen = [event for event in run if isinstance(event, Started | Progress | Ended)]
     finally:
         executor.close()
     for job in jobs:

@@ -137,9 +137,10 @@ class CostJob(Job):
 
 @dataclass(frozen=True)
 class Limits:
-    """What jobs may use. jobs: at once. memory_limit: MiB per process, 0: no limit.
+    """What jobs may use. jobs: at once; 0: as many as a cluster has room for.
 
-    timeout: seconds per training, or per step of a cost measurement; None: no limit.
+    memory_limit: MiB per process, 0: no limit. timeout: seconds per training, or per step of a cost
+    measurement; None: no limit.
     """
 
     jobs: int = 1
@@ -183,9 +184,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Started:
-    """A job has begun."""
+    """A job has begun. node: the machine of a cluster, by its name."""
 
     job: Job
+    node: str = ""
 
 
 @dataclass(frozen=True)
@@ -202,13 +204,37 @@ class Ended:
 
     job: Job
     result: Result
+    node: str = ""
 
 
-Event = Started | Progress | Ended
+@dataclass(frozen=True)
+class Notice:
+    """Something worth a line: a machine that is left out, or one that was lost."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class NodeStatus:
+    """A machine of a cluster: its slots, how many are busy, and how many jobs ended there.
+
+    slots: 0 once it is gone.
+    """
+
+    node: str
+    slots: int
+    busy: int
+    done: int
+
+
+Event = Started | Progress | Ended | Notice | NodeStatus
 
 
 class Executor(Protocol):
-    """Runs jobs. Registered as ``register("executor", name, factory, ...)``; opened once a run."""
+    """Runs jobs. Registered as ``register("executor", name, factory, ...)``; opened once a run.
+
+    What else one may have is in ``zoo.execution.executor_choice``.
+    """
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run the jobs and yield events as they happen, in any order.
@@ -224,3 +250,4 @@ class Executor(Protocol):
 
     def close(self) -> None:
         """Release what the executor holds, such as a connection; the run is over."""
+        return

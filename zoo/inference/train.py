@@ -12,7 +12,7 @@ from zoo.errors import ZooError
 from zoo.execution.base import WEIGHTS, Ended, Result, TrainJob
 from zoo.inference.card import Card, Part, SampleOutputs
 from zoo.inference.directory import draft, refuse_taken, write
-from zoo.registry import AXES
+from zoo.registry import AXES, Choice
 from zoo.registry.cell import Cell
 from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
@@ -42,7 +42,7 @@ def train(
     save: Path,
     seed: int = 0,
     *,
-    on: str = "local",
+    on: str | Choice = "local",
 ) -> TextModel:
     """Train the one cell of a request with a seed, write it to ``save``, and return it loaded.
 

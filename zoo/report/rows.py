@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.config.machine import machine_of
 from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.errors import ZooError
 from zoo.sweep.records import Record, analyses_of
@@ -222,6 +223,13 @@ def make_rows(records: Sequence[Record], metric: str = "") -> list[Row]:
             latest_fit = list(row.trained.values())[-1]
             row.trained.update({seed: row.trained.get(seed, latest_fit) for seed in seeds})
     return list(rows.values())
+
+
+def trained_on_one_kind_of_machine(rows: Sequence[Row]) -> bool:
+    """Whether the seconds of trainings compare: not where nodes of a cluster differ."""
+    places = [record.environment for row in rows for record in row.trained.values()]
+    on_a_cluster = any("node" in environment for environment in places)
+    return not on_a_cluster or len(set(map(machine_of, places))) <= 1
 
 
 def axes_of(rows: Sequence[Row]) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from zoo.config.machine import machine_of
 from zoo.registry.code_hash import zoo_code
-from zoo.sweep.machine import machine_of
 
 # The code that decides the number. Reports and the command line are not part of it.
 TRAINING_CODE = (

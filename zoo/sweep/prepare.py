@@ -26,6 +26,8 @@ from zoo.execution.base import (
     PluginFile,
     Result,
 )
+from zoo.execution.cluster.engine import Node
+from zoo.execution.executor_choice import default_limits
 from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, zoo_code
 from zoo.registry.loading import Zoo
@@ -51,9 +53,22 @@ class Prepared:
     refused: Mapping[str, str]
 
 
-def open_executor(zoo: Zoo, name: str) -> contextlib.closing[Executor]:
-    """The executor of that name, closed at the end; ZooError where there is none."""
-    return contextlib.closing(zoo.registry.choose("executor", name).build())
+def open_executor(zoo: Zoo, on: str | Choice) -> contextlib.closing[Executor]:
+    """The executor chosen, or of that name, connected now and closed at the end.
+
+    Raises ZooError where there is none, or it cannot connect.
+    """
+    choice = zoo.registry.choose("executor", on) if isinstance(on, str) else on
+    executor = choice.build()
+    if connect := getattr(executor, "connect", None):
+        connect()
+    return contextlib.closing(executor)
+
+
+def nodes_of(executor: Executor) -> list[Node] | None:
+    """The nodes that an executor has now; None for one that is not of several machines."""
+    nodes = getattr(executor, "nodes", None)
+    return None if nodes is None else list(nodes())
 
 
 def prepare(
@@ -76,7 +91,7 @@ def prepare(
     for notice in loaded.notices:
         progress.notice(notice)
     setup = job_setup(request, plan, zoo, DataReference(loaded.encoded.key, loaded.spec))
-    limits = job_limits(request)
+    limits = job_limits(request, executor)
     environment, setup, refused = inspect(executor, setup, limits, rows, trials)
     config = {
         "task": request.task,
@@ -184,12 +199,7 @@ def job_setup(request: Request, plan: Plan, zoo: Zoo, data: DataReference | None
     )
 
 
-def job_limits(request: Request) -> Limits:
-    """What jobs may use; without ``--threads`` each has its share of the cores."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return Limits(
-        jobs=request.jobs,
-        threads=request.threads or max(1, (cores or 1) // request.jobs),
-        memory_limit=request.memory_limit,
-        timeout=request.timeout,
-    )
+def job_limits(request: Request, executor: Executor) -> Limits:
+    """What jobs may use; what is not asked for is as the executor has it."""
+    asked = Limits(request.jobs or 0, request.threads, request.memory_limit, request.timeout)
+    return default_limits(executor, asked)

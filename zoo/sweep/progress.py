@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from zoo.config.metric_description import MetricDescription
-from zoo.execution.base import Ended, Event, Result, Started
+from zoo.execution.base import Ended, Event, NodeStatus, Notice, Result, Started
 from zoo.execution.base import Progress as JobProgress
 
 
@@ -21,7 +21,10 @@ class Progress:
         """A phase of so many jobs begins."""
 
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
-        """A job has started, come further or ended. metrics: of the task, the main one first."""
+        """A job has started, come further or ended, or something of a cluster has changed.
+
+        metrics: of the task, the main one first.
+        """
 
     def close(self) -> None:
         """The run is over."""
@@ -32,7 +35,7 @@ class Silent(Progress):
 
 
 class Plain(Progress):
-    """One line for each job that ended."""
+    """One line for each job that ended, and for each notice."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
@@ -47,12 +50,15 @@ class Plain(Progress):
             self.notice(f"{name}: {total} to run")
 
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
+        if isinstance(event, Notice):
+            self.notice(event.text)
         if not isinstance(event, Ended):
             return
         self.number += 1
+        node = f" @{event.node}" if event.node else ""
         self.notice(
             f"{self.name} {self.number}/{self.total} {event.job.name}: "
-            f"{summary(event.result, metrics)} [{event.result.seconds:.1f} s]"
+            f"{summary(event.result, metrics)} [{event.result.seconds:.1f} s]{node}"
         )
 
 
@@ -69,7 +75,7 @@ def summary(result: Result, metrics: Sequence[MetricDescription]) -> str:
 
 
 class Live(Progress):
-    """A bar over all jobs, epoch and loss of those that run, and the time left."""
+    """A bar over all jobs and the time left; epoch and loss of those that run, or a line a node."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -96,6 +102,7 @@ class Live(Progress):
         self.whole: Any = None
         self.running: dict[str, Any] = {}  # job name to its bar
         self.share: dict[str, float] = {}  # job name to the share of it that is done
+        self.nodes: dict[str, Any] = {}  # name of a cluster's node to its line
 
     def notice(self, text: str) -> None:
         self.bars.console.print(text, markup=False, highlight=False)
@@ -106,19 +113,27 @@ class Live(Progress):
             self.whole = self.bars.add_task(name, total=total)
 
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
+        if isinstance(event, Notice):
+            self.notice(event.text)
+            return
+        if isinstance(event, NodeStatus):
+            self._node(event)
+            return
         name = event.job.name
         if isinstance(event, Started):
-            self.running[name] = self.bars.add_task(f"  {name}", total=None)
+            if not event.node:
+                self.running[name] = self.bars.add_task(f"  {name}", total=None)
             self.share[name] = 0.0
         elif isinstance(event, JobProgress):
             step = event.step
             loss = "" if step.loss is None else f"  loss {step.loss:.3f}"
-            self.bars.update(
-                self.running[name],
-                completed=step.done,
-                total=step.total,
-                description=f"  {name}{loss}",
-            )
+            if name in self.running:
+                self.bars.update(
+                    self.running[name],
+                    completed=step.done,
+                    total=step.total,
+                    description=f"  {name}{loss}",
+                )
             self._advance(name, step.done / step.total)
         else:
             self.share.setdefault(name, 0.0)
@@ -132,15 +147,29 @@ class Live(Progress):
         self._clear()
         self.bars.stop()
 
+    def _node(self, status: NodeStatus) -> None:
+        """The line of a node, ``gpu-3  4 of 4 busy  31 done``; none once it is gone."""
+        line = self.nodes.pop(status.node, None)
+        if not status.slots:
+            if line is not None:
+                self.bars.remove_task(line)
+            return
+        text = f"  {status.node}  {status.busy} of {status.slots} busy  {status.done} done"
+        if line is None:
+            line = self.bars.add_task(text, total=status.slots)
+        self.bars.update(line, completed=status.busy, total=status.slots, description=text)
+        self.nodes[status.node] = line
+
     def _advance(self, name: str, share: float) -> None:
         if self.whole is not None:
             self.bars.advance(self.whole, share - self.share[name])
         self.share[name] = share
 
     def _clear(self) -> None:
-        for task in [*self.running.values(), *([self.whole] if self.whole is not None else [])]:
+        lines = [*self.running.values(), *self.nodes.values()]
+        for task in [*lines, *([self.whole] if self.whole is not None else [])]:
             self.bars.remove_task(task)
-        self.running, self.share, self.whole = {}, {}, None
+        self.running, self.nodes, self.share, self.whole = {}, {}, {}, None
 
 
 def for_stream(stream: TextIO) -> Progress:

@@ -10,6 +10,7 @@ from typing import Any
 
 from zoo.config.request import Request
 from zoo.execution.artifacts import Artifacts
+from zoo.registry import Choice
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import digest
 from zoo.sweep.measure_rows import measure_rows
@@ -47,7 +48,7 @@ def run(
     zoo: Zoo,
     progress: Progress,
     *,
-    on: str = "local",
+    on: str | Choice = "local",
     out: Path | None = None,
     **choices: Any,
 ) -> Outcome:

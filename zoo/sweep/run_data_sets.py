@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.request import Request
+from zoo.registry import Choice
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import digest
 from zoo.sweep.plan import make_plan
@@ -23,7 +24,7 @@ def run_data_sets(
     progress: Progress,
     *,
     name: str,
-    on: str = "local",
+    on: str | Choice = "local",
     out: Path | None = None,
     all_finished: Callable[[Path], None] = lambda _: None,
     **choices: Any,

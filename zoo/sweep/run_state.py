@@ -19,7 +19,6 @@ from zoo.sweep.prepare import (
     inspect,
     job_limits,
     job_setup,
-    open_executor,
     prepare,
     run_jobs,
 )
@@ -57,15 +56,14 @@ def prepare_work(
     return Work(request, zoo, plan, prepared, executor, progress)
 
 
-def tried_plan(request: Request, zoo: Zoo, on: str) -> Plan:
-    """The plan with what components refuse. No data are loaded; on: the executor that tries."""
+def tried_plan(request: Request, zoo: Zoo, executor: Executor) -> Plan:
+    """The plan with what components refuse, tried by the executor. No data are loaded."""
     plan = make_plan(request, zoo.registry)
     trials = trial_models(plan)
     if not trials:
         return plan
-    with open_executor(zoo, on) as executor:
-        setup = job_setup(request, plan, zoo, None)
-        _, _, refused = inspect(executor, setup, job_limits(request), [], trials)
+    setup = job_setup(request, plan, zoo, None)
+    _, _, refused = inspect(executor, setup, job_limits(request, executor), [], trials)
     return with_refusals(plan, refused)
 
 

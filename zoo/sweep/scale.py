@@ -13,7 +13,7 @@ from typing import Any
 from zoo.config.request import Request
 from zoo.execution.base import CostJob, CostMember, Ended, Job, JobSetup, Result
 from zoo.measure.scaling import sizes_at
-from zoo.registry import Registry
+from zoo.registry import Choice, Registry
 from zoo.registry.cell import Cell
 from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
@@ -87,7 +87,7 @@ def run_scale(
     progress: Progress,
     *,
     directory: Path,
-    on: str = "local",
+    on: str | Choice = "local",
     fresh: bool = False,
 ) -> list[Record]:
     """Measure every cell at every value, and return a record of each.
@@ -100,8 +100,8 @@ def run_scale(
     if over == "layers":  # a pattern need not fit the smaller models, which are skipped
         changes["sizes"] = sizes_at(over, max(values), request.sizes, 0)[0]
     plan = make_plan(request.model_copy(update=changes), zoo.registry)
-    limits = job_limits(request.model_copy(update={"jobs": 1}))
     with open_executor(zoo, on) as executor:
+        limits = job_limits(request.model_copy(update={"jobs": 1}), executor)
         environment, setup, _ = inspect(executor, job_setup(request, plan, zoo, None), limits, [])
         config = {
             "task": request.task,

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from zoo.config.machine import MACHINE_FIELDS, machine_of
 from zoo.errors import ZooError
 from zoo.report.rows import Row, find_row
 from zoo.report.stats.ratios import Speeds, combined, memory_verdict
 from zoo.report.tables.same_settings import why_not_comparable
-from zoo.sweep.machine import MACHINE_FIELDS, machine_of
 from zoo.sweep.records import Record
 
 PHASES = {"train": "train speed", "infer": "inference speed"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 
-from zoo.report.rows import Row
+from zoo.report.rows import Row, trained_on_one_kind_of_machine
 from zoo.report.stats.effects import Effects
 from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.ratios import Speeds, memory_verdict
@@ -108,7 +108,8 @@ def _cheapest(tied: Sequence[Row], speeds: Speeds, name: Text) -> list[str]:
         close = sum(ratio is None or ratio.verdict != 1 for ratio in others)
         text = f"{name(fastest)} trains fastest ({fastest.cost['train_tokens_per_s']:,.0f} tokens/s"
         seconds = [r.metrics.get("train_seconds") for r in fastest.trained.values()]
-        if known := [float(one) for one in seconds if one is not None]:
+        known = [float(one) for one in seconds if one is not None]
+        if known and trained_on_one_kind_of_machine(tied):
             text += f", {statistics.fmean(known):.3g} s a training"
         parts.append(f"{text}{f'; {close} not reliably slower' if close else ''})")
     if small := _smallest(tied, name):

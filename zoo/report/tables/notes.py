@@ -81,6 +81,7 @@ def machine_summary(environment: Mapping[str, Any]) -> str:
         counted(threads, "thread") if threads else "",
         f"torch {torch}" if torch else "",
         str(environment.get("precision") or ""),
+        f"niceness {nice}" if (nice := environment.get("nice")) else "",
     ]
     return ", ".join(filter(None, parts))
 

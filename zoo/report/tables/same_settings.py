@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from zoo.config.machine import MACHINE_FIELDS, machine_of
 from zoo.errors import ZooError
-from zoo.sweep.machine import MACHINE_FIELDS, machine_of
 from zoo.sweep.records import Record, shared_part
 
 PARTS = ("task_options", "sizes", "training", "tuning", "execution")

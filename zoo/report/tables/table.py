@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from zoo.report.rows import Row, axes_of
+from zoo.report.rows import Row, axes_of, trained_on_one_kind_of_machine
 from zoo.report.stats.intervals import Interval, over_seeds, sampling_error
 from zoo.report.stats.ratios import PHASES, Speeds, memory_verdict
 from zoo.report.stats.row_intervals import row_intervals
@@ -47,6 +47,9 @@ def build_table(rows: Sequence[Row], reference: str, verdicts: Verdicts) -> pd.D
         _results(row, axes, auxiliary) | standings[row.name] | _ratios(row, base, reference, speeds)
         for row in shown
     ]
+    if not trained_on_one_kind_of_machine(shown):
+        for line in lines:
+            line["train_seconds"] = None
     table = pd.DataFrame(lines).iloc[: len(rows)]
     table["rank"] = table["rank"].astype("Int64")
     order = pd.DataFrame(

@@ -1,0 +1,55 @@
+"""What ``--plan`` says of a cluster: how many trainings run at once, and how long they take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from zoo.execution.cluster.engine import Node
+from zoo.registry import Registry
+from zoo.sweep.make_request import make_request
+from zoo.sweep.plan import make_plan
+from zoo.sweep.plan_time import as_table, time_line, trainings_of
+from zoo.sweep.records import Record
+
+NODES = [Node("1", "gpu-1", 8, 2), Node("2", "old", 4)]
+
+
+def known(seconds: float) -> Record:
+    return Record(
+        kind="train", status="ok", cell={}, key="", config={}, metrics={"seconds": seconds}
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "count", "at_once", "turns"),
+    [
+        ({"seeds": 3, "device": "cpu"}, 6, 12, 1),
+        ({"seeds": 9, "device": "cpu", "threads": 2}, 18, 6, 3),
+        ({"seeds": 9, "device": "cpu", "jobs": 4}, 18, 4, 5),
+        ({"seeds": 9}, 18, 6, 3),  # one on each GPU; without one, a core
+        ({"seeds": 2, "lr": "0.1,0.2,0.3", "device": "cpu"}, 10, 12, 1),
+    ],
+    ids=["seeds", "threads", "jobs", "gpus", "tuned"],
+)
+def test_the_time_of_a_plan(
+    options: dict[str, Any], count: int, at_once: int, turns: int, registry: Registry
+) -> None:
+    request = make_request({"attention": "fused,naive", "baseline": "none", **options}, registry)
+    plan = make_plan(request, registry)
+    assert trainings_of(request, plan) == count
+    line = time_line(request, plan, NODES, [])
+    start = f"{count} trainings, {at_once} at once: the time of {turns} one after another"
+    assert line.startswith(start)
+    assert "how long one takes is known once there are records" in line
+    line = time_line(request, plan, NODES, [known(1.0), known(2.0), known(9.0)])
+    assert line.endswith(f"about {turns * 2} s at 2.0 s each (the median of 3 records)")
+    assert time_line(request, plan, [], []) == f"{count} trainings, and no node to run them"
+
+
+def test_the_nodes_of_a_plan(registry: Registry) -> None:
+    request = make_request({"threads": 2}, registry)
+    lines = [line.split() for line in as_table(NODES, request).splitlines()]
+    assert lines[0] == ["node", "cores", "GPUs", "at", "once"]
+    assert lines[2:] == [["gpu-1", "8", "2", "2"], ["old", "4", "0", "2"]]

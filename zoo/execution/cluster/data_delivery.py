@@ -1,0 +1,60 @@
+"""Encoded data on their way to the nodes: once to each, and again where its cache was damaged."""
+
+from __future__ import annotations
+
+import time
+
+from zoo.execution.base import JobSetup
+from zoo.execution.cluster.members import Member, Members, Slot
+from zoo.execution.cluster.travelling_files import data_digest, data_files
+
+STORE = "travelling_files:store_data"  # what a slot is asked to do with them
+
+
+class DataDelivery:
+    """Sends data to slots that say that their node lacks them."""
+
+    def __init__(self, members: Members) -> None:
+        self._members = members
+        self._digests: dict[str, str] = {}
+
+    def digest(self, setup: JobSetup) -> str:
+        """What a node knows the data of a job by; empty where it has none. Raises ZooError."""
+        if setup.data is None:
+            return ""
+        key = setup.data.key
+        if key not in self._digests:
+            self._digests[key] = data_digest(key)
+        return self._digests[key]
+
+    def ask(self, slot: Slot) -> bool:
+        """A slot lacks the data of its task. Whether they have come since it looked.
+
+        If not, they are sent to it, unless another slot of its node is being sent them.
+        """
+        assert slot.task is not None
+        setup, member = slot.task.job.setup, slot.member
+        assert setup.data is not None
+        if member.stored > slot.called:
+            return True
+        if member.sender is None:
+            member.sender = slot
+            key = setup.data.key
+            self._members.call(slot, STORE, key, self.digest(setup), data_files(key))
+        return False
+
+    def stored(self, slot: Slot) -> list[Slot]:
+        """A slot has put the data into its node's cache; the slots that waited for them."""
+        slot.member.sender, slot.member.stored = None, time.monotonic()
+        return self._waiting(slot.member)
+
+    def lost(self, slot: Slot) -> None:
+        """A slot is gone; where the data were sent to it, another of its node has them sent."""
+        if slot.member.sender is slot:
+            slot.member.sender = None
+            for other in self._waiting(slot.member)[:1]:
+                self.ask(other)
+
+    def _waiting(self, member: Member) -> list[Slot]:
+        slots = member.slots.values()
+        return [s for s in slots if s.missing and not s.doing and s.task is not None]

@@ -1,0 +1,88 @@
+"""Which executor runs the jobs, with options of its own, and what it may leave to defaults.
+
+An executor has ``run`` and ``close``. It may also have ``options``, a pydantic model of its
+registered parameters; ``connect()``, which is called before any data are loaded and raises
+ZooError; ``default_limits(asked)``, where its defaults are not those of one machine; and
+``nodes()``, the machines that it has now.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
+
+from zoo.errors import ComponentError, ZooError
+from zoo.execution.base import Executor, Limits
+from zoo.registry import Choice, Component, Registry
+
+
+class ExecutorOptions(BaseModel):
+    """Base of an executor's own options; every field needs a default and a description.
+
+    They say where jobs run, never what they are: no record and no suite has them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def executor_options(registry: Registry) -> dict[str, dict[str, FieldInfo]]:
+    """The name of every option of an executor, to the executors that have it, each with its field.
+
+    An executor that cannot be imported has none; it says so when it is chosen.
+    """
+    found: dict[str, dict[str, FieldInfo]] = {}
+    for component in registry.components("executor"):
+        for name, field in _fields(component).items():
+            found.setdefault(name, {})[registry.label(component)] = field
+    return found
+
+
+def choose_executor(registry: Registry, on: str, options: Mapping[str, Any]) -> Choice:
+    """The executor of that name with these options, of which None is not given.
+
+    Raises ZooError where there is none, or an option is another executor's or has a bad value.
+    """
+    choice = registry.choose("executor", on)
+    given = {name: value for name, value in options.items() if value is not None}
+    fields = _fields(choice.component)
+    for name, value in given.items():
+        if name not in fields:
+            owners = " or ".join(executor_options(registry).get(name, {}))
+            raise ZooError(f"{_flag(name)} is an option of --on {owners}, and this is {on}")
+        try:
+            model: type[ExecutorOptions] = choice.component.resolve().options  # type: ignore[attr-defined]
+            model.model_validate({name: value})
+        except ValidationError as error:
+            raise ZooError(f"{_flag(name)} {value!r}: {error.errors()[0]['msg']}") from None
+    return replace(choice, given={**choice.given, **given})
+
+
+def default_limits(executor: Executor, asked: Limits) -> Limits:
+    """The limits with what was not asked for (jobs 0, threads 0) as the executor has it.
+
+    By default one job at a time, and each job has its share of this machine's cores.
+    """
+    own = getattr(executor, "default_limits", None)
+    if own is not None:
+        limits: Limits = own(asked)
+        return limits
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    jobs = asked.jobs or 1
+    return replace(asked, jobs=jobs, threads=asked.threads or max(1, (cores or 1) // jobs))
+
+
+def _fields(component: Component) -> dict[str, FieldInfo]:
+    try:
+        model = getattr(component.resolve(), "options", None)
+    except ComponentError:
+        return {}
+    return dict(model.model_fields) if model is not None else {}
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

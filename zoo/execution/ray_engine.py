@@ -1,0 +1,182 @@
+"""Ray as an engine: one actor a slot, pinned to its node and never restarted by Ray.
+
+It runs in a process of its own (``cluster.engine_process``), and is the only module that imports
+Ray. Core's tasks and actors alone are used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray._raylet import GcsClient
+from ray.exceptions import AuthenticationError, OutOfMemoryError, RayError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from zoo.errors import ZooError, one_line
+from zoo.execution.cluster.engine import Engine, Joined, Left, Listed, Lost, Node, Report, Said
+from zoo.execution.cluster.slot_calls import carry_out
+
+CHECK_SECONDS = 3.0  # for the head to answer; Ray itself tries for half a minute
+LOOK_SECONDS = 1.0  # between two looks at the list of nodes
+
+
+class Slot:
+    """The actor."""
+
+    def carry_out(self, call: bytes) -> Iterator[bytes]:
+        yield from carry_out(call)
+
+
+class RayEngine(Engine):
+    """Slots are actors. address: HOST:PORT of a head; empty: a Ray of this machine's own."""
+
+    def __init__(self, report: Callable[[Report], None], address: str) -> None:
+        self._report = report
+        self._calls: dict[str, queue.SimpleQueue[bytes | None]] = {}
+        self._actors: dict[str, Any] = {}
+        self._scratch: Path | None = None
+        if address:
+            _check(address)
+            self._join(address)
+        else:
+            self._begin()
+
+    def _begin(self) -> None:
+        """Start a Ray that only this machine can reach, and only with its token."""
+        self._scratch = Path(tempfile.mkdtemp(prefix="zoo-ray-"))
+        ray.init(
+            _node_ip_address="127.0.0.1",
+            _temp_dir=str(self._scratch),
+            include_dashboard=False,
+            log_to_driver=False,
+            namespace="zoo",
+        )
+
+    def _join(self, address: str) -> None:
+        try:
+            ray.init(address=address, log_to_driver=False, namespace="zoo")
+        except (RuntimeError, ValueError, ConnectionError, RayError) as error:
+            raise ZooError(
+                f"--address {address}: Ray cannot use this cluster from here: {one_line(error)}. "
+                "This machine must be one of its nodes; one that is to do no work joins it by "
+                f"'ray start --address={address} --num-cpus=0'"
+            ) from None
+
+    def watch(self) -> None:
+        there: dict[str, Node] = {}
+        self._look(there)
+        self._report(Listed())
+
+        def again() -> None:
+            while True:
+                time.sleep(LOOK_SECONDS)
+                with contextlib.suppress(RayError):
+                    self._look(there)
+
+        threading.Thread(target=again, daemon=True).start()
+
+    def _look(self, there: dict[str, Node]) -> None:
+        """Report the nodes that came and went. there: those known; it is brought up to date."""
+        found = {node.id: node for node in map(_node, ray.nodes()) if node is not None}
+        for name in set(there) - set(found):
+            del there[name]
+            self._report(Left(name, "Ray has no sign of life from it"))
+        for name in sorted(set(found) - set(there)):
+            there[name] = found[name]
+            self._report(Joined(found[name]))
+
+    def start(self, slot: str, node: str, cores: int, gpus: int) -> None:
+        actor = ray.remote(Slot).options(
+            num_cpus=cores,
+            num_gpus=gpus,
+            max_restarts=0,
+            max_task_retries=0,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
+        )
+        self._actors[slot] = started = actor.remote()
+        calls: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._calls[slot] = calls
+        threading.Thread(target=self._carry, args=(slot, started, calls), daemon=True).start()
+
+    def call(self, slot: str, call: bytes) -> None:
+        if slot in self._calls:
+            self._calls[slot].put(call)
+
+    def stop(self, slot: str) -> None:
+        if slot in self._actors:
+            self._calls.pop(slot).put(None)
+            ray.kill(self._actors.pop(slot))
+
+    def close(self) -> None:
+        for slot in list(self._actors):
+            self.stop(slot)
+        ray.shutdown()
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _carry(self, slot: str, actor: Any, calls: queue.SimpleQueue[bytes | None]) -> None:
+        """Give a slot its calls, one after another, and report what it says."""
+        while (call := calls.get()) is not None:
+            try:
+                for message in actor.carry_out.options(num_returns="streaming").remote(call):
+                    self._report(Said(slot, ray.get(message)))
+            except RayError as error:
+                if self._actors.pop(slot, None) is not None:  # it was not stopped
+                    self._calls.pop(slot, None)
+                    ray.kill(actor)  # where it is only out of reach
+                    self._report(Lost(slot, _reason(error), isinstance(error, OutOfMemoryError)))
+                return
+
+
+def _check(address: str) -> None:
+    """ZooError, soon, where no head of a Ray cluster answers, or it has another token."""
+    answers: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            GcsClient(address=address)
+            answers.put(None)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
+            answers.put(error)
+
+    threading.Thread(target=ask, daemon=True).start()
+    try:
+        error = answers.get(timeout=CHECK_SECONDS)
+    except queue.Empty:
+        error = TimeoutError()
+    if isinstance(error, AuthenticationError):
+        raise ZooError(
+            f"--address {address}: this cluster has another token; copy the head's "
+            "~/.ray/auth_token here (readable by you alone), or set RAY_AUTH_TOKEN to its content"
+        )
+    if error is not None:
+        raise ZooError(f"--address {address}: what listens there is no head of a Ray cluster")
+
+
+def _node(about: dict[str, Any]) -> Node | None:
+    """A node of Ray's list; None where it is gone, or gives no core."""
+    resources = about.get("Resources", {})
+    cores = int(resources.get("CPU", 0))
+    if not about["Alive"] or cores < 1:
+        return None
+    name, host = about.get("NodeName", ""), about["NodeManagerHostname"]
+    own_name = name and name != about["NodeManagerAddress"]
+    return Node(about["NodeID"], name if own_name else host, cores, int(resources.get("GPU", 0)))
+
+
+def _reason(error: RayError) -> str:
+    """Why an actor is gone, in one line without the words that Ray puts before it."""
+    text = one_line(error)
+    for before in ("The actor is dead because ", "Worker exit detail: "):
+        text = text.rpartition(before)[2]
+    text = text.partition(" Some common causes")[0]
+    return text[max(0, text.rfind("ModuleNotFoundError")) :][:300]

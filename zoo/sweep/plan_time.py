@@ -1,0 +1,66 @@
+"""How much work a plan is for the nodes of a cluster, and how long it takes there."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from tabulate import tabulate
+
+from zoo.config.request import Request
+from zoo.execution.cluster.engine import Node
+from zoo.sweep.plan import Plan
+from zoo.sweep.records import Record
+from zoo.sweep.tune import tuning_trials
+
+
+def slots_of(node: Node, request: Request) -> int:
+    """How many trainings a node does at once; with GPUs one on each."""
+    threads = min(request.threads or 1, node.cores)
+    slots = node.cores // threads
+    on_gpu = node.gpus and request.execution.device in ("auto", "cuda")
+    return min(slots, node.gpus) if on_gpu else slots
+
+
+def trainings_of(request: Request, plan: Plan) -> int:
+    """How many models are trained, at most: every row with every seed, and every trial."""
+    trials = len(list(tuning_trials(request, plan))) if request.tuned else 0
+    if "train" not in request.phases:
+        return trials
+    seeds = request.seeds
+    return trials + sum(row.trained_with(s, seeds) for row in plan.runnable for s in seeds)
+
+
+def time_line(
+    request: Request, plan: Plan, nodes: Sequence[Node], records: Sequence[Record]
+) -> str:
+    """How many trainings there are, how many run at once, and how long they take.
+
+    records: of earlier trainings with the same settings, from which the time of one is taken.
+    """
+    at_once = sum(slots_of(node, request) for node in nodes)
+    at_once = min(at_once, request.jobs or at_once)
+    count = trainings_of(request, plan)
+    if not at_once:
+        return f"{count} trainings, and no node to run them"
+    turns = math.ceil(count / at_once)
+    text = f"{count} trainings, {at_once} at once: the time of {turns} one after another"
+    seconds = [r.metrics["seconds"] for r in records if r.kind == "train" and r.status == "ok"]
+    if not seconds:
+        return f"{text}; how long one takes is known once there are records in --out"
+    one = statistics.median(seconds)
+    known = f"the median of {len(seconds)} records"
+    return f"{text}, {_duration(turns * one)} at {one:.1f} s each ({known})"
+
+
+def as_table(nodes: Sequence[Node], request: Request) -> str:
+    """Every node with its cores, its GPUs, and how many trainings it does at once."""
+    rows = [[node.name, node.cores, node.gpus, slots_of(node, request)] for node in nodes]
+    return tabulate(rows, headers=["node", "cores", "GPUs", "at once"])
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"
