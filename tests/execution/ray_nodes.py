@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -37,7 +38,11 @@ class RayCluster:
             "PYTHONPATH": os.pathsep.join(sys.path),
         }
         self.hosts = iter(range(3, 250))
-        self._start("head", 0, "--head", "--port", self.address.rpartition(":")[2], host=2)
+        try:
+            self._start("head", 0, "--head", "--port", self.address.rpartition(":")[2], host=2)
+        except BaseException:
+            self.close()
+            raise
 
     def add(self, name: str, cores: int, gpus: int = 0, **environment: str) -> None:
         words = "--address", self.address
@@ -95,3 +100,4 @@ class RayCluster:
     def close(self) -> None:
         for name in os.listdir(self.root):
             self.kill(name)
+        shutil.rmtree(self.sockets, ignore_errors=True)
