@@ -29,7 +29,7 @@ def register_all(register: Register) -> None:
         "relu2",
         f"{here}.relu2:SquaredReLU",
         summary="two linear layers with the square of ReLU between",
-        source="So et al. 2021, section 4, https://arxiv.org/abs/2109.08668",
+        source="So et al. 2021, Primer, https://arxiv.org/abs/2109.08668",
     )
     register(
         "ffn",

@@ -47,11 +47,11 @@ class Experts(nn.Module):
             self.add_balance(shares, chosen, layer)
         order = chosen.flatten().argsort(stable=True)  # by expert, so that each is called once
         counts = chosen.flatten().bincount(minlength=len(self.experts)).tolist()
-        token = order // self.active
-        parts = rows[token].split(counts)
+        parts = rows[order // self.active].split(counts)
         outs = [expert(part) for expert, part in zip(self.experts, parts, strict=True)]
-        weighted = torch.cat(outs) * weights.flatten()[order, None].to(x.dtype)
-        return torch.zeros_like(rows).index_add(0, token, weighted.to(x.dtype)).view(x.shape)
+        # Back in the order of the tokens. Adding up by index would be in random order on a GPU.
+        out = torch.cat(outs)[order.argsort()].view(len(rows), self.active, -1)
+        return (out * weights[..., None].to(x.dtype)).sum(dim=1).to(x.dtype).view(x.shape)
 
     def route(self, rows: Tensor) -> Tensor:
         """p (N, E), in float32 or wider: rounded to bfloat16, near-equal experts would be tied.

@@ -9,7 +9,7 @@ from zoo.components.ffn.base import TwoLayer
 
 
 class SquaredReLU(TwoLayer):
-    """max(0, x)² between two linear layers (So et al. 2021, Primer, section 4)."""
+    """max(0, x)² between two linear layers (So et al. 2021, Primer)."""
 
     def activation(self, x: Tensor) -> Tensor:
         return F.relu(x).square()

@@ -13,7 +13,7 @@ def register_all(register: Register) -> None:
         "dyt",
         f"{here}.dyt:DyT",
         summary="a scaled tanh of each number, no statistics",
-        source="Zhu et al. 2025, equation 1, https://arxiv.org/abs/2503.10622",
+        source="Zhu et al. 2025, section 4, https://arxiv.org/abs/2503.10622",
         parameters={"alpha": 0.5},
     )
     register(
@@ -21,7 +21,7 @@ def register_all(register: Register) -> None:
         "derf",
         f"{here}.derf:Derf",
         summary="a scaled and shifted error function of each number, no statistics",
-        source="Chen et al. 2025, section 5, https://arxiv.org/abs/2512.10938",
+        source="Chen et al. 2025, https://arxiv.org/abs/2512.10938",
         parameters={"alpha": 0.5},
     )
     register(
@@ -29,7 +29,7 @@ def register_all(register: Register) -> None:
         "scale",
         f"{here}.scale:ScaleNorm",
         summary="vectors of one learned length",
-        source="Nguyen and Salazar 2019, equation 5, https://arxiv.org/abs/1910.05895",
+        source="Nguyen and Salazar 2019, section 2.2, https://arxiv.org/abs/1910.05895",
         capabilities=("scale-invariant", "unit-rms"),
         parameters={"eps": 1e-5},
     )

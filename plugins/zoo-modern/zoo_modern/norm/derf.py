@@ -9,7 +9,7 @@ from torch import Tensor, nn
 class Derf(nn.Module):
     """γ ⊙ erf(α x + s) + β; α and s are one number each, γ and β vectors.
 
-    Chen et al. 2025, Stronger Normalization-Free Transformers, section 5.
+    Chen et al. 2025, Stronger Normalization-Free Transformers; γ and β as in DyT.
     """
 
     def __init__(self, dim: int, *, alpha: float = 0.5) -> None:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class DyT(nn.Module):
-    """γ ⊙ tanh(α x) + β; α is one number, γ and β are vectors (Zhu et al. 2025, equation 1)."""
+    """γ ⊙ tanh(α x) + β; α is one number, γ and β are vectors (Zhu et al. 2025, section 4)."""
 
     def __init__(self, dim: int, *, alpha: float = 0.5) -> None:
         super().__init__()

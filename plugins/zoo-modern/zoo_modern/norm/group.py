@@ -10,7 +10,7 @@ from torch import Tensor, nn
 class GroupNorm(nn.Module):
     """(x - mean) / √(var + eps) · scale + shift; mean and var of D / groups neighbours in D.
 
-    Wu and He 2018, Group Normalization, section 3, equations 1, 2 and 7, for a single position: no
+    Wu and He 2018, Group Normalization, section 3, for a single position: no
     token influences another. The paper's 32 groups are for images' widths of 64 and more. Raises
     ValueError for a width that does not divide into the groups, or into groups of one number.
     """

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 class ScaleNorm(nn.Module):
     """g · x / max(‖x‖, eps); g is one number, √D at first.
 
-    Nguyen and Salazar 2019, Transformers without Tears, section 2.2, equation 5.
+    Nguyen and Salazar 2019, Transformers without Tears, section 2.2.
     """
 
     def __init__(self, dim: int, *, eps: float = 1e-5) -> None:

@@ -15,14 +15,14 @@ def register_all(register: Register) -> None:
         summary="a learned bias for each bucket of offsets, which widen with distance",
         source="Raffel et al. 2020, section 2.1, https://arxiv.org/abs/1910.10683",
         capabilities=("bias", "order", "directed"),
-        parameters={"buckets": 32, "distance": 128, "bidirectional": True},
+        parameters={"buckets": 32, "max_distance": 128, "bidirectional": True},
     )
     register(
         "pe",
         "shaw",
         f"{here}.shaw:Shaw",
         summary="queries compared with a learned vector for each clipped offset",
-        source="Shaw et al. 2018, equations 2 and 4, https://arxiv.org/abs/1803.02155",
+        source="Shaw et al. 2018, equation 4, https://arxiv.org/abs/1803.02155",
         capabilities=("content-bias", "order"),
         parameters={"reach": 16},
     )
@@ -40,7 +40,7 @@ def register_all(register: Register) -> None:
         "fire",
         f"{here}.fire:Fire",
         summary="a small network maps a distance, as a share of the text read so far, to a bias",
-        source="Li et al. 2023, equation 5, https://arxiv.org/abs/2310.04418",
+        source="Li et al. 2023, section 3, https://arxiv.org/abs/2310.04418",
         capabilities=("bias", "order", "absolute"),
         parameters={"width": 32, "c": 0.1, "threshold": 512.0},
     )
@@ -49,7 +49,7 @@ def register_all(register: Register) -> None:
         "cope",
         f"{here}.cope:Cope",
         summary="positions counted by content: each query decides which tokens count",
-        source="Golovneva et al. 2024, equations 3 to 5, https://arxiv.org/abs/2405.18719",
+        source="Golovneva et al. 2024, section 4, https://arxiv.org/abs/2405.18719",
         capabilities=("content-bias", "order"),
         parameters={"positions": 64},
     )
@@ -67,7 +67,7 @@ def register_all(register: Register) -> None:
         "xpos",
         f"{here}.xpos:XPos",
         summary="a rotary encoding whose scores decay with distance (for causal models)",
-        source="Sun et al. 2022, section 3.2, https://arxiv.org/abs/2212.10554",
+        source="Sun et al. 2022, section 2.2, https://arxiv.org/abs/2212.10554",
         capabilities=("rotate", "order", "scaled"),
         parameters={"scale": 512.0, "base": 10000.0},
     )

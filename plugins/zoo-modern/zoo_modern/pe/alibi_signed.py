@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from zoo.components.pe.alibi import Alibi
-from zoo_modern.pe.offsets import offsets
+from zoo_modern.pe.offsets import offsets, wide
 
 
 class SignedAlibi(Alibi):
@@ -17,4 +17,4 @@ class SignedAlibi(Alibi):
 
     def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor:
         offset = offsets(q_positions, k_positions)
-        return self.slopes[:, None, None] * offset[..., None, :, :]
+        return wide(self.slopes)[:, None, None] * offset[..., None, :, :]

@@ -14,10 +14,10 @@ from zoo_modern.pe.offsets import offsets, wide
 class Cope(PositionalEncoding):
     """score += q_i · e[p_ij], p_ij = Σ_{t=j..i} σ(q_i · k_t / √Dh), at most positions - 1.
 
-    Golovneva et al. 2024, CoPE, equations 3 to 5, and the listing in the appendix, which scales
-    the gates and not q_i · e; between two whole p, e is interpolated. Each layer has its own e,
-    which its heads share and which begins at 0. Counted are tokens that i may attend to, and keys
-    stand in the order of the text. The paper has only j ≤ i; for a later key, here t = i..j.
+    Golovneva et al. 2024, CoPE, section 4, and the listing in appendix B, which scales the gates
+    and not q_i · e. Between two whole numbers e is interpolated. Each layer has its own e, which
+    its heads share and which begins at 0. Only tokens that i may attend to are counted, and keys
+    stand in the order of the text. The paper has only j ≤ i; for a later key, t goes from i to j.
     """
 
     def __init__(

@@ -13,10 +13,10 @@ from zoo_modern.pe.offsets import offsets, wide
 class Fire(PositionalEncoding):
     """score += f(ψ(i - j) / ψ(max(i, T))), ψ(x) = ln(|c x| + 1), T = |threshold · multiplier|.
 
-    Li et al. 2023, FIRE, section 3, equation 5; f: 1 → width → H with ReLU; c, multiplier and f are
-    learned, in each layer its own. Beyond T a distance counts as a share of the query's position,
-    which keeps it between 0 and 1 in texts of any length. The paper has only j ≤ i; here a distance
-    is |i - j|, and a share is that of max(i, j, T), so that both directions are alike.
+    Li et al. 2023, FIRE, section 3. f: 1 → width → H with ReLU; c, multiplier and f are learned, in
+    each layer its own. Beyond T a distance counts as a share of the query's position, which keeps
+    it between 0 and 1 in texts of any length. The paper has only j ≤ i; here a distance is |i - j|,
+    and a share is that of max(i, j, T), so that both directions are alike.
     """
 
     def __init__(

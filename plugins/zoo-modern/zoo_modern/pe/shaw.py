@@ -12,10 +12,11 @@ from zoo_modern.pe.offsets import offsets
 
 
 class Shaw(PositionalEncoding):
-    """score += q_i · a[clip(j - i, -k, k)] / √Dh, k = reach (Shaw et al. 2018, equations 2 and 4).
+    """score += q_i · a[clip(j - i, -k, k)] / √Dh, k = reach.
 
-    Of the paper's two tables the one of the keys: that of the values changes what attention mixes,
-    not its scores, and alone the keys' do as well (section 4.3). All heads and layers share a.
+    Shaw et al. 2018, equation 4, section 3.2. Of the paper's two tables this is the one for keys:
+    the one for values changes what attention mixes, not its scores, and the keys' alone does as
+    well (section 4.3). All heads and layers share a.
     """
 
     def __init__(

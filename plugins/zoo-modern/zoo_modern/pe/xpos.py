@@ -13,7 +13,7 @@ class XPos(Rotary):
     """Rotated pair i of a query at n times ζ_i^(n/scale), of a key at m times ζ_i^(-m/scale).
 
     ζ_i = (2i/Dh + γ) / (1 + γ), γ = 0.4 (Sun et al. 2022, a length-extrapolatable transformer,
-    section 3.2 and algorithm 1). A score has the factor ζ_i^((n - m)/scale), which for keys after
+    section 2.2 and algorithm 1). A score has the factor ζ_i^((n - m)/scale), which for keys after
     the query grows: the paper's models are causal. Both factors are counted from the middle of
     max_length, as in the authors' code, which leaves scores as they are and the factors moderate.
     """
@@ -45,6 +45,7 @@ class XPos(Rotary):
 
     def factors(self, positions: Tensor, x: Tensor) -> Tensor:
         """ζ^(n/scale), the same for both of a pair: (L, Dh) or (B, 1, L, Dh), in the type of x."""
-        factors = self.exponents(positions - self.middle).exp().repeat_interleave(2, dim=-1)
+        factors: Tensor = self.exponents(positions - self.middle).exp()
+        factors = factors.repeat_interleave(2, dim=-1)
         factors = factors[:, None] if factors.dim() == 3 else factors
         return factors.to(x.dtype)

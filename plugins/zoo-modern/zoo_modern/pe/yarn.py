@@ -13,7 +13,7 @@ from zoo.components.pe.rope import Rotary
 class Yarn(Rotary):
     """RoPE with angles pos · h(θ_i), h(θ) = (1 - γ) θ / s + γ θ, γ from r = L θ / 2π.
 
-    Peng et al. 2023, YaRN, definitions 2 and 3, equations 11 to 15: γ is 0 below r = alpha, 1 above
+    Peng et al. 2023, YaRN, definitions 2 and 3: γ is 0 below r = alpha, 1 above
     beta and linear in r between; queries and keys are both multiplied by 0.1 ln(s) + 1 (their
     scores so by 1/t). s: ``factor``; L: ``length``, that of the shorter context; None: max_length
     / factor. The authors' code has γ linear in i, not in r, between the same two ends.
