@@ -10,7 +10,8 @@ from zoo_modern.pe.shaw import Shaw
 
 LENGTH = 7
 POSITIONS = [0, 2, 3, 4, 7, 8, 11]
-MASK = torch.tensor([[True] * 7, [False] * 2 + [True] * 4 + [False]])  # padding on both sides
+# Padding on both sides and in between, as after decoding from prompts of several lengths.
+MASK = torch.tensor([[True] * 7, [False, True, False, False, True, True, False]])
 
 
 def test_shaw_is_the_papers_for_the_keys():
