@@ -9,14 +9,14 @@ from zoo.components.pe.rope import Rotary
 
 
 class RandomRotary(Rotary):
-    """RoPE of the sorted numbers drawn from 0 .. simulated - 1 without replacement, one a token.
+    """RoPE of sorted numbers drawn from 0 .. simulated - 1 without replacement, one for each token.
 
-    Ruoss et al. 2023, Randomized Positional Encodings, section 3: texts of ``length`` tokens (None:
-    max_length) so show in training every offset of texts up to ``simulated``. A draw serves one
-    step of the optimizer, all texts and layers; a shorter text has the first of the numbers, and a
-    longer one goes on with the same numbers plus ``simulated``. The paper draws in evaluation too.
-    Here positions are then multiplied by simulated / max_length, about the mean of a draw, so that
-    a model gives the same answer every time.
+    Ruoss et al. 2023, Randomized Positional Encodings, section 3. Texts of ``length`` tokens (None:
+    max_length) so show in training the offsets of texts of up to ``simulated`` tokens. A draw
+    serves one step of the optimizer, all texts and all layers. A shorter text has the first of its
+    numbers; a longer one goes on with the same numbers plus ``simulated``. The paper draws in
+    evaluation too; here positions are then multiplied by simulated / max_length, about the mean of
+    a draw, so that a model gives the same answer every time.
     """
 
     drawn: Tensor

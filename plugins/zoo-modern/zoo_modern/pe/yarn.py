@@ -13,10 +13,10 @@ from zoo.components.pe.rope import Rotary
 class Yarn(Rotary):
     """RoPE with angles pos · h(θ_i), h(θ) = (1 - γ) θ / s + γ θ, γ from r = L θ / 2π.
 
-    Peng et al. 2023, YaRN, definitions 2 and 3: γ is 0 below r = alpha, 1 above
-    beta and linear in r between; queries and keys are both multiplied by 0.1 ln(s) + 1 (their
-    scores so by 1/t). s: ``factor``; L: ``length``, that of the shorter context; None: max_length
-    / factor. The authors' code has γ linear in i, not in r, between the same two ends.
+    Peng et al. 2023, YaRN, definitions 2 and 3. γ is 0 below r = alpha, 1 above beta, and linear in
+    r between; queries and keys are both multiplied by 0.1 ln(s) + 1, and their scores so by 1/t.
+    s is ``factor``; L is ``length``, that of the shorter context; None: max_length / factor. In the
+    authors' code γ is linear in i instead, between the same ends rounded to whole i.
     """
 
     def __init__(
