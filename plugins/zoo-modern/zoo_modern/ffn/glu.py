@@ -1,0 +1,14 @@
+"""The gated linear unit with the logistic function, the first of its kind."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from zoo_modern.ffn.gated import Gated
+
+
+class GLU(Gated):
+    """W₂ (σ(W x) ⊙ V x) (Dauphin et al. 2017, section 2; Shazeer 2020, equation 6)."""
+
+    def activation(self, x: Tensor) -> Tensor:
+        return x.sigmoid()
