@@ -93,7 +93,8 @@ def test_a_damaged_cache_mends_itself(nodes: Nodes, small: dict[str, Any], tmp_p
         file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
     again = bench(tmp_path / "again", {**options, "seeds": 2}, on=nodes.on)
     assert [record.status for record in again.records] == ["ok", "ok"]
-    assert result_of(again.records[0]) == result_of(whole.records[0])
+    (first,) = (record for record in again.records if record.seed == 0)  # either may end first
+    assert result_of(first) == result_of(whole.records[0])
 
 
 def test_nodes_with_other_code_are_left_out_by_name(tmp_path: Path) -> None:
