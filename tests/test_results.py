@@ -14,7 +14,8 @@ from zoo.cli import main
 
 ROOT = Path(__file__).parents[1]
 RESULTS, SUITES = ROOT / "results", ROOT / "bench" / "suites"
-MEASURED = {"records.jsonl", "scale.jsonl", "lines.jsonl"}  # all else is made from them
+# All else is made from these.
+MEASURED = {"records.jsonl", "scale.jsonl", "lines.jsonl", "checks.jsonl"}
 RUNS = sorted(path.parent for path in RESULTS.rglob("records.jsonl"))
 # Their bytes depend on the libraries that draw (SVG) and compress (PNG), and the page contains
 # plots: they are compared with the pinned versions. All other bytes depend on the records alone.

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import inventory
 from bench.publish.overview import overview
 from bench.publish.page import PAGE, Run, find_scales, page, write_scale_page
 from bench.publish.profile_page import ProfileRun, profile_page
@@ -26,6 +27,8 @@ from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.write import write_file, write_report
 from zoo.sweep.records import FILE
+
+INVENTORY = "inventory"  # the folder of bench.inventory among the published results
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     if simulated.exists():
         (out or source).joinpath(SIMULATIONS).mkdir(parents=True, exist_ok=True)
         write_file((out or source) / SIMULATIONS / PAGE, simulation_page(simulated))
+    if (source / INVENTORY / inventory.FILE).exists():
+        inventory.publish(source / INVENTORY, (out or source) / INVENTORY)
     write_file((out or source) / PAGE, overview(runs, profiles, scales, simulated.exists()))
     there = {*homes, *(one.place for one in profiles)}
     missing = [(pages[place][0], place) for place in pages if place not in there]

@@ -1,0 +1,247 @@
+"""Which parts there are, and which other libraries have them: ``python -m bench.inventory``.
+
+    zoo check all --json > checks.json
+    python -m bench.inventory checks.json                            # prints the tables
+    python -m bench.inventory checks.json --out results/inventory    # and keeps what they come from
+
+The parts are those of the registry: what is installed. A part counts where every check of its kind
+was run, at least one passed and none failed. Several files may share the checks; without any, all
+are run here. Which libraries have a part is said in inventory.toml. ``python -m bench.publish``
+makes the published tables from what ``--out`` wrote.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tabulate import tabulate
+
+from zoo.conformance import checks_of, run_checks, select_choices
+from zoo.errors import ZooError
+from zoo.registry import AXES, Component, Registry
+from zoo.registry.loading import Zoo, load
+from zoo.report.write import write_file
+
+ABOUT = """\
+# What there is
+
+The parts that can be combined, and which of four libraries have them, by the library's own name;
+after ~ stands another form of the part, which computes something else and is not counted. Each part
+passes `zoo check`. Parts that a library has and the zoo has not are not listed."""
+FILE = "checks.jsonl"  # what is published of the checks: a line for every part
+FACTS = Path(__file__).with_name("inventory.toml")
+OTHER_FORM = "~"  # in front of a library's name: another form of the part
+
+
+@dataclass(frozen=True)
+class Part:
+    """A component, and how many of its checks passed.
+
+    failed, missing: the names of the checks that failed, and of those that were not run.
+    """
+
+    kind: str
+    name: str
+    distribution: str
+    passed: int
+    failed: Sequence[str]
+    missing: Sequence[str]
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is in the tables."""
+        return self.passed > 0 and not self.failed and not self.missing
+
+    def __str__(self) -> str:
+        return f"`{self.kind}/{self.name}`"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What other libraries have.
+
+    versions: library to the version that was read. names: (kind, name) of a part to library to the
+    name that the part has there.
+    """
+
+    versions: Mapping[str, str]
+    names: Mapping[tuple[str, str], Mapping[str, str]]
+
+    @classmethod
+    def read(cls, file: Path = FACTS) -> Facts:
+        """ZooError where it names a kind or a library that is not known."""
+        content = tomllib.loads(file.read_text())
+        versions = content.pop("libraries")
+        names = {
+            (kind, part): libraries
+            for kind, parts in content.items()
+            for part, libraries in parts.items()
+        }
+        for (kind, part), libraries in names.items():
+            if kind not in AXES:
+                raise ZooError(f"{file.name}: [{kind}.{part}]: the kinds are {_list(AXES)}")
+            if wrong := sorted(set(libraries) - set(versions)):
+                known = _list(versions)
+                raise ZooError(
+                    f"{file.name}: [{kind}.{part}] names {_list(wrong)}; the libraries are {known}"
+                )
+        return cls(versions, names)
+
+    def of(self, part: Part) -> Mapping[str, str]:
+        """Library to its name for the part; ZooError where nothing is said of it."""
+        if (part.kind, part.name) not in self.names:
+            raise ZooError(
+                f"{FACTS.name} has no [{part.kind}.{part.name}]: name the libraries that have it, "
+                "or leave it empty"
+            )
+        return self.names[part.kind, part.name]
+
+
+def find_parts(registry: Registry, results: Iterable[Mapping[str, Any]]) -> list[Part]:
+    """Every component of the axes with its results, which are those of ``zoo check --json``.
+
+    Components called ``none`` are left out: they are the absence of a part. Results of a component
+    with other parameters, or around another component, are its own as well.
+    """
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for result in results:
+        kind, _, name = result["component"].partition("/")
+        component = registry.choose(kind, name).component
+        found.setdefault((kind, component.full_name), []).append(result)
+    components = (c for kind in AXES for c in registry.components(kind) if c.name != "none")
+    return [_part(c, found.get((c.kind, c.full_name), [])) for c in components]
+
+
+def _part(component: Component, results: Sequence[Mapping[str, Any]]) -> Part:
+    run = {result["check"] for result in results}
+    return Part(
+        component.kind,
+        component.name,
+        component.owner.distribution,
+        passed=sum(result["status"] == "passed" for result in results),
+        failed=sorted({result["check"] for result in results if result["status"] == "failed"}),
+        missing=[check for check in checks_of(component.kind) if check not in run],
+    )
+
+
+def numbers_table(parts: Sequence[Part], facts: Facts) -> str:
+    """How many parts of every kind count, and how many of these each library has."""
+    shown = [part for part in parts if part.counts]
+    rows = [[kind, *_numbers([p for p in shown if p.kind == kind], facts)] for kind in AXES]
+    rows.append(["all", *_numbers(shown, facts)])
+    return _table(["kind", "parts", *facts.versions, "in none of them"], rows)
+
+
+def page(parts: Sequence[Part], facts: Facts) -> str:
+    """The numbers, a table of the parts of every kind, and what was left out of them and why."""
+    blocks = [ABOUT, numbers_table(parts, facts)]
+    libraries = [f"{name} {version}" for name, version in facts.versions.items()]
+    for kind in AXES:
+        own = [part for part in parts if part.kind == kind and part.counts]
+        rows = [[f"`{part.name}`", part.distribution, *_cells(part, facts)] for part in own]
+        if rows:
+            blocks += [f"## {kind}", _table(["part", "from", *libraries], rows)]
+    if failing := [f"{part} ({_list(part.failed)})" for part in parts if part.failed]:
+        blocks.append(f"Left out, because checks fail: {_list(failing)}.")
+    if missing := [str(part) for part in parts if not part.counts and not part.failed]:
+        blocks.append(f"Left out, because not all checks were run: {_list(missing)}.")
+    return "\n\n".join(blocks) + "\n"
+
+
+def _numbers(parts: Sequence[Part], facts: Facts) -> list[int]:
+    """How many there are, how many of them each library has, and how many none has in any form."""
+    names = [facts.of(part) for part in parts]
+    same = (
+        sum(library in own and not own[library].startswith(OTHER_FORM) for own in names)
+        for library in facts.versions
+    )
+    return [len(parts), *same, sum(not own for own in names)]
+
+
+def _cells(part: Part, facts: Facts) -> list[str]:
+    """For every library its name for the part."""
+    names = (facts.of(part).get(library, "") for library in facts.versions)
+    return [
+        f"{OTHER_FORM} `{name.removeprefix(OTHER_FORM)}`"
+        if name.startswith(OTHER_FORM)
+        else f"`{name}`"
+        if name
+        else "–"
+        for name in names
+    ]
+
+
+def _table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    return tabulate(rows, headers, tablefmt="github", disable_numparse=True)
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+def read_results(files: Iterable[Path]) -> list[Mapping[str, Any]]:
+    """The results in files that ``zoo check --json`` wrote; ZooError where one is none of these."""
+    results: list[Mapping[str, Any]] = []
+    for file in files:
+        try:
+            results += json.loads(file.read_text())["results"]
+        except OSError as error:
+            raise ZooError(f"{file}: {error.strerror}") from None
+        except (ValueError, LookupError, TypeError):
+            raise ZooError(f"{file}: not the output of zoo check --json") from None
+    return results
+
+
+def run_all(zoo: Zoo) -> list[Mapping[str, Any]]:
+    """The results of every check of every component of the axes, which takes minutes."""
+    choices = select_choices(zoo, [f"{kind}/all" for kind in AXES])
+    return [asdict(result) for result in run_checks(choices)]
+
+
+def write(parts: Sequence[Part], directory: Path) -> None:
+    """Write what ``publish`` reads: a line for every part."""
+    directory.mkdir(parents=True, exist_ok=True)
+    write_file(directory / FILE, "".join(json.dumps(asdict(part)) + "\n" for part in parts))
+
+
+def publish(source: Path, directory: Path) -> None:
+    """Make table.md and README.md in the directory from the lines in the source directory."""
+    parts = [Part(**json.loads(line)) for line in (source / FILE).read_text().splitlines()]
+    facts = Facts.read()
+    directory.mkdir(parents=True, exist_ok=True)
+    write_file(directory / "table.md", numbers_table(parts, facts) + "\n")
+    write_file(directory / "README.md", page(parts, facts))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables and return the exit status: 2 for bad input."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.inventory",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", nargs="*", type=Path, help="what zoo check --json printed")
+    parser.add_argument("--out", type=Path, help=f"write {FILE} there")
+    options = parser.parse_args(arguments)
+    try:
+        zoo = load()
+        results = read_results(options.files) if options.files else run_all(zoo)
+        parts = find_parts(zoo.registry, results)
+        print(page(parts, Facts.read()), end="")
+        if options.out is not None:
+            write(parts, options.out)
+    except ZooError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

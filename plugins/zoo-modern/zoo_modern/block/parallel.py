@@ -1,0 +1,53 @@
+"""All sub-layers read the same input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+
+from zoo.components.attention.base import Attention
+from zoo.components.block.base import Block, LayerContext, Sublayer
+
+
+class Parallel(Block):
+    """x + attention(norm(x)) + ffn(norm'(x)) (Chowdhery et al. 2022, PaLM, section 2).
+
+    A cross-attention, which the paper does not have, is one more summand.
+    shared_norm: one norm for all, as in PaLM and GPT-J; by default each sub-layer has its own, as
+    in GPT-NeoX (Black et al. 2022, section 2.1), and so the parameters of ``pre``.
+    """
+
+    final_norm = True
+
+    def __init__(
+        self,
+        attention: Attention,
+        ffn: nn.Module | None,
+        norm: Callable[[], nn.Module],
+        *,
+        shared_norm: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(attention, ffn, nn.Identity if shared_norm else norm, **options)
+        self.shared_norm = norm() if shared_norm else nn.Identity()
+
+    def forward(self, x: Tensor, context: LayerContext) -> Tensor:
+        h, rows = self.shared_norm(x), context.rows
+        out = x[:, rows] + self.arrange(
+            h, lambda h: self.attend(h, context), self.attention_norm, slice(None)
+        )
+        if self.cross is not None:
+            out = out + self.arrange(
+                h, lambda h: self.cross_attend(h, context), self.cross_norm, rows
+            )
+        if self.ffn is not None:
+            out = out + self.arrange(
+                h, lambda h: self.feed_forward(h, context), self.ffn_norm, rows
+            )
+        return out
+
+    def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
+        """What a sub-layer that is given these rows of x adds; ``forward`` takes the sum."""
+        return self.drop(sublayer(norm(x[:, rows])))

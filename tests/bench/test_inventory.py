@@ -1,0 +1,174 @@
+"""The tables of parts: from the registry and checks, and with facts that hold."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import inventory
+from bench.inventory import Facts, find_parts, numbers_table, page
+from bench.publish.__main__ import INVENTORY
+from zoo.cli import main as zoo
+from zoo.conformance import checks_of
+from zoo.registry import AXES, Registry
+from zoo.registry.loading import load
+
+FACTS = Facts({"one": "1.0", "two": "2.0"}, {})
+
+
+def results(*parts: str, **statuses: str) -> list[dict[str, str]]:
+    """Of all checks of each part: passed, but for those that are named."""
+    return [
+        {"component": part, "check": check, "status": statuses.get(check, "passed")}
+        for part in parts
+        for check in checks_of(part.partition("/")[0])
+    ]
+
+
+def facts(**names: Mapping[str, str]) -> Facts:
+    return Facts(FACTS.versions, {("pool", name): own for name, own in names.items()})
+
+
+def rows(table: str) -> list[list[str]]:
+    """The cells of a Markdown table, without its head."""
+    lines = [line for line in table.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def own_names(registry: Registry) -> Iterable[tuple[str, str]]:
+    return ((kind, c.name) for kind in AXES for c in registry.components(kind))
+
+
+def test_a_part_counts_if_all_its_checks_were_run_and_none_failed(registry: Registry):
+    done = results("pool/mean") + results("pool/cls", gradients="failed")
+    done += results("norm/rms")[1:]
+    parts = {(p.kind, p.name): p for p in find_parts(registry, done)}
+    assert parts["pool", "mean"].counts
+    assert parts["pool", "cls"].failed == ["gradients"]
+    assert parts["norm", "rms"].missing == [next(iter(checks_of("norm")))]
+    assert [key for key, part in parts.items() if part.counts] == [("pool", "mean")]
+    text = page(list(parts.values()), facts(mean={}))
+    assert "because checks fail: `pool/cls` (gradients)." in text
+    assert re.search(r"because not all checks were run: .*`norm/rms`", text)
+    assert re.search(r"\| `mean` +\| encoder-zoo ", text)
+
+
+def test_a_part_that_skips_every_check_does_not_count(registry: Registry):
+    skipped = dict.fromkeys(checks_of("pool"), "skipped")
+    parts = find_parts(registry, results("pool/mean", **skipped))
+    assert not any(part.counts for part in parts)
+
+
+def test_every_part_but_none_is_listed(registry: Registry):
+    listed = {(p.kind, p.name) for p in find_parts(registry, [])}
+    assert listed == {key for key in own_names(registry) if key[1] != "none"}
+
+
+def test_a_wrapper_has_the_results_of_what_it_was_checked_around(registry: Registry):
+    parts = find_parts(registry, results("attention/bidirectional(fused)", causality="failed"))
+    assert {p.name: p.failed for p in parts if p.failed} == {"bidirectional": ["causality"]}
+
+
+def test_another_form_is_shown_and_not_counted(registry: Registry):
+    parts = find_parts(registry, results("pool/mean", "pool/cls"))
+    known = facts(mean={"one": "Mean", "two": "~Average"}, cls={})
+    counted = {row[0]: row[1:] for row in rows(numbers_table(parts, known))}
+    assert counted["pool"] == counted["all"] == ["2", "1", "0", "1"]
+    assert counted["norm"] == ["0", "0", "0", "0"]
+    shown = {row[0]: row[2:] for row in rows(page(parts, known)) if row[0].startswith("`")}
+    assert shown == {"`mean`": ["`Mean`", "~ `Average`"], "`cls`": ["–", "–"]}
+
+
+def test_a_part_without_an_entry_is_an_error(registry: Registry):
+    with pytest.raises(inventory.ZooError, match=r"no \[pool\.cls\]"):
+        page(find_parts(registry, results("pool/mean", "pool/cls")), facts(mean={}))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [("[block.pre]\nthree = 'P'", "names three"), ("[blocks.pre]", r"\[blocks\.pre\]: the kinds")],
+)
+def test_an_entry_of_something_unknown_is_an_error(tmp_path: Path, line: str, message: str):
+    file = tmp_path / "facts.toml"
+    file.write_text(f"[libraries]\none = '1'\n{line}\n")
+    with pytest.raises(inventory.ZooError, match=message):
+        Facts.read(file)
+
+
+def test_every_part_of_the_zoo_and_its_plug_ins_has_an_entry():
+    known = set(Facts.read().names)
+    ours = {"encoder-zoo", "zoo-efficient", "zoo-modern"}
+    components = (c for kind in AXES for c in load().registry.components(kind))
+    installed = {(c.kind, c.name) for c in components if c.owner.distribution in ours}
+    missing = sorted(f"[{kind}.{name}]" for kind, name in installed - known if name != "none")
+    assert not missing, missing
+
+
+def test_names_of_transformers_are_in_its_source():
+    found = importlib.util.find_spec("transformers")
+    if found is None or found.origin is None:
+        pytest.skip("transformers is not installed")
+    home, missing = Path(found.origin).parent, []
+    for part, names in Facts.read().names.items():
+        if "transformers" not in names:
+            continue
+        module, _, name = names["transformers"].lstrip("~").partition(".")
+        name, _, option = name.partition("(")
+        name = name.rpartition(".")[2]
+        files = [home / f"{module}.py", home / "models" / module / f"modeling_{module}.py"]
+        files += [*(home / module).glob("*.py")]
+        source = "\n".join(file.read_text(encoding="utf-8") for file in files if file.exists())
+        defined = re.search(rf"^(class|def) {name}\b|\bnn\.{name}\(", source, re.MULTILINE)
+        words = re.findall(r"[a-z_]+", option)
+        if defined is None or any(word not in source for word in words):
+            missing.append((*part, names["transformers"]))
+    assert not missing, missing
+
+
+def test_the_command_prints_tables_of_what_zoo_check_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    zoo(["check", "pool/mean", "--json"])
+    file = tmp_path / "checks.json"
+    file.write_text(capsys.readouterr().out)
+    assert inventory.main([str(file), "--out", str(tmp_path / INVENTORY)]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"\| `mean` +\| encoder-zoo +\| `TransformerWrapper", printed)
+    assert "`cls` " not in printed
+
+    inventory.publish(tmp_path / INVENTORY, tmp_path / "made")
+    assert (tmp_path / "made" / "README.md").read_text() == printed
+    assert (tmp_path / "made" / "table.md").read_text() in printed
+
+
+@pytest.mark.parametrize("content", ["no json", "[]", json.dumps({"results": None})])
+def test_a_file_that_zoo_check_did_not_write_is_an_error(
+    tmp_path: Path, content: str, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "checks.json"
+    file.write_text(content)
+    assert inventory.main([str(file)]) == 2
+    assert "checks.json: not the output of zoo check --json" in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there_is_an_error(capsys: pytest.CaptureFixture[str]):
+    assert inventory.main(["nowhere.json"]) == 2
+    assert "nowhere.json" in capsys.readouterr().err
+
+
+def test_without_files_the_checks_are_run_here(monkeypatch: pytest.MonkeyPatch):
+    asked: list[Any] = []
+
+    def run(choices: Iterable[Any]) -> list[Any]:
+        asked.extend(choices)
+        return []
+
+    monkeypatch.setattr(inventory, "run_checks", run)
+    assert inventory.run_all(load()) == []
+    assert {choice.component.kind for choice in asked} == set(AXES)
