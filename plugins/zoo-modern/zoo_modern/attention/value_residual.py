@@ -18,13 +18,10 @@ class ValueResidual(Fused):
     0.5 at first. V_first: of the first layer that has this attention; the cache keeps the sums.
     """
 
-    no_weight_decay = ("shares",)
-
     def __init__(self, dim: int, heads: int, *, dropout: float = 0.0, layer_index: int = 0) -> None:
         super().__init__(dim, heads, dropout=dropout)
-        self.register_parameter(
-            "shares", nn.Parameter(torch.full((2,), 0.5)) if layer_index else None
-        )
+        self.no_weight_decay = ("shares",) if layer_index else ()
+        self.shares = nn.Parameter(torch.full((2,), 0.5)) if layer_index else None
 
     def adjust(
         self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext | None = None
