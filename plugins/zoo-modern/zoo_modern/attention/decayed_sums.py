@@ -22,6 +22,7 @@ def decayed_sums(
     K times that where each of K has a decay of its own.
     """
     dtype, length = v.dtype, v.shape[2]
+    size = min(size, length)  # a decoding step has one token
     with without_autocast(v.device):
         q, k, v, log_decay = (cut(wide(x), size) for x in (q, k, v, log_decay))
         sums = log_decay.cumsum(dim=-2)  # (B, H, N, C, K or 1)

@@ -30,6 +30,7 @@ def delta_rule(
     earlier u.
     """
     dtype, length = v.dtype, v.shape[2]
+    size = min(size, length)  # a decoding step has one token
     with without_autocast(v.device):
         q, k, v, rate, log_decay = (cut(wide(x), size) for x in (q, k, v, rate, log_decay))
         sums = log_decay.cumsum(dim=-2)  # (B, H, N, C, 1)
