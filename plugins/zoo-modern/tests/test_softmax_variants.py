@@ -250,6 +250,15 @@ def test_grouped_queries_are_torchs():
     near(got, linear(heads.transpose(1, 2).flatten(2), attention.out))
 
 
+def test_new_grouped_queries_are_as_wide_as_those_of_other_attentions():
+    torch.manual_seed(0)
+    few, full = GroupedQuery(64, 4).project, Gated(64, 4).project
+    bound = full.qkv.weight.abs().max()
+    for layer in (few.q, few.kv):
+        assert layer.weight.abs().max() == pytest.approx(bound, rel=0.01)
+        assert (layer.bias == 0).all()
+
+
 @pytest.mark.parametrize(("heads", "groups"), [(1, 1), (2, 1), (3, 1), (4, 2), (6, 3), (8, 4)])
 def test_the_default_groups_fit_every_number_of_heads(heads, groups):
     attention = GroupedQuery(24 * heads, heads)

@@ -16,6 +16,9 @@ class FewKeys(Projection):
         self.width = dim // heads
         self.q = nn.Linear(dim, dim)
         self.kv = nn.Linear(dim, 2 * kv_heads * self.width)
+        for layer in (self.q, self.kv):  # drawn as the square matrices of other attentions are
+            nn.init.uniform_(layer.weight, -((3 / dim) ** 0.5), (3 / dim) ** 0.5)
+            nn.init.zeros_(layer.bias)
 
     def forward(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         k, v = (
