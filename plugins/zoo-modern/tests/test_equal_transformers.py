@@ -13,7 +13,7 @@ from zoo_modern.attention.sink import Sink
 
 from zoo.components.tokens import Tokens
 
-pytest.importorskip("transformers")
+pytest.importorskip("transformers", minversion="5.0")
 
 LENGTH = 70  # more than one chunk
 TOLERANCE = 1e-5  # theirs compute in float32 inside
