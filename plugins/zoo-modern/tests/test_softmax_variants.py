@@ -253,9 +253,9 @@ def test_grouped_queries_are_torchs():
 def test_new_grouped_queries_are_as_wide_as_those_of_other_attentions():
     torch.manual_seed(0)
     few, full = GroupedQuery(64, 4).project, Gated(64, 4).project
-    bound = full.qkv.weight.abs().max()
+    bound = full.qkv.weight.abs().max().item()
     for layer in (few.q, few.kv):
-        assert layer.weight.abs().max() == pytest.approx(bound, rel=0.01)
+        assert layer.weight.abs().max().item() == pytest.approx(bound, rel=0.01)
         assert (layer.bias == 0).all()
 
 
