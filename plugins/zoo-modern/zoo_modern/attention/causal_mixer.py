@@ -58,7 +58,8 @@ class CausalMixer(Attention):
 
     def split(self, x: Tensor) -> Tensor:
         """(B, L, H · width) as heads (B, H, L, width)."""
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        heads: Tensor = x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return heads
 
 
 def hide(x: Tensor, tokens: Tokens) -> Tensor:
@@ -74,7 +75,7 @@ class CausalConvolution(nn.Module):
     def __init__(self, width: int, size: int, *, bias: bool = False) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(size, width))  # oldest first
-        self.register_parameter("bias", nn.Parameter(torch.empty(width)) if bias else None)
+        self.bias = nn.Parameter(torch.empty(width)) if bias else None
         for parameter in self.parameters():  # as torch.nn.Conv1d's
             nn.init.uniform_(parameter, -(size**-0.5), size**-0.5)
 

@@ -23,7 +23,8 @@ def without_autocast(device: torch.device) -> contextlib.AbstractContextManager[
 
 def cut(x: Tensor, size: int) -> Tensor:
     """(B, H, L, ·) as chunks (B, H, N, C, ·), C = size, filled up with zeros."""
-    return F.pad(x, (0, 0, 0, -x.shape[2] % size)).unflatten(2, (-1, size))
+    chunks: Tensor = F.pad(x, (0, 0, 0, -x.shape[2] % size)).unflatten(2, (-1, size))
+    return chunks
 
 
 def join(x: Tensor, length: int) -> Tensor:

@@ -47,6 +47,8 @@ class Latent(Fused):
     queries' latent. None is the paper's 4 Dh and 12 Dh, at most D / 2. R is Dh / 2, made even.
     """
 
+    project: Compressed
+
     def __init__(
         self,
         dim: int,

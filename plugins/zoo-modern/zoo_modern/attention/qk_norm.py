@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from torch import Tensor, nn
 
 from zoo.components.attention.fused import Fused
 
-NORMS = {"rms": nn.RMSNorm, "layer": lambda width, eps: nn.LayerNorm(width, eps, bias=False)}
+NORMS: dict[str, Callable[..., nn.Module]] = {
+    "rms": nn.RMSNorm,
+    "layer": partial(nn.LayerNorm, bias=False),
+}
 
 
 class QKNorm(Fused):
