@@ -1,0 +1,38 @@
+"""The zoo's own conformance checks, of every attention here and of those with parameters."""
+
+from mixers_helpers import CAUSAL_ONLY, NAMES
+
+from zoo.testing import parametrize_with_checks
+
+
+@parametrize_with_checks(*(f"attention/{name}" for name in NAMES))
+def test_conforms(check):
+    check()
+
+
+@parametrize_with_checks(
+    "attention/gqa(kv_heads=2)",
+    "attention/mla(kv_rank=3, q_rank=5)",
+    "attention/qk-norm(norm='layer')",
+    "attention/gated(gate='headwise')",
+    "attention/mamba2(state=3, expand=1, size=1)",
+    "attention/bidirectional(gla(rank=2))",
+    "attention/bidirectional(short-conv(size=2), merge='concat')",
+)
+def test_conforms_with_parameters(check):
+    if check.name != "compiled":  # seconds each, and the same operations as above
+        check()
+
+
+def test_all_are_registered_and_say_where_they_come_from():
+    from zoo.registry.loading import load
+
+    found = [
+        component
+        for component in load().registry.components("attention")
+        if component.owner.distribution == "zoo-modern"
+    ]
+    assert {component.name for component in found} == set(NAMES)
+    assert all("https://" in component.source and component.summary for component in found)
+    alone = {component.name for component in found if "causal-only" in component.capabilities}
+    assert alone == set(CAUSAL_ONLY)

@@ -1,0 +1,89 @@
+"""The base class of mixers that read a text in its order: recurrences and causal convolutions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from zoo.components.attention.base import Attention, Cache
+from zoo.components.past_tokens import past_tokens
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens
+from zoo_modern.attention.refusals import refuse_slots
+
+
+class CausalMixer(Attention):
+    """Causal by nature, with a state that decoding continues; a subclass has ``mix_tokens``.
+
+    name: its registered name. slots: of the encoding, those that it uses.
+    Padding is zero in what a subclass is given, and may stand anywhere: the subclass must leave the
+    state as it is there. Raises ValueError where a call is not causal, or reads another text.
+    """
+
+    name: ClassVar[str]
+    slots: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, dim: int, heads: int, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        if heads < 1 or dim % heads:
+            raise ValueError(f"width {dim} does not divide into {heads} heads")
+        self.heads, self.head_dim, self.dropout = heads, dim // heads, dropout
+
+    @abstractmethod
+    def mix_tokens(
+        self, x: Tensor, tokens: Tokens, position: PositionalEncoding, state: dict[str, Tensor]
+    ) -> Tensor:
+        """x (B, L, D), zero in padding, to (B, L, D). state: of ``Cache.state``; to be updated."""
+
+    def forward(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        *,
+        tokens: Tokens,
+        context_tokens: Tokens | None = None,
+        position: PositionalEncoding,
+        causal: bool = False,
+        cache: Cache | None = None,
+    ) -> Tensor:
+        if not causal or (context is not None and context is not x):
+            raise ValueError(f"attention '{self.name}' reads the text before each token alone")
+        refuse_slots(self.name, position, tokens, self.head_dim, *self.slots)
+        if tokens.attention_mask is not None:
+            x = x.masked_fill(~tokens.attention_mask[..., None], 0)
+        return self.mix_tokens(x, tokens, position, {} if cache is None else cache.state(self))
+
+    def split(self, x: Tensor) -> Tensor:
+        """(B, L, H · width) as heads (B, H, L, width)."""
+        heads: Tensor = x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return heads
+
+
+def hide(x: Tensor, tokens: Tokens) -> Tensor:
+    """x (B, H, L, ·) with zeros at the positions of padding."""
+    if tokens.attention_mask is None:
+        return x
+    return x.masked_fill(~tokens.attention_mask[:, None, :, None], 0)
+
+
+class CausalConvolution(nn.Module):
+    """y_t = b + Σ_i w_i ⊙ x_{t-i} over the last ``size`` tokens, channel by channel."""
+
+    def __init__(self, width: int, size: int, *, bias: bool = False) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(size, width))  # oldest first
+        self.bias = nn.Parameter(torch.empty(width)) if bias else None
+        for parameter in self.parameters():  # as torch.nn.Conv1d's
+            nn.init.uniform_(parameter, -(size**-0.5), size**-0.5)
+
+    def forward(self, x: Tensor, tokens: Tokens, state: dict[str, Tensor]) -> Tensor:
+        """(B, L, width) to the same. state: of ``Cache.state``, to be updated."""
+        past = past_tokens(x, tokens, len(self.weight) - 1, state, "convolution")
+        # Term by term: the past of all tokens is a view of x, which one product would copy.
+        out = past[:, :, -1] * self.weight[-1]
+        for i, weight in enumerate(self.weight[:-1]):
+            out = out + past[:, :, i] * weight
+        return out if self.bias is None else out + self.bias

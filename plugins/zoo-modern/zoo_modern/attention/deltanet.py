@@ -1,0 +1,60 @@
+"""DeltaNet: linear attention whose state forgets what a new key replaces."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from zoo.components.dropout import dropout
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens
+from zoo_modern.attention.causal_mixer import CausalConvolution, CausalMixer, hide
+from zoo_modern.attention.delta_rule import delta_rule
+from zoo_modern.attention.refusals import at_least
+
+
+class DeltaNet(CausalMixer):
+    """o_t = S_tᵀ q_t / √Dh, S_t = (I - β_t k_t k_tᵀ) S_{t-1} + β_t k_t v_tᵀ, β = σ(X W_β).
+
+    Schlag et al. 2021, section 4.2; as Yang et al. 2024, Parallelizing Linear Transformers
+    with the Delta Rule, section 3.3: q, k and v are swish(conv(X W)) with a causal convolution over
+    ``size`` tokens, q and k then have norm 1, and o gets an RMS norm over each head, before W_o.
+    Choice: dropout acts before W_o.
+    """
+
+    name = "deltanet"
+
+    def __init__(self, dim: int, heads: int, *, dropout: float = 0.0, size: int = 4) -> None:
+        super().__init__(dim, heads, dropout=dropout)
+        at_least("size", 1, size)
+        self.qkv = nn.Linear(dim, 3 * dim, bias=False)
+        self.convolution = CausalConvolution(3 * dim, size)
+        self.rate = nn.Linear(dim, heads, bias=False)
+        self.norm, self.out = nn.RMSNorm(self.head_dim, eps=1e-6), nn.Linear(dim, dim, bias=False)
+
+    def mix_tokens(
+        self, x: Tensor, tokens: Tokens, position: PositionalEncoding, state: dict[str, Tensor]
+    ) -> Tensor:
+        qkv = F.silu(self.convolution(self.qkv(x), tokens, state))
+        q, k, v = (self.split(part) for part in qkv.chunk(3, dim=-1))
+        q, k = unit(q) / self.head_dim**0.5, unit(k)
+        rate = hide(self.split(self.rate(x).sigmoid()), tokens)
+        decay = hide(self.log_decay(x), tokens)
+        o, state["sums"] = delta_rule(q, k, v, rate, decay, state.get("sums"))
+        y = self.gated(self.norm(o).transpose(1, 2).flatten(2), x)
+        out: Tensor = self.out(dropout(y, self.dropout, self.training))
+        return out
+
+    def log_decay(self, x: Tensor) -> Tensor:
+        """The logarithm of what the state keeps in each step, (B, H, L, 1): all of it."""
+        return x.new_zeros(len(x), self.heads, x.shape[1], 1)
+
+    def gated(self, y: Tensor, x: Tensor) -> Tensor:
+        """The normed heads y (B, L, D) as they are."""
+        return y
+
+
+def unit(x: Tensor) -> Tensor:
+    """x (…, Dh) divided by its norm."""
+    return x * torch.rsqrt(x.square().sum(dim=-1, keepdim=True) + 1e-6)

@@ -1,0 +1,62 @@
+"""Differential attention: the difference of two softmax maps."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from zoo.components.attention.packed import Packed
+from zoo.components.attention.softmax import softmax_weights
+from zoo.components.dropout import dropout
+from zoo.components.layer_context import LayerContext
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.tokens import Tokens
+
+
+class Differential(Packed):
+    """(softmax(Q₁ K₁ᵀ / √d) - λ softmax(Q₂ K₂ᵀ / √d)) V, d = Dh / 2; normed per head, times 1 - λ₀.
+
+    Ye et al. 2024, equations 1 to 3: λ = exp(q₁·k₁) - exp(q₂·k₂) + λ₀ with learned vectors, and
+    λ₀ = 0.8 - 0.6 exp(-0.3 (l - 1)) in layer l, from 1. An encoding is given each half, of width
+    d. Choice: dropout acts on the normed heads. Raises ValueError for an odd Dh.
+    """
+
+    def __init__(self, dim: int, heads: int, *, dropout: float = 0.0, layer_index: int = 0) -> None:
+        super().__init__(dim, heads, dropout=dropout)
+        if self.head_dim % 2:
+            raise ValueError(f"differential attention needs an even head width, not {dim // heads}")
+        self.position_dim = self.head_dim // 2
+        self.initial = 0.8 - 0.6 * math.exp(-0.3 * layer_index)
+        self.vectors = nn.Parameter(0.1 * torch.randn(4, self.position_dim))  # q₁, k₁, q₂, k₂
+        self.norm = nn.RMSNorm(self.head_dim, eps=1e-5)
+
+    def rotate(self, x: Tensor, tokens: Tokens, position: PositionalEncoding) -> Tensor:
+        return torch.cat([position.rotate(h, tokens.positions) for h in x.chunk(2, -1)], -1)
+
+    def rotate_keys(self, x: Tensor, tokens: Tokens, position: PositionalEncoding) -> Tensor:
+        return torch.cat([position.rotate_keys(h, tokens.positions) for h in x.chunk(2, -1)], -1)
+
+    def mix(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        queries: Tokens,
+        keys: Tokens,
+        position: PositionalEncoding,
+        causal: bool,
+        layer: LayerContext | None = None,
+    ) -> Tensor:
+        mask, bias = self.mask_and_bias(q, queries, keys, position, causal)
+        first, second = (
+            softmax_weights(
+                *half, mask, self.with_content(bias, *half, queries, keys, position, mask)
+            )
+            for half in zip(q.chunk(2, dim=-1), k.chunk(2, dim=-1), strict=True)
+        )
+        q1, k1, q2, k2 = self.vectors
+        share = (q1 @ k1).exp() - (q2 @ k2).exp() + self.initial
+        heads = (1 - self.initial) * self.norm((first - share * second) @ v)
+        return dropout(heads, self.dropout, self.training)

@@ -1,0 +1,32 @@
+"""Value residual: the first layer's values are added to those of all later layers."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from zoo.components.attention.fused import Fused
+from zoo.components.layer_context import LayerContext
+
+NAME = "value-residual"
+
+
+class ValueResidual(Fused):
+    """softmax(Q Kᵀ / √Dh) (λ₁ V_first + λ₂ V), in the first layer softmax(Q Kᵀ / √Dh) V.
+
+    Zhou et al. 2024, Value Residual Learning (ResFormer), section 3; λ₁ and λ₂ are learned and
+    0.5 at first. V_first: of the first layer that has this attention; the cache keeps the sums.
+    """
+
+    def __init__(self, dim: int, heads: int, *, dropout: float = 0.0, layer_index: int = 0) -> None:
+        super().__init__(dim, heads, dropout=dropout)
+        self.no_weight_decay = ("shares",) if layer_index else ()
+        self.shares = nn.Parameter(torch.full((2,), 0.5)) if layer_index else None
+
+    def adjust(
+        self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        first = v if layer is None else layer.shared.setdefault(NAME, v)
+        if self.shares is None:
+            return q, k, v
+        return q, k, self.shares[0] * first + self.shares[1] * v
