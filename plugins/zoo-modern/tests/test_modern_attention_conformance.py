@@ -12,7 +12,7 @@ def test_conforms(check):
 
 
 WITH_PARAMETERS = component_checks(
-    "attention/gqa(kv_heads=2)",
+    "attention/gqa(kv_heads=1)",
     "attention/mla(kv_rank=3, q_rank=5)",
     "attention/qk-norm(norm='layer')",
     "attention/gated(gate='headwise')",
