@@ -105,6 +105,18 @@ def test_far_apart_keys_of_aft_give_finite_means():
     assert torch.autograd.grad(out.sum(), x)[0].isfinite().all()
 
 
+def test_in_float32_a_later_key_far_above_changes_no_earlier_row_of_aft():
+    mixer, position = built("aft")
+    mixer = mixer.float()
+    x = torch.randn(1, 6, DIM, generator=torch.Generator().manual_seed(0))
+    later = torch.cat([x[:, :5], 100 * x[:, 5:]], dim=1)
+    out, again = (
+        mixer(each, tokens=Tokens.whole(6), position=position, causal=True)[:, :5]
+        for each in (x, later)
+    )
+    near(again, out, 1e-6)
+
+
 def test_a_new_gmlp_is_nearly_a_network_of_each_token_by_itself():
     torch.manual_seed(0)
     mixer = GatedMLP(DIM, HEADS, max_length=LONGEST)

@@ -1,8 +1,9 @@
 """The zoo's own conformance checks, of every attention here and of those with parameters."""
 
+import pytest
 from mixers_helpers import CAUSAL_ONLY, NAMES
 
-from zoo.testing import parametrize_with_checks
+from zoo.testing import component_checks, parametrize_with_checks
 
 
 @parametrize_with_checks(*(f"attention/{name}" for name in NAMES))
@@ -10,8 +11,8 @@ def test_conforms(check):
     check()
 
 
-@parametrize_with_checks(
-    "attention/gqa(kv_heads=2)",
+WITH_PARAMETERS = component_checks(
+    "attention/gqa(kv_heads=1)",
     "attention/mla(kv_rank=3, q_rank=5)",
     "attention/qk-norm(norm='layer')",
     "attention/gated(gate='headwise')",
@@ -19,9 +20,12 @@ def test_conforms(check):
     "attention/bidirectional(gla(rank=2))",
     "attention/bidirectional(short-conv(size=2), merge='concat')",
 )
+
+
+# Compiling takes seconds, and compiles the same operations as above.
+@pytest.mark.parametrize("check", [c for c in WITH_PARAMETERS if c.name != "compiled"], ids=str)
 def test_conforms_with_parameters(check):
-    if check.name != "compiled":  # seconds each, and the same operations as above
-        check()
+    check()
 
 
 def test_all_are_registered_and_say_where_they_come_from():

@@ -22,7 +22,8 @@ class AttentionFree(ProjectedAttention):
 
     Zhai et al. 2021, An Attention Free Transformer, equation 2, with w_ts = a_t · b_s of learned
     vectors of width ``rank`` for each position (section 3, with its 128). Two matrix products, as
-    in the paper, so a channel's keys more than 43 below its largest (in float32) count as 43 below.
+    in the paper, so a channel's keys far below its largest count as not so far: 43 below in
+    float32, and 354 in causal calls, which sum in float64.
     Choices: dropout acts on v; a and b are drawn with variance 0.01. An encoding can only add to
     the embeddings.
     """
@@ -53,20 +54,24 @@ class AttentionFree(ProjectedAttention):
         if max(q.shape[2], k.shape[2]) > self.max_length:
             raise ValueError(f"attention 'aft' is built for {self.max_length} tokens at most")
         mask = may_attend(queries, keys, causal)
-        v = wide(dropout(hide(v, keys), self.dropout, self.training))
+        v = dropout(hide(v, keys), self.dropout, self.training)
+        # In a causal call a row may see only keys far below the largest, which is a later one's.
+        precision = torch.float64 if causal else wide(v).dtype
         with without_autocast(q.device):
-            places = wide(self.q_places(queries.positions)) @ wide(self.k_places(keys.positions)).mT
-            places = places[..., None, :, :]  # (1 or B, 1, Lq, Lk)
+            a, b, k, v = (
+                x.to(precision)
+                for x in (self.q_places(queries.positions), self.k_places(keys.positions), k, v)
+            )
+            places = (a @ b.mT)[..., None, :, :]  # (1 or B, 1, Lq, Lk)
             if mask is not None:
                 places = places.masked_fill(~mask, -torch.inf)
             # The largest of each sum is taken out of it, of both factors by itself.
             weights = (places - places.detach().amax(dim=-1, keepdim=True)).exp()
-            k = wide(k)
             if keys.attention_mask is not None:
                 hidden = ~keys.attention_mask[:, None, :, None]
-                k = k.masked_fill(hidden, torch.finfo(k.dtype).min)
+                k = k.masked_fill(hidden, torch.finfo(precision).min)
             k = k - k.detach().amax(dim=-2, keepdim=True)
-            # Half the range, so that no sum is 0: a causal row may see small keys alone.
-            k = k.clamp_min(math.log(torch.finfo(k.dtype).tiny) / 2).exp()  # (B, H, Lk, Dh)
+            # Half the range of numbers, so that no sum is 0.
+            k = k.clamp_min(math.log(torch.finfo(precision).tiny) / 2).exp()  # (B, H, Lk, Dh)
             means = weights @ (k * v) / (weights @ k)
         return q.sigmoid() * means.to(q.dtype)
