@@ -230,8 +230,8 @@ class Last(Pool):
     def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
         if attention_mask is None:
             return x[:, -1]
-        last = (attention_mask * torch.arange(x.shape[1])).argmax(dim=1)
-        taken = x[torch.arange(len(x)), last]
+        last = (attention_mask * torch.arange(x.shape[1], device=x.device)).argmax(dim=1)
+        taken = x[torch.arange(len(x), device=x.device), last]
         return taken.masked_fill(~attention_mask.any(dim=1, keepdim=True), 0)
 
 

@@ -43,12 +43,15 @@ class BlockSetup(ModuleSetup, kind="block"):
     contract = Block
 
     def make(self, dropout: float = 0.0) -> Any:
+        def make_ffn() -> nn.Sequential:
+            return plain_ffn(self.dim)
+
         return self.choice.build(
-            Split(DIM, HEADS),
-            plain_ffn(),
-            lambda: nn.LayerNorm(DIM),
+            Split(self.dim, self.heads),
+            make_ffn(),
+            lambda: nn.LayerNorm(self.dim),
             dropout=dropout,
-            offered={**PLACE, "make_ffn": plain_ffn},
+            offered={**PLACE, "make_ffn": make_ffn},
         )
 
     def block(
@@ -87,11 +90,12 @@ class BlockSetup(ModuleSetup, kind="block"):
         return block.double().eval()
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
-        x = draw(length, DIM)
-        padded = replace(context_of(length), tokens=padded_tokens(length, draw.texts))
+        x = draw(length, self.dim)
+        whole = context_of(length, self.heads)
+        padded = replace(whole, tokens=padded_tokens(length, draw.texts))
 
         def case(name: str, context: LayerContext, rows: int = length) -> Case:
-            shape, fixed = (len(x), rows, DIM), token_tensors(context.tokens)
+            shape, fixed = (len(x), rows, self.dim), token_tensors(context.tokens)
             return Case(name, (x,), lambda block, x: block(x, context), shape, fixed)
 
         return [
@@ -105,14 +109,14 @@ class BlockSetup(ModuleSetup, kind="block"):
         return self.normal(BATCH, LENGTH, DIM)
 
 
-def plain_ffn() -> nn.Sequential:
+def plain_ffn(dim: int = DIM) -> nn.Sequential:
     """A feed-forward network that is smooth everywhere."""
-    return nn.Sequential(nn.Linear(DIM, 2 * DIM), nn.Tanh(), nn.Linear(2 * DIM, DIM))
+    return nn.Sequential(nn.Linear(dim, 2 * dim), nn.Tanh(), nn.Linear(2 * dim, dim))
 
 
-def context_of(length: int = LENGTH, **more: Any) -> LayerContext:
+def context_of(length: int = LENGTH, heads: int = HEADS, **more: Any) -> LayerContext:
     """Whole texts, and an encoding that rotates and adds a bias."""
-    encoding = ReferenceEncoding(rotates=True, biases=True, heads=HEADS)
+    encoding = ReferenceEncoding(rotates=True, biases=True, heads=heads)
     return LayerContext(Tokens.whole(length), encoding, **more)
 
 
