@@ -194,12 +194,15 @@ class Expert(nn.Module):
         super().__init__()
         self.gain = gain
         self.router = nn.Linear(dim, 2)
-        self.experts = nn.ModuleList(nn.Linear(dim, dim) for _ in range(2))
+        self.experts = nn.ModuleList(
+            nn.Sequential(nn.Linear(dim, hidden), nn.SiLU(), nn.Linear(hidden, dim))
+            for _ in range(2)
+        )
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         share = (self.gain * self.router(x)).softmax(-1)
-        found = torch.stack([F.silu(expert(x)) for expert in self.experts], dim=-1)
+        found = torch.stack([expert(x) for expert in self.experts], dim=-1)
         return self.dropout((found * share[..., None, :]).sum(-1))
 
 
