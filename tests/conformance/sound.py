@@ -361,4 +361,4 @@ def tiny(repeats: int = 4) -> Corpus:
     """A few texts of two classes."""
     texts = [f"{word} {number}" for number in range(3 * repeats) for word in ("red", "blue")]
     labels, cut = [0, 1] * (3 * repeats), 4 * repeats
-    return Corpus("tiny", texts[:cut], labels[:cut], texts[cut:], labels[cut:], ["red", "blue"])
+    return Corpus("tiny", texts[:cut], labels[:cut], texts[cut:], labels[cut:], ["warm", "cold"])
