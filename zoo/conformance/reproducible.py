@@ -140,8 +140,8 @@ def _predicted(choice: Choice, model: Any) -> str:
     if choice.can("token-texts"):
         unseen = [*TOKENS, ["a", "new", "word"], ["The", "bank"]]
         return json.dumps([[int(tag) for tag in tags] for tags in model.predict(unseen)])
-    unseen = [*TEXTS, "the bank won", "rain on rates", "words it never saw"]
-    return json.dumps([int(label) for label in model.predict(unseen)])
+    texts = [*TEXTS, "the bank won", "rain on rates", "words it never saw"]
+    return json.dumps([int(label) for label in model.predict(texts)])
 
 
 @check("baseline", applies=_of_fitted)
