@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -11,7 +12,9 @@ from torch import Tensor, nn
 from zoo import hookimpl
 from zoo.components.attention.base import MultiHead
 from zoo.components.attention.projections import Separate
-from zoo.components.block.base import Block, Sublayer
+from zoo.components.attention.split import Split
+from zoo.components.block.base import Block, LayerContext, Sublayer
+from zoo.components.block.pre import Pre
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.pool.base import Pool
 from zoo.components.tokens import Tokens
@@ -44,6 +47,11 @@ def zoo_register(register: Register) -> None:
     add("norm", "length", Length, "scale-invariant")
     add("ffn", "expert", Expert, gain=2.0)
     add("block", "zero", Zero, "residual", "cross")
+    add("block", "own-network", OwnNetwork, "residual", "cross")
+    add("block", "unnormed", Unnormed, "residual", "cross")
+    add("attention", "powers-of-two", PowersOfTwo, *SOFT)
+    add("pe", "plain-rotary", PlainRotary, "rotate", "order", base=1000.0)
+    add("ffn", "noisy-gate", NoisyGate, "random")
     add("pool", "attentive", Attentive)
     add("pool", "greatest", Greatest)
     add("pool", "last", Last)
@@ -186,12 +194,15 @@ class Expert(nn.Module):
         super().__init__()
         self.gain = gain
         self.router = nn.Linear(dim, 2)
-        self.experts = nn.ModuleList(nn.Linear(dim, dim) for _ in range(2))
+        self.experts = nn.ModuleList(
+            nn.Sequential(nn.Linear(dim, hidden), nn.SiLU(), nn.Linear(hidden, dim))
+            for _ in range(2)
+        )
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         share = (self.gain * self.router(x)).softmax(-1)
-        found = torch.stack([F.silu(expert(x)) for expert in self.experts], dim=-1)
+        found = torch.stack([expert(x) for expert in self.experts], dim=-1)
         return self.dropout((found * share[..., None, :]).sum(-1))
 
 
@@ -206,6 +217,75 @@ class Zero(Block):
 
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
         return x[:, rows] + self.alpha * self.drop(sublayer(norm(x)))
+
+
+class OwnNetwork(Pre):
+    """x + ½ of a network of its own, before the rest (Macaron, without the harness's networks)."""
+
+    def __init__(self, attention: Any, *parts: Any, **how: Any) -> None:
+        super().__init__(attention, *parts, **how)
+        dim = attention.heads * attention.head_dim
+        self.own = nn.Sequential(nn.Linear(dim, 2 * dim), nn.GELU(), nn.Linear(2 * dim, dim))
+
+    def forward(self, x: Tensor, context: LayerContext) -> Tensor:
+        return super().forward(x + 0.5 * self.drop(self.own(x)), context)
+
+
+class Unnormed(Block):
+    """x + α f(x) with α = 0 at first: it asks for no norm at all."""
+
+    def __init__(
+        self, attention: Any, ffn: Any, norm: Any, *, dropout: float = 0.0, cross: Any = None
+    ) -> None:
+        super().__init__(attention, ffn, nn.Identity, dropout=dropout, cross=cross)
+        self.alpha = nn.Parameter(torch.zeros(2))
+
+    def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
+        return x[:, rows] + self.alpha.mean() * self.drop(sublayer(x))
+
+
+class PowersOfTwo(Split):
+    """Works with a power of two of heads alone, and says so."""
+
+    def __init__(self, dim: int, heads: int, *, dropout: float = 0.0) -> None:
+        if heads & (heads - 1):
+            raise ValueError(f"the number of heads must be a power of two, not {heads}")
+        super().__init__(dim, heads, dropout=dropout)
+
+
+class PlainRotary(PositionalEncoding):
+    """RoFormer with its frequencies in an ordinary buffer, as many write it."""
+
+    frequencies: Tensor
+
+    def __init__(
+        self, *, dim: int, heads: int, head_dim: int, max_length: int, base: float = 1000.0
+    ) -> None:
+        super().__init__(dim=dim, heads=heads, head_dim=head_dim, max_length=max_length)
+        self.register_buffer(
+            "frequencies", base ** (-torch.arange(0, head_dim, 2).float() / head_dim)
+        )
+
+    def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
+        angles = positions[..., None] * self.frequencies
+        angles = angles[:, None] if angles.dim() == 3 else angles
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        first, second = x.chunk(2, dim=-1)
+        return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+
+
+class NoisyGate(nn.Module):
+    """A gate with noise in training (Shazeer et al. 2017, section 2.1), which it declares."""
+
+    def __init__(self, dim: int, hidden: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.gate, self.inner = nn.Linear(dim, hidden), nn.Linear(dim, hidden)
+        self.outer, self.dropout = nn.Linear(hidden, dim), nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        gate = self.gate(x)
+        gate = gate + 0.1 * torch.randn_like(gate) if self.training else gate
+        return self.outer(self.dropout(gate.sigmoid() * self.inner(x)))
 
 
 class Attentive(Pool):
@@ -230,8 +310,8 @@ class Last(Pool):
     def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
         if attention_mask is None:
             return x[:, -1]
-        last = (attention_mask * torch.arange(x.shape[1])).argmax(dim=1)
-        taken = x[torch.arange(len(x)), last]
+        last = (attention_mask * torch.arange(x.shape[1], device=x.device)).argmax(dim=1)
+        taken = x[torch.arange(len(x), device=x.device), last]
         return taken.masked_fill(~attention_mask.any(dim=1, keepdim=True), 0)
 
 
@@ -281,4 +361,4 @@ def tiny(repeats: int = 4) -> Corpus:
     """A few texts of two classes."""
     texts = [f"{word} {number}" for number in range(3 * repeats) for word in ("red", "blue")]
     labels, cut = [0, 1] * (3 * repeats), 4 * repeats
-    return Corpus("tiny", texts[:cut], labels[:cut], texts[cut:], labels[cut:], ["red", "blue"])
+    return Corpus("tiny", texts[:cut], labels[:cut], texts[cut:], labels[cut:], ["warm", "cold"])

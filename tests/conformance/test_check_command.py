@@ -86,9 +86,31 @@ def test_every_check_can_be_listed_with_its_claim(capsys: pytest.CaptureFixture[
     assert listed["pe"]["rotation-norm"] == "Rotating preserves the norm of every query and key."
 
 
+def test_an_expected_failure_is_no_failure_and_its_reason_is_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = ["check", "pool/divides-by-nothing", "--plugin", POOLS, "--only", "empty-documents"]
+    for key in ("empty-documents", "pool/divides-by-nothing:empty-documents"):
+        assert main([*arguments, "--expect", f"{key}=no text is empty"]) == 0
+        printed = capsys.readouterr().out
+        assert "  xfailed empty-documents: no text is empty [output: 16 of 32 entries" in printed
+        assert printed.endswith("0 passed, 0 failed, 0 skipped, 1 xfailed\n")
+
+
+def test_an_expected_failure_that_passes_or_is_skipped_fails(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, found in (("reads", "passed"), ("first", "skipped: it does not declare 'first'")):
+        assert main(["check", "pool/mean", "--only", name, "--expect", f"{name}=a reason"]) == 1
+        assert f"expected to fail (a reason), but it {found}" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
+        (["pool/mean", "--expect", "reads"], "needs a check and a reason: --expect CHECK=WHY"),
+        (["pool/mean", "--expect", "reads= "], "needs a check and a reason"),
+        (["pool/mean", "--expect", "raeds=x"], "did you mean 'reads'?"),
         ([], "nothing to check; name components as kind/name, or say all"),
         (["fused"], "'fused' is no component; write it as kind/name"),
         (["attention/fusd"], "did you mean 'fused'?"),

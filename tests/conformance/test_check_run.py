@@ -66,6 +66,26 @@ def test_what_a_component_raises_is_its_failure_and_says_where(tmp_path: Path) -
     assert result.message == "raised SystemExit: enough (raising.py:9)"
 
 
+def test_a_component_whose_optional_dependency_is_missing_is_skipped(tmp_path: Path) -> None:
+    plugin = tmp_path / "needing.py"
+    plugin.write_text(
+        "from zoo import hookimpl\n"
+        "from zoo.errors import ComponentError\n"
+        "def norm(dim):\n"
+        "    try:\n"
+        "        import no_such_library\n"
+        "    except ImportError as error:\n"
+        "        raise ComponentError(\"pip install 'needing[norm]'\") from error\n"
+        "@hookimpl\n"
+        "def zoo_register(register):\n"
+        "    register('norm', 'needing', norm, summary='needs more')\n"
+    )
+    results = list(run_checks([one("norm/needing", str(plugin))]))
+    assert counts(results)["failed"] == 0
+    skipped = {result.message for result in results if result.status == "skipped"}
+    assert "pip install 'needing[norm]'" in skipped
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -17,6 +17,7 @@ from zoo.conformance import (
     run_checks,
     select_choices,
 )
+from zoo.errors import ZooError
 from zoo.registry import KINDS
 
 
@@ -24,6 +25,13 @@ from zoo.registry import KINDS
 @click.argument("components", metavar="[KIND/NAME]...", nargs=-1)
 @plugin_option
 @click.option("--only", metavar="CHECK", multiple=True, help="Run this check; may be given again.")
+@click.option(
+    "--expect",
+    "expected",
+    metavar="CHECK=WHY",
+    multiple=True,
+    help="This check must fail, for the reason given; CHECK or KIND/NAME:CHECK.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
     "--compile",
@@ -39,6 +47,7 @@ def check(
     components: tuple[str, ...],
     plugins: tuple[str, ...],
     only: tuple[str, ...],
+    expected: tuple[str, ...],
     seed: int,
     backend: str,
     listing: bool,
@@ -54,14 +63,16 @@ def check(
     zoo check all
     zoo check --list
 
-    Exit status 1 if a check failed, or if all were skipped: skipped is not passed.
+    Exit status 1 if a check failed, or if all were skipped: skipped is not passed. One that is
+    expected to fail counts as ``xfailed`` when it does, and as failed when it does not.
     """
     if listing:
         return _list(as_json)
     zoo = load_zoo(plugins)
     chosen = select_choices(zoo, components, files=not components)
     settings = CheckSettings(seed=seed, compile_backend=backend)
-    results = run_checks(chosen, only=only, files=plugins, settings=settings)
+    reasons = _reasons(expected)
+    results = run_checks(chosen, only=only, files=plugins, settings=settings, expected=reasons)
     done = list(results) if as_json else _print(results)
     found = counts(done)
     if as_json:
@@ -70,7 +81,20 @@ def check(
         tested = len({result.component for result in done})
         summary = ", ".join(f"{count} {status}" for status, count in found.items())
         click.echo(f"\n{tested} component{'s' * (tested != 1)}: {summary}")
-    return 1 if found["failed"] or not found["passed"] else 0
+    return 1 if found["failed"] or not (found["passed"] or found.get("xfailed")) else 0
+
+
+def _reasons(expected: Iterable[str]) -> dict[str, str]:
+    """Check to the reason why it fails; ZooError where one is written otherwise."""
+    reasons = {}
+    for text in expected:
+        # A component's parameters have '=' too: the check's name follows its last colon.
+        head, colon, tail = text.partition("):") if "):" in text else ("", "", text)
+        name, equals, why = tail.partition("=")
+        if not equals or not name.strip() or not why.strip():
+            raise ZooError(f"--expect '{text}' needs a check and a reason: --expect CHECK=WHY")
+        reasons[f"{head}{colon}{name.strip()}"] = why.strip()
+    return reasons
 
 
 def _print(results: Iterable[CheckResult]) -> list[CheckResult]:

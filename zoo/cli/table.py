@@ -11,7 +11,7 @@ import click
 
 STYLES: dict[str, dict[str, Any]] = {
     **{key: {"fg": "green"} for key in ("ok", "passed")},
-    **{key: {"fg": "yellow"} for key in ("partial", "clash", "skipped")},
+    **{key: {"fg": "yellow"} for key in ("partial", "clash", "skipped", "xfailed")},
     "blocked": {"dim": True},
     "failed": {"fg": "red"},
 }

@@ -48,7 +48,7 @@ class AttentionSetup(ModuleSetup, kind="attention"):
 
     def make(self, dropout: float = 0.0) -> Any:
         fixed: dict[str, Any] = {"max_length": MAX_LENGTH} if self.can("fixed-length") else {}
-        return self.choice.build(DIM, HEADS, dropout=dropout, offered=PLACE, **fixed)
+        return self.choice.build(self.dim, self.heads, dropout=dropout, offered=PLACE, **fixed)
 
     def build(self, *args: Any, **options: Any) -> Any:
         """One that is causal by nature is called so by every check."""
@@ -73,7 +73,7 @@ class AttentionSetup(ModuleSetup, kind="attention"):
         return (False, True) if self.can("causal") else (False,)
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
-        x, context = draw(length, DIM), draw(length + 3, DIM)
+        x, context = draw(length, self.dim), draw(length + 3, self.dim)
         padded, keys = self.tokens(length, draw.texts), self.tokens(length + 3, draw.texts)
 
         def case(name: str, tokens: Tokens, encoded: bool = True, causal: bool = False) -> Case:

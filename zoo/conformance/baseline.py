@@ -68,7 +68,9 @@ class BaselineSetup(ModuleSetup, kind="baseline"):
         )
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
-        ids = torch.randint(VOCAB_SIZE, (BATCH, length), generator=draw.generator)[draw.texts]
+        shape = (BATCH, length)
+        ids = torch.randint(VOCAB_SIZE, shape, generator=draw.generator, device="cpu")
+        ids = draw.placed(ids[draw.texts])
 
         def case(name: str, tokens: Tokens) -> Case:
             fixed = token_tensors(tokens)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -14,9 +14,10 @@ from zoo.conformance.assertions import close, has_shape, largest, must
 from zoo.conformance.attention import AttentionSetup
 from zoo.conformance.check import check
 from zoo.conformance.reference import ReferenceEncoding, attention
-from zoo.conformance.setup import DIM, normal
+from zoo.conformance.setup import normal
 
 TEXTS, QUERIES, KEYS = 2, 5, 7
+LONG = (140, 300)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Situation:
 
     def hidden(self) -> Tensor:
         """Which keys each query may not see: bool (B, 1, Lq, Lk)."""
-        hidden = torch.zeros(TEXTS, 1, QUERIES, len(self.keys.positions), dtype=torch.bool)
+        queries, keys = len(self.queries.positions), len(self.keys.positions)
+        hidden = torch.zeros(TEXTS, 1, queries, keys, dtype=torch.bool)
         if self.keys.attention_mask is not None:
             hidden = hidden | ~self.keys.attention_mask[:, None, None, :]
         if self.causal:
@@ -65,19 +67,21 @@ class Situation:
         )
 
 
-def _situations(setup: AttentionSetup, heads: int) -> Iterator[Situation]:
-    """Plain, each declared slot by itself, and all of them at once."""
+def _situations(
+    setup: AttentionSetup, heads: int, lengths: tuple[int, int] = (QUERIES, KEYS)
+) -> Iterator[Situation]:
+    """Plain, each declared slot by itself, and all of them at once; lengths: of x and context."""
     able = {c for c in ("rotate", "bias", "padding", "causal", "cross") if setup.can(c)}
     ways = {"plain": set(), **{c: {c} for c in sorted(able)}, "all slots": able - {"cross"}}
     if "cross" in able:
         ways["all slots, cross"] = able
     for name, uses in ways.items():
-        x = setup.normal(TEXTS, QUERIES, DIM).requires_grad_()
-        context, queries = None, _tokens(QUERIES, "padding" in uses)
+        x = setup.normal(TEXTS, lengths[0], setup.dim).requires_grad_()
+        context, queries = None, _tokens(lengths[0], "padding" in uses)
         keys = queries
         if "cross" in uses:
-            context = setup.normal(TEXTS, KEYS, DIM, seed=1).requires_grad_()
-            keys = _tokens(KEYS, "padding" in uses)
+            context = setup.normal(TEXTS, lengths[1], setup.dim, seed=1).requires_grad_()
+            keys = _tokens(lengths[1], "padding" in uses)
         position = ReferenceEncoding("rotate" in uses, "bias" in uses, heads=heads)
         yield Situation(name, x, context, queries, keys, position, "causal" in uses)
 
@@ -105,6 +109,27 @@ def exact(setup: AttentionSetup) -> None:
             close(their, our, f"{situation.name}: gradient of {name}")
 
 
+@check("attention", needs="exact")
+def exact_sizes(setup: AttentionSetup) -> None:
+    """It is exact with other widths and heads, for hundreds of keys, and for large scores."""
+    for dim, heads in ((24, 3), (12, 1), (40, 5)):
+        other, lengths = setup.at(dim, heads), LONG if heads == 1 else (QUERIES, KEYS)
+        try:
+            module = other.build()
+        except ValueError:
+            continue  # a number of heads that it refuses
+        weights = _weights(other)
+        module.load_canonical(weights)
+        for situation in _situations(other, module.heads, lengths):
+            if situation.name != "plain" and "all" not in situation.name:
+                continue
+            for scale in (1.0, 30.0):
+                larger = replace(situation, x=scale * situation.x.detach())
+                what = f"{situation.name}, width {dim}, {heads} heads, lengths {lengths}"
+                out, (expected, _) = larger.call(module), larger.expected(weights)
+                close(out, expected, f"{what}, {scale:g} times the input: output")
+
+
 @check("attention", needs="map")
 def attention_map(setup: AttentionSetup) -> None:
     """The map is (B, H, Lq, Lk), gives nothing to hidden keys, and is the softmax where exact."""
@@ -125,5 +150,5 @@ def attention_map(setup: AttentionSetup) -> None:
 def _weights(setup: AttentionSetup) -> CanonicalWeights:
     """Random weights and biases: a bias of zero would hide an error in its use."""
     generator = setup.generator(3)
-    shapes = [(DIM, DIM)] * 4 + [(DIM,)] * 4
+    shapes = [(setup.dim, setup.dim)] * 4 + [(setup.dim,)] * 4
     return CanonicalWeights(*(normal(generator, *shape) for shape in shapes))

@@ -14,9 +14,6 @@ from zoo.registry import AXES, Choice
 
 MODULES = (*AXES, "baseline")
 DROPOUT, DRAWS = 0.5, 200
-# The largest error of float32 and bfloat16 against float64 with the same weights, relative to the
-# norm of the result: some hundred and some eight units in the last place.
-BOUNDS = {torch.float32: 2.0**-16, torch.bfloat16: 2.0**-5}
 
 
 def of_modules(choice: Choice) -> str | None:
@@ -94,24 +91,6 @@ def gradcheck(setup: ModuleSetup) -> None:
             raise CheckFailed(f"{case.name}: {' '.join(str(error).split())[:400]}") from error
 
 
-@check(*MODULES, applies=of_modules)
-def precision(setup: ModuleSetup) -> None:
-    """Float32 stays within 2^-16 and bfloat16 within 2^-5 of float64, relative to its norm."""
-    for dtype, bound in BOUNDS.items():
-        low, high = setup.build(dtype), setup.build()
-        # Give both the rounded weights, so that only arithmetic differs.
-        with torch.no_grad():
-            for weight, rounded in zip(high.parameters(), low.parameters(), strict=True):
-                weight.copy_(rounded)
-        for case, exact in zip(setup.cases(dtype), setup.cases(), strict=True):
-            inputs = (x.to(y.dtype) for x, y in zip(case.inputs, exact.inputs, strict=True))
-            expected = exact.call(high, *inputs).detach()
-            error = (case(low).double() - expected).detach().norm()
-            off = float(error / expected.norm().clamp_min(1e-30))
-            what = f"{case.name}: {dtype} is off by {off:.3g} of the norm"
-            must(off <= bound, f"{what}, where {bound:.3g} is allowed")
-
-
 @check(*MODULES, applies=of_modules, unless="eager")
 def compiled(setup: ModuleSetup) -> None:
     """torch.compile gives the same output and gradients."""
@@ -122,7 +101,7 @@ def compiled(setup: ModuleSetup) -> None:
         torch.compiler.reset()
         run = torch.compile(case.call, backend=setup.settings.compile_backend)
         (out, grads), (expected, expected_grads) = (
-            _with_gradients(f, module, case) for f in (run, case.call)
+            with_gradients(f, module, case) for f in (run, case.call)
         )
         close(out, expected, f"{case.name}: compiled output", tolerance=1e-6)
         for name, grad in grads.items():
@@ -141,9 +120,10 @@ def state_dict(setup: ModuleSetup) -> None:
         close(actual, expected, f"{case.name}: output after loading", tolerance=0.0)
 
 
-def _with_gradients(
+def with_gradients(
     call: Callable[..., Tensor], module: nn.Module, case: Case
 ) -> tuple[Tensor, dict[str, Tensor]]:
+    """The output of a case, and the gradients of inputs and parameters by name."""
     inputs = case.leaves()
     module.zero_grad()
     out = call(module, *inputs)

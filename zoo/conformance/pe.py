@@ -38,7 +38,11 @@ class EncodingSetup(ModuleSetup, kind="pe"):
 
     def make(self, dropout: float = 0.0) -> Any:
         return self.choice.build(
-            dim=DIM, heads=HEADS, head_dim=HEAD_DIM, max_length=MAX_LENGTH, offered=PLACE
+            dim=self.dim,
+            heads=self.heads,
+            head_dim=self.dim // self.heads,
+            max_length=MAX_LENGTH,
+            offered=PLACE,
         )
 
     def inputs(self) -> tuple[Tensor, Tensor]:
@@ -48,12 +52,13 @@ class EncodingSetup(ModuleSetup, kind="pe"):
         return x, normal(generator, BATCH, HEADS, LENGTH, HEAD_DIM)
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
-        x, heads = draw(length, DIM), draw(HEADS, length, HEAD_DIM)
+        x, heads = draw(length, self.dim), draw(self.heads, length, self.dim // self.heads)
 
         def cases_at(positions: Tensor, where: str) -> list[Case]:
             def bias(module: PositionalEncoding, x: Tensor) -> Tensor:
                 # Plus 0 · x, so that this slot too is a function of its input.
-                return x.sum() * 0 + as_scores(module, positions).to(x.dtype)
+                bias = as_scores(module, positions, heads=self.heads)
+                return x.sum() * 0 + bias.to(x.dtype)
 
             def case(name: str, x: Tensor, call: Callable[..., Tensor], shape: Any) -> Case:
                 return Case(name + where, (x,), call, shape, (positions,))
@@ -66,9 +71,9 @@ class EncodingSetup(ModuleSetup, kind="pe"):
                 turn = (lambda module, x: module.rotate_keys(x, positions), heads.shape)
                 cases.append(case("rotate_keys", heads, *turn))
             if self.can("bias"):
-                cases.append(case("bias", x, bias, (HEADS, length, length)))
+                cases.append(case("bias", x, bias, (self.heads, length, length)))
             if self.can("content-bias"):
-                shape = (len(heads), HEADS, length, length)
+                shape = (len(heads), self.heads, length, length)
                 cases.append(case("content_bias", heads, content(positions), shape))
             return cases
 
@@ -87,13 +92,15 @@ class EncodingSetup(ModuleSetup, kind="pe"):
         return [*cases_at(first, ""), *cases_at(far, ", far positions")]
 
 
-def as_scores(encoding: PositionalEncoding, q: Tensor, k: Tensor | None = None) -> Tensor:
+def as_scores(
+    encoding: PositionalEncoding, q: Tensor, k: Tensor | None = None, heads: int = HEADS
+) -> Tensor:
     """The bias expanded to (…, H, Lq, Lk), as attention adds it; zeros where there is none."""
     k = q if k is None else k
     bias = encoding.bias(q, k)
     if bias is None:
-        return torch.zeros(HEADS, q.shape[-1], k.shape[-1], dtype=torch.float64)
-    return bias.expand(*bias.shape[:-3], HEADS, q.shape[-1], k.shape[-1])
+        return torch.zeros(heads, q.shape[-1], k.shape[-1], dtype=torch.float64)
+    return bias.expand(*bias.shape[:-3], heads, q.shape[-1], k.shape[-1])
 
 
 def content_scores(

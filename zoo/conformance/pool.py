@@ -22,10 +22,10 @@ class PoolSetup(ModuleSetup, kind="pool"):
     contract = Pool
 
     def make(self, dropout: float = 0.0) -> Any:
-        return self.choice.build(DIM)
+        return self.choice.build(self.dim)
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
-        x, mask = draw(length, DIM), padded_mask(length)[draw.texts]
+        x, mask = draw(length, self.dim), padded_mask(length)[draw.texts]
         shape = (len(x), self.width)
         return [
             Case("plain", (x,), lambda module, x: module(x, None), shape),
@@ -36,7 +36,7 @@ class PoolSetup(ModuleSetup, kind="pool"):
     def width(self) -> int:
         """The width of its output."""
         own = getattr(self.build(), "width", None)
-        return DIM if own is None else int(own)
+        return self.dim if own is None else int(own)
 
 
 @check("pool")

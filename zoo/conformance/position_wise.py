@@ -42,10 +42,10 @@ class NormSetup(ModuleSetup, kind="norm"):
     contract: ClassVar[Any] = nn.Module
 
     def make(self, dropout: float = 0.0) -> Any:
-        return self.choice.build(DIM, offered=PLACE)
+        return self.choice.build(self.dim, offered=PLACE)
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
-        x = 1 + 2 * draw(length, DIM)
+        x = 1 + 2 * draw(length, self.dim)
         return [Case("plain", (x,), lambda module, x: module(x), x.shape)]
 
 
@@ -56,10 +56,10 @@ class FFNSetup(NormSetup, kind="ffn"):
     contract = nn.Module | None
 
     def make(self, dropout: float = 0.0) -> Any:
-        return self.choice.build(DIM, HIDDEN, dropout, offered=PLACE)
+        return self.choice.build(self.dim, self.hidden, dropout, offered=PLACE)
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
-        x, padded = 1 + 2 * draw(length, DIM), padded_tokens(length, draw.texts)
+        x, padded = 1 + 2 * draw(length, self.dim), padded_tokens(length, draw.texts)
 
         def case(name: str, tokens: Tokens, causal: bool = False) -> Case:
             def call(module: nn.Module, x: Tensor) -> Tensor:

@@ -102,8 +102,12 @@ def assembles(setup: ModuleSetup) -> None:
             reasons.append(reason)
             continue
         for sizes in SIZES:
-            _train(cell, slot, sizes)
-        trained += 1
+            try:
+                _train(cell, slot, sizes)
+            except ValueError as error:  # refuses these sizes, which a plan then says
+                reasons.append(str(error))
+            else:
+                trained += 1
     if not trained:
         raise CheckSkipped(f"planning allows no model with it: {reasons[0]}")
 

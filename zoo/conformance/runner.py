@@ -8,17 +8,17 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zoo.conformance.check import Check, CheckFailed, CheckSettings, CheckSkipped, checks_of
-from zoo.errors import ZooError, nearest
+from zoo.errors import ComponentError, ZooError, nearest
 from zoo.registry import KINDS, Choice
 from zoo.registry.hooks import described
 from zoo.registry.loading import Zoo
 
-STATUSES = ("passed", "failed", "skipped")
+STATUSES = ("passed", "failed", "skipped", "xfailed")
 
 
 @dataclass(frozen=True)
@@ -93,13 +93,25 @@ def run_checks(
     only: Sequence[str] = (),
     files: Sequence[str] = (),
     settings: CheckSettings | None = None,
+    expected: Mapping[str, str] | None = None,
 ) -> Iterator[CheckResult]:
     """Run every check of every choice, or those named in ``only``.
 
-    files: the single-file plug-ins in use, for the command that repeats a result.
+    files: the single-file plug-ins in use, for the command that repeats a result. expected:
+    ``check`` or ``kind/name:check`` to the reason why it fails: it is ``xfailed`` then, and failed
+    where it passes or is skipped.
     Raises ZooError, before anything is run, for a name that is a check of none of them.
     """
-    choices = list(choices)
+    choices, expected = list(choices), dict(expected or {})
+    names = [
+        (f"{choice.component.kind}/{choice}", name)
+        for choice in choices
+        for name in checks_of(choice.component.kind)
+    ]
+    possible = sorted({key for where, name in names for key in (name, f"{where}:{name}")})
+    for key in expected:
+        if key not in possible:
+            raise ZooError(f"expected failure of an unknown check '{key}'{nearest(key, possible)}")
     known = {name for choice in choices for name in checks_of(choice.component.kind)}
     for name in only:
         if name not in known:
@@ -107,7 +119,20 @@ def run_checks(
     for choice in choices:
         for check in checks_of(choice.component.kind).values():
             if not only or check.name in only:
-                yield _run(choice, check, files, settings or CheckSettings())
+                result = _run(choice, check, files, settings or CheckSettings())
+                whole = expected.get(f"{result.component}:{check.name}")
+                yield as_expected(result, whole or expected.get(check.name, ""))
+
+
+def as_expected(result: CheckResult, reason: str) -> CheckResult:
+    """The result of a check that must fail for this reason; unchanged where the reason is empty."""
+    if not reason:
+        return result
+    if result.status == "failed":
+        return replace(result, status="xfailed", message=f"{reason} [{result.message}]")
+    found = f"{result.status}{': ' if result.message else ''}{result.message}"
+    what = f"expected to fail ({reason}), but it {found}"
+    return replace(result, status="failed", message=what)
 
 
 def run_check(
@@ -124,7 +149,7 @@ def run_check(
 def counts(results: Iterable[CheckResult]) -> dict[str, int]:
     """Status to number of results."""
     counter = Counter(result.status for result in results)
-    return {status: counter[status] for status in STATUSES}
+    return {s: counter[s] for s in STATUSES if counter[s] or s != "xfailed"}
 
 
 def _run(
@@ -170,6 +195,11 @@ def _outcome(
         return "failed", str(failure)
     except KeyboardInterrupt:
         raise
+    except ComponentError as error:
+        # An optional dependency that the component names itself: nothing is wrong with it.
+        if isinstance(error.__cause__, ModuleNotFoundError):
+            return "skipped", str(error)
+        return "failed", f"raised {described(error)}{_place(error)}"
     except BaseException as error:  # noqa: BLE001 - even SystemExit or pytest.skip is a failure
         return "failed", f"raised {described(error)}{_place(error)}"
     return "passed", ""

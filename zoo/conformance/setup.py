@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -57,7 +57,11 @@ class Draw:
     texts: slice
 
     def __call__(self, *shape: int) -> Tensor:
-        return normal(self.generator, BATCH, *shape)[self.texts].to(self.dtype)
+        return self.placed(normal(self.generator, BATCH, *shape)[self.texts].to(self.dtype))
+
+    def placed(self, drawn: Tensor) -> Tensor:
+        """What was drawn on the CPU, on the device of all other tensors of the cases."""
+        return drawn.to(torch.get_default_device())
 
 
 class Setup:
@@ -85,7 +89,18 @@ class Setup:
 
 
 class ModuleSetup(Setup, ABC):
-    """For the kinds whose components are torch modules."""
+    """For the kinds whose components are torch modules.
+
+    dim, heads, hidden: what they are built with.
+    """
+
+    dim, heads, hidden = DIM, HEADS, HIDDEN
+
+    def at(self, dim: int, heads: int, hidden: int = HIDDEN) -> Self:
+        """The same set-up for components of other sizes."""
+        other = type(self)(self.choice, self.settings, self.files)
+        other.dim, other.heads, other.hidden = dim, heads, hidden
+        return other
 
     @property
     def quiet_training(self) -> bool:
@@ -99,12 +114,16 @@ class ModuleSetup(Setup, ABC):
         seed: int = 0,
         length: int = 6,
         texts: slice = slice(None),
+        device: str = "cpu",
     ) -> list[Case]:
         """Every way of calling that the declared capabilities allow.
 
         texts: which examples of the batch; each has the same values whichever are taken.
+        device: of all tensors.
         """
-        return self._cases(Draw(self.generator(seed), dtype, texts), length)
+        draw = Draw(self.generator(seed), dtype, texts)
+        with torch.device(device):
+            return self._cases(draw, length)
 
     @abstractmethod
     def _cases(self, draw: Draw, length: int) -> list[Case]: ...
@@ -150,7 +169,7 @@ def perturb(module: nn.Module) -> None:
 
 def normal(generator: torch.Generator, *shape: int) -> Tensor:
     """Standard normal numbers in float64."""
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64, device="cpu")
 
 
 def padded_mask(length: int) -> Tensor:

@@ -35,7 +35,8 @@ def weighted_sums(
 
 def divide(top: Tensor, bottom: Tensor) -> Tensor:
     """The weighted sums by the sum of the weights; zero where there is no real key."""
-    return top / bottom.clamp_min(torch.finfo(bottom.dtype).tiny)
+    # The gradient has the divisor's square, which must not underflow to zero.
+    return top / bottom.clamp_min(torch.finfo(bottom.dtype).tiny ** 0.5)
 
 
 def _running_sums(q: Tensor, k: Tensor, v: Tensor) -> Tensor:

@@ -202,3 +202,43 @@ class SkipsUnknown(FrequentTag):
 class CannotTag:
     def fit(self, texts, tags):
         pass
+
+
+@texts.caught_by("same-everywhere", "give other predictions")
+class VotesByHash(Fitted):
+    def predict(self, texts):
+        return [hash(text) % 3 for text in texts]
+
+
+@tagged.caught_by("refitted", "remembers the data of the first", also=("deterministic",))
+class CountsGoOn(FrequentTag):
+    """Adds what it is fitted to, and so mixes the splits of two runs."""
+
+    def __init__(self):
+        super().__init__()
+        self.texts, self.answers = [], []
+
+    def fit(self, texts, tags):
+        self.texts, self.answers = [*self.texts, *texts], [*self.answers, *tags]
+        half = len(texts) // 2 if len(self.texts) > len(texts) else 0
+        super().fit(self.texts[: len(self.texts) - half], self.answers[: len(self.texts) - half])
+
+
+@texts.caught_by("refitted", "remembers the data of the first", also=("deterministic",))
+class FittedOnlyOnce(Fitted):
+    done = False
+
+    def fit(self, texts, labels):
+        if not self.done:
+            super().fit(texts, labels)
+        self.done = True
+
+
+@streams.caught_by("looks-ahead", "change by .* with later ones")
+class KnowsTheNextToken(NGram):
+    """Gives a token more where it stands again right after itself."""
+
+    def nats(self, ids):
+        found = super().nats(ids)
+        next_ones = np.append(ids[2:], -1)
+        return found + 0.01 * (next_ones > ids[1:])

@@ -147,3 +147,40 @@ class MemoryCacheForgotten(Pre):
 class DropoutNotMadeUpFor(Pre):
     def drop(self, x):
         return x * (torch.rand_like(x) >= self.dropout) if self.training else x
+
+
+@broken.caught_by("reads-later", "rows 0 to 2 after changing the rest")
+class AlwaysCausal(Pre):
+    def attend(self, h, context):
+        return super().attend(h, replace(context, causal=True))
+
+
+@broken.caught_by("few-rows", "rows slice.*, causal")
+class FewRowsForgetCausal(Pre):
+    def attend(self, h, context):
+        return super().attend(h, replace(context, causal=context.causal and context.read is None))
+
+
+@broken.caught_by("residual-without-dropout", "of the output's entries are dropped")
+class DropsTheSum(Pre):
+    def arrange(self, x, sublayer, norm, rows):
+        return self.drop(x[:, rows] + sublayer(norm(x)))
+
+
+@broken.caught_by("residual-of-input", "not norm\\(x\\)")
+class ResidualOfTheNormed(Pre):
+    def arrange(self, x, sublayer, norm, rows):
+        x = norm(x)
+        return x[:, rows] + self.drop(sublayer(x))
+
+
+@broken.caught_by("long-input", "300 tokens: text 0 against unpadded")
+class AttendsTo128(Pre):
+    """Keeps only the padding mask of the first 128 tokens."""
+
+    def attend(self, h, context):
+        mask = context.tokens.attention_mask
+        if mask is not None and mask.shape[1] > 128:
+            mask = mask & (torch.arange(mask.shape[1], device=mask.device) < 128)
+            context = replace(context, tokens=Tokens(mask, context.tokens.positions))
+        return super().attend(h, context)

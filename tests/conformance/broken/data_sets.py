@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import os
 import random
 
 from specimens import Specimens
@@ -83,3 +85,51 @@ def test_in_train():
 @broken.caught_by("parameters", "default is 0", parameters={"seed": 1})
 def another_default(seed=0):
     return corpus()
+
+
+@broken.caught_by("everywhere", "load other data")
+def ordered_by_hash():
+    words = {f"word{number}" for number in range(12)}
+    return corpus(train_texts=list(words))
+
+
+@broken.caught_by("everywhere", "load other data")
+def names_its_folder():
+    return corpus(train_texts=[f"{text} of {os.getcwd()}" for text in corpus().train_texts])
+
+
+@broken.caught_by("everywhere", "load other data")
+def of_this_year():
+    year = datetime.date.today().year
+    return corpus(train_texts=[f"{text} in {year}" for text in corpus().train_texts])
+
+
+_DRAWN = random.random()
+
+
+@broken.caught_by("everywhere", "load other data")
+def drawn_when_imported():
+    return corpus(train_texts=[f"{text} {_DRAWN}" for text in corpus().train_texts])
+
+
+@broken.caught_by("parameters-act", "'seed' changes nothing", parameters={"seed": 0})
+def seed_ignored(seed=0):
+    return corpus()
+
+
+@broken.caught_by("label-in-text", "the name of its class")
+def label_written_in_front():
+    made = corpus()
+    names = [made.label_names[label] for label in made.train_labels]
+    tests = [made.label_names[label] for label in made.test_labels]
+    return corpus(
+        train_texts=[f"{n}: {text}" for n, text in zip(names, made.train_texts, strict=True)],
+        test_texts=[f"{n}: {text}" for n, text in zip(tests, made.test_texts, strict=True)],
+    )
+
+
+@broken.caught_by("label-in-text", "the number of its class")
+def label_as_a_number():
+    texts = [f"{word} __label__{number % 2}" for number, word in enumerate("abcdefghijkl")]
+    tests = [f"{word} __label__{number % 2}" for number, word in enumerate("mnopqrst")]
+    return corpus(train_texts=texts, test_texts=tests, test_labels=[0, 1] * 4)

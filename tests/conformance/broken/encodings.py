@@ -115,17 +115,6 @@ class OnePositionForAllTexts(Rotary):
         return super().rotate(x, positions[0] if positions.dim() == 2 else positions)
 
 
-@rotary.caught_by("precision", "far positions: torch.bfloat16")
-class FrequenciesInHalf(Rotary):
-    def __init__(self, **sizes):
-        super().__init__(**sizes)
-        self.register_buffer("narrow", self.angles.frequencies.clone(), persistent=False)
-
-    def rotate(self, x, positions):
-        self.angles.frequencies = self.narrow
-        return super().rotate(x, positions)
-
-
 @added.caught_by("embed-adds", "embeddings and to zeros")
 class ScalesEmbeddings(Sinusoidal):
     def embed(self, x, positions):

@@ -1,0 +1,87 @@
+"""Components that leave or make tensors on the CPU, where their input is on another device."""
+
+from __future__ import annotations
+
+import torch
+from specimens import Specimens
+
+from zoo import hookimpl
+from zoo.components.attention.split import Split
+from zoo.components.block.pre import Pre
+from zoo.components.ffn.gelu import GELU
+from zoo.components.norm.rms import RMSNorm
+from zoo.components.pe.alibi import Alibi
+from zoo.components.pe.sin import Sinusoidal
+from zoo.components.pool.mean import Mean
+from zoo.registry import Register
+
+attentions = Specimens("attention", "rotate", "bias", "padding", "causal", "cross", "cache")
+embedded = Specimens("pe", "embed", "order")
+biased = Specimens("pe", "bias", "order")
+ffns = Specimens("ffn")
+norms = Specimens("norm", "scale-invariant")
+blocks = Specimens("block", "residual", "cross")
+pools = Specimens("pool")
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    for specimens in (attentions, embedded, biased, ffns, norms, blocks, pools):
+        specimens.register(register)
+
+
+@attentions.caught_by("device", "tensors on two devices")
+class MaskOnTheCpu(Split):
+    def attend(self, q, k, v, mask, bias):
+        everything = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool)
+        return super().attend(q, k, v, everything if mask is None else mask & everything, bias)
+
+
+@embedded.caught_by("device", "index.Tensor, .* gets tensors on two devices")
+class TableNotRegistered(Sinusoidal):
+    """A table that is no buffer does not move with the model."""
+
+    def __init__(self, *, dim, heads, head_dim, max_length):
+        super().__init__(dim=dim, heads=heads, head_dim=head_dim, max_length=max_length)
+        self.table = super().embed(torch.zeros(1, 2000, dim).double(), torch.arange(2000))[0]
+
+    def embed(self, x, positions):
+        return x + self.table[positions].to(x.dtype)
+
+
+@biased.caught_by("device", "tensors on two devices")
+class SlopesNotRegistered(Alibi):
+    def __init__(self, **sizes):
+        super().__init__(**sizes)
+        self.steep = self.slopes.double().clone()
+
+    def bias(self, q_positions, k_positions):
+        distance = (q_positions[..., :, None] - k_positions[..., None, :]).abs()
+        return -self.steep[:, None, None] * distance[..., None, :, :]
+
+
+@ffns.caught_by("device", "tensors on two devices")
+class ShiftOnTheCpu(GELU):
+    def forward(self, x):
+        return super().forward(x + torch.full(x.shape[-1:], 0.5, dtype=x.dtype))
+
+
+@norms.caught_by("device", "tensors on two devices")
+class ScaleFromAList(RMSNorm):
+    def __init__(self, dim):
+        super().__init__(dim)
+
+    def forward(self, x):
+        return super().forward(x) * torch.tensor([2.0] * x.shape[-1], dtype=x.dtype)
+
+
+@blocks.caught_by("device", "tensors on two devices")
+class BranchesWeighedOnTheCpu(Pre):
+    def feed_forward(self, h, context, ffn=None):
+        return super().feed_forward(h, context, ffn) * torch.ones(h.shape[-1], dtype=h.dtype)
+
+
+@pools.caught_by("device", "_to_copy.default gets tensors on two devices")
+class AnswersOnTheCpu(Mean):
+    def forward(self, x, attention_mask):
+        return super().forward(x, attention_mask).cpu()

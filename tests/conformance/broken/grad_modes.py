@@ -1,0 +1,107 @@
+"""Components that are right with gradients, and wrong without them or after a call without."""
+
+from __future__ import annotations
+
+import torch
+from specimens import Specimens
+from torch import nn
+
+from zoo import hookimpl
+from zoo.components.attention.split import Split
+from zoo.components.block.pre import Pre
+from zoo.components.ffn.gelu import GELU
+from zoo.components.norm.rms import RMSNorm
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.pe.learned import Learned
+from zoo.components.pool.mean import Mean
+from zoo.registry import Register
+
+attentions = Specimens("attention", "rotate", "bias", "padding", "causal", "cross", "cache")
+encodings = Specimens("pe", "embed", "order")
+ffns = Specimens("ffn")
+norms = Specimens("norm", "scale-invariant")
+blocks = Specimens("block", "residual", "cross")
+pools = Specimens("pool")
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    for specimens in (attentions, encodings, ffns, norms, blocks, pools):
+        specimens.register(register)
+
+
+@attentions.caught_by("no-grad", "padded: output under torch.no_grad")
+class MaskWithGradientsAlone(Split):
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(q, k, v, mask if torch.is_grad_enabled() else None, bias)
+
+
+@ffns.caught_by("no-grad", "output under torch.inference_mode")
+class FastInInferenceMode(GELU):
+    def forward(self, x):
+        if torch.is_inference_mode_enabled():
+            return self.outer(self.inner(x).relu())
+        return super().forward(x)
+
+
+@norms.caught_by("no-grad", "output under torch.no_grad")
+class ScaleForgottenInEvaluation(RMSNorm):
+    def __init__(self, dim):
+        super().__init__(dim)
+
+    def forward(self, x):
+        return super().forward(x) / (1 if torch.is_grad_enabled() else self.scale)
+
+
+@blocks.caught_by("no-grad", "output under torch.no_grad")
+class NetworkLeftOutWithoutGradients(Pre):
+    def feed_forward(self, h, context, ffn=None):
+        out = super().feed_forward(h, context, ffn)
+        return out if torch.is_grad_enabled() else 0 * out
+
+
+@pools.caught_by("no-grad", "padded: output under torch.no_grad")
+class MeanOverPaddingWithoutGradients(Mean):
+    def forward(self, x, attention_mask):
+        return super().forward(x, attention_mask if torch.is_grad_enabled() else None)
+
+
+@encodings.caught_by("after-inference", "[Ii]nference tensors")
+class WaveKeptFromInference(PositionalEncoding):
+    """Keeps what it made for the last positions, in whatever mode that was."""
+
+    def __init__(self, *, dim, heads, head_dim, max_length):
+        super().__init__(dim=dim, heads=heads, head_dim=head_dim, max_length=max_length)
+        self.gain = nn.Parameter(torch.ones(dim))
+        self.places, self.wave = torch.zeros(0), torch.zeros(0)
+
+    def embed(self, x, positions):
+        if not torch.equal(self.places, positions):
+            widths = torch.arange(1, x.shape[-1] + 1, device=x.device)
+            self.places = positions
+            self.wave = (positions[..., None] / widths).sin().to(x.dtype)
+        return x + self.gain * self.wave
+
+
+@encodings.caught_by("after-inference", "no gradient reaches table.weight")
+class ProjectedOnce(Learned):
+    """Keeps in evaluation what it made of a weight, so that training no longer reaches it."""
+
+    def __init__(self, **sizes):
+        super().__init__(**sizes)
+        self.made = None
+
+    def embed(self, x, positions):
+        if not torch.is_grad_enabled():
+            self.made = self.table.weight.tanh()
+        made = self.table.weight.tanh() if self.made is None else self.made
+        return x + made[positions]
+
+
+@attentions.caught_by("after-inference", "trained after a call under torch.no_grad: gradient of")
+class FrozenByEvaluation(Split):
+    frozen = False
+
+    def adjust(self, q, k, v):
+        self.frozen = self.frozen or not torch.is_grad_enabled()
+        return (q.detach(), k, v) if self.frozen else (q, k, v)

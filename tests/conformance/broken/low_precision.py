@@ -1,0 +1,113 @@
+"""Components that are right in float32 and as modules in bfloat16, and wrong under autocast."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from specimens import Specimens
+from torch import nn
+
+from zoo import hookimpl
+from zoo.components.attention.softmax import softmax_weights
+from zoo.components.attention.split import Split
+from zoo.components.ffn.gelu import GELU
+from zoo.components.norm.rms import RMSNorm
+from zoo.components.pe.rope import Rotary
+from zoo.components.pool.mean import Mean
+from zoo.registry import Register
+
+attentions = Specimens("attention", "rotate", "bias", "padding", "causal", "cross", "cache")
+rotary = Specimens("pe", "rotate", "order")
+ffns = Specimens("ffn")
+norms = Specimens("norm", "scale-invariant")
+pools = Specimens("pool")
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    for specimens in (attentions, rotary, ffns, norms, pools):
+        specimens.register(register)
+
+
+@attentions.caught_by("autocast", "RuntimeError.*(without overflow|BFloat16)")
+class LowestOfTheInput(Split):
+    """Fills with the lowest number of the layer's type, which is not that of the scores."""
+
+    def forward(self, x, context=None, **how):
+        self.lowest = torch.finfo(x.dtype).min
+        return super().forward(x, context, **how)
+
+    def attend(self, q, k, v, mask, bias):
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        scores = scores if bias is None else scores + bias
+        scores = scores if mask is None else scores.masked_fill(~mask, self.lowest)
+        return F.dropout(scores.softmax(-1), self.dropout, self.training) @ v
+
+
+@attentions.caught_by("autocast", "RuntimeError.*same scalar type")
+class AddsIntoFloat32(Split):
+    """Collects keys in blocks, into a tensor of the input's type."""
+
+    def forward(self, x, context=None, **how):
+        self.type = x.dtype
+        return super().forward(x, context, **how)
+
+    def attend(self, q, k, v, mask, bias):
+        weights = F.dropout(softmax_weights(q, k, mask, bias), self.dropout, self.training)
+        out = torch.zeros(q.shape, dtype=self.type, device=q.device)
+        rows = torch.arange(q.shape[-2], device=q.device)
+        return out.index_add(-2, rows, weights @ v)
+
+
+@ffns.caught_by("autocast", "RuntimeError")
+class TypesMustAgree(GELU):
+    def forward(self, x):
+        inner = self.inner(x)
+        if inner.dtype != x.dtype:
+            raise RuntimeError("the inner layer has another type than the input")
+        return self.outer(self.activation(inner))
+
+
+@norms.caught_by("autocast", "output without autocast, after a call under it")
+class RoundedByAutocast(RMSNorm):
+    """Rounds its scale when it first runs under autocast, and keeps it so."""
+
+    def __init__(self, dim):
+        super().__init__(dim)
+
+    def forward(self, x):
+        if torch.is_autocast_enabled("cpu"):
+            with torch.no_grad():
+                self.scale.copy_(self.scale.bfloat16())
+        return super().forward(x)
+
+
+@pools.caught_by("autocast", "gradients are off by")
+class NoGradientUnderAutocast(Mean):
+    def forward(self, x, attention_mask):
+        out = super().forward(x, attention_mask)
+        return out.detach() + 0 * x.sum() if torch.is_autocast_enabled("cpu") else out
+
+
+@rotary.caught_by("precision", "far positions: torch.bfloat16")
+class AnglesInHalf(Rotary):
+    """Computes the angles in the type of the queries."""
+
+    def rotate(self, x, positions):
+        angles = positions[..., None].to(x.dtype) * self.angles.frequencies.to(x.dtype)
+        angles = angles[:, None] if angles.dim() == 3 else angles
+        even, odd = x.unflatten(-1, (-1, 2)).unbind(-1)
+        cos, sin = angles.cos(), angles.sin()
+        return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+
+
+@norms.caught_by("precision", "bfloat16 is off by")
+class SumsInHalf(nn.Module):
+    """Adds a large number in the input's type, which in bfloat16 takes most digits away."""
+
+    def __init__(self, dim):
+        super().__init__()
+
+    def forward(self, x):
+        spread = x.square().mean(-1, keepdim=True).sqrt().clamp_min(1e-6)
+        return ((x + 64) - 64) / spread if x.dtype == torch.bfloat16 else x / spread

@@ -1,0 +1,195 @@
+"""Components that are right at the usual sizes, lengths and scores, and wrong at others."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from specimens import Specimens
+from torch import nn
+
+from zoo import hookimpl
+from zoo.components.attention.split import Split
+from zoo.components.block.pre import Pre
+from zoo.components.ffn.gelu import GELU
+from zoo.components.norm.layer import LayerNorm
+from zoo.components.pe.alibi import Alibi
+from zoo.components.pe.rope import Rotary
+from zoo.components.pool.base import Pool
+from zoo.components.pool.mean import Mean
+from zoo.registry import Register
+
+SOFT = ("rotate", "bias", "padding", "causal", "cross", "cache")
+attentions = Specimens("attention", *SOFT)
+exact = Specimens("attention", *SOFT, "exact", "map")
+rotary = Specimens("pe", "rotate", "order")
+biased = Specimens("pe", "bias", "order")
+ffns = Specimens("ffn")
+norms = Specimens("norm", "scale-invariant")
+blocks = Specimens("block", "residual", "cross")
+pools = Specimens("pool")
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    for specimens in (attentions, exact, rotary, biased, ffns, norms, blocks, pools):
+        specimens.register(register)
+
+
+@attentions.caught_by("sizes", "3 heads, .*: text 0 alone")
+class HeadsTakenForTexts(Split):
+    """A gain for each head that is meant to be broadcast, and falls on texts where it can."""
+
+    def __init__(self, dim, heads, *, dropout=0.0):
+        super().__init__(dim, heads, dropout=dropout)
+        self.gain = nn.Parameter(1 + torch.arange(float(heads)))
+
+    def attend(self, q, k, v, mask, bias):
+        gain = self.gain[:, None, None]
+        if len(q) == len(self.gain):
+            gain = gain[:, None]
+        return super().attend(q, k, v, mask, bias) * gain
+
+
+@attentions.caught_by("sizes", "shape|size|RuntimeError")
+class WidthOfTheFirstSizes(Split):
+    """Takes heads of twelve numbers for two heads of six, as if no model had them."""
+
+    def attend(self, q, k, v, mask, bias):
+        out = super().attend(q, k, v, mask, bias)
+        return out.unflatten(-1, (6, 2)).sum(-1) if q.shape[-1] == 12 and q.shape[1] == 1 else out
+
+
+@exact.caught_by("exact-sizes", "1 heads, lengths \\(140, 300\\)")
+class BlocksNotRescaled(Split):
+    """Adds blocks of 128 keys, each with the largest score of its own subtracted."""
+
+    def attend(self, q, k, v, mask, bias):
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        scores = scores if bias is None else scores + bias
+        scores = scores if mask is None else scores.masked_fill(~mask, -1e30)
+        top, below = 0.0, 0.0
+        for start in range(0, k.shape[-2], 128):
+            part = scores[..., start : start + 128]
+            powers = (part - part.amax(-1, keepdim=True)).exp()
+            powers = F.dropout(powers, self.dropout, self.training)
+            top, below = top + powers @ v[..., start : start + 128, :], below + powers.sum(-1)
+        return top / below[..., None].clamp_min(1e-30)
+
+
+@ffns.caught_by("hidden", "use `hidden`")
+class HiddenIgnored(GELU):
+    def __init__(self, dim, hidden, dropout=0.0):
+        super().__init__(dim, 40, dropout)
+
+
+@ffns.caught_by("long-input", "by themselves")
+class FirstHundredTokens(GELU):
+    def forward(self, x):
+        out = super().forward(x)
+        if x.dim() < 2:
+            return out
+        return torch.cat([out[..., :100, :], 0 * out[..., 100:, :]], dim=-2)
+
+
+@norms.caught_by("long-input", "by themselves")
+class ScaledByPosition(LayerNorm):
+    def __init__(self, dim):
+        super().__init__(dim)
+
+    def forward(self, x):
+        out = super().forward(x)
+        return out if x.dim() < 2 or x.shape[-2] < 128 else out * (128 / x.shape[-2])
+
+
+@pools.caught_by("long-input", "300 tokens against unpadded")
+class MaskOf128(Mean):
+    def forward(self, x, attention_mask):
+        if attention_mask is not None and attention_mask.shape[1] > 128:
+            attention_mask = F.pad(attention_mask[:, :128], (0, x.shape[1] - 128), value=True)
+        return super().forward(x, attention_mask)
+
+
+@biased.caught_by("long-input", "bias at positions")
+class BiasByBlocks(Alibi):
+    """Beyond 128 tokens, all of a block of 128 keys have one bias."""
+
+    def bias(self, q_positions, k_positions):
+        if k_positions.shape[-1] > 128:
+            k_positions = k_positions // 128 * 128
+        return super().bias(q_positions, k_positions)
+
+
+@attentions.caught_by("large-inputs", "are not finite")
+class ExpWithoutMaximum(Split):
+    def attend(self, q, k, v, mask, bias):
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        scores = scores if bias is None else scores + bias
+        powers = scores.exp() if mask is None else scores.exp() * mask
+        weights = powers / powers.sum(-1, keepdim=True).clamp_min(1e-20)
+        return F.dropout(weights, self.dropout, self.training) @ v
+
+
+@pools.caught_by("large-inputs", "are not finite")
+class SharesWithoutMaximum(Pool):
+    def __init__(self, dim):
+        super().__init__(dim)
+        self.query = nn.Linear(dim, 1, bias=False)
+
+    def forward(self, x, attention_mask):
+        if attention_mask is not None:
+            x = x.masked_fill(~attention_mask[..., None], 0)
+        powers = self.query(x).exp()
+        if attention_mask is not None:
+            powers = powers * attention_mask[..., None]
+        return (powers * x).sum(1) / powers.sum(1).clamp_min(1e-20)
+
+
+@attentions.caught_by("masks-in-bfloat16", "in bfloat16: rows up to 259")
+class PositionsInHalf(Split):
+    """Compares positions in the type of the queries: above 256 some are rounded to one number."""
+
+    def mix(self, q, k, v, queries, keys, position, causal):
+        mask, bias = self.mask_and_bias(q, queries, keys, position, False)
+        if causal:
+            later = (
+                keys.positions.to(q.dtype)[..., None, :] - queries.positions.to(q.dtype)[..., None]
+            )
+            past = later <= 0
+            past = past[:, None] if past.dim() == 3 else past
+            mask = past if mask is None else mask & past
+            mask = mask | ~mask.any(-1, keepdim=True)
+        return self.attend(q, k, v, mask, bias)
+
+
+@attentions.caught_by("far-positions", "output 1021 positions later|output 509 positions later")
+class PositionsBeginAgain(Split):
+    def rotate(self, x, tokens, position):
+        return position.rotate(x, tokens.positions % 512)
+
+    def rotate_keys(self, x, tokens, position):
+        return position.rotate_keys(x, tokens.positions % 512)
+
+
+@rotary.caught_by("far-positions", "scores of queries 7 tokens from their keys")
+class RotationBeginsAgain(Rotary):
+    def rotate(self, x, positions):
+        return super().rotate(x, positions % 2048)
+
+
+@biased.caught_by("far-positions", "bias of keys 7 tokens from their queries")
+class DistancesInHalf(Alibi):
+    def bias(self, q_positions, k_positions):
+        q, k = (positions.bfloat16().long() for positions in (q_positions, k_positions))
+        return super().bias(torch.where(q_positions > 1000, q, q_positions), k_positions * 0 + k)
+
+
+@blocks.caught_by("large-inputs", "are not finite")
+class ResidualByExp(Pre):
+    """Weighs a sub-layer's output by exp of its mean square, which is one for usual inputs."""
+
+    def arrange(self, x, sublayer, norm, rows):
+        out = self.drop(sublayer(norm(x)))
+        size = x[:, rows].square().mean(-1, keepdim=True)
+        return x[:, rows] + out * ((size / 10).exp() / (size / 10).exp()).clamp(0.5, 2)

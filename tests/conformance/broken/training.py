@@ -1,0 +1,159 @@
+"""Components that are right in evaluation, and wrong in training or because of it."""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+from specimens import Specimens
+from torch import nn
+
+from zoo import hookimpl
+from zoo.components.attention.split import Split
+from zoo.components.block.pre import Pre
+from zoo.components.ffn.gelu import GELU
+from zoo.components.norm.rms import RMSNorm
+from zoo.components.pe.alibi import Alibi
+from zoo.components.pe.learned import Learned
+from zoo.components.pe.rope import Rotary
+from zoo.components.pool.mean import Mean
+from zoo.registry import Register
+
+attentions = Specimens("attention", "rotate", "bias", "padding", "causal", "cross", "cache")
+embedded = Specimens("pe", "embed", "order")
+rotary = Specimens("pe", "rotate", "order")
+biased = Specimens("pe", "bias", "order")
+ffns = Specimens("ffn")
+norms = Specimens("norm", "scale-invariant")
+blocks = Specimens("block", "residual", "cross")
+pools = Specimens("pool")
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    for specimens in (attentions, embedded, rotary, biased, ffns, norms, blocks, pools):
+        specimens.register(register)
+
+
+@attentions.caught_by("training", "in training no gradient reaches project.k")
+class KeysFrozenInTraining(Split):
+    def adjust(self, q, k, v):
+        return q, k.detach() if self.training else k, v
+
+
+@rotary.caught_by("training", "rotate: output in training")
+class RandomStartInTraining(Rotary):
+    """Shifts positions in training alone, and queries by other amounts than keys."""
+
+    def rotate(self, x, positions):
+        return super().rotate(x, 2 * positions if self.training else positions)
+
+
+@biased.caught_by("training", "bias: output in training")
+class NoBiasInTraining(Alibi):
+    def bias(self, q_positions, k_positions):
+        return None if self.training else super().bias(q_positions, k_positions)
+
+
+@embedded.caught_by("training", "output in training")
+class PositionDropout(Learned):
+    """Leaves positions out by chance, with a probability that is no ``dropout`` of the model."""
+
+    def embed(self, x, positions):
+        kept = torch.rand(x.shape[-2], 1) > 0.2
+        return x + self.table(positions) * kept if self.training else super().embed(x, positions)
+
+
+@norms.caught_by("training", "output in training")
+class LargerEpsilonInTraining(RMSNorm):
+    def __init__(self, dim):
+        super().__init__(dim)
+
+    def forward(self, x):
+        return super().forward(x) * (0.99 if self.training else 1)
+
+
+@pools.caught_by("training", "in training no gradient reaches|gradient of input 0 in training")
+class StopsGradientsInTraining(Mean):
+    def forward(self, x, attention_mask):
+        return super().forward(x.detach() if self.training else x, attention_mask)
+
+
+@norms.caught_by("training-leaves-no-state", "output in evaluation after training passes")
+class WarmsUp(RMSNorm):
+    """Counts training passes, and its scale depends on how many there were."""
+
+    def __init__(self, dim):
+        super().__init__(dim)
+        self.passes = 0
+
+    def forward(self, x):
+        self.passes += self.training
+        return super().forward(x) if self.training else super().forward(x) / (1 + self.passes)
+
+
+@attentions.caught_by("training-leaves-no-state", "temperature after training passes")
+class LearnsOutsideTheOptimizer(Split):
+    """A running mean of the largest score, kept in a buffer that nothing reads."""
+
+    def __init__(self, dim, heads, *, dropout=0.0):
+        super().__init__(dim, heads, dropout=dropout)
+        self.register_buffer("temperature", torch.ones(()))
+
+    def attend(self, q, k, v, mask, bias):
+        if self.training:
+            with torch.no_grad():
+                self.temperature.mul_(0.9).add_(0.1 * (q @ k.mT).amax())
+        return super().attend(q, k, v, mask, bias)
+
+
+@attentions.caught_by("nothing-kept", "tensors of a call .* and with them its graph")
+class KeepsItsWeights(Split):
+    shown = None
+
+    def attend(self, q, k, v, mask, bias):
+        self.shown = (q @ k.mT).softmax(-1)
+        return super().attend(q, k, v, mask, bias)
+
+
+@ffns.caught_by("nothing-kept", "are still there after it")
+class KeepsStatistics(GELU):
+    """A list of the mean activation of every call, for a plot that nobody makes."""
+
+    def __init__(self, dim, hidden, dropout=0.0):
+        super().__init__(dim, hidden, dropout)
+        self.means = []
+
+    def forward(self, x):
+        self.means.append(x.detach().mean())
+        return super().forward(x)
+
+
+_SEEN = {}
+
+
+@blocks.caught_by("nothing-kept", "are still there after it")
+class KeepsInputsByNumber(Pre):
+    numbers = itertools.count()
+
+    def forward(self, x, context):
+        _SEEN[next(self.numbers)] = x.detach() + 0
+        return super().forward(x, context)
+
+
+@ffns.caught_by("seeds", "in the same state with two seeds")
+class SeedsTheGenerator(GELU):
+    def __init__(self, dim, hidden, dropout=0.0):
+        torch.manual_seed(0)
+        super().__init__(dim, hidden, dropout)
+
+
+@attentions.caught_by("seeds", "mixing are the same with two seeds")
+class GeneratorOfItsOwn(Split):
+    def __init__(self, dim, heads, *, dropout=0.0):
+        super().__init__(dim, heads, dropout=dropout)
+        generator = torch.Generator().manual_seed(17)
+        self.mixing = nn.Parameter(torch.randn(heads, heads, 4, generator=generator))
+
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(q, k, v, mask, bias) * (1 + self.mixing.mean())

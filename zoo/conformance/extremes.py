@@ -1,0 +1,112 @@
+"""Checks of far positions, large scores, and masks in bfloat16."""
+
+from __future__ import annotations
+
+import contextlib
+
+import torch
+
+from zoo.components.tokens import Tokens
+from zoo.conformance.assertions import close, finite
+from zoo.conformance.attention import AttentionSetup, attend
+from zoo.conformance.check import CheckSkipped, check
+from zoo.conformance.low_precision import autocast
+from zoo.conformance.pe import HEAD_DIM, EncodingSetup
+from zoo.conformance.setup import (
+    BATCH,
+    DIM,
+    HEADS,
+    MAX_LENGTH,
+    ModuleSetup,
+    padded_mask,
+    padded_tokens,
+    with_garbage,
+)
+from zoo.registry import Choice
+
+LARGE, FAR, OFFSET = 100.0, 5000, 7
+# In bfloat16 the position after each of these is rounded to the same number as it.
+LONG, ROWS = 300, (259, 271, 283)
+LEAK = 2.0**-5  # as the bound of precision: sums may be rounded in another order
+
+
+@check("attention", "norm", "ffn", "block", "pool")
+def large_inputs(setup: ModuleSetup) -> None:
+    """Inputs a hundred times as large give finite outputs and gradients, under autocast too."""
+    module = setup.build(torch.float32)
+    for low in (False, True):
+        for case in setup.cases(torch.float32):
+            inputs = tuple((LARGE * x).requires_grad_() for x in case.inputs)
+            with autocast() if low else contextlib.nullcontext():
+                out = case.call(module, *inputs)
+            what = f"{case.name}, {LARGE:g} times the input{', under autocast' * low}"
+            hint = "subtract the largest score before exp, or use softmax"
+            finite(out, f"{what} ({hint}): output")
+            for gradient in torch.autograd.grad(out.sum(), inputs, materialize_grads=True):
+                finite(gradient, f"{what} ({hint}): gradient")
+
+
+def _masked(choice: Choice) -> str | None:
+    if choice.can("padding") or choice.can("causal"):
+        return None
+    return "it declares neither 'padding' nor 'causal'"
+
+
+@check("attention", applies=_masked)
+def masks_in_bfloat16(setup: AttentionSetup) -> None:
+    """In bfloat16 too, padding and later tokens of a text of 300 change nothing."""
+    for dtype in (torch.bfloat16, torch.float32):  # a module in bfloat16, and autocast
+        module = setup.build(dtype)
+        position, x = setup.encoding(module), (4 * setup.normal(BATCH, LONG, DIM)).to(dtype)
+        where = "in bfloat16" if dtype == torch.bfloat16 else "under autocast"
+        with torch.no_grad(), autocast() if dtype == torch.float32 else contextlib.nullcontext():
+            if setup.can("padding"):
+                tokens, real = padded_tokens(LONG), padded_mask(LONG)
+                out = attend(module, x, tokens, position=position)
+                again = attend(module, with_garbage(x, real), tokens, position=position)
+                what = f"{where}: real rows with other values in padding"
+                close(again[real], out[real], what, tolerance=LEAK)
+            for now in ROWS if setup.can("causal") else ():
+                future = torch.arange(LONG) > now
+                changed = torch.where(future[:, None], 20 * torch.randn_like(x), x)
+                out, again = (
+                    attend(module, given, position=position, causal=True)[:, : now + 1]
+                    for given in (x, changed)
+                )
+                what = f"{where}: rows up to {now} after changing the future"
+                close(again, out, f"{what}; compare positions as integers", tolerance=LEAK)
+
+
+@check("attention", needs="rotate")
+def far_positions(setup: AttentionSetup) -> None:
+    """A text far from the beginning gives the same output, if `absolute` is not declared."""
+    if setup.can("absolute"):
+        raise CheckSkipped("it declares 'absolute'")
+    module = setup.build()
+    position, x = setup.encoding(module), setup.normal(BATCH, 6, DIM)
+    out = attend(module, x, position=position)
+    # Crossing the lengths at which positions are likely to begin again.
+    for start in (MAX_LENGTH - 3, 509, 1021, FAR):
+        later = attend(module, x, Tokens(None, torch.arange(6) + start), position=position)
+        close(later, out, f"output {start} positions later", tolerance=1e-6)
+
+
+@check("pe", unless="absolute", name="far-positions")
+def far_encodings(setup: EncodingSetup) -> None:
+    """At every position up to 5000, rotation and bias depend on the offset alone."""
+    encoding = setup.build()
+    end = MAX_LENGTH - OFFSET if setup.can("fixed-length") else FAR
+    q_positions = torch.arange(end)
+    k_positions = q_positions + OFFSET
+    if setup.can("rotate"):
+        q, k = setup.normal(2, 1, HEADS, 1, HEAD_DIM).expand(2, 1, HEADS, end, HEAD_DIM)
+        rotated = encoding.rotate(q, q_positions), encoding.rotate_keys(k, k_positions)
+        scores = (rotated[0] * rotated[1]).sum(-1)
+        # Angles are in float32, of which far positions have few digits after the point.
+        what = f"scores of queries {OFFSET} tokens from their keys"
+        close(scores, scores[..., :1].expand_as(scores), what, tolerance=5e-3)
+    if setup.can("bias"):
+        bias = encoding.bias(q_positions[:, None], k_positions[:, None])  # (positions, H, 1, 1)
+        if bias is not None:
+            what = f"bias of keys {OFFSET} tokens from their queries"
+            close(bias, bias[:1].expand_as(bias), what, tolerance=1e-5)
