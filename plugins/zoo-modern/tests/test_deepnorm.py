@@ -86,13 +86,34 @@ def test_values_are_found_in_projections_of_a_plug_in() -> None:
         torch.testing.assert_close(parameter, before[name], rtol=1e-6, atol=0)
 
 
-def test_an_attention_without_values_is_refused() -> None:
-    class Average(Attention):
-        heads, head_dim = 1, DIM
+class Average(Attention):
+    """A mixer that learns nothing."""
 
-        def forward(self, x: Tensor, context: Tensor | None = None, **unused: Any) -> Tensor:
-            return x.mean(dim=1, keepdim=True).expand_as(x)
+    heads, head_dim = 1, DIM
 
+    def forward(self, x: Tensor, context: Tensor | None = None, **unused: Any) -> Tensor:
+        return x.mean(dim=1, keepdim=True).expand_as(x)
+
+
+class ProjectedAverage(Average):
+    """One whose values are in no projection of the zoo's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.value, self.out = (nn.Linear(DIM, DIM, bias=False) for _ in range(2))
+
+    def forward(self, x: Tensor, context: Tensor | None = None, **unused: Any) -> Tensor:
+        return self.out(super().forward(self.value(x)))
+
+
+def test_a_mixer_starts_as_if_its_values_and_outputs_were_scaled() -> None:
+    mixer, x = ProjectedAverage(), torch.randn(2, LENGTH, DIM)
+    before = mixer(x)
+    DeepNorm(mixer, ffn(), lambda: nn.LayerNorm(DIM), layer_count=2)
+    torch.testing.assert_close(mixer(x), 16**-0.5 * before)
+
+
+def test_an_attention_without_weights_is_refused() -> None:
     with pytest.raises(ValueError, match="finds neither in the attention Average"):
         DeepNorm(Average(), ffn(), lambda: nn.LayerNorm(DIM))
 

@@ -20,7 +20,8 @@ class DeepNorm(Block):
     a decoder alone; α = (3N)^¼ and β = (12N)^-¼ in a decoder with cross-attention. The encoder
     before such a decoder has the values of an encoder alone, because its layers do not know of it.
     Choices: β scales the weights as they are initialised, by Xavier's rule or another; all matrices
-    of a feed-forward network count. ValueError where an attention's W_v and W_o cannot be found.
+    of a feed-forward network count; a mixer that has a layer ``out`` and no projections of the
+    zoo's has W_o times β², because its values are not known. ValueError where there is neither.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class DeepNorm(Block):
 
 @torch.no_grad()
 def scale_values_and_output(attention: Attention, factor: float) -> None:
-    """Multiply W_v and W_o by the factor, also of attentions within this one."""
+    """Multiply W_v and W_o by the factor, also of attentions within this one; else as above."""
     found = False
     for module in attention.modules():
         if isinstance(module, ProjectedAttention):
@@ -62,6 +63,9 @@ def scale_values_and_output(attention: Attention, factor: float) -> None:
         elif isinstance(module, nn.MultiheadAttention):
             module.in_proj_weight.chunk(3)[2].mul_(factor)
             module.out_proj.weight.mul_(factor)
+            found = True
+        elif isinstance(module, Attention) and isinstance(getattr(module, "out", None), nn.Linear):
+            module.out.weight.mul_(factor**2)  # the same function at first, if linear in the values
             found = True
     if not found:
         kind = type(attention).__name__
