@@ -18,7 +18,7 @@ from test_same_code import SOURCE, machine
 
 import zoo
 from zoo.errors import ZooError
-from zoo.execution.base import Ended, Event, Limits, Notice, TrainJob
+from zoo.execution.base import Ended, Event, Limits, NodeStatus, Notice, TrainJob
 from zoo.execution.base import Progress as JobProgress
 from zoo.sweep.progress import Silent
 from zoo.sweep.records import Record, RecordFile
@@ -154,21 +154,30 @@ def test_ten_kills_of_a_node_in_mid_trial_leave_the_records_of_an_undisturbed_ru
     kills: list[tuple[str, int]] = []  # job and epoch
     again: set[str] = set()  # jobs that were lost and have not come further since
     resumed_at: list[int] = []  # the first epoch of a job after it was lost
+    busy: set[str] = set()  # nodes that have a job
+    expected: set[str] = set()  # nodes whose death has not been noticed yet
 
     def kill(event: Event) -> None:
+        if isinstance(event, NodeStatus):
+            (busy.add if event.busy else busy.discard)(event.node)
         if isinstance(event, Notice) and event.text.startswith("again: "):
             again.add(event.text.split(": ")[1])
+        if isinstance(event, Notice | Ended):
+            expected.clear()
         if not isinstance(event, JobProgress) or event.job.kind != "train":
             return
         name, step = event.job.name, event.step
         if name in again:
             again.discard(name)
             resumed_at.append(step.done)
+        if expected:  # the event may be older than the last kill
+            return
         if len(kills) < 10 and step.done < step.total and (name, step.done) not in kills:
-            victim = next((n for n in ("one", "two") if nodes.processes(n)), "")
-            if not victim:  # the event is older than the last kill
+            victim = next((n for n in ("one", "two") if n in busy and nodes.processes(n)), "")
+            if not victim:
                 return
             kills.append((name, step.done))
+            expected.add(victim)
             if len(kills) % 3:
                 for process in nodes.processes(victim):
                     with contextlib.suppress(psutil.NoSuchProcess):
