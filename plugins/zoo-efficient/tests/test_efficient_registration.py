@@ -37,7 +37,8 @@ def test_declared_parameters_are_those_of_the_factory(name):
     taken = inspect.signature(choice.component.resolve()).parameters
     for parameter, default in choice.component.parameters.items():
         assert taken[parameter].default == default
-    own = set(taken) - {"dim", "heads", "dropout", "max_length"}
+    contract = {"dim", "heads", "dropout", "max_length", "projection"}
+    own = set(taken) - contract
     assert own == set(choice.component.parameters)
 
 
