@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from typing import Any
 import psutil
 
 from zoo.errors import ZooError
+from zoo.execution.base import Event, Executor, Job, Limits
 from zoo.execution.cluster.cluster_executor import ClusterExecutor
 from zoo.execution.cluster.engine import Engine, Joined, Left, Listed, Lost, Node, Report, Said
 from zoo.execution.cluster.engine_process import EngineProcess
@@ -188,11 +189,14 @@ class Nodes:
         return Choice(component, "nodes")
 
 
-class _Stays:
+class _Stays(Executor):
     """An executor that is not closed with a run."""
 
     def __init__(self, executor: ClusterExecutor) -> None:
-        self.run, self.default_limits = executor.run, executor.default_limits
+        self.executor = executor
 
-    def close(self) -> None:
-        pass
+    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
+        return self.executor.run(jobs, limits=limits, directory=directory)
+
+    def default_limits(self, asked: Limits) -> Limits:
+        return self.executor.default_limits(asked)

@@ -13,7 +13,7 @@ from small_runs import zoo
 import zoo as zoo_package
 from zoo.errors import ZooError
 from zoo.execution.base import Limits
-from zoo.execution.executor_choice import choose_executor, default_limits, executor_options
+from zoo.execution.executor_choice import choose_executor, executor_options
 from zoo.execution.local import LocalExecutor
 from zoo.execution.ray_executor import RayExecutor
 from zoo.registry import Registry
@@ -86,11 +86,11 @@ def test_a_token_that_others_can_read_is_refused(
 
 def test_a_cluster_takes_one_thread_a_job_and_all_its_room_unless_asked() -> None:
     ray, local = RayExecutor("head:6379"), LocalExecutor()
-    assert default_limits(ray, Limits(0, 0)) == Limits(0, 1)
-    assert default_limits(ray, Limits(3, 2, 500, 1.0)) == Limits(3, 2, 500, 1.0)
+    assert ray.default_limits(Limits(0, 0)) == Limits(0, 1)
+    assert ray.default_limits(Limits(3, 2, 500, 1.0)) == Limits(3, 2, 500, 1.0)
     cores = len(os.sched_getaffinity(0))
-    assert default_limits(local, Limits(0, 0)) == Limits(1, cores)
-    assert default_limits(local, Limits(2, 0)).threads == max(1, cores // 2)
+    assert local.default_limits(Limits(0, 0)) == Limits(1, cores)
+    assert local.default_limits(Limits(2, 0)).threads == max(1, cores // 2)
 
 
 def test_no_suite_may_say_where_jobs_run(tmp_path: Path) -> None:

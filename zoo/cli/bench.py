@@ -80,7 +80,7 @@ def bench(
     from zoo.report.tables.group_table import group_lines
     from zoo.report.tables.readable import as_text
     from zoo.sweep.plan_time import as_table, time_line
-    from zoo.sweep.prepare import nodes_of, open_executor
+    from zoo.sweep.prepare import open_executor
     from zoo.sweep.progress import for_stream
     from zoo.sweep.records import RecordFile
     from zoo.sweep.run import run
@@ -99,7 +99,7 @@ def bench(
     if plan_only:
         with open_executor(loaded, executor) as opened:
             plans = [tried_plan(request, loaded, opened) for request in requests]
-            nodes = nodes_of(opened)
+            nodes = opened.nodes()
         records = RecordFile(Path(out)).read() if out else []
         for request, plan in zip(requests, plans, strict=True):
             if len(requests) > 1:

@@ -7,13 +7,18 @@ in the cache of the machine that runs it, single-file plug-ins travel as bytes, 
 
 from __future__ import annotations
 
+import os
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel
 
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
+from zoo.execution.cluster.engine import Node
 from zoo.registry.code_hash import CodeVersion
 
 Status = Literal["ok", "oom", "timeout", "crashed", "diverged", "lost"]
@@ -230,12 +235,16 @@ class NodeStatus:
 Event = Started | Progress | Ended | Notice | NodeStatus
 
 
-class Executor(Protocol):
+class Executor(ABC):
     """Runs jobs. Registered as ``register("executor", name, factory, ...)``; opened once a run.
 
-    What else one may have is in ``zoo.execution.executor_choice``.
+    options: a pydantic model of its registered parameters, from which ``zoo bench`` takes options
+    (``executor_choice.ExecutorOptions``); None where it has none.
     """
 
+    options: ClassVar[type[BaseModel] | None] = None
+
+    @abstractmethod
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run the jobs and yield events as they happen, in any order.
 
@@ -246,8 +255,30 @@ class Executor(Protocol):
         iterator stops the jobs. Raises ZooError, when called, for limits that the executor cannot
         keep.
         """
-        ...
+
+    def connect(self) -> None:
+        """Connect, before any data are loaded, and not with the first job. Raises ZooError."""
+        return
 
     def close(self) -> None:
         """Release what the executor holds, such as a connection; the run is over."""
         return
+
+    def nodes(self) -> list[Node] | None:
+        """The machines that it has now; None for an executor of this machine alone."""
+        return None
+
+    def default_limits(self, asked: Limits) -> Limits:
+        """The limits, with what was not asked for (jobs 0, threads 0) as this executor has it.
+
+        By default one job at a time, and each job has its share of this machine's cores.
+        """
+        jobs = asked.jobs or 1
+        return replace(asked, jobs=jobs, threads=asked.threads or max(1, own_cores() // jobs))
+
+
+def own_cores() -> int:
+    """The cores of this machine that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,14 +1,7 @@
-"""Which executor runs the jobs, with options of its own, and what it may leave to defaults.
-
-An executor has ``run`` and ``close``. It may also have ``options``, a pydantic model of its
-registered parameters; ``connect()``, which is called before any data are loaded and raises
-ZooError; ``default_limits(asked)``, where its defaults are not those of one machine; and
-``nodes()``, the machines that it has now.
-"""
+"""Which executor runs the jobs, with options of its own."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
 from zoo.errors import ComponentError, ZooError
-from zoo.execution.base import Executor, Limits
 from zoo.registry import Choice, Component, Registry
 
 
@@ -62,23 +54,9 @@ def choose_executor(registry: Registry, on: str, options: Mapping[str, Any]) -> 
     return replace(choice, given={**choice.given, **given})
 
 
-def default_limits(executor: Executor, asked: Limits) -> Limits:
-    """The limits with what was not asked for (jobs 0, threads 0) as the executor has it.
-
-    By default one job at a time, and each job has its share of this machine's cores.
-    """
-    own = getattr(executor, "default_limits", None)
-    if own is not None:
-        limits: Limits = own(asked)
-        return limits
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    jobs = asked.jobs or 1
-    return replace(asked, jobs=jobs, threads=asked.threads or max(1, (cores or 1) // jobs))
-
-
 def _fields(component: Component) -> dict[str, FieldInfo]:
     try:
-        model = getattr(component.resolve(), "options", None)
+        model: type[BaseModel] | None = getattr(component.resolve(), "options", None)
     except ComponentError:
         return {}
     return dict(model.model_fields) if model is not None else {}

@@ -26,8 +26,6 @@ from zoo.execution.base import (
     PluginFile,
     Result,
 )
-from zoo.execution.cluster.engine import Node
-from zoo.execution.executor_choice import default_limits
 from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, zoo_code
 from zoo.registry.loading import Zoo
@@ -60,15 +58,8 @@ def open_executor(zoo: Zoo, on: str | Choice) -> contextlib.closing[Executor]:
     """
     choice = zoo.registry.choose("executor", on) if isinstance(on, str) else on
     executor = choice.build()
-    if connect := getattr(executor, "connect", None):
-        connect()
+    executor.connect()
     return contextlib.closing(executor)
-
-
-def nodes_of(executor: Executor) -> list[Node] | None:
-    """The nodes that an executor has now; None for one that is not of several machines."""
-    nodes = getattr(executor, "nodes", None)
-    return None if nodes is None else list(nodes())
 
 
 def prepare(
@@ -202,4 +193,4 @@ def job_setup(request: Request, plan: Plan, zoo: Zoo, data: DataReference | None
 def job_limits(request: Request, executor: Executor) -> Limits:
     """What jobs may use; what is not asked for is as the executor has it."""
     asked = Limits(request.jobs or 0, request.threads, request.memory_limit, request.timeout)
-    return default_limits(executor, asked)
+    return executor.default_limits(asked)

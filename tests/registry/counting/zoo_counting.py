@@ -13,6 +13,7 @@ from pydantic import Field
 
 from zoo import hookimpl
 from zoo.config.metric_description import MetricDescription
+from zoo.execution.base import Executor
 from zoo.tasks.base import Evaluation, Loaded, Metric, Task, TaskOptions
 
 FILLER = "the a of and to in said on it was".split()
@@ -148,7 +149,7 @@ class Count(Task):
         return Counter(model, tokenizer, setup.sizes.max_length)
 
 
-class LoggedExecutor:
+class LoggedExecutor(Executor):
     """Runs jobs in this process and writes down which, in the file that ZOO_COUNTING_LOG names."""
 
     def run(self, jobs, *, limits, directory):
@@ -167,6 +168,3 @@ class LoggedExecutor:
                     else:
                         yield Progress(job, item)
                 artifacts.remove(job)
-
-    def close(self):
-        pass
