@@ -1,11 +1,13 @@
-"""Runs one function in a process with another hash seed, folder, date and random state."""
+"""Asks what a component gives in processes with another hash seed, folder, date and random state."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from zoo.conformance.check import CheckFailed
@@ -14,66 +16,54 @@ from zoo.registry import BUILT_IN
 
 # What another process is given, but for the folder: a hash seed and a number of days from today.
 DIFFERENCES = ((1, 0), (2, 400))
-_PROGRAM = """
-import datetime, random, sys, time, types
-import numpy
-from zoo.registry.loading import load
-
-kind, name, days, *files = sys.argv[1:]
-shift, clock, Moment, Day = 86400 * int(days), time.time, datetime.datetime, datetime.date
-random.seed(int(days))
-numpy.random.seed(int(days))
+# What takes longest to import; the other processes have what this one has, and import it once.
+_SLOW = ("torch", "sklearn.linear_model", "sklearn.feature_extraction.text")
 
 
-class LaterMoment(Moment):
-    @classmethod
-    def now(cls, tz=None):
-        return Moment.fromtimestamp(time.time(), tz)
+def elsewhere(setup: Setup, function: str) -> set[str]:
+    """All that the function says of the set-up's component in the other processes.
 
-    @classmethod
-    def today(cls):
-        return Moment.fromtimestamp(time.time())
-
-
-class LaterDay(Day):
-    @classmethod
-    def today(cls):
-        return Day.fromtimestamp(time.time())
-
-
-made = load(files).registry.choose(kind, name)
-# The date is another one in the component's module alone: compiled libraries need the real class.
-changed = {**vars(datetime), "datetime": LaterMoment, "date": LaterDay}
-other = {Moment: LaterMoment, Day: LaterDay}
-module = sys.modules[made.component.resolve().__module__]
-for key, value in list(vars(module).items()):
-    if value is datetime:
-        setattr(module, key, types.SimpleNamespace(**changed))
-    elif isinstance(value, type) and value in other:
-        setattr(module, key, other[value])
-time.time = lambda: clock() + shift
-"""
-
-
-def elsewhere(setup: Setup, body: str, hash_seed: int, days: int) -> str:
-    """What ``body`` prints in a new process, where ``made`` is the choice of the set-up.
-
-    Raises CheckFailed where it raises. Other plug-ins than the component's own are not loaded.
+    function: ``package.module:function``, which takes a Choice and gives text. Raises CheckFailed
+    where it raises. Other plug-ins than the component's own are not loaded.
     """
-    owner, kind = setup.choice.component.owner, setup.choice.component.kind
+    owner = setup.choice.component.owner
     given = [str(Path(file).resolve()) for file in setup.files]
     files = [file for file in given if Path(file).name == owner.distribution]
-    environment = {
-        **os.environ,
-        "ZOO_PLUGINS": "" if files or owner.distribution == BUILT_IN else owner.distribution,
-        "PYTHONPATH": os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path),
-        "PYTHONHASHSEED": str(hash_seed),
+    question = {
+        "kind": setup.choice.component.kind,
+        "name": str(setup.choice),
+        "files": files,
+        "plugins": "" if files or owner.distribution == BUILT_IN else owner.distribution,
+        "path": [str(Path(entry).resolve()) for entry in sys.path],
+        "function": function,
     }
-    command = [sys.executable, "-c", _PROGRAM + body, kind, str(setup.choice), str(days), *files]
-    with tempfile.TemporaryDirectory(prefix="zoo-") as folder:
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=environment, cwd=folder, check=False
-        )
-    if done.returncode:
-        raise CheckFailed(f"in a new process: {''.join(done.stderr.splitlines()[-1:])}")
-    return done.stdout
+    return {_ask(seed, {**question, "days": days}) for seed, days in DIFFERENCES}
+
+
+def _ask(hash_seed: int, question: dict[str, object]) -> str:
+    process = _process(hash_seed, tuple(name for name in _SLOW if name in sys.modules))
+    assert process.stdin and process.stdout
+    process.stdin.write(json.dumps(question) + "\n")
+    process.stdin.flush()
+    reply = json.loads(process.stdout.readline())
+    if "error" in reply:
+        raise CheckFailed(f"in a new process: {reply['error']}")
+    answer: str = reply["answer"]
+    return answer
+
+
+@cache
+def _process(hash_seed: int, modules: tuple[str, ...]) -> subprocess.Popen[str]:
+    """A process with this hash seed; it ends with this one, when its input does."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "zoo.conformance.elsewhere_process", *modules],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tempfile.gettempdir(),
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path),
+            "PYTHONHASHSEED": str(hash_seed),
+        },
+    )

@@ -19,18 +19,12 @@ from zoo.conformance.baseline import (
     BaselineSetup,
 )
 from zoo.conformance.check import check
-from zoo.conformance.elsewhere import DIFFERENCES, elsewhere
+from zoo.conformance.elsewhere import elsewhere
 from zoo.conformance.experiment import DataSetup
 from zoo.data.sources.corpus import Corpus
 from zoo.errors import ZooError
 from zoo.registry import Choice
 
-_FINGERPRINT = "print(made.build().fingerprint)"
-_FIT = """
-from zoo.conformance.reproducible import fit_and_predict
-
-print(fit_and_predict(made))
-"""
 # The share of a class's texts that have its label in them, where a label is written into texts.
 WRITTEN, ELSEWHERE = 0.95, 0.05
 
@@ -39,7 +33,7 @@ WRITTEN, ELSEWHERE = 0.95, 0.05
 def everywhere(setup: DataSetup) -> None:
     """With another hash seed, folder, date and random state it gives the same documents."""
     setup.corpus()
-    found = {elsewhere(setup, _FINGERPRINT, *different).strip() for different in DIFFERENCES}
+    found = elsewhere(setup, "zoo.conformance.elsewhere_process:fingerprint")
     what = "two processes with other hash seeds, folders, dates and random states load other data"
     must(len(found) == 1, f"{what}: sort sets, and draw from random.Random(seed)")
 
@@ -147,7 +141,7 @@ def _predicted(choice: Choice, model: Any) -> str:
 @check("baseline", applies=_of_fitted)
 def same_everywhere(setup: BaselineSetup) -> None:
     """Fitted in processes with other hash seeds, folders and dates, it predicts the same."""
-    found = {elsewhere(setup, _FIT, *different).splitlines()[-1] for different in DIFFERENCES}
+    found = elsewhere(setup, "zoo.conformance.reproducible:fit_and_predict")
     what = "two processes with other hash seeds, folders and dates give other predictions"
     must(len(found) == 1, f"{what}: sort sets, and use no hash()")
 

@@ -73,7 +73,6 @@ def nothing_kept(setup: ModuleSetup) -> None:
 def _new_tensors() -> Iterator[list[Tensor]]:
     """A list that is filled, at the end, with the tensors made meanwhile that are still alive."""
     found: list[Tensor] = []
-    gc.collect()
     gc.freeze()  # what is there already is left out of what follows
     try:
         yield found
