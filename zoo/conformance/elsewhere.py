@@ -1,4 +1,4 @@
-"""Asks what a component gives in processes with another hash seed, folder, date and random state."""
+"""What a component gives in processes with another hash seed, folder, date and random state."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def elsewhere(setup: Setup, function: str) -> set[str]:
 
 def _ask(hash_seed: int, question: dict[str, object]) -> str:
     process = _process(hash_seed, tuple(name for name in _SLOW if name in sys.modules))
-    assert process.stdin and process.stdout
+    assert process.stdin is not None
+    assert process.stdout is not None
     process.stdin.write(json.dumps(question) + "\n")
     process.stdin.flush()
     reply = json.loads(process.stdout.readline())
