@@ -43,8 +43,8 @@ class BlockSetup(ModuleSetup, kind="block"):
     contract = Block
 
     def make(self, dropout: float = 0.0) -> Any:
-        def make_ffn() -> nn.Sequential:
-            return plain_ffn(self.dim)
+        def make_ffn() -> PlainFFN:
+            return PlainFFN(self.dim)
 
         return self.choice.build(
             Split(self.dim, self.heads),
@@ -68,13 +68,13 @@ class BlockSetup(ModuleSetup, kind="block"):
         silent: with sub-layers that give zeros, and the block's own weights as initialised.
         """
         with seeded(self.settings.seed, "checks/build"):
-            attention, inner = Split(DIM, HEADS), plain_ffn() if ffn else None
+            attention, inner = Split(DIM, HEADS), PlainFFN() if ffn else None
             more: dict[str, Any] = {"cross": Split(DIM, HEADS)} if cross else {}
-            others: list[nn.Sequential] = []
+            others: list[PlainFFN] = []
 
-            def make_ffn() -> nn.Sequential | None:
+            def make_ffn() -> PlainFFN | None:
                 if ffn:
-                    others.append(plain_ffn())
+                    others.append(PlainFFN())
                 return others[-1] if ffn else None
 
             offered = {**PLACE, "make_ffn": make_ffn}
@@ -83,7 +83,7 @@ class BlockSetup(ModuleSetup, kind="block"):
             )
             if not silent:
                 perturb(block)
-        networks = (layer for network in (inner, *others) for layer in network or ())
+        networks = [network for network in (inner, *others) if network is not None]
         for part in (attention.out, *networks) if silent else ():
             for parameter in part.parameters():
                 nn.init.zeros_(parameter)
@@ -114,9 +114,19 @@ class BlockSetup(ModuleSetup, kind="block"):
         return self.normal(BATCH, LENGTH, DIM)
 
 
-def plain_ffn(dim: int = DIM) -> nn.Sequential:
-    """A feed-forward network that is smooth everywhere."""
-    return nn.Sequential(nn.Linear(dim, 2 * dim), nn.Tanh(), nn.Linear(2 * dim, dim))
+class PlainFFN(nn.Module):
+    """A feed-forward network that is smooth everywhere, and knows the length of its input."""
+
+    def __init__(self, dim: int = DIM) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(dim, 2 * dim), nn.Tanh(), nn.Linear(2 * dim, dim))
+
+    def forward(self, x: Tensor, layer: LayerContext) -> Any:
+        tokens = layer.out_tokens.positions.shape[-1]
+        what = f"a feed-forward network is given {x.shape[1]} positions, and a context of {tokens}"
+        hint = "one before the attention is called with replace(context, read=None)"
+        must(x.shape[1] == tokens, f"{what}: {hint}")
+        return self.layers(x)
 
 
 def context_of(length: int = LENGTH, heads: int = HEADS, **more: Any) -> LayerContext:

@@ -16,8 +16,8 @@ Body = TypeVar("Body", bound=Callable[..., None])
 # The modules with checks, in the order in which these are run and listed.
 _MODULES = (
     "registration modules grad_modes low_precision training_mode devices attention contexts "
-    "masking exactness pe position_wise caching block residuals pool "
-    "other_sizes extremes baseline experiment reproducible"
+    "masking exactness pe position_wise gradient_flow caching block residuals pool "
+    "other_sizes extremes whole_models baseline experiment reproducible"
 ).split()
 # What a component may raise when asked for something that it does not declare.
 REFUSALS = (ValueError, TypeError, NotImplementedError, ZooError)

@@ -46,30 +46,30 @@ def answer(question: dict[str, Any]) -> str:
 
 def _set_date(module: types.ModuleType, seconds: int) -> None:
     """Shift the clock, and the date in this module alone: libraries need the real classes."""
-    clock, moment, day = time.time, datetime.datetime, datetime.date
+    clock = time.time
     time.time = lambda: clock() + seconds
 
-    class LaterMoment(moment):
+    class LaterMoment(datetime.datetime):
         @classmethod
         def now(cls, tz: datetime.tzinfo | None = None) -> Any:
-            return moment.fromtimestamp(time.time(), tz)
+            return datetime.datetime.fromtimestamp(time.time(), tz)
 
         @classmethod
         def today(cls) -> Any:
-            return moment.fromtimestamp(time.time())
+            return datetime.datetime.fromtimestamp(time.time())
 
-    class LaterDay(day):
+    class LaterDay(datetime.date):
         @classmethod
         def today(cls) -> Any:
-            return day.fromtimestamp(time.time())
+            return datetime.date.fromtimestamp(time.time())
 
     changed = {**vars(datetime), "datetime": LaterMoment, "date": LaterDay}
     for key, value in list(vars(module).items()):
         if value is datetime:
             setattr(module, key, types.SimpleNamespace(**changed))
-        elif value is moment:
+        elif value is datetime.datetime:
             setattr(module, key, LaterMoment)
-        elif value is day:
+        elif value is datetime.date:
             setattr(module, key, LaterDay)
 
 

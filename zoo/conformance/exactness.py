@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import CanonicalWeights
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, has_shape, largest, must
@@ -132,7 +134,7 @@ def exact_sizes(setup: AttentionSetup) -> None:
 
 @check("attention", needs="map")
 def attention_map(setup: AttentionSetup) -> None:
-    """The map is (B, H, Lq, Lk), gives nothing to hidden keys, and is the softmax where exact."""
+    """The map is what mixes the values; hidden keys have none of it; it is exact if declared."""
     module = setup.build()
     must(hasattr(module, "weights"), "an attention with a map needs weights(x, ...)")
     weights = _weights(setup)
@@ -145,6 +147,31 @@ def attention_map(setup: AttentionSetup) -> None:
         must(stray == 0, f"{situation.name}: a hidden key has a weight of {stray:.3g}")
         if setup.can("exact"):
             close(shown, situation.expected(weights)[1], f"{situation.name}: map")
+        if isinstance(module, ProjectedAttention):
+            for mixed, values in _mixed(module, situation):
+                what = f"{situation.name}: the map times the values, and what the values make"
+                close(shown @ values, mixed, what, tolerance=1e-6)
+
+
+def _mixed(module: ProjectedAttention, situation: Situation) -> list[tuple[Tensor, Tensor]]:
+    """What the values add to the heads' outputs (B, H, Lq, Dv), and the values (B, H, Lk, Dv).
+
+    One pair for each call of ``mix``: none where a variant's own ``forward`` does not use it.
+    """
+    mix: Callable[..., Tensor] = module.mix
+    seen: list[tuple[Tensor, Tensor]] = []
+
+    def with_and_without(q: Tensor, k: Tensor, v: Tensor, *rest: Any, **more: Any) -> Tensor:
+        heads = mix(q, k, v, *rest, **more)
+        seen.append((heads - mix(q, k, torch.zeros_like(v), *rest, **more), v))
+        return heads
+
+    module.mix = with_and_without  # type: ignore[method-assign]
+    try:
+        situation.call(module)
+    finally:
+        del module.mix
+    return seen
 
 
 def _weights(setup: AttentionSetup) -> CanonicalWeights:

@@ -12,7 +12,7 @@ from torch import Tensor
 from zoo.components.attention.split import Split
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
-from zoo.conformance.assertions import close, finite, largest, must, refusal
+from zoo.conformance.assertions import close, finite, has_shape, largest, must, refusal
 from zoo.conformance.check import check
 from zoo.conformance.setup import (
     BATCH,
@@ -83,7 +83,7 @@ class EncodingSetup(ModuleSetup, kind="pe"):
 
             def call(module: PositionalEncoding, q: Tensor) -> Tensor:
                 bias = content_scores(module, q, keys.to(q.dtype), positions, mask=mask)
-                return bias.masked_fill(~mask, 0)
+                return bias.masked_fill(~mask, 0).to(q.dtype)  # as an attention takes it
 
             return call
 
@@ -175,6 +175,20 @@ def positions(setup: EncodingSetup) -> None:
             close(biased, as_scores(encoding, each[text]), f"bias {which}")
 
 
+@check("pe")
+def place(setup: EncodingSetup) -> None:
+    """Where it places a text, positions increase, in evaluation and training."""
+    encoding = setup.build()
+    whole = torch.arange(40)
+    for training in (False, True):
+        encoding.train(training)
+        for given in (whole, torch.stack([whole, whole + 7, 2 * whole])):
+            placed = encoding.place(given)
+            has_shape(placed, given.shape, "positions that it places a text at")
+            increasing = bool((placed.diff(dim=-1) > 0).all())
+            must(increasing, f"places a text where positions do not increase: {placed[..., :6]}")
+
+
 @check("pe", needs="embed")
 def embed_adds(setup: EncodingSetup) -> None:
     """What embed adds depends only on the positions, not on the embeddings."""
@@ -237,7 +251,9 @@ def rotation_norm(setup: EncodingSetup) -> None:
     for start in (0, 500):
         for rotate in (encoding.rotate, encoding.rotate_keys):
             rotated = rotate(heads, torch.arange(LENGTH) + start)
-            close(rotated.norm(dim=-1), heads.norm(dim=-1), f"norms at positions from {start} on")
+            what = f"norms at positions from {start} on"
+            # Looser than rounding in float64: angles may be computed in float32.
+            close(rotated.norm(dim=-1), heads.norm(dim=-1), what, tolerance=1e-6)
 
 
 @check("pe", needs="rotate", unless="absolute")

@@ -58,6 +58,10 @@ def padding_invariance(setup: PoolSetup) -> None:
     longer = torch.cat([attention_mask, torch.zeros_like(attention_mask)], dim=1)
     close(pool(more, longer), out, "output with more padding")
     close(pool(x, torch.ones_like(attention_mask)), pool(x, None), "output when all are real")
+    if pool.reads is None:
+        left, real = pool(x, attention_mask.flip(1)), attention_mask.flip(1)
+        for text, alone in unpadded(x, real):
+            close(left[text], pool(alone, None)[0], f"text {text} with padding on its left")
 
 
 @check("pool")

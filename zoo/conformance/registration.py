@@ -113,14 +113,18 @@ def assembles(setup: ModuleSetup) -> None:
 
 
 def _train(cell: Cell, slot: str, sizes: Sizes) -> None:
-    """One step on texts of several lengths, an empty one among them."""
+    """A step, and one under autocast, on texts of several lengths, an empty one among them."""
     model = build_classifier(cell, sizes, vocab_size=50, classes=3, seed=0, dropout=0.1)
     ids = torch.randint(50, (4, 12))
     real = torch.arange(12) < torch.tensor([12, 5, 1, 0])[:, None]
-    logits = model(ids, Tokens(real, torch.arange(12)))
-    has_shape(logits, (4, 3), "logits")
-    finite(logits, f"logits of a model with an encoding that needs {slot!r}")
-    torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1, 2, 0])).backward()
-    for name, parameter in model.named_parameters():
-        if parameter.grad is not None:
-            finite(parameter.grad, f"gradient of {name}")
+    for mixed in (False, True):
+        what = f"a model with an encoding that needs {slot!r}{', under autocast' * mixed}"
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=mixed):
+            logits = model(ids, Tokens(real, torch.arange(12)))
+        has_shape(logits, (4, 3), f"logits of {what}")
+        finite(logits, f"logits of {what}")
+        loss = torch.nn.functional.cross_entropy(logits.float(), torch.tensor([0, 1, 2, 0]))
+        loss.backward()
+        for name, parameter in model.named_parameters():
+            if parameter.grad is not None:
+                finite(parameter.grad, f"gradient of {name} in {what}")

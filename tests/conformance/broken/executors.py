@@ -5,7 +5,7 @@ from __future__ import annotations
 from specimens import Specimens
 
 from zoo import hookimpl
-from zoo.execution.base import Ended, Progress, Result, Started
+from zoo.execution.base import Ended, Executor, Progress, Result, Started
 from zoo.execution.run_job import run_job
 from zoo.registry import Register
 
@@ -17,47 +17,35 @@ def zoo_register(register: Register) -> None:
     broken.register(register)
 
 
-@broken.caught_by("contract", r"a CannotBeClosed has no close\(\)")
-class CannotBeClosed:
+@broken.caught_by("contract", "a NoExecutor, not an Executor")
+class NoExecutor:
     def run(self, jobs, *, limits, directory):
         return iter(())
 
 
-@broken.caught_by("contract", r"a RunsAtOnce has no run\(\)")
-class RunsAtOnce:
-    run = ()
-
-    def close(self):
-        pass
+@broken.caught_by("contract", "abstract")
+class CannotRun(Executor):
+    pass
 
 
 @broken.caught_by("events", "0 Started events, not 1")
-class RunsNothing:
+class RunsNothing(Executor):
     def run(self, jobs, *, limits, directory):
         return iter(())
 
-    def close(self):
-        pass
-
 
 @broken.caught_by("events", "0 Ended events, not 1")
-class LosesTheLastJob:
+class LosesTheLastJob(Executor):
     def run(self, jobs, *, limits, directory):
         for job in jobs:
             yield Started(job)
         for item in run_job(jobs[0], directory, limits):
             yield Ended(jobs[0], item) if isinstance(item, Result) else Progress(jobs[0], item)
 
-    def close(self):
-        pass
-
 
 @broken.caught_by("events", "no environment")
-class ForgetsTheMachine:
+class ForgetsTheMachine(Executor):
     def run(self, jobs, *, limits, directory):
         for job in jobs:
             yield Started(job)
             yield Ended(job, Result())
-
-    def close(self):
-        pass

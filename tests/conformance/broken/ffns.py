@@ -29,7 +29,7 @@ class GatedAtFullWidth(SwiGLU):
         super().__init__(dim, hidden, dropout, matched=False)
 
 
-@broken.caught_by("position-wise", "a single vector|in another order")
+@broken.caught_by("position-wise", "the same vectors as")
 class LooksAtItsNeighbour(GELU):
     def forward(self, x):
         return super().forward(x + x.roll(1, dims=-2) if x.dim() > 1 else x)

@@ -1,0 +1,115 @@
+"""Components that are wrong only in later layers, or in a gradient."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from specimens import Specimens
+from torch import nn
+
+from zoo import hookimpl
+from zoo.components.attention.split import Split
+from zoo.components.block.pre import Pre
+from zoo.components.ffn.gelu import GELU
+from zoo.components.pe.sin import Sinusoidal
+from zoo.components.pool.base import Pool
+from zoo.registry import Register
+
+attentions = Specimens("attention", "rotate", "bias", "padding", "causal", "cross", "cache", "map")
+encodings = Specimens("pe", "embed", "order", "random")
+ffns = Specimens("ffn")
+blocks = Specimens("block", "residual", "cross")
+pools = Specimens("pool")
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    for specimens in (attentions, encodings, ffns, blocks, pools):
+        specimens.register(register)
+
+
+@attentions.caught_by("encoding-learns", "by 'bias': a slope of 0")
+class BiasWithoutGradient(Split):
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(q, k, v, mask, None if bias is None else bias.detach())
+
+
+@attentions.caught_by("attention-map", "what the values make")
+class MapOfOtherScores(Split):
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(F.normalize(q, dim=-1), k, v, mask, bias)
+
+
+@attentions.caught_by("in-a-model", "text 0 alone")
+class ValuesOfAnotherText(Split):
+    def adjust(self, q, k, v, layer=None):
+        before = layer.shared.setdefault("another text's", v)
+        return q, k, v if before is v else v + before.roll(1, dims=0)
+
+
+@attentions.caught_by("rows-in-a-model", "few rows against those of all", without=("cache",))
+class LastRowsOfTheLayerBefore(Split):
+    def adjust(self, q, k, v, layer=None):
+        before = layer.shared.setdefault("queries", q)
+        return q if before is q else q + before[:, :, -q.shape[2] :], k, v
+
+
+@attentions.caught_by("decoding-in-a-model", "logits of tokens")
+class ScaledByNewTokens(Split):
+    def adjust(self, q, k, v, layer=None):
+        return q, k, v * q.shape[2] if layer.index else v
+
+
+@attentions.caught_by("assembles", "raised RuntimeError")
+class LerpInOneDtype(Split):
+    def __init__(self, dim, heads, *, dropout=0.0):
+        super().__init__(dim, heads, dropout=dropout)
+        self.share = nn.Parameter(torch.tensor([0.5]))
+
+    def adjust(self, q, k, v, layer=None):
+        first = layer.shared.setdefault("first values", v)
+        return q, k, v if first is v else torch.lerp(v, first, self.share)
+
+
+@encodings.caught_by("place", "positions do not increase")
+class DrawnUnsorted(Sinusoidal):
+    def place(self, positions):
+        if not self.training:
+            return positions
+        return torch.randperm(4 * positions.shape[-1])[: positions.shape[-1]].expand_as(positions)
+
+
+@ffns.caught_by("gradients-in-training", "by finite differences")
+class DropoutDrawnAgain(GELU):
+    """The backward pass has another dropout than the forward pass."""
+
+    def forward(self, x):
+        one, other = super().forward(x), super().forward(x)
+        return other + (one - other).detach()
+
+
+@ffns.caught_by("matrices-learn", "multiples of each other")
+class SignsOfWeights(nn.Module):
+    def __init__(self, dim, hidden, dropout=0.0):
+        super().__init__()
+        self.up, self.down = nn.Linear(dim, hidden), nn.Linear(hidden, dim)
+
+    def forward(self, x):
+        weight = self.up.weight.sign().detach() * self.up.weight.abs().mean()
+        return self.down(F.relu(F.linear(x, weight, self.up.bias)))
+
+
+@blocks.caught_by("few-rows", "positions, and a context of")
+class NetworkBeforeOfFewRows(Pre):
+    def forward(self, x, context):
+        return super().forward(x + self.feed_forward(x, context), context)
+
+
+@pools.caught_by("padding-invariance", "padding on its left")
+class LastByCount(Pool):
+    def forward(self, x, attention_mask):
+        if attention_mask is None:
+            return x[:, -1]
+        last = attention_mask.sum(1).sub(1).clamp_min(0)
+        out = x[torch.arange(len(x)), last]
+        return out.masked_fill(~attention_mask.any(1)[:, None], 0)

@@ -1,0 +1,131 @@
+"""Checks in whole models of several layers: what each layer does alone may not be all."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
+from zoo.conformance.assertions import close, finite, has_shape
+from zoo.conformance.check import CheckSkipped, check
+from zoo.conformance.gradient_flow import agrees
+from zoo.conformance.registration import ENCODINGS, PLAIN
+from zoo.conformance.setup import DIM, HEADS, HIDDEN, ModuleSetup, padded_mask, perturb
+from zoo.models.build import build_classifier, build_language_model
+from zoo.models.language_model import LanguageModel
+from zoo.models.seeding import seeded
+from zoo.registry import AXES, Pattern
+from zoo.registry.cell import Cell
+from zoo.registry.loading import built_ins
+from zoo.train.auxiliary_losses import AuxiliaryLosses
+from zoo.train.optimizer import after_step, undecayed
+
+SIZES = Sizes(dim=DIM, layers=3, heads=HEADS, hidden=HIDDEN, max_length=14, vocab_size=50)
+VOCAB, LENGTH, MORE = 50, 9, 4  # ids, tokens of the longest text, and more of padding
+
+
+@check(*AXES)
+def in_a_model(setup: ModuleSetup) -> None:
+    """In a model of three layers, texts keep to themselves, and gradients and losses are right."""
+    model = _model(setup, build_classifier, classes=3, pool="mean")
+    ids, real = _texts()
+    garbage = torch.where(real, ids, (ids + 7) % VOCAB)
+    longer = torch.cat([garbage, garbage[:, :MORE]], dim=1)
+    mask = torch.cat([real, torch.zeros(len(real), MORE, dtype=torch.bool)], dim=1)
+    for training in (False, True) if setup.quiet_training else (False,):
+        model.train(training)
+        mode = "training" if training else "evaluation"
+        logits, losses = _with_losses(model, ids, real)
+        for text, kept in enumerate(real):
+            alone = model(ids[text : text + 1, kept], Tokens.whole(int(kept.sum())))
+            close(alone, logits[text : text + 1], f"text {text} alone, {mode}")
+        again, others = _with_losses(model, longer, mask)
+        close(again, logits, f"more padding, with other tokens in it, {mode}")
+        for name, value in losses.items():
+            has_shape(value, (), f"the loss '{name}'")
+            finite(value, f"the loss '{name}'")
+            close(others[name], value, f"the loss '{name}' with more padding, {mode}")
+
+    def logits_again() -> Tensor:
+        torch.manual_seed(setup.settings.seed)
+        out: Tensor = model(ids, Tokens(real, torch.arange(LENGTH)))
+        return out
+
+    model.train()
+    agrees(logits_again, [p for p in model.parameters() if p.requires_grad], "all weights")
+    undecayed(model)
+    after_step(model)
+    finite(logits_again(), "logits after after_step()")
+
+
+@check("attention", "pe", "norm", "ffn", "block")
+def rows_in_a_model(setup: ModuleSetup) -> None:
+    """A model whose last layer gives the first position alone gives what one with all rows does."""
+    ids, real = _texts()
+    tokens = Tokens(real, torch.arange(LENGTH))
+    few, whole = (
+        _model(setup, build_classifier, classes=3, pool="cls", all_positions=every)(ids, tokens)
+        for every in (False, True)
+    )
+    close(few, whole, "logits of few rows against those of all")
+
+
+@check("attention", "pe", "norm", "ffn", "block")
+def decoding_in_a_model(setup: ModuleSetup) -> None:
+    """In a decoder of three layers, decoding step by step equals the whole pass."""
+    kind = setup.choice.component.kind
+    if kind == "attention" and not setup.can("causal", "cache"):
+        raise CheckSkipped("it does not declare 'causal' and 'cache'")
+    if setup.can("neighbours") and not setup.can("causal", "cache"):
+        raise CheckSkipped("it reads its neighbours, and does not declare 'causal' and 'cache'")
+    model = cast(LanguageModel, _model(setup, build_language_model, "causal", pool="mean"))
+    ids, real = _texts()
+    positions = (real.cumsum(1) - 1).clamp_min(0)
+    whole, cache = model(ids, Tokens(real, positions)), model.decoder.new_cache()
+    for begin, end in itertools.pairwise((0, 4, 5, 6, LENGTH)):
+        now = slice(begin, end)
+        step = model(ids[:, now], Tokens(real[:, now], positions[:, now]), cache=cache)
+        kept = real[:, now]
+        close(step[kept], whole[:, now][kept], f"logits of tokens {begin} to {end - 1}")
+
+
+def _texts() -> tuple[Tensor, Tensor]:
+    """Ids (B, L), and which are real: texts of 9, 5 and 1 tokens."""
+    generator = torch.Generator().manual_seed(1)
+    return torch.randint(VOCAB, (3, LENGTH), generator=generator), padded_mask(LENGTH)
+
+
+def _with_losses(model: nn.Module, ids: Tensor, real: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    """Logits, and the losses that layers add, numbered in their order."""
+    with AuxiliaryLosses(model).collected() as found:
+        logits = model(ids, Tokens(real, torch.arange(ids.shape[1])))
+    return logits, {f"{one.name} {number}": one.value for number, one in enumerate(found)}
+
+
+def _model(
+    setup: ModuleSetup, build: Callable[..., nn.Module], *needs: str, pool: str, **options: Any
+) -> nn.Module:
+    """A model with the component in every layer, in float64, with noise added to its weights.
+
+    Raises CheckSkipped where planning allows none.
+    """
+    kind = setup.choice.component.kind
+    slots = ("rotate", "bias", "embed") if kind == "attention" else ("embed",)
+    slot = next(slot for slot in slots if slot == "embed" or setup.can(slot))
+    plain = Cell.parse(built_ins(), {**PLAIN, "pe": ENCODINGS[slot], "pool": pool})
+    cell = replace(plain, **{kind: Pattern((setup.choice,))})
+    if reason := cell.obstacle(SIZES, {"attention": {"padding", *needs}}):
+        raise CheckSkipped(f"planning allows no model with it: {reason}")
+    try:
+        model = build(cell, SIZES, vocab_size=VOCAB, seed=setup.settings.seed, **options)
+    except ValueError as error:
+        raise CheckSkipped(f"it refuses the model: {error}") from None
+    with seeded(setup.settings.seed, "checks/model"):
+        perturb(model)
+    return model.double().eval()
