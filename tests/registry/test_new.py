@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -191,6 +192,20 @@ def test_class_names_are_sensible(kind: str, name: str, expected: str) -> None:
     ]
     assert expected not in [base.id for base in defined.bases if isinstance(base, ast.Name)]
     assert f":{expected}" in plugin.files()[f"src/{plugin.package}/__init__.py"]
+
+
+def test_a_check_that_cannot_pass_is_expected_to_fail_where_the_tests_say() -> None:
+    test = NewPlugin("pool", "mine").files()["tests/test_conformance.py"]
+    assert "EXPECTED_FAILURES: dict[str, str] = {}" in test
+    test = test.replace("pool/mine", "pool/mean")
+    module: dict[str, Any] = {}
+    exec(test.replace("= {}", '= {"reads": "it is an example"}'), module)
+    (mark,) = module["test_conforms"].pytestmark
+    (check,) = [check for check in mark.args[1] if check.name == "reads"]
+
+    # It passes, so that the test fails: as with a strict xfail.
+    with pytest.raises(pytest.fail.Exception, match=r"expected to fail \(it is an example\)"):
+        module["test_conforms"](check)
 
 
 def test_every_kind_but_executors_is_written() -> None:
