@@ -19,7 +19,7 @@ from zoo.registry.scaffold import WRITTEN_KINDS, NewPlugin
 from zoo.sweep.records import RecordFile
 
 ALL = ",".join(f"zoo-my-{kind}" for kind in WRITTEN_KINDS)
-QUICK = "--phases train --epochs 3 --layers 1 --max-length 64"
+QUICK = "--phases train --epochs 2 --layers 1 --max-length 64"
 
 
 def zoo_new(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 # A first run takes seconds: no costs, one layer, and the beginning of each text.
-QUICK = "--phases train --epochs 3 --layers 1 --max-length 64"
-QUICK_NEWS = f"--data newswire {QUICK}"
+QUICK = "--data newswire --phases train --epochs 2 --layers 1 --max-length 64"
 MORE = "Without `--phases train` speed and memory are measured as well, which takes longer."
 ROWS = (
     "The last line trains a small model with it and one with the other, and prints one row for "
@@ -40,44 +39,44 @@ STARTERS = {
         suffix="Attention",
         capabilities='"rotate", "bias", "content-bias", "padding", "causal", "cross", "cache"',
         parameters='"sharpness": 1.0',
-        bench=f"--attention NAME,fused {QUICK_NEWS}",
+        bench=f"--attention NAME,fused {QUICK}",
     ),
     "pe": Starter(
         "scores lowered by the logarithm of distance",
         suffix="Encoding",
         capabilities='"bias", "order"',
         parameters='"strength": 1.0',
-        bench=f"--pe NAME,rope {QUICK_NEWS}",
+        bench=f"--pe NAME,rope {QUICK}",
     ),
     "norm": Starter(
         "unit mean absolute value, learned scale",
         suffix="Norm",
         capabilities='"scale-invariant",',
         parameters='"eps": 1e-6',
-        bench=f"--norm NAME,rms {QUICK_NEWS}",
+        bench=f"--norm NAME,rms {QUICK}",
     ),
     "ffn": Starter(
         "two linear layers with Mish in between",
         suffix="FFN",
-        bench=f"--ffn NAME,gelu {QUICK_NEWS}",
+        bench=f"--ffn NAME,gelu {QUICK}",
     ),
     "block": Starter(
         "x + norm(sub-layer(x))",
         suffix="Block",
         capabilities='"residual", "cross"',
-        bench=f"--block NAME,pre {QUICK_NEWS}",
+        bench=f"--block NAME,pre {QUICK}",
     ),
     "pool": Starter(
         "maximum of each feature over real tokens",
         suffix="Pool",
-        bench=f"--pool NAME,mean {QUICK_NEWS}",
+        bench=f"--pool NAME,mean {QUICK}",
     ),
     "data": Starter(
         "which of two words comes first, among others",
         function="load",
         capabilities='"text-labels",',
         parameters='"seed": 0, "train": 1000, "test": 400, "length": 12',
-        bench=f"--data NAME --pe rope,none {QUICK}",
+        bench="--data NAME --pe rope,none --phases train --epochs 5 --layers 1",
         shows="The last line trains two small models on it: one that sees the order of the words, "
         f"and one that does not and is left to guess, as the baseline is. {MORE}",
     ),
@@ -86,7 +85,7 @@ STARTERS = {
         suffix="Baseline",
         capabilities='"texts", "deterministic"',
         parameters='"smoothing": 1.0',
-        bench=f"--baseline NAME,tfidf-logreg {QUICK_NEWS}",
+        bench=f"--baseline NAME,tfidf-logreg {QUICK}",
         shows="The last line fits it and the bag of words that is the zoo's own baseline, trains a "
         "small model, and prints a row for each. A second row, with `whole=True`, has it on whole "
         "texts, of which a model reads the beginning.",
@@ -95,7 +94,7 @@ STARTERS = {
     "task": Starter(
         "text classification that stops at a level of loss",
         suffix="Task",
-        bench=f"--task NAME --attention fused,naive {QUICK_NEWS}",
+        bench=f"--task NAME --attention fused,naive {QUICK}",
         shows="The last line trains two small models for it, and prints one row for each.",
     ),
     "metric": Starter(
