@@ -103,6 +103,15 @@ def test_built_by_its_class_alone_it_takes_every_call(needed) -> None:
     assert call(Split(DIM, HEADS), **NEEDS[needed]()).shape == X.shape
 
 
+@pytest.mark.parametrize("needed", ["rotate", "content-bias", "cache"])
+def test_torchs_own_attention_refuses_what_it_has_no_place_for(registry, needed) -> None:
+    attention = registry.choose("attention", "torch").build(DIM, HEADS)
+
+    assert call(attention, **NEEDS["bias"](), causal=True).shape == X.shape
+    with pytest.raises(ValueError, match=needed):
+        call(attention, **NEEDS[needed]())
+
+
 def test_one_around_another_declares_what_both_have(registry) -> None:
     attention = registry.choose("attention", "bidirectional(fused)").build(DIM, HEADS)
 
