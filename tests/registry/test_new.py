@@ -162,6 +162,50 @@ def test_the_line_from_the_readme_trains_it(
     assert any(f"my-{kind}" in f"{r.name} {r.task} {r.config['data']}" for r in records)
 
 
+TASK = """
+from zoo import hookimpl
+from zoo.tasks.classify import Classify
+
+
+class Fair(Classify):
+    metrics = ("my-metric", "accuracy")
+
+
+@hookimpl
+def zoo_register(register):
+    register("task", "fair", Fair, summary="classification by its worst class")
+"""
+
+
+def test_a_task_that_names_the_metric_has_it_in_its_table(
+    installed: SitePackages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "fair.py").write_text(TASK)
+    plugin = ["--plugin", str(tmp_path / "fair.py"), "--task", "fair", "--baseline", "majority"]
+    small = [
+        "--layers",
+        "1",
+        "--dim",
+        "16",
+        "--max-length",
+        "16",
+        "--epochs",
+        "1",
+        "--on",
+        "inline",
+    ]
+    data = ["--data", "newswire(train=100, test=30)", "--phases", "train"]
+    done = installed.zoo(
+        "bench", *plugin, *small, *data, "--out", str(tmp_path / "run"), plugins=ALL
+    )
+
+    assert done.returncode == 0, done.stderr
+    records = {record.name: record for record in RecordFile(tmp_path / "run").read()}
+    assert records["majority"].metrics["my_metric"] == 0.0  # it never gives any other class
+    assert {r.metric_descriptions[0].label for r in records.values()} == {"my metric"}
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "expected"),
     [
