@@ -242,8 +242,9 @@ class MultiHead(ProjectedAttention):
     ) -> Tensor:
         """The output of each head (B, H, Lq, Dh).
 
-        q: (B, H, Lq, Dh); k, v: (B, H, Lk, Dh). mask: bool, broadcastable to (B, H, Lq, Lk), True
-        where a query may attend. bias: added to the scores, broadcastable to the same shape.
+        q: (B, H, Lq, Dh); k, v: (B, H, Lk, Dh); q and k are rotated already. mask: bool, True
+        where a query may attend. bias: added to the scores. Both are broadcastable to
+        (B, H, Lq, Lk), with two to four dimensions, or None.
         """
 
     def mix(
