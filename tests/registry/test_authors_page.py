@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import re
 import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from page import PAGE, generated, hooks, rewritten, signature
 from sandbox import SitePackages
 
 from zoo.cli import main
+from zoo.components.attention.split import Split
+from zoo.components.pe.alibi import Alibi
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.pe.none import NoPositions
+from zoo.components.tokens import Tokens
+from zoo.conformance import checks_of
+from zoo.data import Corpus, Pairs, TaggedCorpus, Texts
 from zoo.registry import CAPABILITIES, KINDS
 from zoo.sweep.records import RecordFile
 
@@ -120,6 +130,66 @@ def test_the_pages_test_is_one_that_passes(tmp_path: Path, monkeypatch: pytest.M
     checks = {check.name: check for check in mark.args[1]}
     for name in ("shape-and-dtype", "padding-invariance"):
         page["test_conforms"](checks[name])
+
+
+class Recording(Split):
+    """Notes the shapes of the masks and biases that ``attend`` is given."""
+
+    def attend(self, q, k, v, mask, bias):
+        self.seen = tuple(None if x is None else tuple(x.shape) for x in (mask, bias))
+        return super().attend(q, k, v, mask, bias)
+
+
+class OfContent(PositionalEncoding):
+    def content_bias(self, q, k, q_positions, k_positions, mask):
+        return q @ k.transpose(-2, -1)
+
+
+def test_masks_and_biases_have_the_shapes_on_the_page() -> None:
+    batch, heads, length = 3, 2, 5
+    sizes = {"dim": 8, "heads": heads, "head_dim": 4, "max_length": 9}
+    real = torch.arange(length) < torch.tensor([[5], [3], [1]])
+    near = torch.arange(length)
+    each = torch.stack([near, near + 1, near + 2])
+    masks, biases = set(), set()
+    for mask, positions, causal, position in itertools.product(
+        (None, real), (near, each), (False, True), (NoPositions, Alibi, OfContent)
+    ):
+        attention, x = Recording(8, heads), torch.ones(batch, length, 8)
+        tokens = Tokens(mask, positions)
+        attention(x, tokens=tokens, position=position(**sizes), causal=causal)
+        masks.add(attention.seen[0])
+        biases.add(attention.seen[1])
+    square = (length, length)
+    assert masks == {None, (batch, 1, 1, length), square, (batch, 1, *square)}
+    assert biases == {None, (heads, *square), (batch, heads, *square)}
+    for shape in ("(B, 1, 1, Lk)", "(Lq, Lk)", "(B, 1, Lq, Lk)", "(1 or H, Lq, Lk)"):
+        assert shape in TEXT
+
+
+@pytest.mark.parametrize("data", [Corpus, TaggedCorpus, Pairs, Texts])
+def test_every_field_of_data_stands_on_the_page(data: type) -> None:
+    _, _, rest = TEXT.partition("\n**data** — ")
+    section, _, _ = rest.partition("\n**baseline** — ")
+    line = re.search(rf"^    {data.__name__} +(.*)$", section, re.MULTILINE)
+    assert line is not None
+    for field in dataclasses.fields(data):
+        if field.default is field.default_factory is dataclasses.MISSING:
+            assert re.search(rf"\b{field.name}\b", line[1]), field.name
+        elif field.name != "duplicates":  # which is counted, not given
+            assert re.search(rf"\b{field.name}\b", section), field.name
+
+
+def test_what_the_page_expects_to_fail_is_a_check() -> None:
+    shown = re.findall(r'--expect "([a-z-]+)=why"', TEXT)
+    shown += re.findall(r'expected_failures={"([a-z-]+)": "why"}', TEXT)
+    assert len(shown) == 2
+    assert set(shown) <= set(checks_of("attention"))
+
+
+def test_the_zoos_own_dropout_is_what_the_page_shows() -> None:
+    assert "from zoo.components.dropout import dropout" in blocks("python")[0]
+    assert "F.dropout" not in TEXT
 
 
 def test_the_statuses_are_those_of_zoo_plugins() -> None:

@@ -174,6 +174,11 @@ class Choice:
         )
 
     @property
+    def capabilities(self) -> frozenset[str]:
+        """Those that it declares, itself or by what it is around."""
+        return frozenset(c for c in CAPABILITIES[self.component.kind] if self.can(c))
+
+    @property
     def nested(self) -> tuple[Choice, ...]:
         """It, and what it is built around."""
         return (self,) if self.inner is None else (self, *self.inner.nested)
@@ -181,12 +186,16 @@ class Choice:
     def build(self, *args: Any, offered: Mapping[str, Any] | None = None, **kwargs: Any) -> Any:
         """Call the factory with the contract's arguments and the given parameters.
 
-        offered: further arguments by name; the factory gets those that ``takes``.
+        offered: further arguments by name; the factory gets those that ``takes``. An attention is
+        told what it declares, so that it can refuse everything else.
         """
         taken = {name: value for name, value in (offered or {}).items() if self.takes(name)}
         if self.inner is not None:
             kwargs["inner"] = functools.partial(self.inner.build, offered=offered)
-        return self.component.resolve()(*args, **kwargs, **taken, **self.given)
+        built = self.component.resolve()(*args, **kwargs, **taken, **self.given)
+        if self.component.kind == "attention" and hasattr(built, "declared"):
+            built.declared = self.capabilities
+        return built
 
     def takes(self, argument: str) -> bool:
         """Whether the factory has an argument of that name that is no parameter of its own."""

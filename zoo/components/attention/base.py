@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from typing import ClassVar
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from zoo.components.attention.projections import CanonicalWeights, Projection
 from zoo.components.attention.softmax import softmax_weights
+from zoo.components.attention.undeclared import undeclared
 from zoo.components.layer_context import Cache as Cache
 from zoo.components.layer_context import LayerContext, with_layer
 from zoo.components.pe.base import PositionalEncoding
@@ -21,12 +23,15 @@ class Attention(nn.Module, ABC):
 
     heads, head_dim: how it splits the width; positional encodings are built with both.
     position_dim: the width of the queries and keys that it gives to encodings; None: head_dim.
+    declared: the capabilities of its registration; None where it is built without one, by its
+    class alone.
     A ``forward`` that has a parameter ``layer`` is given the LayerContext as well.
     """
 
     heads: int
     head_dim: int
     position_dim: int | None = None
+    declared: Collection[str] | None = None
 
     @abstractmethod
     def forward(
@@ -45,9 +50,43 @@ class Attention(nn.Module, ABC):
         tokens and context_tokens describe x and context. Returns (B, Lq, D).
         """
 
+    def refuse_undeclared(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        *,
+        tokens: Tokens,
+        context_tokens: Tokens | None = None,
+        position: PositionalEncoding,
+        causal: bool = False,
+        cache: Cache | None = None,
+    ) -> None:
+        """ValueError where a call with these arguments needs what the registration lacks.
+
+        The base classes below call it; a ``forward`` of one's own calls it with its arguments.
+        """
+        if self.declared is None:
+            return
+        missing = undeclared(
+            self.declared,
+            tokens,
+            tokens if context_tokens is None else context_tokens,
+            position,
+            width=self.head_dim if self.position_dim is None else self.position_dim,
+            causal=causal,
+            cross=context is not None and context is not x,
+            cache=cache is not None,
+        )
+        if missing:
+            raise ValueError(f"this attention does not declare '{missing}', which the call needs")
+        if "causal-only" in self.declared and not causal:
+            raise ValueError("this attention declares 'causal-only', and the call is not causal")
+
 
 class ProjectedAttention(Attention):
     """Projections, heads, rotation and cache are done; a subclass implements ``mix``.
+
+    A call that needs what its registration does not declare is refused with a ValueError.
 
     MultiHead(Q, K, V) = Concat(head_1 .. head_H) W_o, head_i = Mix(Q W_q, K W_k, V W_v)
     (Vaswani et al. 2017, section 3.2.2). For variants that compare no (Lq, Lk) pairs and must
@@ -116,6 +155,15 @@ class ProjectedAttention(Attention):
         cache: Cache | None = None,
         layer: LayerContext | None = None,
     ) -> Tensor:
+        self.refuse_undeclared(
+            x,
+            context,
+            tokens=tokens,
+            context_tokens=context_tokens,
+            position=position,
+            causal=causal,
+            cache=cache,
+        )
         if layer is None:
             layer = LayerContext(context_tokens or tokens, position, causal=causal, cache=cache)
         q, k, v, keys = self.queries_keys_values(
@@ -194,8 +242,9 @@ class MultiHead(ProjectedAttention):
     ) -> Tensor:
         """The output of each head (B, H, Lq, Dh).
 
-        q: (B, H, Lq, Dh); k, v: (B, H, Lk, Dh). mask: bool, broadcastable to (B, H, Lq, Lk), True
-        where a query may attend. bias: added to the scores, broadcastable to the same shape.
+        q: (B, H, Lq, Dh); k, v: (B, H, Lk, Dh); q and k are rotated already. mask: bool, True
+        where a query may attend. bias: added to the scores. Both are broadcastable to
+        (B, H, Lq, Lk), with two to four dimensions, or None.
         """
 
     def mix(

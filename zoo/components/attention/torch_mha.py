@@ -40,6 +40,15 @@ class TorchMultiHead(Attention):
         """As the contract says; ValueError for a cache. as_map: return the attention map."""
         if cache is not None:
             raise ValueError("attention 'torch' keeps no cache")
+        # It projects inside, so that queries and keys can be neither rotated nor read.
+        self.refuse_undeclared(
+            x,
+            context,
+            tokens=tokens,
+            context_tokens=context_tokens,
+            position=position,
+            causal=causal,
+        )
         context = x if context is None else context
         keys = tokens if context_tokens is None else context_tokens
         mask = may_attend(tokens, keys, causal)

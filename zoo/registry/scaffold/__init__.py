@@ -7,82 +7,54 @@ from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from textwrap import fill
 
 from zoo import __version__
 from zoo.errors import ZooError, nearest
-from zoo.registry import AXES
+from zoo.registry import KINDS
+from zoo.registry.scaffold.starters import STARTERS, Starter
 
-__all__ = ["NewPlugin", "write_plugin"]
+__all__ = ["WRITTEN_KINDS", "NewPlugin", "write_plugin"]
 
-_NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-
-
-@dataclass(frozen=True)
-class Starter:
-    """The component a new plug-in starts from.
-
-    suffix: of its class name. compare_with: a built-in of the same kind. summary: what it computes
-    as written. capabilities, parameters: the arguments of ``register``, as Python source.
-    """
-
-    suffix: str
-    compare_with: str
-    summary: str
-    capabilities: str = ""
-    parameters: str = ""
-
-
-STARTERS = {
-    "attention": Starter(
-        "Attention",
-        "fused",
-        "softmax attention with a sharpness",
-        '"rotate", "bias", "padding", "causal", "cross", "cache"',
-        '"sharpness": 1.0',
-    ),
-    "pe": Starter(
-        "Positions",
-        "rope",
-        "scores lowered by the logarithm of distance",
-        '"bias", "order"',
-        '"strength": 1.0',
-    ),
-    "norm": Starter(
-        "Norm",
-        "rms",
-        "unit mean absolute value, learned scale",
-        '"scale-invariant",',
-        '"eps": 1e-6',
-    ),
-    "ffn": Starter("FFN", "gelu", "two linear layers with Mish in between"),
-    "block": Starter("Block", "pre", "x + norm(sub-layer(x))", '"residual", "cross"'),
-    "pool": Starter("Pool", "mean", "maximum of each feature over real tokens"),
-}
+WRITTEN_KINDS = tuple(kind for kind in KINDS if kind in STARTERS)
+# Fewer names than the registry takes: it also becomes a class, a package and a distribution.
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
+_TEMPLATES = files(__name__) / "templates"
 
 
 @dataclass(frozen=True)
 class NewPlugin:
     """A plug-in to write: ``my-window`` becomes the distribution ``zoo-my-window``.
 
-    Raises ZooError for a kind that is no axis, or an illegal name.
+    Raises ZooError for a kind that has no template, or an illegal name.
     """
 
     kind: str
     name: str
 
     def __post_init__(self) -> None:
-        if self.kind not in AXES:
-            raise ZooError(f"no kind '{self.kind}' to write{nearest(self.kind, AXES)}")
+        if self.kind not in KINDS:
+            raise ZooError(f"no kind '{self.kind}' to write{nearest(self.kind, WRITTEN_KINDS)}")
+        if self.kind not in WRITTEN_KINDS:
+            raise ZooError(
+                f"zoo new writes no {self.kind}: plugins/README.md in the repository says under "
+                f"'{self.kind}' what one is derived from. It writes: {', '.join(WRITTEN_KINDS)}"
+            )
         if self.name == "all" or not _NAME.fullmatch(self.name):
             raise ZooError(
                 f"illegal name '{self.name}'; it takes lower-case letters, digits and single "
-                "hyphens, starts with a letter, and is not 'all'; such as my-window"
+                "hyphens or underscores, starts with a letter, and is not 'all'; such as my-window"
             )
+
+    @property
+    def starter(self) -> Starter:
+        """The component that it starts from."""
+        return STARTERS[self.kind]
 
     @property
     def distribution(self) -> str:
         """The distribution's name, and its folder's."""
-        return f"zoo-{self.name}"
+        return f"zoo-{self.name.replace('_', '-')}"
 
     @property
     def package(self) -> str:
@@ -91,33 +63,60 @@ class NewPlugin:
 
     @property
     def class_name(self) -> str:
-        """The name of the component's class: ``MyWindowAttention``."""
-        words = "".join(word.capitalize() for word in self.name.split("-"))
-        return words + STARTERS[self.kind].suffix
+        """The name of the component's class: ``MyWindowAttention``; empty for a function.
+
+        A name that ends in the suffix does not get it twice, and a name that the file imports, such
+        as that of the base class, gets ``My`` before it.
+        """
+        suffix = self.starter.suffix
+        if not suffix:
+            return ""
+        words = "".join(word.capitalize() for word in re.split("[-_]", self.name))
+        stem = words[: -len(suffix)] if words.lower().endswith(suffix.lower()) else words
+        name = (stem or "My") + suffix
+        return f"My{name}" if re.search(rf"\b{name}\b", _template(f"{self.kind}.py")) else name
+
+    @property
+    def bench(self) -> str:
+        """The command of a first run; empty for a kind that no run shows alone."""
+        options = self.starter.bench.replace("NAME", self.name)
+        return f"zoo bench {options}" if options else ""
 
     def files(self) -> dict[str, str]:
         """Path inside the folder to text, for every file."""
         source = f"src/{self.package}/"
         folders = {
+            "pyproject.toml": "",
+            "README.md": "",
             "__init__.py": source,
             f"{self.kind}.py": source,
             "test_conformance.py": "tests/",
         }
-        templates = ("pyproject.toml", "README.md", *folders)
-        rendered = {folders.get(t, "") + t: self._render(t) for t in templates}
+        if (_TEMPLATES / f"test_{self.kind}.py.tmpl").is_file():
+            folders[f"test_{self.kind}.py"] = "tests/"
+        rendered = {folder + name: self._render(name) for name, folder in folders.items()}
         return rendered | {f"{source}py.typed": ""}
 
     def _render(self, template: str) -> str:
-        starter = STARTERS[self.kind]
-        text = files(__name__).joinpath("templates", f"{template}.tmpl").read_text("utf-8")
-        return Template(text).substitute(
+        starter, text = self.starter, Template(_template(template))
+        return text.substitute(
             asdict(self) | asdict(starter),
             distribution=self.distribution,
             package=self.package,
             class_name=self.class_name,
+            factory=self.class_name or starter.function,
+            identifier=self.name.replace("-", "_"),  # what a metric is called in records
+            label=re.sub("[-_]", " ", self.name),
             Summary=starter.summary[:1].upper() + starter.summary[1:],
             zoo_version=".".join(__version__.split(".")[:2]),
+            requirements="".join(f', "{one}"' for one in starter.requires),
+            first_run=f"    {self.bench}\n" if self.bench else "",
+            shows=fill(starter.shows.replace("NAME", self.name), 100),
         )
+
+
+def _template(name: str) -> str:
+    return (_TEMPLATES / f"{name}.tmpl").read_text("utf-8")
 
 
 def write_plugin(plugin: NewPlugin, into: Path) -> Path:

@@ -100,10 +100,12 @@ def labelled_corpus(
     test_length: int,
     shortest: int,
     step: int = 1,
+    source: str = SOURCE,
 ) -> Corpus:
     """A corpus of drawn texts without duplicates, with as many of each class in every part.
 
     draw_text: a text of about that many words; one whose length does not fit is drawn again.
+    source: where the data come from, for the corpus's notes.
     Where the numbers of texts do not divide among the classes, the first classes have one more.
     """
     parts = parts_of(name, train, test, length, test_length, shortest, step)
@@ -136,7 +138,7 @@ def labelled_corpus(
         test_texts=[text for text, _ in tests],
         test_labels=[label for _, label in tests],
         label_names=list(label_names),
-        notes={"source": SOURCE, "split": f"as drawn, seed {seed}"},
+        notes={"source": source, "split": f"as drawn, seed {seed}"},
         chance=1 / len(label_names),
         test_groups=[part.group for part in parts[1:] for _ in range(part.texts) if part.group],
         word_level=True,
