@@ -253,6 +253,9 @@ def memory(setup: BlockSetup) -> None:
         again = block(x, context)
         must(filled.used, "the memory's cache is never used")
         close(again, out, f"the output with the memory's cache, {what}")
+    rows = slice(2, 5)
+    few = block(x, context_of(memory=encoded, memory_tokens=tokens, read=rows))
+    close(few, out[:, rows], f"rows {rows} with a memory")
     error = refusal(lambda: block(x, context_of()), (ValueError,))
     must(error is not None, "a block with cross-attention accepts a call without a memory")
 

@@ -214,6 +214,15 @@ def inputs_untouched(setup: ModuleSetup) -> None:
 
 
 @check(*MODULES, applies=of_modules)
+def memory_layout(setup: ModuleSetup) -> None:
+    """Inputs that are views, whose numbers stand in another order in memory, give the same."""
+    module = setup.build()
+    for case in setup.cases():
+        turned = [x.mT.contiguous().mT if x.dim() > 1 else x for x in case.inputs]
+        close(case.call(module, *turned), case(module), f"{case.name}: output for transposed views")
+
+
+@check(*MODULES, applies=of_modules)
 def batch_invariance(setup: ModuleSetup) -> None:
     """A text gives the same output alone as in a batch, in evaluation and in training."""
     module = setup.build()

@@ -7,10 +7,20 @@ import torch
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, has_shape, must
 from zoo.conformance.check import CheckSkipped, check
-from zoo.conformance.pe import EncodingSetup, as_scores
+from zoo.conformance.pe import EncodingSetup, as_scores, content_scores
 from zoo.conformance.pool import PoolSetup
 from zoo.conformance.position_wise import FFNSetup, NormSetup, feed
-from zoo.conformance.setup import BATCH, DIM, HEADS, HIDDEN, ModuleSetup, padded_mask, unpadded
+from zoo.conformance.setup import (
+    BATCH,
+    DIM,
+    HEADS,
+    HIDDEN,
+    PLACE,
+    ModuleSetup,
+    padded_mask,
+    unpadded,
+)
+from zoo.models.seeding import seeded
 from zoo.registry import AXES
 
 # Width, heads, hidden: as many heads as texts, one head, and a number of heads above the batch's.
@@ -43,6 +53,24 @@ def sizes(setup: ModuleSetup) -> None:
                         close(one, out[text : text + 1], f"{what}: text {text} alone")
     if len(refusals) == len(OTHERS):
         raise CheckSkipped(f"it refuses all other sizes that are tried: {refusals[0]}")
+
+
+@check("pe")
+def head_width(setup: EncodingSetup) -> None:
+    """Built for queries and keys of another width than dim / heads, it takes that width."""
+    length, positions = 6, torch.arange(6)
+    width = 2 * DIM // HEADS
+    with seeded(setup.settings.seed, "checks/build"):
+        encoding = setup.choice.build(
+            dim=DIM, heads=HEADS, head_dim=width, max_length=LONG, offered=PLACE
+        )
+    q, k = setup.normal(2, BATCH, HEADS, length, width)
+    encoding = encoding.double().eval()
+    for rotate in (encoding.rotate, encoding.rotate_keys):
+        has_shape(rotate(q, positions), q.shape, f"rotation of queries {width} wide")
+    if setup.can("content-bias"):
+        found = content_scores(encoding, q, k, positions)
+        has_shape(found, (BATCH, HEADS, length, length), f"content bias of queries {width} wide")
 
 
 @check("ffn")

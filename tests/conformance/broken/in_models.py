@@ -11,6 +11,7 @@ from zoo import hookimpl
 from zoo.components.attention.split import Split
 from zoo.components.block.pre import Pre
 from zoo.components.ffn.gelu import GELU
+from zoo.components.pe.rope import Rotary
 from zoo.components.pe.sin import Sinusoidal
 from zoo.components.pool.base import Pool
 from zoo.registry import Register
@@ -77,6 +78,18 @@ class DrawnUnsorted(Sinusoidal):
         if not self.training:
             return positions
         return torch.randperm(4 * positions.shape[-1])[: positions.shape[-1]].expand_as(positions)
+
+
+@encodings.caught_by("head-width", "size of tensor", only=("rotate", "order"))
+class WidthOfTheModel(Rotary):
+    def __init__(self, *, dim, heads, head_dim, max_length):
+        super().__init__(dim=dim, heads=heads, head_dim=dim // heads, max_length=max_length)
+
+
+@ffns.caught_by("memory-layout", "view")
+class Viewed(GELU):
+    def forward(self, x):
+        return super().forward(x.view(-1, x.shape[-1])).view(x.shape)
 
 
 @ffns.caught_by("gradients-in-training", "by finite differences")
