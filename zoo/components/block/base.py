@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -17,7 +16,7 @@ from zoo.components.pe.base import PositionalEncoding
 Sublayer = Callable[[Tensor], Tensor]
 
 
-class Block(nn.Module, ABC):
+class Block(nn.Module):
     """Built as ``Block(attention, ffn, norm, dropout=, cross=)``; subclasses have ``arrange``.
 
     ffn: None where the layer has none. norm: a factory, called once for every norm of the block.
@@ -45,13 +44,14 @@ class Block(nn.Module, ABC):
         self.cross, self.cross_norm = cross, norm() if cross is not None else None
         self.ffn, self.ffn_norm = ffn, norm() if ffn is not None else None
 
-    @abstractmethod
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
         """Combine one sub-layer, its norm and its residual.
 
         x: (B, L, D). The sub-layer returns only the positions ``rows`` of L, so a residual adds
-        ``x[:, rows]``. Apply ``self.drop`` to the sub-layer's output.
+        ``x[:, rows]``. Apply ``self.drop`` to the sub-layer's output. To be written, unless the
+        subclass has a ``forward`` of its own.
         """
+        raise NotImplementedError(f"{type(self).__name__} has neither arrange nor forward")
 
     def drop(self, x: Tensor) -> Tensor:
         """Dropout, while training."""

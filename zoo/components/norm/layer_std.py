@@ -22,8 +22,5 @@ class StdLayerNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(…, D) to (…, D)."""
-        centred = x - x.mean(dim=-1, keepdim=True)
-        # The variance is summed by hand: the gradient of torch.std is NaN where all x are equal.
-        variance = centred.square().sum(dim=-1, keepdim=True) / (x.shape[-1] - 1)
-        std = variance.clamp_min(torch.finfo(x.dtype).tiny).sqrt()
-        return centred / (std + self.eps) * self.scale + self.shift
+        mean, std = x.mean(dim=-1, keepdim=True), x.std(dim=-1, keepdim=True)
+        return (x - mean) / (std + self.eps) * self.scale + self.shift
