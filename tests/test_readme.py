@@ -28,7 +28,8 @@ def lines(command: str) -> list[str]:
 def test_the_two_commands_stand_first():
     code = [line.strip() for line in README.splitlines() if line.startswith("    ")]
     assert code[0] == (
-        "pip install -c constraints.txt . && zoo bench --attention fused,naive --pe rope,sin"
+        "pip install -c constraints.txt . ./plugins/zoo-efficient && "
+        "zoo bench --attention fused,naive --pe rope,sin"
     )
     assert code[1] == "pip install -c constraints.txt -e '.[test]' && pytest"
 

@@ -19,6 +19,7 @@ import torch
 from torch import nn
 from zoo import hookimpl
 from zoo.components.attention.split import Split
+from zoo.components.block.pre import Pre
 from zoo.components.ffn.gelu import GELU
 
 
@@ -42,11 +43,19 @@ class Broken(GELU):
         raise KeyError("size")
 
 
+class OfPacked(Pre):
+    def __init__(self, attention, ffn, norm, **options):
+        super().__init__(attention, ffn, norm, **options)
+        if not hasattr(attention, "project"):
+            raise ValueError("of-packed: this attention has no projections")
+
+
 @hookimpl
 def zoo_register(register):
     capabilities = ("rotate", "padding", "cross")
     register("attention", "thirds", Thirds, summary="", capabilities=capabilities,
              parameters={"parts": 3})
+    register("block", "of-packed", OfPacked, summary="", capabilities=("residual", "cross"))
     register("ffn", "measured", Measured, summary="")
     register("ffn", "broken", Broken, summary="")
 """
@@ -71,6 +80,24 @@ def test_a_refused_row_is_skipped_with_the_components_reason(plugin: Path, tmp_p
         ("thirds", "measured"): ("skipped", REASON),
         ("fused", "gelu"): ("ok", ""),
         ("fused", "measured"): ("ok", ""),
+    }
+
+
+def test_a_block_is_tried_with_its_attention(
+    plugin: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--attention", "fused,torch", "--pe", "none", "--block", "of-packed,pre"]
+    words = ["bench", "--plan", "--plugin", str(plugin), "--baseline", "none", *options]
+    assert main([*words, "--data", "newswire(train=40,test=20)", "--on", "inline"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    plans = {
+        (row[0], row[4]): " ".join(row[6:]) for row in rows if row[:1] in (["fused"], ["torch"])
+    }
+    assert plans == {
+        ("fused", "of-packed"): "run",
+        ("fused", "pre"): "run",
+        ("torch", "of-packed"): "skipped: of-packed: this attention has no projections",
+        ("torch", "pre"): "run",
     }
 
 

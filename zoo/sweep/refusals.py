@@ -16,7 +16,9 @@ from zoo.execution.base import ModelSpec
 from zoo.registry import AXES, BUILT_IN, Choice
 from zoo.sweep.plan import Plan, PlanRow
 
-PARTS = (("attention", "pe"), ("norm",), ("ffn",), ("block",), ("pool",))
+PARTS = (("attention", "pe"), ("norm",), ("ffn",), ("pool",))
+# A block is given these two when it is built.
+BLOCK = ("attention", "ffn", "block")
 # What a part is tried with; no sizes that a plan allows are refused by these.
 PLAIN = {axis: Request.model_fields[axis].default for axis in AXES} | {"pe": "none"}
 
@@ -49,13 +51,15 @@ def _reason(row: PlanRow, refused: Mapping[str, str]) -> str:
 
 
 def _trials_of(row: PlanRow) -> Iterator[ModelSpec]:
-    """The row's parts one by one among the zoo's own: an encoding with its attention.
+    """The row's parts one by one among the zoo's own: an encoding with its attention, and a block
+    that is not the zoo's with its attention and its network.
 
     Values that a user gave are tried with the whole row, and are an error where they are refused.
     """
     if not row.model.cell or not any(map(_foreign, row.choices)):
         return
-    for axes in PARTS:
+    block = any(_foreign(choice) for choice in row.choices if choice.component.kind == "block")
+    for axes in (*PARTS, BLOCK) if block else PARTS:
         yield ModelSpec({**PLAIN, **{axis: row.model.cell[axis] for axis in axes}})
 
 
