@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy import stats
 from small_runs import CLASSIFY, bench, write_corpus
 
+from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
+from zoo.registry import Registry
 from zoo.report.compare.compare_runs import compare
 from zoo.report.html.report_page import report_page
 from zoo.report.profile.profile import DataSet, Profile
@@ -19,9 +22,16 @@ from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.tables.readable import as_text
 from zoo.report.write import write_report
+from zoo.sweep.make_request import make_request
+from zoo.sweep.plan import make_plan
 from zoo.sweep.records import Record, RecordFile
+from zoo.sweep.tune import chosen_settings, one_error_below
 
 VALUES = (1e-7, 0.01)
+ACCURACY = MetricDescription(name="accuracy", label="accuracy")
+BITS = MetricDescription(
+    name="bits_per_byte", label="bits per byte", higher_is_better=False, highest=None
+)
 TUNED = {
     **CLASSIFY,
     "attention": "fused,naive",
@@ -72,6 +82,45 @@ def test_the_value_with_the_best_score_on_the_held_out_part_is_trained(
         assert record.config["training"]["lr"] == max(trials, key=lambda lr: trials[lr])
         assert record.config["training"]["validation"] == 0.0
         assert record.metrics["scored"] == "test"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "description", "chosen"),
+    [
+        (0.9983, 0.9992, ACCURACY, 0),  # of 1,200 texts one more is right
+        (0.9900, 0.9992, ACCURACY, 1),
+        (0.5100, 0.5000, ACCURACY, 0),
+        (1.0, 1.0, ACCURACY, 0),
+        (2.0001, 2.0, BITS, 1),  # no share of the texts: its error is not known
+    ],
+)
+def test_the_first_value_within_a_standard_error_of_the_best_is_chosen(
+    registry: Registry, first: float, second: float, description: MetricDescription, chosen: int
+) -> None:
+    request = make_request({**TUNED, "attention": "fused", "baseline": "none"}, registry)
+    plan = make_plan(request, registry)
+    (row,) = plan.runnable
+    records = [
+        Record(
+            kind="tune",
+            status="ok",
+            cell=dict(row.model.cell),
+            key=str(score),
+            environment={},
+            config={"training": training.model_dump()},
+            metrics={description.name: score, "examples": 1200},
+        )
+        for training, score in zip(request.trainings(), (first, second), strict=True)
+    ]
+    found = chosen_settings(request, plan, records, description)
+    assert found == {row.name: request.trainings()[chosen]}
+
+
+@pytest.mark.parametrize(("right", "count"), [(0, 10), (7, 10), (10, 10), (1199, 1200)])
+def test_one_error_below_is_the_end_of_wilsons_interval(right: int, count: int) -> None:
+    within = 2 * stats.norm.cdf(1) - 1
+    low = stats.binomtest(right, count).proportion_ci(within, method="wilson").low
+    assert one_error_below(right / count, count) == pytest.approx(low, abs=1e-12)
 
 
 def test_trials_and_trainings_are_those_of_runs_with_one_value(

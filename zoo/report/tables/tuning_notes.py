@@ -42,7 +42,8 @@ def _tuned(rows: Sequence[Row]) -> list[str]:
     lines = [
         f"Each row was trained with {values.replace('_', ' ')} and scored on "
         f"{tuning['share']:.0%} of the training split ({counted(tuning['seeds'], 'seed')}); the "
-        "best value is in the table, and was then trained on the whole training split."
+        "first value within a standard error of the best is in the table, and was then trained on "
+        "the whole training split."
     ]
     spans = {
         row.name: max(scores[row.name].values()) - min(scores[row.name].values()) for row in tuned
