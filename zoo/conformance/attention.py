@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from zoo.components.attention.base import Attention, Cache
+from zoo.components.attention.base import Attention, Cache, ProjectedAttention
 from zoo.components.layer_context import LayerContext, with_layer
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, finite, has_shape, largest, must, refusal
-from zoo.conformance.check import CheckFailed, check
+from zoo.conformance.check import CheckFailed, CheckSkipped, check
+from zoo.conformance.modules import LITTLE_DROPOUT, mean_is_kept
 from zoo.conformance.reference import CausalBias, ContentBias, KeysTurned, ReferenceEncoding
 from zoo.conformance.setup import (
     BATCH,
@@ -300,6 +302,33 @@ def undeclared(setup: AttentionSetup) -> None:
         # Not by calling the module, whose hook makes the call causal.
         error = refusal(lambda: module.forward(x, tokens=tokens, position=position))
         must(error is not None, "declares 'causal-only', yet accepts a call that is not causal")
+
+
+@check("attention")
+def dropout_scale(setup: AttentionSetup) -> None:
+    """Dropout scales up what it leaves: the mean of what it mixes is that of evaluation."""
+    module, x = setup.build(dropout=LITTLE_DROPOUT), setup.normal(BATCH, 6, DIM)
+    if not isinstance(module, ProjectedAttention):
+        return mean_is_kept(module, lambda module: attend(module, x))
+    # Before ``output``, which may have a norm, whose output dropout changes in other ways.
+    mix: Callable[..., Tensor] = module.mix
+    mixed: list[Tensor] = []
+
+    def seen(q: Tensor, k: Tensor, v: Tensor, *rest: Any, **more: Any) -> Tensor:
+        mixed.append(mix(q, k, v, *rest, **more))
+        if not module.training and largest(mix(q, k, 2 * v, *rest, **more) - 2 * mixed[-1]) > 1e-6:
+            raise CheckSkipped("what it mixes is not linear in the values")
+        return mixed[-1]
+
+    def call(module: nn.Module) -> Tensor:
+        out = attend(module, x)
+        return mixed[-1] if mixed else out
+
+    module.mix = seen  # type: ignore[method-assign]
+    try:
+        return mean_is_kept(module, call)
+    finally:
+        del module.mix
 
 
 @check("attention")

@@ -149,24 +149,31 @@ def attention_map(setup: AttentionSetup) -> None:
             close(shown, situation.expected(weights)[1], f"{situation.name}: map")
         if isinstance(module, ProjectedAttention):
             for mixed, values in _mixed(module, situation):
-                what = f"{situation.name}: the map times the values, and what the values make"
-                close(shown @ values, mixed, what, tolerance=1e-6)
+                what = f"{situation.name}: the map's weight of a value, and what the value adds"
+                sizes = shown.detach().abs() * values.norm(dim=-1)[..., None, :]
+                close(mixed, sizes, what, tolerance=1e-6)
 
 
 def _mixed(module: ProjectedAttention, situation: Situation) -> list[tuple[Tensor, Tensor]]:
-    """What the values add to the heads' outputs (B, H, Lq, Dv), and the values (B, H, Lk, Dv).
+    """How much each value adds to each output (B, H, Lq, Lk), and the values (B, H, Lk, Dv).
 
-    One pair for each call of ``mix``: none where a variant's own ``forward`` does not use it.
+    By the norm, because a variant may rotate values on their way. One pair for each call of
+    ``mix``: none where a variant's own ``forward`` does not use it.
     """
     mix: Callable[..., Tensor] = module.mix
     seen: list[tuple[Tensor, Tensor]] = []
 
-    def with_and_without(q: Tensor, k: Tensor, v: Tensor, *rest: Any, **more: Any) -> Tensor:
-        heads = mix(q, k, v, *rest, **more)
-        seen.append((heads - mix(q, k, torch.zeros_like(v), *rest, **more), v))
-        return heads
+    def value_by_value(q: Tensor, k: Tensor, v: Tensor, *rest: Any, **more: Any) -> Tensor:
+        none = mix(q, k, torch.zeros_like(v), *rest, **more)
+        added = []
+        for key in range(v.shape[2]):
+            one = torch.zeros_like(v)
+            one[:, :, key] = v[:, :, key]
+            added.append((mix(q, k, one, *rest, **more) - none).norm(dim=-1))
+        seen.append((torch.stack(added, dim=-1), v))
+        return mix(q, k, v, *rest, **more)
 
-    module.mix = with_and_without  # type: ignore[method-assign]
+    module.mix = value_by_value  # type: ignore[method-assign]
     try:
         situation.call(module)
     finally:

@@ -13,7 +13,9 @@ from zoo.conformance.setup import Case, ModuleSetup
 from zoo.registry import AXES, Choice
 
 MODULES = (*AXES, "baseline")
-DROPOUT, DRAWS = 0.5, 200
+DROPOUT = 0.5
+# Where what follows the dropout is not linear, less of it changes the mean less.
+LITTLE_DROPOUT, DRAWS = 0.2, 400
 
 
 def of_modules(choice: Choice) -> str | None:
@@ -35,37 +37,6 @@ def shape_and_dtype(setup: ModuleSetup) -> None:
             has_shape(out, case.shape, what)
             must(out.dtype == dtype, f"{case.name}: {dtype} comes out as {out.dtype}")
             finite(out, f"{what}: output")
-
-
-@check(*MODULES, applies=of_modules)
-def gradients(setup: ModuleSetup) -> None:
-    """Every parameter gets a finite gradient that is not zero, and so does the input."""
-    module = setup.build()
-    names = [name for name, p in module.named_parameters() if p.requires_grad]
-    largest = dict.fromkeys(names, 0.0)
-    reached = 0.0
-    for case in setup.cases():
-        inputs = case.leaves()
-        out = case.call(module, *inputs)
-        if not out.requires_grad:
-            continue  # parameters that no case reaches are reported below
-        direction = torch.randn(out.shape, dtype=out.dtype)
-        module.zero_grad()
-        (out * direction).sum().backward()
-        for x in inputs:
-            if x.grad is not None:
-                finite(x.grad, f"{case.name}: gradient of the input")
-                reached = max(reached, float(x.grad.abs().max()))
-        for name, parameter in module.named_parameters():
-            if parameter.grad is not None:
-                finite(parameter.grad, f"{case.name}: gradient of {name}")
-                largest[name] = max(largest[name], float(parameter.grad.abs().max()))
-    # Exactly zero, because a key's bias changes no softmax and its gradient is rounding error. A
-    # gradient that is merely too small is found by gradcheck.
-    dead = [name for name in names if largest[name] == 0]
-    must(not dead, f"no gradient reaches {', '.join(dead)} in any case")
-    floating = any(x.is_floating_point() for case in setup.cases() for x in case.inputs)
-    must(reached > 0 or not floating, "no gradient reaches the input in any case")
 
 
 @check(*MODULES, applies=of_modules)
@@ -150,26 +121,30 @@ def dropout(setup: ModuleSetup) -> None:
     must(acts, f"training with dropout {DROPOUT} gives the same output twice, in every case")
 
 
-@check("attention", "ffn")
+@check("ffn")
 def dropout_scale(setup: ModuleSetup) -> None:
     """Dropout scales up what it leaves: the mean output in training is that of evaluation."""
-    module = setup.build(dropout=DROPOUT)
     case = setup.cases()[0]
+    mean_is_kept(setup.build(dropout=LITTLE_DROPOUT), case)
+
+
+def mean_is_kept(module: nn.Module, call: Callable[[nn.Module], Tensor]) -> None:
+    """Fail unless the mean of what is called in training is about what it is in evaluation."""
     with torch.no_grad():
-        expected = case(module)
+        expected = call(module)
         module.train()
-        draws = [case(module) for _ in range(DRAWS)]
+        draws = [call(module) for _ in range(DRAWS)]
     same_scale(torch.stack(draws).mean(0), expected)
 
 
 def same_scale(mean: Tensor, expected: Tensor) -> None:
     """Fail unless the mean over draws of dropout has about the scale of evaluation's output.
 
-    Dropout before something that is not linear changes the mean a little. With p = 0.5, not
-    dividing by 1 - p halves it, and dividing twice doubles it.
+    Dropout before something that is not linear changes the mean a little. With p = 0.2, not
+    dividing by 1 - p gives 0.8 of it, and dividing twice 1.25.
     """
     ratio = float((mean * expected).sum() / expected.square().sum())
-    must(0.7 < ratio < 1.4, f"training gives {ratio:.3g} times what evaluation does, on average")
+    must(0.83 < ratio < 1.2, f"training gives {ratio:.3g} times what evaluation does, on average")
 
 
 @check(*MODULES, applies=of_modules)

@@ -12,9 +12,10 @@ from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.conformance.assertions import close, finite, has_shape
+from zoo.conformance.assertions import close, finite, has_shape, must
 from zoo.conformance.check import CheckSkipped, check
 from zoo.conformance.gradient_flow import agrees
+from zoo.conformance.modules import MODULES, of_modules
 from zoo.conformance.registration import ENCODINGS, PLAIN
 from zoo.conformance.setup import DIM, HEADS, HIDDEN, ModuleSetup, padded_mask, perturb
 from zoo.models.build import build_classifier, build_language_model
@@ -28,6 +29,51 @@ from zoo.train.optimizer import after_step, undecayed
 
 SIZES = Sizes(dim=DIM, layers=3, heads=HEADS, hidden=HIDDEN, max_length=14, vocab_size=50)
 VOCAB, LENGTH, MORE = 50, 9, 4  # ids, tokens of the longest text, and more of padding
+
+
+@check(*MODULES, applies=of_modules)
+def gradients(setup: ModuleSetup) -> None:
+    """Every parameter gets a finite gradient that is not zero, and so does the input."""
+    module = setup.build()
+    names = [name for name, p in module.named_parameters() if p.requires_grad]
+    largest = dict.fromkeys(names, 0.0)
+    reached = 0.0
+    for case in setup.cases():
+        inputs = case.leaves()
+        out = case.call(module, *inputs)
+        if not out.requires_grad:
+            continue  # parameters that no case reaches are reported below
+        direction = torch.randn(out.shape, dtype=out.dtype)
+        module.zero_grad()
+        (out * direction).sum().backward()
+        for x in inputs:
+            if x.grad is not None:
+                finite(x.grad, f"{case.name}: gradient of the input")
+                reached = max(reached, float(x.grad.abs().max()))
+        for name, parameter in module.named_parameters():
+            if parameter.grad is not None:
+                finite(parameter.grad, f"{case.name}: gradient of {name}")
+                largest[name] = max(largest[name], float(parameter.grad.abs().max()))
+    # Exactly zero, because a key's bias changes no softmax and its gradient is rounding error. A
+    # gradient that is merely too small is found by gradcheck.
+    dead = [name for name in names if largest[name] == 0]
+    if dead and setup.choice.component.kind in AXES:
+        dead = _dead_in_a_model(setup, dead)
+    must(not dead, f"no gradient reaches {', '.join(dead)} in any case")
+    floating = any(x.is_floating_point() for case in setup.cases() for x in case.inputs)
+    must(reached > 0 or not floating, "no gradient reaches the input in any case")
+
+
+def _dead_in_a_model(setup: ModuleSetup, names: list[str]) -> list[str]:
+    """Those that no gradient reaches in any of three layers; the first may leave some unused."""
+    try:
+        model = _model(setup, build_classifier, classes=3, pool="mean")
+    except CheckSkipped:
+        return names
+    ids, real = _texts()
+    model(ids, Tokens(real, torch.arange(LENGTH))).square().sum().backward()
+    reached = [n for n, p in model.named_parameters() if p.grad is not None and p.grad.any()]
+    return [name for name in names if not any(n.endswith(f".{name}") for n in reached)]
 
 
 @check(*AXES)

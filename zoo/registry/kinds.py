@@ -21,7 +21,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "cache": "keeps keys and values between decoding steps",
         "exact": "computes softmax(QK^T / sqrt(d)) V and nothing else",
         "map": "gives its attention weights",
-        "absolute": "a rotation acts on its scores by absolute positions, not by offsets alone",
+        "absolute": "its output depends on absolute positions, not on their offsets alone",
         "order": "its output depends on the order of the tokens, even without an encoding",
         "one-head": "has a single head of the model's width, whatever the number of heads",
         "fixed-length": "is built for a maximum length, and refuses longer input",

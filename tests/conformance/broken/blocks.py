@@ -75,7 +75,7 @@ class CacheForgotten(Pre):
         return super().forward(x, replace(context, cache=None))
 
 
-@broken.caught_by("norms-apart", "1 norm for two sub-layers")
+@broken.caught_by("norms-apart", "a norm is called for 2 different inputs")
 class OneNormForBoth(Pre):
     def __init__(self, attention, ffn, norm, *, dropout=0.0, cross=None):
         shared = norm()
@@ -143,7 +143,7 @@ class MemoryCacheForgotten(Pre):
         return super().forward(x, replace(context, memory_cache=None))
 
 
-@broken.caught_by("dropout-scale", "training gives 0.[45]")
+@broken.caught_by("dropout-scale", "training gives 0.(7|80)")
 class DropoutNotMadeUpFor(Pre):
     def drop(self, x):
         return x * (torch.rand_like(x) >= self.dropout) if self.training else x

@@ -35,7 +35,7 @@ class BiasWithoutGradient(Split):
         return super().attend(q, k, v, mask, None if bias is None else bias.detach())
 
 
-@attentions.caught_by("attention-map", "what the values make")
+@attentions.caught_by("attention-map", "what the value adds")
 class MapOfOtherScores(Split):
     def attend(self, q, k, v, mask, bias):
         return super().attend(F.normalize(q, dim=-1), k, v, mask, bias)
