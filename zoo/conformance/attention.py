@@ -16,7 +16,13 @@ from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, finite, has_shape, largest, must, refusal
 from zoo.conformance.check import CheckFailed, CheckSkipped, check
 from zoo.conformance.modules import LITTLE_DROPOUT, mean_is_kept
-from zoo.conformance.reference import CausalBias, ContentBias, KeysTurned, ReferenceEncoding
+from zoo.conformance.reference import (
+    Cancelling,
+    CausalBias,
+    ContentBias,
+    KeysTurned,
+    ReferenceEncoding,
+)
 from zoo.conformance.setup import (
     BATCH,
     DIM,
@@ -271,6 +277,10 @@ def content_bias(setup: AttentionSetup) -> None:
     module, position, length = setup.build(), ContentBias(), LENGTHS[0]
     x, real = setup.normal(BATCH, length, DIM), padded_mask(length)
     tokens = setup.tokens(length)
+    if setup.can("exact"):
+        alike = attend(module, x, position=Cancelling())
+        what = "rows of the output, where a bias of -q·k / √Dh leaves no score"
+        close(alike, alike[:, :1].expand(alike.shape), what)
     for causal in setup.causal_or_not:
         call = partial(attend, module, causal=causal)
         out, what = call(x, tokens, position=position), ", causal" * causal

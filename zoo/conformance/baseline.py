@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -42,6 +43,11 @@ TEXTS = [
     for words in ("the team won the match", "the bank raised its rates", "rain fell over hills")
 ]
 LABELS = [0, 1, 2] * 4
+# Of two topics each, so that small differences of two fits decide.
+MIXED = [
+    f"{' '.join(one.split()[:3])} {' '.join(other.split()[-4:])}"
+    for one, other in itertools.permutations(TEXTS, 2)
+]
 
 
 class BaselineSetup(ModuleSetup, kind="baseline"):
@@ -143,12 +149,13 @@ def fitted_once(setup: BaselineSetup) -> None:
         np.random.seed(seed)
         torch.manual_seed(seed)
         if setup.can("texts"):
-            found.append([int(x) for x in _fitted(setup).predict([*TEXTS, "rain on rates"])])
+            found.append([int(x) for x in _fitted(setup).predict([*TEXTS, *MIXED])])
             continue
         model = setup.make()
         if setup.can("token-texts"):
             model.fit(TOKENS, TAGS)
-            found.append([[int(tag) for tag in tags] for tags in model.predict(TOKENS)])
+            texts = [*TOKENS, *map(str.split, MIXED)]
+            found.append([[int(tag) for tag in tags] for tags in model.predict(texts)])
             continue
         must(setup.can("stream"), "is trained like a cell, from weights that depend on the seed")
         model.fit(ids)

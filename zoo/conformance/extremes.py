@@ -12,6 +12,7 @@ from zoo.conformance.attention import AttentionSetup, attend
 from zoo.conformance.check import CheckSkipped, check
 from zoo.conformance.low_precision import autocast
 from zoo.conformance.pe import HEAD_DIM, EncodingSetup
+from zoo.conformance.position_wise import NormSetup
 from zoo.conformance.setup import (
     BATCH,
     DIM,
@@ -20,8 +21,10 @@ from zoo.conformance.setup import (
     ModuleSetup,
     padded_mask,
     padded_tokens,
+    perturb,
     with_garbage,
 )
+from zoo.models.seeding import seeded
 from zoo.registry import Choice
 
 LARGE, FAR, OFFSET = 100.0, 5000, 7
@@ -50,6 +53,35 @@ def _masked(choice: Choice) -> str | None:
     if choice.can("padding") or choice.can("causal"):
         return None
     return "it declares neither 'padding' nor 'causal'"
+
+
+@check("attention", applies=_masked)
+def any_weights(setup: AttentionSetup) -> None:
+    """With weights as large and as negative as training may make them, what is hidden stays so."""
+    length, later = 9, 4
+    for seed in range(3):
+        module = setup.build(seed=seed)
+        with seeded(setup.settings.seed + seed, "checks/weights"):
+            perturb(module, 1.0)
+        position, x = setup.encoding(module), setup.normal(BATCH, length, DIM)
+        if setup.can("padding"):
+            tokens, real = padded_tokens(length), padded_mask(length)
+            out = attend(module, x, tokens, position=position)
+            again = attend(module, with_garbage(x, real), tokens, position=position)
+            close(again[real], out[real], "real rows with other values in padding")
+        if setup.can("causal"):
+            out = attend(module, x, position=position, causal=True)
+            changed = torch.cat([x[:, :later], torch.randn_like(x[:, later:])], dim=1)
+            again = attend(module, changed, position=position, causal=True)
+            close(again[:, :later], out[:, :later], "causal: rows before those that are changed")
+
+
+@check("norm")
+def large_mean(setup: NormSetup) -> None:
+    """In float32, a mean a thousand times the deviation leaves the output right."""
+    x = (1000 + setup.normal(BATCH, LONG, DIM)).float()
+    found, expected = setup.build(torch.float32)(x), setup.build()(x.double())
+    close(found, expected, "output for numbers near 1000", tolerance=1e-2)
 
 
 @check("attention", applies=_masked)

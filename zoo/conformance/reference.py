@@ -6,6 +6,7 @@ They share no code with the components that they check.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -97,6 +98,14 @@ class KeysTurned(ReferenceEncoding):
     def rotate_keys(self, x: Tensor, positions: Tensor) -> Tensor:
         """x (B, H, L, Dh) rotated and negated."""
         return -self.rotate(x, positions)
+
+
+class Cancelling(ReferenceEncoding):
+    """A bias that takes the scores of exact attention away: every key then has the same share."""
+
+    def content_bias(self, q: Tensor, k: Tensor, *rest: Any) -> Tensor:
+        """(B, H, Lq, Lk): -q·k / √Dh."""
+        return -q @ k.mT / math.sqrt(q.shape[-1])
 
 
 class ContentBias(ReferenceEncoding):

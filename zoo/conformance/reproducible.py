@@ -12,6 +12,7 @@ import numpy as np
 from zoo.conformance.assertions import must
 from zoo.conformance.baseline import (
     LABELS,
+    MIXED,
     TAGS,
     TEXTS,
     TOKENS,
@@ -134,7 +135,7 @@ def _predicted(choice: Choice, model: Any) -> str:
     if choice.can("token-texts"):
         unseen = [*TOKENS, ["a", "new", "word"], ["The", "bank"]]
         return json.dumps([[int(tag) for tag in tags] for tags in model.predict(unseen)])
-    texts = [*TEXTS, "the bank won", "rain on rates", "words it never saw"]
+    texts = [*TEXTS, *MIXED, "words it never saw"]
     return json.dumps([int(label) for label in model.predict(texts)])
 
 

@@ -160,11 +160,11 @@ class ModuleSetup(Setup, ABC):
         return normal(self.generator(seed), *shape)
 
 
-def perturb(module: nn.Module) -> None:
+def perturb(module: nn.Module, size: float = JITTER) -> None:
     """Add noise to every parameter."""
     with torch.no_grad():
         for parameter in module.parameters():
-            parameter.add_(JITTER * torch.randn(parameter.shape))
+            parameter.add_(size * torch.randn(parameter.shape))
 
 
 def normal(generator: torch.Generator, *shape: int) -> Tensor:

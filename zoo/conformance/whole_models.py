@@ -28,7 +28,8 @@ from zoo.train.auxiliary_losses import AuxiliaryLosses
 from zoo.train.optimizer import after_step, undecayed
 
 SIZES = Sizes(dim=DIM, layers=3, heads=HEADS, hidden=HIDDEN, max_length=14, vocab_size=50)
-VOCAB, LENGTH, MORE = 50, 9, 4  # ids, tokens of the longest text, and more of padding
+# Ids, tokens of the longest text, more of padding, and tokens of the longest prompt.
+VOCAB, LENGTH, MORE, PROMPT = 50, 9, 4, 5
 
 
 @check(*MODULES, applies=of_modules)
@@ -124,21 +125,28 @@ def rows_in_a_model(setup: ModuleSetup) -> None:
 
 @check("attention", "pe", "norm", "ffn", "block")
 def decoding_in_a_model(setup: ModuleSetup) -> None:
-    """In a decoder of three layers, decoding step by step equals the whole pass."""
+    """In a decoder of three layers, padded prompts are continued as each text is alone."""
     kind = setup.choice.component.kind
     if kind == "attention" and not setup.can("causal", "cache"):
         raise CheckSkipped("it does not declare 'causal' and 'cache'")
     if setup.can("neighbours") and not setup.can("causal", "cache"):
         raise CheckSkipped("it reads its neighbours, and does not declare 'causal' and 'cache'")
     model = cast(LanguageModel, _model(setup, build_language_model, "causal", pool="mean"))
-    ids, real = _texts()
-    positions = (real.cumsum(1) - 1).clamp_min(0)
-    whole, cache = model(ids, Tokens(real, positions)), model.decoder.new_cache()
-    for begin, end in itertools.pairwise((0, 4, 5, 6, LENGTH)):
-        now = slice(begin, end)
-        step = model(ids[:, now], Tokens(real[:, now], positions[:, now]), cache=cache)
-        kept = real[:, now]
-        close(step[kept], whole[:, now][kept], f"logits of tokens {begin} to {end - 1}")
+    ids, _ = _texts()
+    prompts = padded_mask(PROMPT)  # of 5, 3 and 1 tokens; all go on with real ones
+    for side, prompt in (("right", prompts), ("left", prompts.flip(1))):
+        real = torch.cat([prompt, torch.ones(len(ids), LENGTH - PROMPT, dtype=torch.bool)], dim=1)
+        positions = (real.cumsum(1) - 1).clamp_min(0)
+        alone = torch.zeros(*ids.shape, VOCAB, dtype=torch.float64)
+        for text, kept in enumerate(real):
+            one = model(ids[text : text + 1, kept], Tokens.whole(int(kept.sum())))
+            alone[text, kept] = one[0].detach()
+        cache = model.decoder.new_cache()
+        for begin, end in itertools.pairwise((0, PROMPT, PROMPT + 1, PROMPT + 2, LENGTH)):
+            now = slice(begin, end)
+            step = model(ids[:, now], Tokens(real[:, now], positions[:, now]), cache=cache)
+            what = f"logits of tokens {begin} to {end - 1}, prompts padded on the {side}"
+            close(step[real[:, now]], alone[:, now][real[:, now]], what)
 
 
 def _texts() -> tuple[Tensor, Tensor]:

@@ -20,12 +20,13 @@ attentions = Specimens("attention", "rotate", "bias", "padding", "causal", "cros
 encodings = Specimens("pe", "embed", "order", "random")
 ffns = Specimens("ffn")
 blocks = Specimens("block", "residual", "cross")
+norms = Specimens("norm")
 pools = Specimens("pool")
 
 
 @hookimpl
 def zoo_register(register: Register) -> None:
-    for specimens in (attentions, encodings, ffns, blocks, pools):
+    for specimens in (attentions, encodings, ffns, blocks, norms, pools):
         specimens.register(register)
 
 
@@ -70,6 +71,32 @@ class LerpInOneDtype(Split):
     def adjust(self, q, k, v, layer=None):
         first = layer.shared.setdefault("first values", v)
         return q, k, v if first is v else torch.lerp(v, first, self.share)
+
+
+@attentions.caught_by("any-weights", "other values in padding", without=("map",))
+class MaskBeforeMixing(Split):
+    """Hidden scores are finite, and are then mixed by weights that may be negative."""
+
+    def __init__(self, dim, heads, *, dropout=0.0):
+        super().__init__(dim, heads, dropout=dropout)
+        self.mixing = nn.Parameter(torch.eye(heads))
+
+    def attend(self, q, k, v, mask, bias):
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        scores = scores if bias is None else scores + bias
+        scores = scores if mask is None else scores.masked_fill(~mask, -1e6)
+        return torch.einsum("gh,bhij->bgij", self.mixing, scores).softmax(-1) @ v
+
+
+@norms.caught_by("large-mean", "numbers near 1000")
+class VarianceInOnePass(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+
+    def forward(self, x):
+        mean = x.mean(-1, keepdim=True)
+        variance = x.square().mean(-1, keepdim=True) - mean.square()
+        return (x - mean) * (variance.clamp_min(0) + 1e-5).rsqrt()
 
 
 @encodings.caught_by("place", "positions do not increase")
