@@ -31,7 +31,8 @@ def claims_section(profile: Profile, claims: Sequence[Claim]) -> list[str]:
         return []
     found = [(claim, *_verdict(profile, claim)) for claim in claims]
     verdicts = [verdict for _, verdict, _ in found]
-    counts = ", ".join(f"{verdicts.count(name)} {name}" for name in (HOLDS, NOT, UNKNOWN))
+    held, refuted, unknown = (verdicts.count(name) for name in (HOLDS, NOT, UNKNOWN))
+    counts = f"held here {held}, not held {refuted}, undecided {unknown}"
     rows = [
         {
             "published": line(claim.text),

@@ -282,7 +282,7 @@ def test_claims_are_held_against_the_verdicts_of_each_data_set(profiled):
     assert main([str(profiled / "results")]) == 0
     place = profiled / "results" / "profile" / "cpu"
     page = (place / "README.md").read_text()
-    assert "1 holds, 1 does not hold, 1 undecided" in page
+    assert "held here 1, not held 1, undecided 1" in page
     rows = {line.split("|")[1].strip(): line for line in page.splitlines() if "a paper" in line}
     assert rows["rope 99, none 90"].rstrip("| ").endswith("holds")
     assert "0.990 and 0.900: +9.0" in rows["rope 99, none 90"]
