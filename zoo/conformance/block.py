@@ -47,7 +47,7 @@ class BlockSetup(ModuleSetup, kind="block"):
             return PlainFFN(self.dim)
 
         return self.choice.build(
-            Split(self.dim, self.heads),
+            KnowsItsLayer(self.dim, self.heads),
             make_ffn(),
             lambda: nn.LayerNorm(self.dim),
             dropout=dropout,
@@ -68,8 +68,8 @@ class BlockSetup(ModuleSetup, kind="block"):
         silent: with sub-layers that give zeros, and the block's own weights as initialised.
         """
         with seeded(self.settings.seed, "checks/build"):
-            attention, inner = Split(DIM, HEADS), PlainFFN() if ffn else None
-            more: dict[str, Any] = {"cross": Split(DIM, HEADS)} if cross else {}
+            attention, inner = KnowsItsLayer(DIM, HEADS), PlainFFN() if ffn else None
+            more: dict[str, Any] = {"cross": KnowsItsLayer(DIM, HEADS)} if cross else {}
             others: list[PlainFFN] = []
 
             def make_ffn() -> PlainFFN | None:
@@ -112,6 +112,21 @@ class BlockSetup(ModuleSetup, kind="block"):
     def hidden_states(self) -> Tensor:
         """Inputs (B, L, D)."""
         return self.normal(BATCH, LENGTH, DIM)
+
+
+class KnowsItsLayer(Split):
+    """An attention that must be given the layer's context."""
+
+    def forward(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        *,
+        layer: LayerContext | None = None,
+        **how: Any,
+    ) -> Tensor:
+        must(layer is not None, "calls the attention without `layer`: use self.attend(h, context)")
+        return super().forward(x, context, layer=layer, **how)
 
 
 class PlainFFN(nn.Module):
@@ -222,13 +237,18 @@ def norms_apart(setup: BlockSetup) -> None:
         made[-1].register_forward_pre_hook(seen)
         return made[-1]
 
-    block = setup.block(norm=norm)
-    if not block.normed:
-        must(not made, f"normed is False, yet norm() was called {len(made)} times")
-    block(setup.hidden_states(), context_of())
-    most = max(map(len, inputs.values()), default=0)
-    what = f"a norm is called for {most} different inputs in one pass"
-    must(most < 2, f"{what}: norm() was called {len(made)} times, once for each norm")
+    for cross in (False, True) if setup.can("cross") else (False,):
+        made.clear()
+        inputs.clear()
+        block = setup.block(norm=norm, cross=cross)
+        if not block.normed:
+            must(not made, f"normed is False, yet norm() was called {len(made)} times")
+        memory = setup.normal(BATCH, LENGTH, DIM, seed=1)
+        more: dict[str, Any] = {"memory": memory, "memory_tokens": Tokens.whole(LENGTH)}
+        block(setup.hidden_states(), context_of(**more if cross else {}))
+        most = max(map(len, inputs.values()), default=0)
+        what = f"a norm is called for {most} different inputs in one pass"
+        must(most < 2, f"{what}: norm() was called {len(made)} times, once for each norm")
 
 
 @check("block")

@@ -23,9 +23,10 @@ from zoo.conformance.setup import (
 )
 from zoo.models.key_value_cache import KeyValues
 
-PROMPT, STEPS = 4, 9
+# Longer than the usual window, so that one of columns differs from one of positions.
+PROMPT, STEPS = 20, 44
 # The prompt, a token, and then several at once, as when proposed tokens are verified.
-PIECES = (slice(0, 4), slice(4, 5), slice(5, 7), slice(7, 9))
+PIECES = (slice(0, 20), slice(20, 21), slice(21, 23), slice(23, 44))
 # x (B, L, D), its tokens and a cache, to what a causal layer gives.
 Step = Callable[[Tensor, Tokens, KeyValues | None], Tensor]
 

@@ -7,7 +7,7 @@ import contextlib
 import torch
 
 from zoo.components.tokens import Tokens
-from zoo.conformance.assertions import close, finite
+from zoo.conformance.assertions import close, finite, must
 from zoo.conformance.attention import AttentionSetup, attend
 from zoo.conformance.check import CheckSkipped, check
 from zoo.conformance.low_precision import autocast
@@ -30,6 +30,7 @@ from zoo.registry import Choice
 LARGE, FAR, OFFSET = 100.0, 5000, 7
 # In bfloat16 the position after each of these is rounded to the same number as it.
 LONG, ROWS = 300, (259, 271, 283)
+SHORT = 2.0**-3  # what rounding leaves to a variant that selects keys, too
 LEAK = 2.0**-5  # as the bound of precision: sums may be rounded in another order
 
 
@@ -82,6 +83,20 @@ def large_mean(setup: NormSetup) -> None:
     x = (1000 + setup.normal(BATCH, LONG, DIM)).float()
     found, expected = setup.build(torch.float32)(x), setup.build()(x.double())
     close(found, expected, "output for numbers near 1000", tolerance=1e-2)
+
+
+@check("attention")
+def long_text_in_bfloat16(setup: AttentionSetup) -> None:
+    """Under autocast each token of a text of 300 is what it is in float32, beyond rounding."""
+    module = setup.build(torch.float32)
+    position, x = setup.encoding(module), setup.normal(1, LONG, DIM).float()
+    with torch.no_grad():
+        expected = attend(module, x, position=position)[:, 256:]
+        with autocast():
+            found = attend(module, x, position=position)[:, 256:].float()
+    off = float((found - expected).norm() / expected.norm())
+    what = f"tokens beyond 256 are off by {off:.3g} of the norm"
+    must(off <= SHORT, f"{what}, where {SHORT:.3g} is allowed; subtract positions as integers")
 
 
 @check("attention", applies=_masked)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 from torch import Tensor
 
@@ -137,13 +139,13 @@ def causality(setup: AttentionSetup) -> None:
 def cache(setup: AttentionSetup) -> None:
     """Decoding step by step with a cache equals the causal pass over the whole text."""
     module = setup.build()
-    position = setup.encoding(module)
     x = setup.normal(BATCH, STEPS, DIM)
     rows = [slice(0, PROMPT), *(slice(t, t + 1) for t in range(PROMPT, STEPS))]
     real = {"whole texts": torch.ones(BATCH, STEPS, dtype=torch.bool)}
     if setup.can("padding"):
         real["padded texts"] = padded_mask(STEPS)
-    for which, mask in real.items():
+    encodings = {"": setup.encoding(module), ", no encoding": None}
+    for (which, mask), (plain, position) in itertools.product(real.items(), encodings.items()):
         tokens = Tokens.whole(STEPS) if mask.all() else padded_tokens(STEPS)
         out = attend(module, x, tokens, position=position, causal=True)
         filled = KeyValues()
@@ -152,5 +154,5 @@ def cache(setup: AttentionSetup) -> None:
             for r in rows
         ]
         must(filled.used, "the cache is never used")
-        what = f"{which}: {STEPS - PROMPT} steps after {PROMPT} at once"
+        what = f"{which}{plain}: {STEPS - PROMPT} steps after {PROMPT} at once"
         close(torch.cat(steps, dim=1)[mask], out[mask], what)

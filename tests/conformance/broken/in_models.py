@@ -99,6 +99,15 @@ class VarianceInOnePass(nn.Module):
         return (x - mean) * (variance.clamp_min(0) + 1e-5).rsqrt()
 
 
+@attentions.caught_by("long-text-in-bfloat16", "off by", only=("padding", "cross"))
+class DistancesInBfloat16(Split):
+    def mask_and_bias(self, q, queries, keys, position, causal):
+        mask, _ = super().mask_and_bias(q, queries, keys, position, causal)
+        here, there = queries.positions.to(q.dtype), keys.positions.to(q.dtype)
+        far = (here[..., :, None] - there[..., None, :]).abs()
+        return mask, -3 * (far[:, None] if far.dim() == 3 else far)
+
+
 @encodings.caught_by("place", "positions do not increase")
 class DrawnUnsorted(Sinusoidal):
     def place(self, positions):
