@@ -95,7 +95,8 @@ class TransformerXL(PositionalEncoding):
     def __init__(self, *, dim: int, heads: int, head_dim: int, max_length: int) -> None:
         super().__init__(dim=dim, heads=heads, head_dim=head_dim, max_length=max_length)
         self.u, self.v = (nn.Parameter(torch.randn(heads, 1, head_dim)) for _ in range(2))
-        self.angles, self.project = Angles(dim, 10000.0), nn.Linear(dim, dim, bias=False)
+        self.angles = Angles(dim, 10000.0)
+        self.project = nn.Linear(dim, heads * head_dim, bias=False)
 
     def content_bias(
         self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor, mask: Tensor | None

@@ -88,4 +88,7 @@ def test_a_suites_command_writes_where_it_is_published(suite: Path):
 def test_every_published_run_has_its_suite():
     published = [load_published(suite) for suite in SUITES.glob("*.toml")]
     places = {place for one in published if one for place in one.directory}
-    assert {run.relative_to(RESULTS).as_posix() for run in RUNS} <= places
+    found = {run.relative_to(RESULTS) for run in RUNS}
+    # A run of several data sets has a directory for each.
+    alone = [run for run in found if not {run.as_posix(), run.parent.as_posix()} & places]
+    assert alone == []

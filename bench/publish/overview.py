@@ -18,8 +18,8 @@ ABOUT = """\
 
 Everything here is made by `make results` from the records in each directory; nothing is written by
 hand, and a test makes it again and compares every byte. ± is the 95% interval of the mean over
-seeds. A rank of 1= means that the row cannot be distinguished from the best one; the page of each
-run says how that was decided, and how large its machine's noise is."""
+seeds. A rank of 1= means that no row is significantly better, and that there are several such rows;
+the page of each run says how that was decided, and how large its machine's noise is."""
 BEST = 5  # cells of a run that the overview shows
 PROFILE_FILES = (("page", "README.md"), ("interactive", "report.html"), ("CSV", "profile.csv"))
 LEFT_OUT = ("train s", "latency ms", "front", "seeds")

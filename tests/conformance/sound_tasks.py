@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from zoo import hookimpl
 from zoo.config.metric_description import MetricDescription
-from zoo.execution.base import Ended, Event, Job, Limits, Progress, Result, Started
+from zoo.execution.base import Ended, Event, Executor, Job, Limits, Progress, Result, Started
 from zoo.execution.run_job import run_job
 from zoo.registry import Register
 from zoo.tasks.base import Task
@@ -41,17 +41,14 @@ def mean_rank() -> object:
     return Metric(description, lambda outputs: float(outputs["rank"]))
 
 
-class OneByOne:
+class OneByOne(Executor):
     """Runs jobs in this process."""
 
-    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Iterator[Event]:
+    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         for job in jobs:
             yield Started(job)
             for item in run_job(job, directory, limits):
                 yield Ended(job, item) if isinstance(item, Result) else Progress(job, item)
-
-    def close(self) -> None:
-        pass
 
 
 @hookimpl

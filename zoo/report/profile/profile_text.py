@@ -9,7 +9,7 @@ from zoo.report.tables.text import plain, tabulated
 
 Table = tuple[list[str], list[list[str]]]  # heads, and rows of cells
 MARKS = {
-    "=": "cannot be distinguished from the best row (cell or baseline) on this data",
+    "=": "no row (cell or baseline) is significantly better on this data",
     "c": "not better than chance, over seeds or over other test sets of this size",
     "c?": "cannot be said to be better than chance: neither an interval over seeds nor a sampling "
     "error is known",

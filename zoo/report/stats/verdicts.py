@@ -157,12 +157,22 @@ class Verdicts:
         return max(of, key=lambda r: metric.better(sum(r.values.values()) / len(r.values)))
 
     def tied(self) -> list[str]:
-        """The best cell, first, and the cells that cannot be distinguished from it."""
+        """The best cell, first, and the cells that cannot be distinguished from it.
+
+        Without those that are significantly worse than another cell, as where the best one varies
+        more from seed to seed.
+        """
         cells = [row for row in self.rows if not row.baseline]
         best = self.best_of(cells)
         if best is None:
             return []
-        others = [r.name for r in cells if r is not best and self.verdict(r.name, best.name) == 0]
+        others = [
+            row.name
+            for row in cells
+            if row is not best
+            and self.verdict(row.name, best.name) == 0
+            and all(self.verdict(row.name, other.name) != -1 for other in cells)
+        ]
         return [best.name, *others]
 
     def equal_rows(self) -> list[list[Row]]:
@@ -173,7 +183,7 @@ class Verdicts:
         return [group for group in groups.values() if len(group) > 1]
 
     def ranks(self) -> dict[str, int]:
-        """Row to rank: 1 for the best and its ties, else 1 + the rows significantly better.
+        """Row to rank: 1 + the rows that are significantly better.
 
         Empty where there is no pair that could be compared, and without a row that could not be
         compared with the best.
@@ -184,8 +194,8 @@ class Verdicts:
         ranks = {}
         for row in self.rows:
             verdicts = [self.verdict(row.name, other.name) for other in self.rows]
-            if (against_best := self.verdict(row.name, best.name)) is not None:
-                ranks[row.name] = 1 + verdicts.count(-1) if against_best < 0 else 1
+            if self.verdict(row.name, best.name) is not None:
+                ranks[row.name] = 1 + verdicts.count(-1)
         return ranks if len(ranks) > 1 else {}
 
     @property

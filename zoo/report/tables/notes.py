@@ -136,11 +136,11 @@ def _metric_notes(
     if table["rank"].notna().any():
         mcnemar = f" and McNemar's test over the {metric.scored} on which two rows disagree"
         lines.append(
-            "Rank: 1= cannot be distinguished from the best; any other rank is 1 + the number of "
-            f"rows that are significantly better (paired t-test over seeds"
+            "Rank: 1 + the number of rows that are significantly better (paired t-test over seeds"
             f"{mcnemar if shares else ''}; {level_text(level)}, Holm's "
             f"correction for {counted(tests, 'comparison')}: every pair of rows and every effect): "
-            "trained again with new seeds and scored on this test set, they would be better again."
+            "trained again with new seeds and scored on this test set, they would be better again. "
+            "1=: no row is, and there are several such rows."
         )
     if table[f"{metric.name}_sampling_error"].notna().any():
         error = metric.scale * table[f"{metric.name}_sampling_error"].max()
