@@ -115,7 +115,7 @@ def test_with_too_few_seeds_nothing_is_ranked(seeds):
 
 def test_every_mark_is_explained_under_the_table():
     notes = caption(run()).splitlines()
-    starts = "Seeds: 5,Rank: 1=,Test set: 1000,×:,Reference: fused+rope,Noise floor,Front,Data"
+    starts = "Seeds: 5,Rank: 1 +,Test set: 1000,×:,Reference: fused+rope,Noise floor,Front,Data"
     for start in starts.split(","):
         assert sum(note.startswith(start) for note in notes) == 1, start
     assert "Holm's correction for 6 comparisons" in caption(run())

@@ -28,9 +28,6 @@ def test_conforms_with_parameters(check):
     check()
 
 
-@parametrize_with_checks(
-    "block/parallel(shared_norm=True)",
-    expected_failures={"norms-apart": "both sub-layers read the same normed input, as in PaLM"},
-)
+@parametrize_with_checks("block/parallel(shared_norm=True)")
 def test_conforms_with_one_norm(check):
     check()

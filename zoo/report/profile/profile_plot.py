@@ -101,16 +101,24 @@ def _critical_difference(scores: pd.DataFrame) -> Plot:
     pairs = scikit_posthocs.posthoc_nemenyi_friedman(scores)
     p = float(stats.friedmanchisquare(*(scores[name] for name in scores)).pvalue)
     figure = Figure(figsize=(WIDTH, 1.2 + 0.16 * len(ranks)), layout="constrained")
-    axes = figure.subplots()
-    scikit_posthocs.critical_difference_diagram(
-        ranks,
-        pairs,
+    axes, names = figure.subplots(), list(ranks.index)
+    # By number: the diagram is drawn in the order of sets, which for names changes from run to run.
+    numbers = range(len(names))
+    drawn = scikit_posthocs.critical_difference_diagram(
+        ranks.set_axis(numbers),
+        pairs.loc[names, names].set_axis(numbers).set_axis(numbers, axis=1),
         ax=axes,
         alpha=LEVEL,
+        label_fmt_left="{label}: {rank:.2g}",
+        label_fmt_right="{rank:.2g}: {label}",
         label_props={"fontsize": 8},
         elbow_props={"color": MUTED},
         crossbar_props={"color": INK, "marker": None},
     )
+    for number, label in enumerate(drawn["labels"]):
+        left = number < (len(names) + 1) // 2
+        one, other = label.get_text().split(": ")
+        label.set_text(f"{names[int(one)]} ({other})" if left else f"({one}) {names[int(other)]}")
     axes.grid(visible=False)
     axes.set_title(f"Mean rank over {len(scores)} data sets")
     about = (
