@@ -48,7 +48,8 @@ def claims_section(profile: Profile, claims: Sequence[Claim]) -> list[str]:
         "## Published claims held against these results",
         f"{counted(len(claims), 'claim')} on the order of two choices: {counts}. A claim *holds* "
         "where the difference is significant here, in the same direction; it *does not hold* where "
-        "it is significant in the other; otherwise it is undecided. Tasks and models here are "
+        "it is significant in the other; otherwise it is undecided. Tests have Holm's correction "
+        "for all comparisons on the data set, ± is the interval of one. Tasks and models here are "
         "smaller than the published ones.",
         grid(rows),
     ]
@@ -112,7 +113,14 @@ def _difference(run: RunReport, better: str, worse: str, group: str) -> Differen
 
 
 def _name(data: DataSet, claim: Claim, wanted: str) -> str:
-    row = find_row(data.run.rows, wanted)
+    rows = list(data.run.rows)
+    row = find_row(rows, wanted)
     if row is None:
         raise ZooError(f"[published] claim '{claim.text}': no row '{wanted}' on {data.name}")
+    other = find_row([one for one in rows if one is not row], wanted)
+    if other is not None:
+        raise ZooError(
+            f"[published] claim '{claim.text}': both {row.name} and {other.name} are '{wanted}'; "
+            "name one, as 'fused+rope'"
+        )
     return row.name

@@ -153,7 +153,7 @@ def test_only_marks_that_occur_are_explained(profile: Profile) -> None:
     assert explained(Profile([DataSet("few", "few", few)]))[0] == set()
     assert "=" not in profile_notes(Profile([data["beta"]]))[-1]
     ties = Profile([simulated("ties", (3.0, 3.0, 1.5), 300)])
-    assert profile_notes(ties)[-1].endswith("; =: not significantly different from 0.")
+    assert profile_notes(ties)[-1].endswith("± is the interval of one alone.")
 
 
 def tagged(pe: str, accuracy: float, effective: float | None, seed: int = 0) -> Record:

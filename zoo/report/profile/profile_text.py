@@ -8,9 +8,14 @@ from zoo.report.stats.effects import Effect
 from zoo.report.tables.text import plain, tabulated
 
 Table = tuple[list[str], list[list[str]]]  # heads, and rows of cells
+TIED_EFFECTS = (
+    "=: not significantly different from 0, by tests that are corrected for all comparisons on the "
+    "data set (Holm); ± is the interval of one alone"
+)
 MARKS = {
     "=": "no row (cell or baseline) is significantly better on this data",
-    "c": "not better than chance, over seeds or over other test sets of this size",
+    "c": "not shown to be better than chance, over seeds or over other test sets of this size; "
+    "where seeds differ much, a high mean may have it too",
     "c?": "cannot be said to be better than chance: neither an interval over seeds nor a sampling "
     "error is known",
 }
@@ -102,10 +107,8 @@ def profile_notes(profile: Profile) -> list[str]:
         units = dict.fromkeys(data.metric.unit for data in profile.data_sets)
         _, rows = effects_table(profile)
         ties = any(text.endswith("=") for _, *texts in rows for text in texts)
-        lines.append(
-            f"Effects in {' or '.join(units)}, averaged over what each choice was combined with"
-            f"{'; =: not significantly different from 0' if ties else ''}."
-        )
+        line = f"Effects in {' or '.join(units)}, averaged over what each choice was combined with"
+        lines.append(f"{line}; {TIED_EFFECTS}." if ties else f"{line}.")
     return lines
 
 
