@@ -186,14 +186,14 @@ class Choice:
     def build(self, *args: Any, offered: Mapping[str, Any] | None = None, **kwargs: Any) -> Any:
         """Call the factory with the contract's arguments and the given parameters.
 
-        offered: further arguments by name; the factory gets those that ``takes``. An attention is
-        told what it declares, so that it can refuse everything else.
+        offered: further arguments by name; the factory gets those that ``takes``. What has an
+        attribute ``declared`` is told its capabilities, so that it can refuse everything else.
         """
         taken = {name: value for name, value in (offered or {}).items() if self.takes(name)}
         if self.inner is not None:
             kwargs["inner"] = functools.partial(self.inner.build, offered=offered)
         built = self.component.resolve()(*args, **kwargs, **taken, **self.given)
-        if self.component.kind == "attention" and hasattr(built, "declared"):
+        if hasattr(built, "declared"):
             built.declared = self.capabilities
         return built
 

@@ -14,6 +14,15 @@ from zoo.registry import Registry
 from zoo.registry.loading import load
 
 DIM, HEADS = 12, 2
+# What each attention here is to be registered with.
+CAPABILITIES = {
+    "linear": ("rotate", "padding", "causal", "cross", "cache"),
+    "performer": ("rotate", "absolute", "padding", "causal", "cross", "cache", "map"),
+    "linformer": ("rotate", "padding", "cross", "order", "fixed-length"),
+    "nystrom": ("rotate", "padding", "order"),
+    "window": ("rotate", "bias", "padding", "causal", "map", "order"),
+    "fourier": ("padding", "order", "one-head"),
+}
 
 torch.set_num_threads(1)  # the tensors are tiny, and several threads would be slower
 

@@ -2,10 +2,9 @@
 
 import pytest
 import torch
-from efficient_helpers import encoding, registry
+from efficient_helpers import CAPABILITIES, encoding, registry
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
-from zoo_efficient.capabilities import CAPABILITIES
 
 from zoo.components.tokens import Tokens
 

@@ -11,7 +11,6 @@ from zoo.components.attention.base import Attention, Cache
 from zoo.components.dropout import dropout
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
-from zoo_efficient.limits import refuse
 from zoo_efficient.padding import ranks
 
 NORMS = ("ortho", "backward")
@@ -52,9 +51,15 @@ class Fourier(Attention):
         cache: Cache | None = None,
     ) -> Tensor:
         """x (B, L, D) to (B, L, D); ValueError for anything but bidirectional self-attention."""
-        cross = context is not None and context is not x
-        asked = {"causal": causal, "cross": cross, "cache": cache is not None}
-        refuse("fourier", self.head_dim, position, tokens, **asked)
+        self.refuse_undeclared(
+            x,
+            context,
+            tokens=tokens,
+            context_tokens=context_tokens,
+            position=position,
+            causal=causal,
+            cache=cache,
+        )
         dtype = x.dtype
         x = x.float() if dtype in (torch.bfloat16, torch.float16) else x
         x = dropout(x, self.dropout, self.training)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zoo.components.attention.base import ProjectedAttention
+from zoo.components.attention.projections import Packed
 from zoo.components.dropout import dropout
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo_efficient.kernel import divide, weighted_sums
-from zoo_efficient.limits import Limited
 from zoo_efficient.padding import hide
 
 
-class Linear(Limited):
+class Linear(ProjectedAttention):
     """o_i = φ(q_i)ᵀ (Σ_j φ(k_j) v_jᵀ) / φ(q_i)ᵀ Σ_j φ(k_j), φ(x) = elu(x) + 1.
 
     Katharopoulos et al. 2020, section 3.2, equations 5 and 7; causal: section 3.3.
@@ -25,7 +26,7 @@ class Linear(Limited):
     self-attention follows the order along L.
     """
 
-    name = "linear"
+    projection = Packed
 
     def rotate(self, x: Tensor, tokens: Tokens, position: PositionalEncoding) -> Tensor:
         """x unchanged: the features of q and k are rotated, not q and k."""

@@ -6,13 +6,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo.components.attention.base import ProjectedAttention
+from zoo.components.attention.projections import Packed
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
-from zoo_efficient.limits import Limited, at_least
 from zoo_efficient.padding import hide, ranks
+from zoo_efficient.whole_numbers import at_least
 
 
-class Linformer(Limited):
+class Linformer(ProjectedAttention):
     """softmax(Q (E K)ᵀ / √Dh) (F V), with E and F learned and of shape (rank, max_length).
 
     Wang et al. 2020, section 4, equation 7. Exact for this formula; equal to softmax
@@ -24,7 +26,7 @@ class Linformer(Limited):
     Raises ValueError for more than max_length positions.
     """
 
-    name = "linformer"
+    projection = Packed
 
     def __init__(
         self, dim: int, heads: int, *, max_length: int, dropout: float = 0.0, rank: int = 64

@@ -5,15 +5,17 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zoo.components.attention.base import ProjectedAttention
+from zoo.components.attention.projections import Packed
 from zoo.components.attention.softmax import softmax_weights
 from zoo.components.dropout import dropout
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens, may_attend
-from zoo_efficient.limits import Limited, at_least
 from zoo_efficient.padding import hide, ranks
+from zoo_efficient.whole_numbers import at_least
 
 
-class Nystrom(Limited):
+class Nystrom(ProjectedAttention):
     """softmax(Q K̃ᵀ/√Dh) · softmax(Q̃ K̃ᵀ/√Dh)⁺ · softmax(Q̃ Kᵀ/√Dh) · V.
 
     Xiong et al. 2021, section 3; Q̃ and K̃ are the means of ``landmarks`` segments, and the
@@ -30,7 +32,7 @@ class Nystrom(Limited):
     declared.
     """
 
-    name = "nystrom"
+    projection = Packed
 
     def __init__(
         self,

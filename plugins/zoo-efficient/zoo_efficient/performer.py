@@ -7,15 +7,17 @@ import math
 import torch
 from torch import Tensor
 
+from zoo.components.attention.base import ProjectedAttention
+from zoo.components.attention.projections import Packed
 from zoo.components.dropout import dropout
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens, may_attend
 from zoo_efficient.kernel import divide, weighted_sums
-from zoo_efficient.limits import Limited, at_least
 from zoo_efficient.padding import hide
+from zoo_efficient.whole_numbers import at_least
 
 
-class Performer(Limited):
+class Performer(ProjectedAttention):
     """exp(q·k/√Dh) ≈ φ(q)·φ(k), φ(x) = exp(W x' - |x'|²/2) / √M, x' = x / Dh^¼.
 
     Choromanski et al. 2021, FAVOR+: positive features of section 2.3, lemma 1; orthogonal ones
@@ -29,7 +31,7 @@ class Performer(Limited):
     Causal self-attention follows the order along L.
     """
 
-    name = "performer"
+    projection = Packed
     directions: Tensor
 
     def __init__(
@@ -69,7 +71,14 @@ class Performer(Limited):
         causal: bool = False,
     ) -> Tensor:
         """The attention map (B, H, Lq, Lk), which forward never computes; rows sum to one."""
-        self.refuse(position, tokens)
+        self.refuse_undeclared(
+            x,
+            context,
+            tokens=tokens,
+            context_tokens=context_tokens,
+            position=position,
+            causal=causal,
+        )
         q, k, _, keys = self.queries_keys_values(x, context, tokens, context_tokens, position)
         q, k = self.features(q, k, keys)
         products = q @ k.transpose(-2, -1)

@@ -6,15 +6,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from zoo.components.attention.base import ProjectedAttention
+from zoo.components.attention.projections import Packed
 from zoo.components.attention.softmax import softmax_weights
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens, may_attend
 from zoo_efficient.blocks import Blocks
-from zoo_efficient.limits import Limited, at_least
 from zoo_efficient.padding import hide
+from zoo_efficient.whole_numbers import at_least
 
 
-class Window(Limited):
+class Window(ProjectedAttention):
     """softmax(Q Kᵀ / √Dh + bias) V over the keys with |i - j| <= size.
 
     Beltagy et al. 2020, Longformer, section 3.1, where w = 2 · size. Exact within the window,
@@ -24,7 +26,7 @@ class Window(Limited):
     global tokens and no dilation.
     """
 
-    name = "window"
+    projection = Packed
 
     def __init__(self, dim: int, heads: int, *, dropout: float = 0.0, size: int = 64) -> None:
         super().__init__(dim, heads, dropout=dropout)
@@ -63,7 +65,7 @@ class Window(Limited):
         causal: bool = False,
     ) -> Tensor:
         """The attention map (B, H, L, L), which forward never computes; rows sum to one."""
-        self.refuse(position, tokens, cross=context is not None and context is not x)
+        self.refuse_undeclared(x, context, tokens=tokens, position=position, causal=causal)
         q, k, _, _ = self.queries_keys_values(x, None, tokens, None, position)
         index = torch.arange(x.shape[1], device=x.device)
         mask = (index[:, None] - index).abs() <= self.size

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 import torch
-from mixers_helpers import DIM, HEADS, agree, batch, build, decode, encoding, near
+from mixers_helpers import DIM, HEADS, agree, batch, build, declare, decode, encoding, near
 from zoo_modern.attention.deltanet import DeltaNet
 from zoo_modern.attention.gated_deltanet import GatedDeltaNet
 from zoo_modern.attention.gla import GatedLinear
@@ -141,6 +141,7 @@ EACH = pytest.mark.parametrize("name", MIXERS)
 def built(name):
     kind, _, options = MIXERS[name]
     mixer = build(kind, **options)
+    declare(mixer, name)
     return mixer, encoding("rope" if name == "retention" else "none", mixer)
 
 
@@ -196,7 +197,7 @@ def test_what_is_not_declared_is_refused(name):
     with pytest.raises(ValueError, match=f"attention '{name}' reads the text before each token"):
         mixer(x, x.clone(), tokens=tokens, context_tokens=tokens, position=position, causal=True)
     for pe, slot in [("alibi", "bias"), ("rope", "rotate")][: 1 if name == "retention" else 2]:
-        with pytest.raises(ValueError, match=f"'{name}' cannot use an encoding with '{slot}'"):
+        with pytest.raises(ValueError, match=f"does not declare '{slot}'"):
             mixer(x, tokens=tokens, position=encoding(pe, mixer), causal=True)
 
 

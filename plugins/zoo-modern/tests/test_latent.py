@@ -6,7 +6,7 @@ import math
 
 import pytest
 import torch
-from mixers_helpers import DIM, HEADS, agree, batch, build, decode, encoding, near
+from mixers_helpers import DIM, HEADS, agree, batch, build, declare, decode, encoding, near
 from zoo_modern.attention.latent import Latent
 
 from zoo.components.pe.base import PositionalEncoding
@@ -83,8 +83,9 @@ class Content(PositionalEncoding):
 
 def test_what_it_cannot_do_is_refused():
     attention = build(Latent)
+    declare(attention, "mla")
     x, tokens = batch([3])
-    with pytest.raises(ValueError, match="'mla' cannot use an encoding with 'content-bias'"):
+    with pytest.raises(ValueError, match="Latent does not declare 'content-bias'"):
         attention(x, tokens=tokens, position=Content(dim=1, heads=1, head_dim=1, max_length=1))
     with pytest.raises(ValueError, match="kv_rank must be a whole number of at least 1, not 0"):
         Latent(DIM, HEADS, kv_rank=0)

@@ -6,7 +6,7 @@ import math
 
 import pytest
 import torch
-from mixers_helpers import DIM, HEADS, agree, batch, build, decode, encoding, near
+from mixers_helpers import DIM, HEADS, agree, batch, build, declare, decode, encoding, near
 from zoo_modern.attention.aft import AttentionFree
 from zoo_modern.attention.gmlp import GatedMLP
 
@@ -48,6 +48,7 @@ EACH = pytest.mark.parametrize("name", MIXERS)
 def built(name):
     kind, _, options = MIXERS[name]
     mixer = build(kind, max_length=LONGEST, **options)
+    declare(mixer, name)
     return mixer, encoding("none", mixer)
 
 
@@ -92,7 +93,7 @@ def test_what_it_cannot_do_is_refused(name):
     with pytest.raises(ValueError, match=f"'{name}' is built for {LONGEST} tokens at most"):
         mixer(x, tokens=Tokens.whole(LONGEST + 1), position=position)
     for pe, slot in (("alibi", "bias"), ("rope", "rotate")):
-        with pytest.raises(ValueError, match=f"'{name}' cannot use an encoding with '{slot}'"):
+        with pytest.raises(ValueError, match=f"does not declare '{slot}'"):
             mixer(x[:, :4], tokens=Tokens.whole(4), position=encoding(pe, mixer))
 
 

@@ -67,6 +67,7 @@ class Attention(nn.Module, ABC):
         """
         if self.declared is None:
             return
+        who = f"attention {type(self).__name__}"
         missing = undeclared(
             self.declared,
             tokens,
@@ -78,9 +79,9 @@ class Attention(nn.Module, ABC):
             cache=cache is not None,
         )
         if missing:
-            raise ValueError(f"this attention does not declare '{missing}', which the call needs")
+            raise ValueError(f"{who} does not declare '{missing}', which the call needs")
         if "causal-only" in self.declared and not causal:
-            raise ValueError("this attention declares 'causal-only', and the call is not causal")
+            raise ValueError(f"{who} declares 'causal-only', and the call is not causal")
 
 
 class ProjectedAttention(Attention):
@@ -276,6 +277,14 @@ class MultiHead(ProjectedAttention):
         layer: LayerContext | None = None,
     ) -> Tensor:
         """The attention map (B, H, Lq, Lk); each row sums to one."""
+        self.refuse_undeclared(
+            x,
+            context,
+            tokens=tokens,
+            context_tokens=context_tokens,
+            position=position,
+            causal=causal,
+        )
         given = {} if layer is None else with_layer(self, "queries_keys_values", layer)
         q, k, _, keys = self.queries_keys_values(
             x, context, tokens, context_tokens, position, None, **given

@@ -14,7 +14,7 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens, may_attend
 from zoo_modern.attention.causal_mixer import hide
 from zoo_modern.attention.chunks import wide, without_autocast
-from zoo_modern.attention.refusals import at_least, refuse_slots
+from zoo_modern.attention.whole_numbers import at_least
 
 
 class AttentionFree(ProjectedAttention):
@@ -50,7 +50,6 @@ class AttentionFree(ProjectedAttention):
         position: PositionalEncoding,
         causal: bool,
     ) -> Tensor:
-        refuse_slots("aft", position, queries, self.head_dim)
         if max(q.shape[2], k.shape[2]) > self.max_length:
             raise ValueError(f"attention 'aft' is built for {self.max_length} tokens at most")
         mask = may_attend(queries, keys, causal)

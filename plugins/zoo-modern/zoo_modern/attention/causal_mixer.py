@@ -12,19 +12,17 @@ from zoo.components.attention.base import Attention, Cache
 from zoo.components.past_tokens import past_tokens
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
-from zoo_modern.attention.refusals import refuse_slots
 
 
 class CausalMixer(Attention):
     """Causal by nature, with a state that decoding continues; a subclass has ``mix_tokens``.
 
-    name: its registered name. slots: of the encoding, those that it uses.
+    name: its registered name.
     Padding is zero in what a subclass is given, and may stand anywhere: the subclass must leave the
     state as it is there. Raises ValueError where a call is not causal, or reads another text.
     """
 
     name: ClassVar[str]
-    slots: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, dim: int, heads: int, *, dropout: float = 0.0) -> None:
         super().__init__()
@@ -51,7 +49,15 @@ class CausalMixer(Attention):
     ) -> Tensor:
         if not causal or (context is not None and context is not x):
             raise ValueError(f"attention '{self.name}' reads the text before each token alone")
-        refuse_slots(self.name, position, tokens, self.head_dim, *self.slots)
+        self.refuse_undeclared(
+            x,
+            context,
+            tokens=tokens,
+            context_tokens=context_tokens,
+            position=position,
+            causal=causal,
+            cache=cache,
+        )
         if tokens.attention_mask is not None:
             x = x.masked_fill(~tokens.attention_mask[..., None], 0)
         return self.mix_tokens(x, tokens, position, {} if cache is None else cache.state(self))

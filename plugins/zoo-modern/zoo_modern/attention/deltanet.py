@@ -11,7 +11,7 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo_modern.attention.causal_mixer import CausalConvolution, CausalMixer, hide
 from zoo_modern.attention.delta_rule import delta_rule
-from zoo_modern.attention.refusals import at_least
+from zoo_modern.attention.whole_numbers import at_least
 
 
 class DeltaNet(CausalMixer):

@@ -10,7 +10,7 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo_modern.attention.causal_mixer import CausalMixer, hide
 from zoo_modern.attention.decayed_sums import decayed_sums
-from zoo_modern.attention.refusals import at_least
+from zoo_modern.attention.whole_numbers import at_least
 
 TEMPERATURE = 16
 

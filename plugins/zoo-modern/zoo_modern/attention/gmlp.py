@@ -11,7 +11,7 @@ from zoo.components.dropout import dropout
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens, may_attend
 from zoo_modern.attention.causal_mixer import hide
-from zoo_modern.attention.refusals import at_least, refuse_slots
+from zoo_modern.attention.whole_numbers import at_least
 
 
 class GatedMLP(Attention):
@@ -46,7 +46,15 @@ class GatedMLP(Attention):
         causal: bool = False,
         cache: Cache | None = None,
     ) -> Tensor:
-        refuse_slots("gmlp", position, tokens, self.head_dim)
+        self.refuse_undeclared(
+            x,
+            context,
+            tokens=tokens,
+            context_tokens=context_tokens,
+            position=position,
+            causal=causal,
+            cache=cache,
+        )
         keys = tokens if context_tokens is None else context_tokens
         first, second = F.gelu(self.inner(x)).chunk(2, dim=-1)
         if context is not None and context is not x:

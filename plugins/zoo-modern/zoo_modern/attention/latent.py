@@ -11,7 +11,7 @@ from zoo.components.attention.projections import Projection
 from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
-from zoo_modern.attention.refusals import at_least, refuse_slots
+from zoo_modern.attention.whole_numbers import at_least
 
 
 class Compressed(Projection):
@@ -84,7 +84,6 @@ class Latent(Fused):
         cache: Cache | None = None,
         layer: LayerContext | None = None,
     ) -> tuple[Tensor, Tensor, Tensor, Tokens]:
-        refuse_slots("mla", position, tokens, self.position_dim or 0, "rotate", "bias")
         keys = tokens if context_tokens is None else context_tokens
         q, turned, latent = self.project(x, x if context is None else context)
         q = self.rotate(q, tokens, position)

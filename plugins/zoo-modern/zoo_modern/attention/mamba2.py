@@ -12,8 +12,8 @@ from zoo.components.tokens import Tokens
 from zoo_modern.attention.causal_mixer import CausalConvolution, CausalMixer, hide
 from zoo_modern.attention.chunks import wide
 from zoo_modern.attention.decayed_sums import decayed_sums
-from zoo_modern.attention.refusals import at_least
 from zoo_modern.attention.time_steps import inverse_softplus_steps, softplus
+from zoo_modern.attention.whole_numbers import at_least
 
 
 class Mamba2(CausalMixer):

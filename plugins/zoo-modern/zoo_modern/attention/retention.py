@@ -22,7 +22,6 @@ class Retention(CausalMixer):
     """
 
     name = "retention"
-    slots = ("rotate",)
 
     def __init__(self, dim: int, heads: int, *, dropout: float = 0.0) -> None:
         super().__init__(dim, heads, dropout=dropout)

@@ -8,7 +8,7 @@ from zoo.components.dropout import dropout
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo_modern.attention.causal_mixer import CausalConvolution, CausalMixer
-from zoo_modern.attention.refusals import at_least
+from zoo_modern.attention.whole_numbers import at_least
 
 
 class ShortConvolution(CausalMixer):
