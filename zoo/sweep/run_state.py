@@ -57,13 +57,16 @@ def prepare_work(
 
 
 def tried_plan(request: Request, zoo: Zoo, executor: Executor) -> Plan:
-    """The plan with what components refuse, tried by the executor. No data are loaded."""
+    """The plan with what components refuse, tried by the executor. No data are loaded.
+
+    On a cluster the nodes have described themselves afterwards (``Node.problem``).
+    """
     plan = make_plan(request, zoo.registry)
     trials = trial_models(plan)
-    if not trials:
+    if not trials and executor.nodes() is None:
         return plan
-    setup = job_setup(request, plan, zoo, None)
-    _, _, refused = inspect(executor, setup, job_limits(request, executor), [], trials)
+    setup, limits = job_setup(request, plan, zoo, None), job_limits(request, executor)
+    _, _, refused = inspect(executor, setup, limits, Progress(), [], trials)
     return with_refusals(plan, refused)
 
 

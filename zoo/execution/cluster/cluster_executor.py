@@ -43,7 +43,7 @@ class ClusterExecutor(Executor):
                 if isinstance(report, Joined):
                     members.join(report.node)
                 members.listed |= isinstance(report, Listed)
-        return [replace(member.node, name=member.name) for member in members]
+        return [replace(m.node, name=m.name, problem=m.problem) for m in members]
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run the jobs wherever there is room. Raises ZooError where no node can."""

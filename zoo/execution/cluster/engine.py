@@ -12,12 +12,16 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Node:
-    """A machine of the cluster. id: unique. name: for people. cores, gpus: that jobs may use."""
+    """A machine of the cluster. id: unique. name: for people. cores, gpus: that jobs may use.
+
+    problem: why it is given no jobs; empty where none is known.
+    """
 
     id: str
     name: str
     cores: int
     gpus: int = 0
+    problem: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,41 @@
+"""Nodes that are given nothing: the display and ``--plan`` say which, and why."""
+
+from __future__ import annotations
+
+import io
+
+from simulated_nodes import CPU_ONLY, Simulated, executor, facts
+
+from zoo.execution.base import Limits
+from zoo.registry.loading import load
+from zoo.sweep.make_request import make_request
+from zoo.sweep.plan_time import as_table, time_line
+from zoo.sweep.prepare import inspect
+from zoo.sweep.progress import Plain
+from zoo.sweep.run_state import tried_plan
+
+LIMITS = Limits(jobs=0, threads=1)
+
+
+def test_a_node_that_the_inspection_leaves_out_is_shown() -> None:
+    engine, shown = Simulated(), io.StringIO()
+    engine.add("good")
+    engine.add("odd", about=facts(torch="1.0"))
+    inspect(executor(engine), CPU_ONLY, LIMITS, Plain(shown), [])
+    (line,) = shown.getvalue().splitlines()
+    assert line.startswith("odd is left out: it has torch 1.0, and")
+
+
+def test_a_plan_says_which_nodes_are_left_out_and_counts_only_the_others() -> None:
+    engine, zoo = Simulated(), load()
+    engine.add("good", cores=2)
+    engine.add("odd", cores=16, about=facts(torch="1.0"))
+    request = make_request({"baseline": "none", "seeds": 4, "device": "cpu"}, zoo.registry)
+    cluster = executor(engine)
+    plan = tried_plan(request, zoo, cluster)
+    nodes = cluster.nodes()
+    assert time_line(request, plan, nodes, []).startswith("4 trainings, 2 at once: the time of 2 ")
+    good, odd = as_table(nodes, request).splitlines()[2:]
+    assert good.split() == ["good", "2", "0", "2"]
+    assert odd.split()[:4] == ["odd", "16", "0", "0"]
+    assert "left out: it has torch 1.0, and the run was started with" in odd
