@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
-from simulated_nodes import CPU_ONLY, Simulated, executor, facts
+import pytest
+from simulated_nodes import CPU_ONLY, Simulated, executor, facts, trainings
+from test_scheduling import notices, results, run
 
+from zoo.errors import ZooError
 from zoo.execution.base import Limits
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
@@ -39,3 +43,41 @@ def test_a_plan_says_which_nodes_are_left_out_and_counts_only_the_others() -> No
     assert good.split() == ["good", "2", "0", "2"]
     assert odd.split()[:4] == ["odd", "16", "0", "0"]
     assert "left out: it has torch 1.0, and the run was started with" in odd
+
+
+def test_a_node_that_hangs_while_it_describes_itself_is_left_out(tmp_path: Path) -> None:
+    """Its slot says all the time that it is alive."""
+    engine = Simulated()
+    engine.add("good")
+    engine.add("hangs")
+    engine.undescribed.add("hangs")
+    events = run(engine, trainings(2), tmp_path, describe=0.2)
+    assert set(results(events).values()) == {"ok"}
+    assert notices(events) == ["hangs is left out: it did not describe itself within 0.2 s"]
+    alone = Simulated()
+    alone.add("hangs")
+    alone.undescribed.add("hangs")
+    with pytest.raises(ZooError, match="no node can run this: hangs: it did not describe itself"):
+        list(executor(alone, describe=0.2).run(trainings(1), limits=LIMITS, directory=tmp_path))
+
+
+@pytest.mark.parametrize("incidents", [2, 3])
+def test_a_node_is_left_out_after_three_incidents_however_many_slots_each_of_them_takes(
+    incidents: int, tmp_path: Path
+) -> None:
+    happened: list[int] = []  # slots lost in each
+
+    def kill(engine: Simulated) -> None:
+        if len(engine.busy("one")) == 4 and len(happened) < incidents:
+            happened.append(4)
+            for slot in engine.busy("one"):
+                engine.lose(slot)
+
+    engine = Simulated(kill)
+    engine.add("one", cores=4)
+    if incidents < 3:
+        assert "ok" in results(run(engine, trainings(8), tmp_path)).values()
+    else:
+        with pytest.raises(ZooError, match="one: it lost slots 3 times in a row: it was killed"):
+            list(executor(engine).run(trainings(8), limits=LIMITS, directory=tmp_path))
+    assert happened == [4] * incidents
