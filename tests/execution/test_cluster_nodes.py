@@ -232,7 +232,7 @@ def test_a_run_whose_engine_is_killed_ends_in_one_line_and_goes_on_with_the_same
             )
             max(engines, key=psutil.Process.create_time).kill()
 
-    with contextlib.closing(nodes), pytest.raises(ZooError, match="Folders is gone"):
+    with contextlib.closing(nodes), pytest.raises(ZooError, match=r"Folders is gone: .* SIGKILL"):
         bench(tmp_path / "out", options, on=nodes.on, progress=Watching(kill))
     assert len(RecordFile(tmp_path / "out").read()) == 1
     done = bench(tmp_path / "out", options)

@@ -7,13 +7,11 @@ Ray. Core's tasks and actors alone are used.
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import ray
@@ -39,27 +37,37 @@ class Slot:
 class RayEngine(Engine):
     """Slots are actors. address: HOST:PORT of a head; empty: a Ray of this machine's own."""
 
-    def __init__(self, report: Callable[[Report], None], address: str) -> None:
+    def __init__(self, report: Callable[[Report], None], scratch: str, address: str) -> None:
         self._report = report
         self._calls: dict[str, queue.SimpleQueue[bytes | None]] = {}
         self._actors: dict[str, Any] = {}
-        self._scratch: Path | None = None
         if address:
             _check(address)
             self._join(address)
         else:
-            self._begin()
+            self._begin(scratch)
 
-    def _begin(self) -> None:
-        """Start a Ray that only this machine can reach, and only with its token."""
-        self._scratch = Path(tempfile.mkdtemp(prefix="zoo-ray-"))
-        ray.init(
-            _node_ip_address="127.0.0.1",
-            _temp_dir=str(self._scratch),
-            include_dashboard=False,
-            log_to_driver=False,
-            namespace="zoo",
-        )
+    def _begin(self, scratch: str) -> None:
+        """Start a Ray that only this machine can reach, and only with its token.
+
+        scratch: a directory that others cannot read; Ray lets everybody write into its own.
+        """
+        os.environ["TMPDIR"] = scratch  # of its slots, whose files are removed with it
+        try:
+            ray.init(
+                _node_ip_address="127.0.0.1",
+                _temp_dir=f"{scratch}/ray",
+                include_dashboard=False,
+                log_to_driver=False,
+                namespace="zoo",
+            )
+        except OSError as error:
+            if "AF_UNIX" not in str(error):
+                raise
+            raise ZooError(
+                f"the path {scratch} is too long for Ray's sockets: set TMPDIR to a directory "
+                "whose path is short, such as /tmp"
+            ) from None
 
     def _join(self, address: str) -> None:
         try:
@@ -120,8 +128,6 @@ class RayEngine(Engine):
         for slot in list(self._actors):
             self.stop(slot)
         ray.shutdown()
-        if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _carry(self, slot: str, actor: Any, calls: queue.SimpleQueue[bytes | None]) -> None:
         """Give a slot its calls, one after another, and report what it says."""
