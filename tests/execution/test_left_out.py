@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
-from simulated_nodes import CPU_ONLY, Simulated, executor, facts, trainings
+from simulated_nodes import CPU_ONLY, Simulated, costs, executor, facts, inspection, trainings
 from test_scheduling import notices, results, run
 
 from zoo.errors import ZooError
@@ -81,3 +81,20 @@ def test_a_node_is_left_out_after_three_incidents_however_many_slots_each_of_the
         with pytest.raises(ZooError, match="one: it lost slots 3 times in a row: it was killed"):
             list(executor(engine).run(trainings(8), limits=LIMITS, directory=tmp_path))
     assert happened == [4] * incidents
+
+
+def test_where_only_other_machines_are_left_to_measure_on_the_run_says_in_what_they_differ(
+    tmp_path: Path,
+) -> None:
+    engine = Simulated()
+    engine.add("first", about=facts(machine="new"))
+    cluster = executor(engine, wait=0.1)
+    list(cluster.run([inspection()], limits=LIMITS, directory=tmp_path))
+    engine.add("other", about=facts(machine="old"))
+    engine.leave("first")
+    with pytest.raises(ZooError) as caught:
+        list(cluster.run(costs(1), limits=LIMITS, directory=tmp_path))
+    assert str(caught.value) == (
+        "no node is left, and none came within 0.1 s. "
+        "other: its device_name is old, and that of the node inspected first new"
+    )
