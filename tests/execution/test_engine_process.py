@@ -8,14 +8,19 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from zoo.errors import ZooError
+from zoo.execution.cluster.engine import Lost, Report, Said
 from zoo.execution.cluster.engine_process import EngineProcess
 from zoo.execution.cluster.scratch import LONGEST, remove_dead, scratch_directory
+
+MUCH = 10_000_000  # bytes
 
 
 class Dies:
@@ -32,6 +37,26 @@ class Dies:
         if self.how == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
         os._exit(3)
+
+
+class Floods:
+    """An engine that reports more than a pipe holds, and cannot start a slot."""
+
+    def __init__(self, report: Callable[[Report], None], scratch: str) -> None:
+        self.report = report
+
+    def watch(self) -> None:
+        flood = Said("other", b"0" * MUCH)
+        threading.Thread(target=self.report, args=(flood,), daemon=True).start()
+
+    def start(self, slot: str, node: str, cores: int, gpus: int) -> None:
+        raise RuntimeError("no room")
+
+    def call(self, slot: str, call: bytes) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
 
 class Refuses:
@@ -74,6 +99,26 @@ def test_an_engine_that_cannot_connect_leaves_nothing(place: Path) -> None:
     with pytest.raises(ZooError, match="no"):
         engine("Refuses")
     assert list(place.iterdir()) == []
+
+
+def test_orders_and_reports_that_are_larger_than_a_pipe_do_not_wait_for_each_other(
+    place: Path,
+) -> None:
+    made = engine("Floods")
+
+    def order() -> None:
+        made.start("a", "a node", 1, 0)
+        made.call("a", b"0" * MUCH)
+
+    ordering = threading.Thread(target=order, daemon=True)
+    ordering.start()
+    ordering.join(60)
+    assert not ordering.is_alive()
+    reports: list[Report] = []
+    while len(reports) < 2:
+        reports += made.receive(60)
+    assert reports == [Said("other", b"0" * MUCH), Lost("a", "RuntimeError: no room")]
+    made.close()
 
 
 def test_directories_of_dead_processes_are_removed(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ class RayEngine(Engine):
         def again() -> None:
             while True:
                 time.sleep(LOOK_SECONDS)
-                with contextlib.suppress(RayError):
+                with contextlib.suppress(Exception):  # the next look may be luckier
                     self._look(there)
 
         threading.Thread(target=again, daemon=True).start()
@@ -116,17 +116,20 @@ class RayEngine(Engine):
         threading.Thread(target=self._carry, args=(slot, started, calls), daemon=True).start()
 
     def call(self, slot: str, call: bytes) -> None:
-        if slot in self._calls:
-            self._calls[slot].put(call)
+        calls = self._calls.get(slot)
+        if calls is not None:
+            calls.put(call)
 
     def stop(self, slot: str) -> None:
-        if slot in self._actors:
+        actor = self._actors.pop(slot, None)  # by one thread alone: this one, or that of the slot
+        if actor is not None:
             self._calls.pop(slot).put(None)
-            ray.kill(self._actors.pop(slot))
+            ray.kill(actor)
 
     def close(self) -> None:
         for slot in list(self._actors):
-            self.stop(slot)
+            with contextlib.suppress(Exception):  # Ray is ended in any case
+                self.stop(slot)
         ray.shutdown()
 
     def _carry(self, slot: str, actor: Any, calls: queue.SimpleQueue[bytes | None]) -> None:
@@ -135,10 +138,11 @@ class RayEngine(Engine):
             try:
                 for message in actor.carry_out.options(num_returns="streaming").remote(call):
                     self._report(Said(slot, ray.get(message)))
-            except RayError as error:
+            except Exception as error:  # noqa: BLE001 - Ray raises more than RayError
                 if self._actors.pop(slot, None) is not None:  # it was not stopped
                     self._calls.pop(slot, None)
-                    ray.kill(actor)  # where it is only out of reach
+                    with contextlib.suppress(Exception):
+                        ray.kill(actor)  # where it is only out of reach
                     self._report(Lost(slot, _reason(error), isinstance(error, OutOfMemoryError)))
                 return
 
@@ -179,7 +183,7 @@ def _node(about: dict[str, Any]) -> Node | None:
     return Node(about["NodeID"], name if own_name else host, cores, int(resources.get("GPU", 0)))
 
 
-def _reason(error: RayError) -> str:
+def _reason(error: Exception) -> str:
     """Why an actor is gone, in one line without the words that Ray puts before it."""
     text = one_line(error)
     for before in ("The actor is dead because ", "Worker exit detail: "):

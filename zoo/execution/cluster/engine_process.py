@@ -159,7 +159,10 @@ def _carry_out(engine: Engine, order: Sequence[Any], report: Callable[[Report], 
         getattr(engine, order[0])(*order[1:])
     except Exception as error:  # noqa: BLE001 - a library may raise anything
         traceback.print_exc()
-        report(Lost(order[1], one_line(error)))
+        # Not in this thread, which reads orders: were it to wait until the process that submits
+        # reads, that could be waiting in turn until an order is read.
+        lost = Lost(order[1], one_line(error))
+        threading.Thread(target=report, args=(lost,), daemon=True).start()
 
 
 def main(descriptor: int) -> None:
