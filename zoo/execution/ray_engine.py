@@ -9,13 +9,19 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import ray
-from ray._raylet import GcsClient
+from ray._raylet import (
+    AuthenticationMode,
+    AuthenticationTokenLoader,
+    GcsClient,
+    get_authentication_mode,
+)
 from ray.exceptions import AuthenticationError, OutOfMemoryError, RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -148,7 +154,32 @@ class RayEngine(Engine):
 
 
 def _check(address: str) -> None:
-    """ZooError, soon, where no head of a Ray cluster answers, or it has another token."""
+    """ZooError, soon, where no head of a Ray cluster answers, or its token is not that of here."""
+    error = _asked(address)
+    token = get_authentication_mode() == AuthenticationMode.TOKEN
+    if isinstance(error, AuthenticationError):
+        refused = "has another token" if token else "asks for a token: set RAY_AUTH_MODE=token"
+        raise ZooError(
+            f"--address {address}: this cluster {refused}; copy the head's "
+            "~/.ray/auth_token here (readable by you alone), or set RAY_AUTH_TOKEN to its content"
+        )
+    if isinstance(error, TimeoutError):
+        raise ZooError(
+            f"--address {address}: what listens there did not answer within {CHECK_SECONDS:g} s: "
+            "it is no head of a Ray cluster, or one that is too busy"
+        )
+    if error is not None:
+        raise ZooError(f"--address {address}: what listens there is no head of a Ray cluster")
+    if token and _takes_any_token(address):
+        raise ZooError(
+            f"--address {address}: this cluster has no token, and RAY_AUTH_MODE is token here: its "
+            "nodes would lose every job. Start all of them with RAY_AUTH_MODE=token, or set it to "
+            "disabled here"
+        )
+
+
+def _asked(address: str) -> BaseException | None:
+    """What became of a question to the head; None where it was answered."""
     answers: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
 
     def ask() -> None:
@@ -160,16 +191,24 @@ def _check(address: str) -> None:
 
     threading.Thread(target=ask, daemon=True).start()
     try:
-        error = answers.get(timeout=CHECK_SECONDS)
+        return answers.get(timeout=CHECK_SECONDS)
     except queue.Empty:
-        error = TimeoutError()
-    if isinstance(error, AuthenticationError):
-        raise ZooError(
-            f"--address {address}: this cluster has another token; copy the head's "
-            "~/.ray/auth_token here (readable by you alone), or set RAY_AUTH_TOKEN to its content"
-        )
-    if error is not None:
-        raise ZooError(f"--address {address}: what listens there is no head of a Ray cluster")
+        return TimeoutError()
+
+
+def _takes_any_token(address: str) -> bool:
+    """Whether a cluster answers whoever asks."""
+    loader, name = AuthenticationTokenLoader.instance(), "RAY_AUTH_TOKEN"
+    before = os.environ.get(name)
+    os.environ[name] = secrets.token_hex(32)  # comes before any file
+    loader.reset_cache()
+    try:
+        return _asked(address) is None
+    finally:
+        del os.environ[name]
+        if before is not None:
+            os.environ[name] = before
+        loader.reset_cache()
 
 
 def _node(about: dict[str, Any]) -> Node | None:
