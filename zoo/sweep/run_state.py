@@ -193,7 +193,7 @@ def threads_note(known: Sequence[Record], environment: Mapping[str, Any]) -> str
     then = {record.environment.get("threads", now) for record in known} - {now}
     if environment.get("device") != "cpu" or not then:
         return ""
-    others = " or ".join(str(threads) for threads in sorted(then))
+    others = " or ".join(sorted(map(str, then)))
     return (
         f"models that are there already were trained with --threads {others}, the others get "
         f"{now}; the last digits of scores depend on it"
