@@ -175,7 +175,7 @@ class ClusterRun:
             if isinstance(body, Advanced):
                 if body.files:
                     task.directory.receive(body.files)
-                    task.losses = slot.member.failures = 0
+                    task.losses = slot.member.incidents = 0
                 yield Progress(task.job, body.step)
             elif isinstance(body, Finished):
                 task.directory.receive(body.files)
@@ -234,7 +234,7 @@ class ClusterRun:
         task, slot.task = slot.task, None
         assert task is not None
         slot.member.done += 1
-        slot.member.failures = 0
+        slot.member.incidents = 0
         if isinstance(task.job, InspectJob) and self.members.reference is None:
             self.members.reference = result.environment or None
         if isinstance(task.job, CostJob) and (nice := result.environment.get("nice")):
@@ -272,11 +272,11 @@ class ClusterRun:
         """A slot is gone; its task is given to another, unless it was lost too often."""
         member, task, slot.task = slot.member, slot.task, None
         self._gone(slot)
-        if slot.since > member.incident:  # what was open then may have been hit by that one too
-            member.incident = time.monotonic()
-            member.failures += 1
+        if slot.since > member.last_incident:  # or it may have been hit by that one too
+            member.last_incident = time.monotonic()
+            member.incidents += 1
         there = member.node.id in self.members.by_id
-        if there and member.failures >= MOST_LOSSES and not member.problem:
+        if there and member.incidents >= MOST_LOSSES and not member.problem:
             member.problem = f"it lost slots {MOST_LOSSES} times in a row: {reason}"
             yield from self._left_out(member)
         if task is None:
