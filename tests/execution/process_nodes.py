@@ -49,7 +49,7 @@ def serve(descriptor: int) -> None:
 class FolderNodes(Engine):
     """Slots are subprocesses in the environment of their node."""
 
-    def __init__(self, report: Callable[[Report], None], root: str) -> None:
+    def __init__(self, report: Callable[[Report], None], scratch: str, root: str) -> None:
         self.report, self.root = report, Path(root)
         if not self.root.is_dir():
             raise ZooError(f"no nodes at {root}")

@@ -19,10 +19,11 @@ TOKEN = "0123456789abcdef0123456789abcdef"
 class RayCluster:
     """A head that runs no jobs, and nodes that are added.
 
-    environment: of the head, and of processes that use the cluster.
+    environment: of the head, and of processes that use the cluster. authentication: token, or
+    disabled.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, authentication: str = "token") -> None:
         self.root = root
         # The paths of Ray's sockets may have no more than 107 characters.
         self.sockets = Path(tempfile.mkdtemp(prefix="zray", dir="/tmp"))
@@ -31,7 +32,7 @@ class RayCluster:
             self.address = f"127.0.0.2:{free.getsockname()[1]}"
         self.environment = {
             **os.environ,
-            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_MODE": authentication,
             "RAY_AUTH_TOKEN": TOKEN,
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_worker_niceness": "0",

@@ -59,8 +59,8 @@ class Simulated:
     """Engine as the submitting process has it. before: called before each look at the slots.
 
     overlaps: cost jobs that were on a node with others. ran: job key to the epochs that were
-    trained for it, of all attempts. caches: node to the digests of the data that it has. sent: the
-    nodes that data were sent to.
+    trained for it, of all attempts. undescribed: nodes whose description never ends. caches: node
+    to the digests of the data that it has. sent: the nodes that data were sent to.
     """
 
     def __init__(
@@ -74,6 +74,7 @@ class Simulated:
         self.ran: dict[str, list[int]] = {}
         self.overlaps: set[str] = set()
         self.stalled: set[str] = set()
+        self.undescribed: set[str] = set()
         self.caches: dict[str, set[str]] = {}
         self.sent: list[str] = []
         self.ready = False
@@ -137,6 +138,8 @@ class Simulated:
         yield "returned", None
 
     def describe_node(self, slot: Running, code: object, threads: int) -> Iterator[Any]:
+        while slot.node in self.undescribed:
+            yield "alive", None
         yield "returned", self.facts[slot.node]
 
     def store_data(

@@ -17,6 +17,7 @@ from test_failures import EXPECTED, FAILING
 from test_same_code import SOURCE, machine
 
 import zoo
+from zoo.data.encoding.cache import cache_directory
 from zoo.errors import ZooError
 from zoo.execution.base import Ended, Event, Limits, NodeStatus, Notice, TrainJob
 from zoo.execution.base import Progress as JobProgress
@@ -95,6 +96,22 @@ def test_a_damaged_cache_mends_itself(nodes: Nodes, small: dict[str, Any], tmp_p
     assert [record.status for record in again.records] == ["ok", "ok"]
     (first,) = (record for record in again.records if record.seed == 0)  # either may end first
     assert result_of(first) == result_of(whole.records[0])
+
+
+def test_a_damaged_cache_of_the_machine_that_submits_mends_itself(
+    nodes: Nodes, tmp_path: Path
+) -> None:
+    """A Ray of this machine's own has one cache for both."""
+    setup = prepared({**CLASSIFY, "data": "newswire(train=24,test=8)", "epochs": 1}).setup
+    assert setup.data is not None
+    entry = cache_directory() / setup.data.key
+    expected = {file.name: file.read_bytes() for file in entry.iterdir()}
+    for file in entry.iterdir():
+        file.write_bytes(b"damaged")
+    job = TrainJob(setup, "a cell", "key", model=cell())
+    events = nodes.executor.run([job], limits=Limits(), directory=tmp_path)
+    assert [event.result.status for event in events if isinstance(event, Ended)] == ["ok"]
+    assert {file.name: file.read_bytes() for file in entry.iterdir()} == expected
 
 
 def test_nodes_with_other_code_are_left_out_by_name(tmp_path: Path) -> None:
@@ -215,7 +232,7 @@ def test_a_run_whose_engine_is_killed_ends_in_one_line_and_goes_on_with_the_same
             )
             max(engines, key=psutil.Process.create_time).kill()
 
-    with contextlib.closing(nodes), pytest.raises(ZooError, match="Folders is gone"):
+    with contextlib.closing(nodes), pytest.raises(ZooError, match=r"Folders is gone: .* SIGKILL"):
         bench(tmp_path / "out", options, on=nodes.on, progress=Watching(kill))
     assert len(RecordFile(tmp_path / "out").read()) == 1
     done = bench(tmp_path / "out", options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,6 @@ def test_a_port_where_nobody_listens_is_named() -> None:
 def test_a_token_that_others_can_read_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import socket
-
     token = tmp_path / "token"
     token.write_text("secret")
     token.chmod(stat.S_IRUSR | stat.S_IRGRP)
@@ -81,6 +80,19 @@ def test_a_token_that_others_can_read_is_refused(
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(ZooError, match="others can read this token of Ray's; chmod 600"):
+            RayExecutor(address).nodes()
+
+
+def test_token_authentication_without_a_token_says_where_one_is_to_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = tmp_path / "token"
+    monkeypatch.delenv("RAY_AUTH_TOKEN", raising=False)
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", str(token))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(ZooError, match=f"no token at {token}: copy the head's ~/.ray/auth_t"):
             RayExecutor(address).nodes()
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 import psutil
 import pytest
-from ray_nodes import RayCluster
+from ray_nodes import TOKEN, RayCluster
 from small_runs import bench, flags, result_of
 from test_cluster_nodes import ONE_CELL, Watching
 
@@ -178,7 +178,7 @@ def test_a_wrong_address_or_token_is_refused_in_one_line(cluster: RayCluster) ->
         other = f"127.0.0.1:{silent.getsockname()[1]}"
         for address, message in (
             ("127.0.0.1:1", "nothing to connect to there"),
-            (other, "what listens there is no head of a Ray cluster"),
+            (other, "what listens there did not answer within 3 s"),
             ("ray://127.0.0.1:10001", "Ray's client protocol"),
             ("somewhere", "give HOST:PORT"),
         ):
@@ -190,6 +190,22 @@ def test_a_wrong_address_or_token_is_refused_in_one_line(cluster: RayCluster) ->
         patch.setenv("RAY_AUTH_TOKEN", "another" * 8)
         with pytest.raises(ZooError, match="this cluster has another token"):
             RayExecutor(cluster.address).nodes()
+        patch.setenv("RAY_AUTH_MODE", "disabled")
+        with pytest.raises(ZooError, match="this cluster asks for a token: set RAY_AUTH_MODE"):
+            RayExecutor(cluster.address).nodes()
+
+
+def test_a_token_for_a_cluster_that_has_none_is_refused(tmp_path: Path) -> None:
+    """Its nodes would accept the driver, and end every actor."""
+    with pytest.MonkeyPatch.context() as patch:
+        made = RayCluster(tmp_path, "disabled")
+        patch.setenv("RAY_AUTH_MODE", "token")
+        patch.setenv("RAY_AUTH_TOKEN", TOKEN)
+        try:
+            with pytest.raises(ZooError, match="this cluster has no token, and RAY_AUTH_MODE is"):
+                RayExecutor(made.address).nodes()
+        finally:
+            made.close()
 
 
 def test_nodes_that_are_killed_and_one_that_joins(

@@ -18,6 +18,7 @@ from zoo.execution.inline import InlineExecutor
 from zoo.execution.local import LocalExecutor
 from zoo.registry import BUILT_IN
 from zoo.sweep.prepare import inspect
+from zoo.sweep.progress import Silent
 
 SOURCE = '''\
 """An attention of an installed distribution."""
@@ -182,4 +183,4 @@ def test_a_run_on_a_machine_that_differs_does_not_begin(job: TrainJob, tmp_path:
         machine(tmp_path, SOURCE, version="2.0").on_the_path(),
         pytest.raises(ZooError, match=r"has zoo-mine 2\.0"),
     ):
-        inspect(InlineExecutor(), job.setup, Limits(), [])
+        inspect(InlineExecutor(), job.setup, Limits(), Silent(), [])

@@ -7,17 +7,21 @@ Ray. Core's tasks and actors alone are used.
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
-import shutil
-import tempfile
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import ray
-from ray._raylet import GcsClient
+from ray._raylet import (
+    AuthenticationMode,
+    AuthenticationTokenLoader,
+    GcsClient,
+    get_authentication_mode,
+)
 from ray.exceptions import AuthenticationError, OutOfMemoryError, RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -39,27 +43,37 @@ class Slot:
 class RayEngine(Engine):
     """Slots are actors. address: HOST:PORT of a head; empty: a Ray of this machine's own."""
 
-    def __init__(self, report: Callable[[Report], None], address: str) -> None:
+    def __init__(self, report: Callable[[Report], None], scratch: str, address: str) -> None:
         self._report = report
         self._calls: dict[str, queue.SimpleQueue[bytes | None]] = {}
         self._actors: dict[str, Any] = {}
-        self._scratch: Path | None = None
         if address:
             _check(address)
             self._join(address)
         else:
-            self._begin()
+            self._begin(scratch)
 
-    def _begin(self) -> None:
-        """Start a Ray that only this machine can reach, and only with its token."""
-        self._scratch = Path(tempfile.mkdtemp(prefix="zoo-ray-"))
-        ray.init(
-            _node_ip_address="127.0.0.1",
-            _temp_dir=str(self._scratch),
-            include_dashboard=False,
-            log_to_driver=False,
-            namespace="zoo",
-        )
+    def _begin(self, scratch: str) -> None:
+        """Start a Ray that only this machine can reach, and only with its token.
+
+        scratch: a directory that others cannot read; Ray lets everybody write into its own.
+        """
+        os.environ["TMPDIR"] = scratch  # of its slots, whose files are removed with it
+        try:
+            ray.init(
+                _node_ip_address="127.0.0.1",
+                _temp_dir=f"{scratch}/ray",
+                include_dashboard=False,
+                log_to_driver=False,
+                namespace="zoo",
+            )
+        except OSError as error:
+            if "AF_UNIX" not in str(error):
+                raise
+            raise ZooError(
+                f"the path {scratch} is too long for Ray's sockets: set TMPDIR to a directory "
+                "whose path is short, such as /tmp"
+            ) from None
 
     def _join(self, address: str) -> None:
         try:
@@ -79,7 +93,7 @@ class RayEngine(Engine):
         def again() -> None:
             while True:
                 time.sleep(LOOK_SECONDS)
-                with contextlib.suppress(RayError):
+                with contextlib.suppress(Exception):  # the next look may be luckier
                     self._look(there)
 
         threading.Thread(target=again, daemon=True).start()
@@ -108,20 +122,21 @@ class RayEngine(Engine):
         threading.Thread(target=self._carry, args=(slot, started, calls), daemon=True).start()
 
     def call(self, slot: str, call: bytes) -> None:
-        if slot in self._calls:
-            self._calls[slot].put(call)
+        calls = self._calls.get(slot)
+        if calls is not None:
+            calls.put(call)
 
     def stop(self, slot: str) -> None:
-        if slot in self._actors:
+        actor = self._actors.pop(slot, None)  # by one thread alone: this one, or that of the slot
+        if actor is not None:
             self._calls.pop(slot).put(None)
-            ray.kill(self._actors.pop(slot))
+            ray.kill(actor)
 
     def close(self) -> None:
         for slot in list(self._actors):
-            self.stop(slot)
+            with contextlib.suppress(Exception):  # Ray is ended in any case
+                self.stop(slot)
         ray.shutdown()
-        if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _carry(self, slot: str, actor: Any, calls: queue.SimpleQueue[bytes | None]) -> None:
         """Give a slot its calls, one after another, and report what it says."""
@@ -129,16 +144,42 @@ class RayEngine(Engine):
             try:
                 for message in actor.carry_out.options(num_returns="streaming").remote(call):
                     self._report(Said(slot, ray.get(message)))
-            except RayError as error:
+            except Exception as error:  # noqa: BLE001 - Ray raises more than RayError
                 if self._actors.pop(slot, None) is not None:  # it was not stopped
                     self._calls.pop(slot, None)
-                    ray.kill(actor)  # where it is only out of reach
+                    with contextlib.suppress(Exception):
+                        ray.kill(actor)  # where it is only out of reach
                     self._report(Lost(slot, _reason(error), isinstance(error, OutOfMemoryError)))
                 return
 
 
 def _check(address: str) -> None:
-    """ZooError, soon, where no head of a Ray cluster answers, or it has another token."""
+    """ZooError, soon, where no head of a Ray cluster answers, or its token is not that of here."""
+    error = _asked(address)
+    token = get_authentication_mode() == AuthenticationMode.TOKEN
+    if isinstance(error, AuthenticationError):
+        refused = "has another token" if token else "asks for a token: set RAY_AUTH_MODE=token"
+        raise ZooError(
+            f"--address {address}: this cluster {refused}; copy the head's "
+            "~/.ray/auth_token here (readable by you alone), or set RAY_AUTH_TOKEN to its content"
+        )
+    if isinstance(error, TimeoutError):
+        raise ZooError(
+            f"--address {address}: what listens there did not answer within {CHECK_SECONDS:g} s: "
+            "it is no head of a Ray cluster, or one that is too busy"
+        )
+    if error is not None:
+        raise ZooError(f"--address {address}: what listens there is no head of a Ray cluster")
+    if token and _takes_any_token(address):
+        raise ZooError(
+            f"--address {address}: this cluster has no token, and RAY_AUTH_MODE is token here: its "
+            "nodes would lose every job. Start all of them with RAY_AUTH_MODE=token, or set it to "
+            "disabled here"
+        )
+
+
+def _asked(address: str) -> BaseException | None:
+    """What became of a question to the head; None where it was answered."""
     answers: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
 
     def ask() -> None:
@@ -150,16 +191,24 @@ def _check(address: str) -> None:
 
     threading.Thread(target=ask, daemon=True).start()
     try:
-        error = answers.get(timeout=CHECK_SECONDS)
+        return answers.get(timeout=CHECK_SECONDS)
     except queue.Empty:
-        error = TimeoutError()
-    if isinstance(error, AuthenticationError):
-        raise ZooError(
-            f"--address {address}: this cluster has another token; copy the head's "
-            "~/.ray/auth_token here (readable by you alone), or set RAY_AUTH_TOKEN to its content"
-        )
-    if error is not None:
-        raise ZooError(f"--address {address}: what listens there is no head of a Ray cluster")
+        return TimeoutError()
+
+
+def _takes_any_token(address: str) -> bool:
+    """Whether a cluster answers whoever asks."""
+    loader, name = AuthenticationTokenLoader.instance(), "RAY_AUTH_TOKEN"
+    before = os.environ.get(name)
+    os.environ[name] = secrets.token_hex(32)  # comes before any file
+    loader.reset_cache()
+    try:
+        return _asked(address) is None
+    finally:
+        del os.environ[name]
+        if before is not None:
+            os.environ[name] = before
+        loader.reset_cache()
 
 
 def _node(about: dict[str, Any]) -> Node | None:
@@ -173,7 +222,7 @@ def _node(about: dict[str, Any]) -> Node | None:
     return Node(about["NodeID"], name if own_name else host, cores, int(resources.get("GPU", 0)))
 
 
-def _reason(error: RayError) -> str:
+def _reason(error: Exception) -> str:
     """Why an actor is gone, in one line without the words that Ray puts before it."""
     text = one_line(error)
     for before in ("The actor is dead because ", "Worker exit detail: "):

@@ -82,7 +82,7 @@ def _connect(address: str) -> EngineProcess:
                 f"--address {address}: nothing to connect to there ({why}); 'ray start --head' "
                 "prints the address of a head"
             ) from None
-        _refuse_readable_token()
+        _check_token()
         own = {}
     else:
         own = {
@@ -95,11 +95,19 @@ def _connect(address: str) -> EngineProcess:
     return EngineProcess("Ray", ENGINE, {"address": address}, START_SECONDS, environment)
 
 
-def _refuse_readable_token() -> None:
-    """ZooError where other users can read the token, with which they could use the cluster."""
+def _check_token() -> None:
+    """ZooError where there is no token though Ray is told to use one, or other users can read it.
+
+    Ray itself aborts the process where there is none.
+    """
     if os.environ.get("RAY_AUTH_TOKEN"):  # comes before any file
         return
     place = os.environ.get("RAY_AUTH_TOKEN_PATH")
     file = Path(place) if place else Path.home() / ".ray" / "auth_token"
+    if os.environ.get("RAY_AUTH_MODE", "").lower() == "token" and not file.is_file():
+        raise ZooError(
+            f"RAY_AUTH_MODE is token, and there is no token at {file}: copy the head's "
+            "~/.ray/auth_token there (readable by you alone), or set RAY_AUTH_TOKEN to its content"
+        )
     if file.is_file() and file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
         raise ZooError(f"{file}: others can read this token of Ray's; chmod 600 {file}")

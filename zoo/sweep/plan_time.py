@@ -16,7 +16,9 @@ from zoo.sweep.tune import tuning_trials
 
 
 def slots_of(node: Node, request: Request) -> int:
-    """How many trainings a node does at once; with GPUs one on each."""
+    """How many trainings a node does at once; with GPUs one on each, none where it is left out."""
+    if node.problem:
+        return 0
     threads = min(request.threads or 1, node.cores)
     slots = node.cores // threads
     on_gpu = node.gpus and request.execution.device in ("auto", "cuda")
@@ -55,9 +57,15 @@ def time_line(
 
 
 def as_table(nodes: Sequence[Node], request: Request) -> str:
-    """Every node with its cores, its GPUs, and how many trainings it does at once."""
-    rows = [[node.name, node.cores, node.gpus, slots_of(node, request)] for node in nodes]
-    return tabulate(rows, headers=["node", "cores", "GPUs", "at once"])
+    """Every node with its cores, its GPUs, and how many trainings it does at once, or why none."""
+    rows = [
+        [
+            *(node.name, node.cores, node.gpus, slots_of(node, request)),
+            f"left out: {node.problem}" if node.problem else "",
+        ]
+        for node in nodes
+    ]
+    return tabulate(rows, headers=["node", "cores", "GPUs", "at once", ""])
 
 
 def _duration(seconds: float) -> str:

@@ -23,6 +23,7 @@ from zoo.execution.base import (
     JobSetup,
     Limits,
     ModelSpec,
+    Notice,
     PluginFile,
     Result,
 )
@@ -83,7 +84,7 @@ def prepare(
         progress.notice(notice)
     setup = job_setup(request, plan, zoo, DataReference(loaded.encoded.key, loaded.spec))
     limits = job_limits(request, executor)
-    environment, setup, refused = inspect(executor, setup, limits, rows, trials)
+    environment, setup, refused = inspect(executor, setup, limits, progress, rows, trials)
     config = {
         "task": request.task,
         "task_options": request.task_options,
@@ -108,6 +109,7 @@ def inspect(
     executor: Executor,
     setup: JobSetup,
     limits: Limits,
+    progress: Progress,
     rows: Sequence[PlanRow],
     trials: Sequence[ModelSpec] = (),
 ) -> tuple[Mapping[str, Any], JobSetup, Mapping[str, str]]:
@@ -118,7 +120,7 @@ def inspect(
     """
     given = tuple(row.model for row in rows if any(map(_given, row.choices)))
     job = InspectJob(setup, "this machine", "inspect", models=given, trials=tuple(trials))
-    result = run_one(executor, job, Limits(threads=limits.threads))
+    result = run_one(executor, job, Limits(threads=limits.threads), progress)
     if result.rejected:
         raise ZooError(result.reason)
     if result.status != "ok":
@@ -161,12 +163,14 @@ def run_jobs(
             progress.event(event, metrics)
 
 
-def run_one(executor: Executor, job: InspectJob, limits: Limits) -> Result:
-    """The result of a job that is run by itself."""
+def run_one(executor: Executor, job: InspectJob, limits: Limits, progress: Progress) -> Result:
+    """The result of a job that is run by itself. Of its events, only notices are shown."""
     with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
         for event in executor.run([job], limits=limits, directory=Path(scratch)):
             if isinstance(event, Ended):
                 return event.result
+            if isinstance(event, Notice):
+                progress.event(event)
     raise RuntimeError(f"the executor {type(executor).__name__} lost the job '{job.name}'")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,13 +57,16 @@ def prepare_work(
 
 
 def tried_plan(request: Request, zoo: Zoo, executor: Executor) -> Plan:
-    """The plan with what components refuse, tried by the executor. No data are loaded."""
+    """The plan with what components refuse, tried by the executor. No data are loaded.
+
+    On a cluster the nodes have described themselves afterwards (``Node.problem``).
+    """
     plan = make_plan(request, zoo.registry)
     trials = trial_models(plan)
-    if not trials:
+    if not trials and executor.nodes() is None:
         return plan
-    setup = job_setup(request, plan, zoo, None)
-    _, _, refused = inspect(executor, setup, job_limits(request, executor), [], trials)
+    setup, limits = job_setup(request, plan, zoo, None), job_limits(request, executor)
+    _, _, refused = inspect(executor, setup, limits, Progress(), [], trials)
     return with_refusals(plan, refused)
 
 
@@ -163,6 +166,8 @@ class RunState:
         if not jobs:
             progress.phase(phase, 0)
             return
+        if note := threads_note(known, self.prepared.environment):
+            progress.notice(f"{phase}: {note}")
         limits, directory = self.prepared.limits, self.file.directory
         executor = self.work.executor
         run_jobs(executor, jobs, limits, directory, progress, ended, self.metrics, phase)
@@ -176,3 +181,20 @@ def identity(row: PlanRow) -> dict[str, Any]:
 def environment_of(result: Result) -> dict[str, Any]:
     """The environment of the machine that ran a job, where the job came far enough to say."""
     return {"environment": dict(result.environment)} if result.environment else {}
+
+
+def threads_note(known: Sequence[Record], environment: Mapping[str, Any]) -> str:
+    """That trainings which are there already had another number of threads; empty if none had.
+
+    environment: of those that are to come. The order of additions, and with it the last digits of
+    scores, depends on the threads; on other devices than the CPU it does not.
+    """
+    now = environment.get("threads")
+    then = {record.environment.get("threads", now) for record in known} - {now}
+    if environment.get("device") != "cpu" or not then:
+        return ""
+    others = " or ".join(sorted(map(str, then)))
+    return (
+        f"models that are there already were trained with --threads {others}, the others get "
+        f"{now}; the last digits of scores depend on it"
+    )

@@ -102,7 +102,8 @@ def run_scale(
     plan = make_plan(request.model_copy(update=changes), zoo.registry)
     with open_executor(zoo, on) as executor:
         limits = job_limits(request.model_copy(update={"jobs": 1}), executor)
-        environment, setup, _ = inspect(executor, job_setup(request, plan, zoo, None), limits, [])
+        setup = job_setup(request, plan, zoo, None)
+        environment, setup, _ = inspect(executor, setup, limits, progress, [])
         config = {
             "task": request.task,
             "task_options": request.task_options,

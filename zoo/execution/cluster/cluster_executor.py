@@ -8,7 +8,7 @@ from pathlib import Path
 
 from zoo.execution.artifacts import Artifacts
 from zoo.execution.base import Event, Executor, InspectJob, Job, Limits
-from zoo.execution.cluster.cluster_run import ClusterRun
+from zoo.execution.cluster.cluster_run import ClusterRun, Patience
 from zoo.execution.cluster.engine import Joined, Listed, Node
 from zoo.execution.cluster.members import Members, RemoteEngine
 
@@ -17,13 +17,19 @@ class ClusterExecutor(Executor):
     """Runs jobs on the nodes of an engine; see ``zoo.execution.base.Executor``.
 
     connect: makes the engine, when it is first needed; it raises ZooError. silence: seconds without
-    a sign of life after which a slot is given up. wait: seconds for a node to come where none is.
+    a sign of life after which a slot is given up. describe: seconds that a node has to describe
+    itself, once a slot of it has begun. wait: seconds for a node to come where none is.
     """
 
     def __init__(
-        self, connect: Callable[[], RemoteEngine], *, silence: float = 60.0, wait: float = 600.0
+        self,
+        connect: Callable[[], RemoteEngine],
+        *,
+        silence: float = 60.0,
+        describe: float = 120.0,
+        wait: float = 600.0,
     ) -> None:
-        self._connect, self._silence, self._wait = connect, silence, wait
+        self._connect, self._patience = connect, Patience(silence, describe, wait)
         self._members: Members | None = None
         self._described: object = None
 
@@ -43,7 +49,7 @@ class ClusterExecutor(Executor):
                 if isinstance(report, Joined):
                     members.join(report.node)
                 members.listed |= isinstance(report, Listed)
-        return [replace(member.node, name=member.name) for member in members]
+        return [replace(m.node, name=m.name, problem=m.problem) for m in members]
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run the jobs wherever there is room. Raises ZooError where no node can."""
@@ -53,7 +59,7 @@ class ClusterExecutor(Executor):
         needed = jobs[0].setup.code, limits.threads
         if needed != self._described:
             for member in members:
-                member.facts, member.problem = None, ""
+                member.facts, member.begun, member.problem = None, None, ""
                 if member.describing is not None:  # for other code
                     members.stop(member.describing)
                     member.describing = None
@@ -61,7 +67,7 @@ class ClusterExecutor(Executor):
         if not all(isinstance(job, InspectJob) for job in jobs):
             members.engine.log_to(directory)
         with Artifacts(directory) as artifacts:
-            run = ClusterRun(members, jobs[0].setup, limits, artifacts, self._silence, self._wait)
+            run = ClusterRun(members, jobs[0].setup, limits, artifacts, self._patience)
             try:
                 yield from run.events(jobs)
             finally:

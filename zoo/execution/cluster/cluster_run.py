@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from zoo.execution.artifacts import Artifacts
@@ -32,11 +32,20 @@ from zoo.execution.cluster.slot_calls import unpacked
 from zoo.execution.cluster.slot_work import Advanced, Begun, DataMissing, Finished
 from zoo.execution.cluster.travelling_files import Directory
 
-MOST_LOSSES = 3  # of a job without a new checkpoint, and of a node without a finished job
+MOST_LOSSES = 3  # of a job, or times that a node lost slots, without a new checkpoint
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Seconds; see ``ClusterExecutor``."""
+
+    silence: float
+    describe: float
+    wait: float
 
 
 class ClusterRun:
-    """Runs jobs that share their code and device. silence, wait: see ``ClusterExecutor``."""
+    """Runs jobs that share their code and device."""
 
     def __init__(
         self,
@@ -44,13 +53,12 @@ class ClusterRun:
         setup: JobSetup,
         limits: Limits,
         artifacts: Artifacts,
-        silence: float,
-        wait: float,
+        patience: Patience,
     ) -> None:
         self.members, self.setup, self.limits = members, setup, limits
-        self.artifacts, self.silence = artifacts, silence
+        self.artifacts, self.patience = artifacts, patience
         self.placement = Placement(members, limits)
-        self.notices = NodeNotices(members, self.placement, wait)
+        self.notices = NodeNotices(members, self.placement, patience.wait)
         self.waiting: deque[Task] = deque()
         self.active: set[Task] = set()
         self.data = DataDelivery(members)
@@ -79,9 +87,10 @@ class ClusterRun:
     def _until(self, done: Callable[[], bool]) -> Iterator[Event]:
         while not done():
             self._place()
-            for report in self.members.engine.receive(min(1.0, self.silence / 4)):
+            for report in self.members.engine.receive(min(1.0, self.patience.silence / 4)):
                 yield from self._heard(report)
             yield from self._silent()
+            yield from self._undescribed()
             yield from self.notices.slow()
             yield from self.notices.changed()
             yield from self.notices.left_alone()
@@ -148,6 +157,8 @@ class ClusterRun:
         elif (slot := self.members.slot(report.slot)) is not None:
             if isinstance(report, Said):
                 slot.heard = time.monotonic()
+                if slot.member.begun is None:
+                    slot.member.begun = slot.heard
                 yield from self._said(slot, *unpacked(report.message))
             elif report.out_of_memory and slot.task is not None:
                 self._gone(slot)
@@ -164,7 +175,7 @@ class ClusterRun:
             if isinstance(body, Advanced):
                 if body.files:
                     task.directory.receive(body.files)
-                    task.losses = slot.member.failures = 0
+                    task.losses = slot.member.incidents = 0
                 yield Progress(task.job, body.step)
             elif isinstance(body, Finished):
                 task.directory.receive(body.files)
@@ -223,7 +234,7 @@ class ClusterRun:
         task, slot.task = slot.task, None
         assert task is not None
         slot.member.done += 1
-        slot.member.failures = 0
+        slot.member.incidents = 0
         if isinstance(task.job, InspectJob) and self.members.reference is None:
             self.members.reference = result.environment or None
         if isinstance(task.job, CostJob) and (nice := result.environment.get("nice")):
@@ -254,17 +265,19 @@ class ClusterRun:
         """Forget a slot, and have another do what it did for its node."""
         slot.member.slots.pop(slot.id, None)
         if slot.member.describing is slot:
-            slot.member.describing = None
+            slot.member.describing = slot.member.begun = None
         self.data.lost(slot)
 
     def _lose(self, slot: Slot, reason: str) -> Iterator[Event]:
         """A slot is gone; its task is given to another, unless it was lost too often."""
         member, task, slot.task = slot.member, slot.task, None
         self._gone(slot)
-        member.failures += 1
+        if slot.since > member.last_incident:  # or it may have been hit by that one too
+            member.last_incident = time.monotonic()
+            member.incidents += 1
         there = member.node.id in self.members.by_id
-        if there and member.failures >= MOST_LOSSES and not member.problem:
-            member.problem = f"{MOST_LOSSES} of its slots were lost in a row: {reason}"
+        if there and member.incidents >= MOST_LOSSES and not member.problem:
+            member.problem = f"it lost slots {MOST_LOSSES} times in a row: {reason}"
             yield from self._left_out(member)
         if task is None:
             return
@@ -288,6 +301,16 @@ class ClusterRun:
         """Give up the slots that have said nothing for too long."""
         now = time.monotonic()
         for slot in self.members.slots:
-            if slot.doing and slot.heard is not None and now - slot.heard > self.silence:
+            if slot.doing and slot.heard is not None and now - slot.heard > self.patience.silence:
                 self.members.stop(slot)
-                yield from self._lose(slot, f"silent for {self.silence:g} s")
+                yield from self._lose(slot, f"silent for {self.patience.silence:g} s")
+
+    def _undescribed(self) -> Iterator[Event]:
+        """Leave out the nodes that are alive, and take too long to describe themselves."""
+        now, most = time.monotonic(), self.patience.describe
+        for member in self.members:
+            if member.facts or member.problem or member.begun is None:
+                continue
+            if now - member.begun > most:
+                member.problem = f"it did not describe itself within {most:g} s"
+                yield from self._left_out(member)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 
+from zoo.data.encoding.cache import cached_entry
+from zoo.errors import ZooError
 from zoo.execution.base import JobSetup
 from zoo.execution.cluster.members import Member, Members, Slot
 from zoo.execution.cluster.travelling_files import data_digest, data_files
+from zoo.execution.open_setup import open_setup
 
 STORE = "travelling_files:store_data"  # what a slot is asked to do with them
 
@@ -24,13 +27,15 @@ class DataDelivery:
             return ""
         key = setup.data.key
         if key not in self._digests:
+            _complete(setup)
             self._digests[key] = data_digest(key)
         return self._digests[key]
 
     def ask(self, slot: Slot) -> bool:
         """A slot lacks the data of its task. Whether they have come since it looked.
 
-        If not, they are sent to it, unless another slot of its node is being sent them.
+        If not, they are sent to it, unless another slot of its node is being sent them. Raises
+        ZooError where they are damaged here too, and their source is a file.
         """
         assert slot.task is not None
         setup, member = slot.task.job.setup, slot.member
@@ -39,6 +44,7 @@ class DataDelivery:
             return True
         if member.sender is None:
             member.sender = slot
+            _complete(setup)
             key = setup.data.key
             self._members.call(slot, STORE, key, self.digest(setup), data_files(key))
         return False
@@ -58,3 +64,12 @@ class DataDelivery:
     def _waiting(self, member: Member) -> list[Slot]:
         slots = member.slots.values()
         return [s for s in slots if s.missing and not s.doing and s.task is not None]
+
+
+def _complete(setup: JobSetup) -> None:
+    """Make the data again where this machine's cache lacks them, as a job on this machine does."""
+    assert setup.data is not None
+    try:
+        cached_entry(setup.data.key)
+    except ZooError:
+        open_setup(setup)

@@ -12,12 +12,16 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Node:
-    """A machine of the cluster. id: unique. name: for people. cores, gpus: that jobs may use."""
+    """A machine of the cluster. id: unique. name: for people. cores, gpus: that jobs may use.
+
+    problem: why it is given no jobs; empty where none is known.
+    """
 
     id: str
     name: str
     cores: int
     gpus: int = 0
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,9 @@ Report = Joined | Listed | Left | Said | Lost
 
 
 class Engine(Protocol):
-    """Made with a function that takes reports, from any thread, and its options by name.
+    """Made with a function that takes reports, from any thread, a directory, and options by name.
+
+    The directory is the engine's own, and is removed when its process has ended.
 
     Making one connects, and raises ZooError where it cannot. The other methods return at once; what
     comes of them is reported.

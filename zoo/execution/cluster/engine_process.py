@@ -1,7 +1,7 @@
 """An engine in a process of its own: what it prints, or dies of, stays there.
 
-The process reads the engine's class and options from a pipe, and answers with "" or the reason why
-it cannot connect. Then orders come in, and reports go out.
+The process reads the engine's class, directory and options from a pipe, and answers with "" or the
+reason why it cannot connect. Then orders come in, and reports go out.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
@@ -24,10 +24,13 @@ from typing import Any
 
 from zoo.errors import ZooError, one_line
 from zoo.execution.cluster.engine import Engine, Lost, Report
+from zoo.execution.cluster.scratch import remove_dead, scratch_directory, short_place
 
 # What the process runs: this module, found where this process finds it.
 _START = "import sys; sys.path[:] = {}; from {} import main; main({})"
+SCRATCH = "zoo-"  # how the names of the engines' directories begin
 CLOSE_SECONDS = 3.0  # for an engine to end what it started, before it is killed
+REMOVE_SECONDS = 1.0  # for what a killed engine has started to write its last files
 
 
 class EngineProcess:
@@ -46,7 +49,9 @@ class EngineProcess:
         environment: Mapping[str, str] = {},
     ) -> None:
         self.name = name
-        self._scratch = Path(tempfile.mkdtemp(prefix="zoo-"))
+        place = short_place()
+        remove_dead(SCRATCH, place)
+        self._scratch = scratch_directory(SCRATCH, place)
         self._log = self._scratch / "engine.log"
         ours, theirs = socket.socketpair()
         with theirs, self._log.open("ab") as log:
@@ -61,7 +66,7 @@ class EngineProcess:
             )
         self._pipe = Connection(ours.detach())
         try:
-            self._pipe.send((factory, options))
+            self._pipe.send((factory, str(self._scratch), options))
             if not self._pipe.poll(seconds):
                 raise ZooError(f"{name} did not answer within {seconds:g} s{self._last_line()}")
             if refused := self._receive():
@@ -110,7 +115,10 @@ class EngineProcess:
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         self._pipe.close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        end = time.monotonic() + REMOVE_SECONDS
+        while self._scratch.exists() and time.monotonic() < end:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            time.sleep(0.05)
 
     def _send(self, *order: Any) -> None:
         with contextlib.suppress(OSError):  # receive reports an engine that is gone
@@ -121,15 +129,26 @@ class EngineProcess:
             return self._pipe.recv()
         except (EOFError, OSError):
             raise ZooError(
-                f"{self.name} is gone: its process here has ended{self._last_line()}. What was "
+                f"{self.name} is gone: its process here {self._end()}{self._last_line()}. What was "
                 "finished is recorded; the same command goes on"
             ) from None
 
+    def _end(self) -> str:
+        """How the process ended, in words."""
+        try:
+            status = self._process.wait(CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            return "does not answer"
+        if status < 0:
+            return f"was killed by {signal.Signals(-status).name}"
+        return f"ended with status {status}"
+
     def _last_line(self) -> str:
-        """What the engine printed last, as the end of a message."""
+        """What the engine printed last, but for mere information, as the end of a message."""
         with contextlib.suppress(OSError):
             lines = self._log.read_text(encoding="utf-8", errors="replace").split("\n")
-            if said := [line.strip() for line in lines if line.strip()]:
+            said = [line.strip() for line in lines if line.strip()]
+            if said := [line for line in said if "INFO" not in line.split()]:
                 return f" ({said[-1][:300]})"
         return ""
 
@@ -140,7 +159,10 @@ def _carry_out(engine: Engine, order: Sequence[Any], report: Callable[[Report], 
         getattr(engine, order[0])(*order[1:])
     except Exception as error:  # noqa: BLE001 - a library may raise anything
         traceback.print_exc()
-        report(Lost(order[1], one_line(error)))
+        # Not in this thread, which reads orders: were it to wait until the process that submits
+        # reads, that could be waiting in turn until an order is read.
+        lost = Lost(order[1], one_line(error))
+        threading.Thread(target=report, args=(lost,), daemon=True).start()
 
 
 def main(descriptor: int) -> None:
@@ -152,9 +174,9 @@ def main(descriptor: int) -> None:
         with lock, contextlib.suppress(OSError):
             pipe.send(something)
 
-    factory, options = pipe.recv()
+    factory, scratch, options = pipe.recv()
     try:
-        engine = pkgutil.resolve_name(factory)(report, **options)
+        engine = pkgutil.resolve_name(factory)(report, scratch, **options)
     except Exception as error:  # noqa: BLE001 - a library may raise anything
         report(str(error) if isinstance(error, ZooError) else one_line(error))
         os._exit(1)
@@ -169,4 +191,5 @@ def main(descriptor: int) -> None:
             else:
                 _carry_out(engine, order, report)
     engine.close()
+    shutil.rmtree(scratch, ignore_errors=True)  # the process that submits may be gone
     os._exit(0)  # not held up by a thread that waits for a node

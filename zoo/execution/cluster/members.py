@@ -75,18 +75,22 @@ class Slot:
 class Member:
     """A node of the cluster. name: for people, unique.
 
-    facts: None until it has described itself. problem: why it is given nothing. failures: slots
-    lost since a job last came further there. describing, sender: the slots that describe it, and
-    that put data into its cache. stored: when data were last put there.
+    facts: None until it has described itself. begun: when a slot first said something, by the
+    monotonic clock; it is to describe itself then. problem: why it is given nothing. incidents:
+    how often it lost slots, one or several at once, since a job last came further there.
+    last_incident: when it last did; slots that were open then count to it. describing, sender: the
+    slots that describe it, and that put data into its cache. stored: when data were last put there.
     """
 
     node: Node
     name: str
     facts: Facts | None = None
+    begun: float | None = None
     problem: str = ""
     slots: dict[str, Slot] = field(default_factory=dict)
     done: int = 0
-    failures: int = 0
+    incidents: int = 0
+    last_incident: float = 0.0
     describing: Slot | None = None
     sender: Slot | None = None
     stored: float = 0.0

@@ -51,7 +51,7 @@ class NodeNotices:
         if not described or self._placement.usable():
             self._alone_since = None
             return
-        reasons = "; ".join(f"{member.name}: {member.problem}" for member in members)
+        reasons = "; ".join(f"{m.name}: {m.problem or self._placement.differs(m)}" for m in members)
         if self._alone_since is None:
             hopeless = members and all(member.problem for member in members)
             if hopeless or self._members.reference is None:

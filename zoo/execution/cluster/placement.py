@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from zoo.config.machine import machine_of
+from zoo.config.machine import MACHINE_FIELDS, machine_of
 from zoo.config.settings import Execution
 from zoo.execution.base import Limits
 from zoo.execution.cluster.members import Member, Members, Slot, Task
@@ -34,7 +34,7 @@ class Placement:
         members = [m for m in self.members if m.facts and not m.problem]
         if not (self.exclusive or self.inspecting) or self.execution is None:
             return members
-        alike = [member for member in members if self._alike(member)]
+        alike = [member for member in members if not self.differs(member)]
         return alike if alike or self.exclusive else members
 
     def claim(self, member: Member) -> tuple[int, int]:
@@ -97,11 +97,20 @@ class Placement:
             slot.claim == self.claim(member) for slot in member.slots.values()
         )
 
-    def _alike(self, member: Member) -> bool:
-        """Whether times that are measured on a node compare with those of the inspected machine."""
+    def differs(self, member: Member) -> str:
+        """Why times of a node do not compare with those of the inspected machine; empty: they do.
+
+        It has described itself.
+        """
         if self.members.reference is None:
-            return True
+            return ""
         assert member.facts is not None
         assert self.execution is not None
-        there = member.facts.environment(self.execution)
-        return machine_of(there) == machine_of(self.members.reference)
+        there = machine_of(member.facts.environment(self.execution))
+        inspected = machine_of(self.members.reference)
+        return ", ".join(
+            f"its {field} is {its or 'unknown'}, and that of the node inspected first "
+            f"{other or 'unknown'}"
+            for field, its, other in zip(MACHINE_FIELDS, there, inspected, strict=True)
+            if its != other
+        )

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from zoo.execution.artifacts import Artifacts
 from zoo.execution.base import Ended, Job, Limits, Progress, Result, Started, Step
+from zoo.execution.cluster.scratch import remove_dead
 from zoo.execution.cluster.travelling_files import Directory, Files, has_data
 from zoo.execution.local import LocalExecutor
 
@@ -52,11 +50,7 @@ class DataMissing:
 
 def hello() -> None:
     """Prepare the slot: nothing of a slot that was killed here is left."""
-    root = Path(tempfile.gettempdir())
-    for directory in root.glob(f"{SCRATCH}*"):
-        process = directory.name.removeprefix(SCRATCH).partition("-")[0]
-        if process.isdigit() and not psutil.pid_exists(int(process)):
-            shutil.rmtree(directory, ignore_errors=True)
+    remove_dead(SCRATCH, Path(tempfile.gettempdir()))
 
 
 def run(

@@ -1,0 +1,150 @@
+"""The process of an engine: what is said of its end, and what is left of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.errors import ZooError
+from zoo.execution.cluster.engine import Lost, Report, Said
+from zoo.execution.cluster.engine_process import EngineProcess
+from zoo.execution.cluster.scratch import LONGEST, remove_dead, scratch_directory
+
+MUCH = 10_000_000  # bytes
+
+
+class Dies:
+    """An engine that prints something, and whose process ends when it is to watch."""
+
+    def __init__(self, report: object, scratch: str, how: str) -> None:
+        self.how = how
+        Path(scratch, "of the engine").touch()
+
+    def watch(self) -> None:
+        print("something went wrong", flush=True)
+        print("2026-01-01 00:00:00,000\tINFO worker.py:1 -- all is well", flush=True)
+        print("2026-01-01 00:00:00,000 INFO worker.py:1 -- all is well", flush=True)
+        if self.how == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        os._exit(3)
+
+
+class Floods:
+    """An engine that reports more than a pipe holds, and cannot start a slot."""
+
+    def __init__(self, report: Callable[[Report], None], scratch: str) -> None:
+        self.report = report
+
+    def watch(self) -> None:
+        flood = Said("other", b"0" * MUCH)
+        threading.Thread(target=self.report, args=(flood,), daemon=True).start()
+
+    def start(self, slot: str, node: str, cores: int, gpus: int) -> None:
+        raise RuntimeError("no room")
+
+    def call(self, slot: str, call: bytes) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class Refuses:
+    """An engine that cannot connect."""
+
+    def __init__(self, report: object, scratch: str) -> None:
+        Path(scratch, "of the engine").touch()
+        raise OSError("no")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where engines have their directories."""
+    monkeypatch.setattr("zoo.execution.cluster.engine_process.short_place", lambda: tmp_path)
+    return tmp_path
+
+
+def engine(factory: str, **options: Any) -> EngineProcess:
+    return EngineProcess("An engine", f"test_engine_process:{factory}", options, 60)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [("killed", "was killed by SIGKILL"), ("exits", "ended with status 3")],
+)
+def test_an_engine_that_is_gone_says_how_it_ended_and_leaves_nothing(
+    how: str, words: str, place: Path
+) -> None:
+    made = engine("Dies", how=how)
+    (scratch,) = place.iterdir()
+    assert stat.S_IMODE(scratch.stat().st_mode) == 0o700
+    with pytest.raises(ZooError) as caught:
+        made.receive(60)
+    assert f"its process here {words} (something went wrong)." in str(caught.value)
+    made.close()
+    assert list(place.iterdir()) == []
+
+
+def test_an_engine_that_cannot_connect_leaves_nothing(place: Path) -> None:
+    with pytest.raises(ZooError, match="no"):
+        engine("Refuses")
+    assert list(place.iterdir()) == []
+
+
+def test_orders_and_reports_that_are_larger_than_a_pipe_do_not_wait_for_each_other(
+    place: Path,
+) -> None:
+    made = engine("Floods")
+
+    def order() -> None:
+        made.start("a", "a node", 1, 0)
+        made.call("a", b"0" * MUCH)
+
+    ordering = threading.Thread(target=order, daemon=True)
+    ordering.start()
+    ordering.join(60)
+    assert not ordering.is_alive()
+    reports: list[Report] = []
+    while len(reports) < 2:
+        reports += made.receive(60)
+    assert reports == [Said("other", b"0" * MUCH), Lost("a", "RuntimeError: no room")]
+    made.close()
+
+
+def test_directories_of_dead_processes_are_removed(tmp_path: Path) -> None:
+    mine = scratch_directory("zoo-", tmp_path)
+    script = (
+        "import sys; from pathlib import Path; from zoo.execution.cluster import scratch; "
+        "scratch.scratch_directory('zoo-', Path(sys.argv[1]))"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, timeout=60)
+    (tmp_path / "zoo-other").mkdir()
+    assert len(list(tmp_path.iterdir())) == 3
+    remove_dead("zoo-", tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted([mine, tmp_path / "zoo-other"])
+
+
+def test_a_socket_fits_below_a_place_of_the_longest_name() -> None:
+    below = "/zoo-1234567-abcdefgh/ray/session_2026-01-01_00-00-00_000000_1234567/sockets/"
+    assert LONGEST + len(f"{below}plasma_store") <= 103
+
+
+def test_a_long_place_for_temporary_files_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from zoo.execution.cluster.scratch import short_place
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / ("long" * 20)))
+    assert short_place() == Path("/tmp")
+    monkeypatch.setattr(tempfile, "tempdir", "/var/tmp")
+    assert short_place() == Path("/var/tmp")
