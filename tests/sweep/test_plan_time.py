@@ -23,29 +23,41 @@ def known(seconds: float) -> Record:
 
 
 @pytest.mark.parametrize(
-    ("options", "count", "at_once", "turns"),
+    ("options", "count", "tried", "at_once", "turns"),
     [
-        ({"seeds": 3, "device": "cpu"}, 6, 12, 1),
-        ({"seeds": 9, "device": "cpu", "threads": 2}, 18, 6, 3),
-        ({"seeds": 9, "device": "cpu", "jobs": 4}, 18, 4, 5),
-        ({"seeds": 9}, 18, 6, 3),  # one on each GPU; without one, a core
-        ({"seeds": 2, "lr": "0.1,0.2,0.3", "device": "cpu"}, 10, 12, 1),
+        ({"seeds": 3, "device": "cpu"}, 6, "", 12, 1),
+        ({"seeds": 9, "device": "cpu", "threads": 2}, 18, "", 6, 3),
+        ({"seeds": 9, "device": "cpu", "jobs": 4}, 18, "", 4, 5),
+        ({"seeds": 9}, 18, "", 6, 3),  # one on each GPU; without one, a core
+        ({"seeds": 2, "lr": "0.1,0.2,0.3", "device": "cpu"}, 10, " (6 to choose settings)", 12, 1),
     ],
     ids=["seeds", "threads", "jobs", "gpus", "tuned"],
 )
 def test_the_time_of_a_plan(
-    options: dict[str, Any], count: int, at_once: int, turns: int, registry: Registry
+    options: dict[str, Any], count: int, tried: str, at_once: int, turns: int, registry: Registry
 ) -> None:
     request = make_request({"attention": "fused,naive", "baseline": "none", **options}, registry)
     plan = make_plan(request, registry)
-    assert trainings_of(request, plan) == count
+    assert sum(trainings_of(request, plan)) == count
     line = time_line(request, plan, NODES, [])
-    start = f"{count} trainings, {at_once} at once: the time of {turns} one after another"
+    start = f"{count} trainings{tried}, {at_once} at once: the time of {turns} one after another"
     assert line.startswith(start)
     assert "how long one takes is known once there are records" in line
     line = time_line(request, plan, NODES, [known(1.0), known(2.0), known(9.0)])
     assert line.endswith(f"about {turns * 2} s at 2.0 s each (the median of 3 records)")
-    assert time_line(request, plan, [], []) == f"{count} trainings, and no node to run them"
+    assert time_line(request, plan, [], []) == f"{count} trainings{tried}, and no node to run them"
+
+
+def test_the_time_of_a_plan_on_this_machine(registry: Registry) -> None:
+    request = make_request(
+        {"attention": "fused", "baseline": "none", "jobs": 2, "seeds": 3}, registry
+    )
+    plan = make_plan(request, registry)
+    line = time_line(request, plan, None, [known(100.0)])
+    assert line.startswith("3 trainings, 2 at once: the time of 2 one after another, about 3 min")
+    one = make_request({"attention": "fused", "baseline": "none"}, registry)
+    line = time_line(one, make_plan(one, registry), None, [known(2.0)])
+    assert line == "1 training, about 2 s at 2.0 s each (one record)"
 
 
 def test_the_nodes_of_a_plan(registry: Registry) -> None:

@@ -105,8 +105,7 @@ def bench(
             if len(requests) > 1:
                 click.echo(f"{request.data} (--task {request.task})\n")
             _print_plan(plan)
-            if nodes is not None:
-                click.echo(time_line(request, plan, nodes, records))
+            click.echo(time_line(request, plan, nodes, records))
         if nodes is not None:
             click.echo("\n" + as_table(nodes, requests[0]))
         return 0

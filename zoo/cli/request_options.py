@@ -203,7 +203,9 @@ def _option(
         settings = {"type": kind, "metavar": {int: "N", float: "X"}.get(kind, "TEXT")}
         if typing.get_origin(fields[0].annotation) is typing.Literal:
             settings["metavar"] = "|".join(map(str, typing.get_args(fields[0].annotation)))
-    several = " Of several, each row gets the one that suits it best." if listed else ""
+    several = (
+        " Of several, one is chosen for each row on held-out training texts." if listed else ""
+    )
     help_text = f"{fields[0].description or ''}{several}{f'  [{notes}]' if notes else ''}"
     return SectionOption([flag], section=section, default=None, help=help_text, **settings)
 

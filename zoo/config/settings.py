@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
-# Settings that can be given several values, of which each row gets the one that suits it best.
+# Settings that can be given several values, of which one is chosen for each row.
 TUNABLE = ("lr", "weight_decay", "dropout")
 
 Fraction = Annotated[float, Field(ge=0, lt=1)]

@@ -1,4 +1,4 @@
-"""How much work a plan is for the nodes of a cluster, and how long it takes there."""
+"""How much work a plan is, and how long it takes on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -25,34 +25,42 @@ def slots_of(node: Node, request: Request) -> int:
     return min(slots, node.gpus) if on_gpu else slots
 
 
-def trainings_of(request: Request, plan: Plan) -> int:
-    """How many models are trained, at most: every row with every seed, and every trial."""
-    trials = len(list(tuning_trials(request, plan))) if request.tuned else 0
+def trainings_of(request: Request, plan: Plan) -> tuple[int, int]:
+    """How many models are trained, at most: to choose settings, and with those chosen."""
+    trials = sum(1 for _ in tuning_trials(request, plan))
     if "train" not in request.phases:
-        return trials
+        return trials, 0
     seeds = request.seeds
-    return trials + sum(row.trained_with(s, seeds) for row in plan.runnable for s in seeds)
+    return trials, sum(row.trained_with(s, seeds) for row in plan.runnable for s in seeds)
 
 
 def time_line(
-    request: Request, plan: Plan, nodes: Sequence[Node], records: Sequence[Record]
+    request: Request, plan: Plan, nodes: Sequence[Node] | None, records: Sequence[Record]
 ) -> str:
     """How many trainings there are, how many run at once, and how long they take.
 
-    records: of earlier trainings with the same settings, from which the time of one is taken.
+    nodes: of a cluster; None: this machine alone. records: of earlier trainings with the same
+    settings, from which the time of one is taken.
     """
-    at_once = sum(slots_of(node, request) for node in nodes)
-    at_once = min(at_once, request.jobs or at_once)
-    count = trainings_of(request, plan)
+    trials, others = trainings_of(request, plan)
+    count = trials + others
+    text = f"{count} trainings" if count != 1 else "1 training"
+    if trials:
+        text += f" ({trials} to choose settings)"
+    at_once = request.jobs or 1
+    if nodes is not None:
+        slots = sum(slots_of(node, request) for node in nodes)
+        at_once = min(slots, request.jobs or slots)
     if not at_once:
-        return f"{count} trainings, and no node to run them"
+        return f"{text}, and no node to run them"
     turns = math.ceil(count / at_once)
-    text = f"{count} trainings, {at_once} at once: the time of {turns} one after another"
+    if at_once > 1:
+        text += f", {at_once} at once: the time of {turns} one after another"
     seconds = [r.metrics["seconds"] for r in records if r.kind == "train" and r.status == "ok"]
     if not seconds:
         return f"{text}; how long one takes is known once there are records in --out"
     one = statistics.median(seconds)
-    known = f"the median of {len(seconds)} records"
+    known = f"the median of {len(seconds)} records" if len(seconds) > 1 else "one record"
     return f"{text}, {_duration(turns * one)} at {one:.1f} s each ({known})"
 
 

@@ -14,28 +14,28 @@ def profile_answer(profile: Profile) -> list[str]:
     Sentences for a reader who wants to choose; an empty profile has none.
     """
     ranked = [data for data in profile.data_sets if any(s.best for s in data.scores.values())]
+    apart = [data for data in ranked if any(s.best is False for s in _cells(data).values())]
     return [
-        *_differing(profile, ranked),
-        *_best(profile, ranked),
+        *_differing(ranked, apart),
+        *_best(profile, apart),
         *_at_chance(profile),
         *_baselines(profile),
     ]
 
 
-def _differing(profile: Profile, ranked: list[DataSet]) -> list[str]:
+def _differing(ranked: list[DataSet], apart: list[DataSet]) -> list[str]:
     """On which data sets cells can be distinguished at all."""
     if not ranked:
         return ["Too few seeds to say which rows differ: three or more are needed (--seeds 3)."]
-    apart = [data for data in ranked if any(s.best is False for s in _cells(data).values())]
     if not apart:
         return [f"On none of the {len(ranked)} data sets can the cells be distinguished."]
     return [f"Cells differ on {len(apart)} of {counted(len(ranked), 'data set')}: {_names(apart)}."]
 
 
-def _best(profile: Profile, ranked: list[DataSet]) -> list[str]:
-    """The cells that are among the best most often."""
+def _best(profile: Profile, apart: list[DataSet]) -> list[str]:
+    """The cells that are among the best most often, where cells differ at all."""
     counts = {
-        name: sum(bool(s.best) for data in ranked if (s := _cells(data).get(name)))
+        name: sum(bool(s.best) for data in apart if (s := _cells(data).get(name)))
         for name in profile.names
     }
     most = max(counts.values(), default=0)
@@ -43,8 +43,8 @@ def _best(profile: Profile, ranked: list[DataSet]) -> list[str]:
         return []
     best = [profile.names[name] for name, count in counts.items() if count == most]
     return [
-        f"Most often the best, or not distinguished from it: {_listed(best)} "
-        f"(on {most} of {counted(len(ranked), 'data set')})."
+        f"Most often the best there, or not distinguished from it: {_listed(best)} "
+        f"(on {most} of {counted(len(apart), 'data set')})."
     ]
 
 

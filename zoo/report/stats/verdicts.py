@@ -222,4 +222,8 @@ class Verdicts:
         scores, level = self.scores, self.level * share / whole
         assert scores is not None
         mean = scores.typical(sorted(cells) or None)
-        return visible_difference(of, level, self.level, scores.examples, seeds, mean)
+        gap = visible_difference(of, level, self.level, scores.examples, seeds, mean)
+        metric = self.known[0].metric
+        if gap is None or metric.lowest is None or metric.highest is None:
+            return gap
+        return gap if gap <= metric.highest - metric.lowest else None

@@ -55,8 +55,8 @@ def _tuned(rows: Sequence[Row]) -> list[str]:
     lines.append(f"Most depends on it for {plain(most.name, 60)}: {metric.label} {listed}.")
     common = [values for values in scores[most.name] if all(values in s for s in scores.values())]
     best = {values: _best(tuned, scores, values) for values in common}
-    if len(set(best.values())) > 1:
-        named = "; ".join(f"at {_text(values)} {plain(name, 60)}" for values, name in best.items())
+    if best and not set.intersection(*map(set, best.values())):
+        named = "; ".join(f"at {_text(values)} {_either(names)}" for values, names in best.items())
         lines.append(f"With one value for all rows, the best row would depend on it: {named}.")
     return lines
 
@@ -81,7 +81,16 @@ def _text(values: Sequence[float]) -> str:
     return ", ".join(f"{value:g}" for value in values)
 
 
-def _best(rows: Sequence[Row], scores: dict[str, dict[Values, float]], values: Values) -> str:
-    """The row that is best where all have the same values."""
-    metric = rows[0].metric
-    return max(rows, key=lambda row: metric.better(scores[row.name][values])).name
+def _best(rows: Sequence[Row], scores: dict[str, dict[Values, float]], values: Values) -> list[str]:
+    """The rows with the best score where all have the same values; several where it is equal."""
+    better = rows[0].metric.better
+    best = max(better(scores[row.name][values]) for row in rows)
+    return [row.name for row in rows if better(scores[row.name][values]) == best]
+
+
+def _either(names: Sequence[str]) -> str:
+    """``a``, ``a or b``, ``a or 3 others``."""
+    first, *others = (plain(name, 60) for name in names)
+    if len(others) > 1:
+        return f"{first} or {len(others)} others"
+    return " or ".join([first, *others])
