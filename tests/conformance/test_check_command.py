@@ -22,7 +22,7 @@ def test_a_sound_component_ends_with_its_counts_and_status_0(
     assert "  passed  padding-invariance\n" in printed
     assert "  skipped first: it does not declare 'first'\n" in printed
     assert printed.splitlines()[-1].startswith("1 component: ")
-    assert printed.endswith(" passed, 0 failed, 1 skipped\n")
+    assert printed.endswith(" passed, 0 failed, 2 skipped\n")
 
 
 def test_a_broken_one_is_printed_with_claim_owner_and_command_and_status_1(
@@ -62,7 +62,7 @@ def test_json_holds_every_result_and_the_counts(capsys: pytest.CaptureFixture[st
 
 def test_a_run_that_only_skips_does_not_pass(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "attention/torch", "--only", "rotation"]) == 1
-    assert capsys.readouterr().out.endswith("1 component: 0 passed, 0 failed, 1 skipped\n")
+    assert capsys.readouterr().out.endswith("1 component: 0 passed, 0 failed, 2 skipped\n")
 
 
 def test_parameters_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:

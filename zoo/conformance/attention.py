@@ -56,7 +56,7 @@ class AttentionSetup(ModuleSetup, kind="attention"):
 
     def make(self, dropout: float = 0.0) -> Any:
         fixed: dict[str, Any] = {"max_length": MAX_LENGTH} if self.can("fixed-length") else {}
-        return self.choice.build(self.dim, self.heads, dropout=dropout, offered=PLACE, **fixed)
+        return self.choice.build(self.dim, self.heads, dropout=dropout, offered=self.place, **fixed)
 
     def build(self, *args: Any, **options: Any) -> Any:
         """One that is causal by nature is called so by every check."""

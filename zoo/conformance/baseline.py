@@ -168,7 +168,7 @@ def same_again(setup: BaselineSetup) -> None:
     """Fitted twice it predicts the same, and for a single text the same as in a batch."""
     predicted = []
     for model in (_fitted(setup), _fitted(setup)):
-        unseen = ["the bank won the match", "rain", "words it never saw", "rates fell on monday"]
+        unseen = ["the bank won the match", "rain", "words it never saw", *MIXED[:20]]
         predicted.append([int(label) for label in model.predict(unseen)])
         alone = [int(model.predict([text])[0]) for text in unseen]
         must(alone == predicted[-1], f"labels {predicted[-1]} in a batch, {alone} one by one")
@@ -207,6 +207,24 @@ def learns_tags(setup: BaselineSetup) -> None:
     alone = [[int(tag) for tag in model.predict([text])[0]] for text in unseen]
     must([len(found) for found in whole] == [3, 1], f"{whole} are not one tag per token")
     must(whole == alone, f"tags {whole} in a batch, {alone} one by one")
+
+
+@check("baseline", needs="token-texts")
+def texts_apart(setup: BaselineSetup) -> None:
+    """Where tags depend on the tokens around, a text has the same tags alone as in a batch."""
+    draw = random.Random(setup.settings.seed)
+    texts = [draw.choices("abc", k=draw.randrange(1, 9)) for _ in range(40)]
+    # A token's tag tells it from the one before; the first of a text has a tag of its own.
+    tags = [
+        [("abc".index(b) + "abc".index(a)) % 3 for a, b in zip(t, ["a", *t], strict=False)]
+        for t in texts
+    ]
+    model = setup.make()
+    model.fit([list(text) for text in texts], [list(its_tags) for its_tags in tags])
+    whole = [[int(tag) for tag in found] for found in model.predict(texts)]
+    alone = [[int(tag) for tag in model.predict([text])[0]] for text in texts]
+    differing = sum(one != other for one, other in zip(whole, alone, strict=True))
+    must(not differing, f"{differing} of {len(texts)} texts have other tags in a batch than alone")
 
 
 @check("baseline", needs="stream")

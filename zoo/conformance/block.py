@@ -20,6 +20,7 @@ from zoo.conformance.setup import (
     BATCH,
     DIM,
     HEADS,
+    LAST,
     PLACE,
     Case,
     Draw,
@@ -51,7 +52,7 @@ class BlockSetup(ModuleSetup, kind="block"):
             make_ffn(),
             lambda: nn.LayerNorm(self.dim),
             dropout=dropout,
-            offered={**PLACE, "make_ffn": make_ffn},
+            offered={**self.place, "make_ffn": make_ffn},
         )
 
     def block(
@@ -77,7 +78,7 @@ class BlockSetup(ModuleSetup, kind="block"):
                     others.append(PlainFFN())
                 return others[-1] if ffn else None
 
-            offered = {**PLACE, "make_ffn": make_ffn}
+            offered = {**self.place, "make_ffn": make_ffn}
             block = self.choice.build(
                 attention, inner, norm, dropout=dropout, offered=offered, **more
             )
@@ -194,6 +195,9 @@ def cache(setup: BlockSetup) -> None:
 @check("block")
 def dropout_scale(setup: BlockSetup) -> None:
     """Dropout scales up what it leaves: the mean output in training is that of evaluation."""
+
+    # Layers may be dropped by chance too, the last one most often.
+    setup.place = LAST
 
     def build_and_call(silent: bool = False) -> tuple[Block, Tensor]:
         # One sub-layer and no norm: what follows the dropout is linear.

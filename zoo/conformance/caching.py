@@ -31,9 +31,9 @@ PIECES = (slice(0, 20), slice(20, 21), slice(21, 23), slice(23, 44))
 Step = Callable[[Tensor, Tokens, KeyValues | None], Tensor]
 
 
-def _causal(setup: AttentionSetup) -> Step:
+def _causal(setup: AttentionSetup, *, encoded: bool = True) -> Step:
     module = setup.build()
-    position = setup.encoding(module)
+    position = setup.encoding(module) if encoded else None
 
     def call(x: Tensor, tokens: Tokens, cache: KeyValues | None) -> Tensor:
         return attend(module, x, tokens, position=position, causal=True, cache=cache)
@@ -61,7 +61,8 @@ def cache_padding(setup: AttentionSetup) -> None:
 @check("attention", needs="cache causal")
 def caches_apart(setup: AttentionSetup) -> None:
     """Two decodings in turns, and one whose texts were reordered, each give what they do alone."""
-    _apart(setup, _causal(setup))
+    for encoded in (True, False):  # a kernel may have a path of its own for scores without a bias
+        _apart(setup, _causal(setup, encoded=encoded))
 
 
 @check("ffn", needs="neighbours causal cache", name="caches-apart")

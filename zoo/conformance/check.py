@@ -17,7 +17,7 @@ Body = TypeVar("Body", bound=Callable[..., None])
 _MODULES = (
     "registration modules grad_modes low_precision training_mode devices attention contexts "
     "masking exactness pe position_wise gradient_flow caching block residuals pool "
-    "other_sizes extremes whole_models baseline experiment reproducible"
+    "other_sizes extremes whole_models parameters_act baseline experiment reproducible"
 ).split()
 # What a component may raise when asked for something that it does not declare.
 REFUSALS = (ValueError, TypeError, NotImplementedError, ZooError)

@@ -20,6 +20,7 @@ from zoo.conformance.setup import BATCH, DIM, ModuleSetup
 STEP, TOLERANCE = 1e-8, 1e-4  # a small step seldom meets a kink, as of an absolute value
 # Gradients of one weight matrix for two inputs are no multiples of each other.
 PARALLEL = 1 - 1e-7
+LONG = 140  # more than the chunks that recurrences are computed in
 
 
 class Learned(PositionalEncoding):
@@ -85,6 +86,21 @@ def gradients_in_training(setup: ModuleSetup) -> None:
             return case.call(module, *inputs)  # noqa: B023 - called at once
 
         agrees(call, [*(x for x in inputs if x.requires_grad), *parameters], case.name)
+
+
+@check(*MODULES, applies=of_modules)
+def long_gradients(setup: ModuleSetup) -> None:
+    """In a long text too, gradients are those of finite differences."""
+    module = setup.build()
+    parameters = [p for p in module.parameters() if p.requires_grad]
+    for case in setup.cases(length=LONG)[-2:]:
+        inputs = case.leaves()
+
+        def call() -> Tensor:
+            return case.call(module, *inputs)  # noqa: B023 - called at once
+
+        leaves = [*(x for x in inputs if x.requires_grad), *parameters]
+        agrees(call, leaves, f"{case.name}, {LONG} tokens")
 
 
 def agrees(call: Callable[[], Tensor], leaves: Sequence[Tensor], what: str) -> None:

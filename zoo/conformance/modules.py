@@ -175,17 +175,19 @@ def no_state(setup: ModuleSetup) -> None:
 
 @check(*MODULES, applies=of_modules)
 def inputs_untouched(setup: ModuleSetup) -> None:
-    """Inputs, masks and positions are never changed in place, in evaluation or training."""
+    """Inputs, masks and positions are never changed in place: trained, evaluated, without grad."""
     module = setup.build()
-    for training in (False, True):
+    for training, gradients in ((False, True), (True, True), (False, False)):
         module.train(training)
         for case in setup.cases():
             tensors = (*case.inputs, *case.fixed)
             before = [tensor.clone() for tensor in tensors]
-            case(module)
+            with torch.set_grad_enabled(gradients):
+                case(module)
+            mode = "" if gradients else ", under torch.no_grad"
             for number, (now, then) in enumerate(zip(tensors, before, strict=True)):
                 which = "input" if number < len(case.inputs) else "mask or positions"
-                same(now, then, f"{case.name}: {which} {number} after the call")
+                same(now, then, f"{case.name}: {which} {number} after the call{mode}")
 
 
 @check(*MODULES, applies=of_modules)

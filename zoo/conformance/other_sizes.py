@@ -117,5 +117,8 @@ def long_positions(setup: EncodingSetup) -> None:
     for rotate in (encoding.rotate, encoding.rotate_keys):
         few = rotate(heads[..., SOME, :], some)
         close(rotate(heads, every)[..., SOME, :], few, f"rotation at positions {SOME}")
-    full = as_scores(encoding, every)[..., SOME, :][..., SOME]
-    close(full, as_scores(encoding, some), f"bias at positions {SOME}")
+    full, few = as_scores(encoding, every), some[2:5]  # neither the first nor the last positions
+    close(as_scores(encoding, some), full[..., some, :][..., some], f"bias at positions {SOME}")
+    what = f"bias of queries {few.tolist()}"
+    close(as_scores(encoding, few, every), full[..., few, :], what)
+    close(as_scores(encoding, every, few), full[..., few], what.replace("queries", "keys"))

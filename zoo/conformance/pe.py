@@ -42,7 +42,7 @@ class EncodingSetup(ModuleSetup, kind="pe"):
             heads=self.heads,
             head_dim=self.dim // self.heads,
             max_length=MAX_LENGTH,
-            offered=PLACE,
+            offered=self.place,
         )
 
     def inputs(self) -> tuple[Tensor, Tensor]:
@@ -219,9 +219,12 @@ def order(setup: EncodingSetup) -> None:
         must(off > 1e-7 or not setup.can("order"), f"declares 'order', but {what}")
         must(off < 1e-9 or setup.can("order"), f"{what}, but 'order' is not declared")
     if setup.can("embed", "order"):
-        table = encoding.embed(torch.zeros(1, MAX_LENGTH, DIM).double(), torch.arange(MAX_LENGTH))
-        alike = MAX_LENGTH - len(table[0].unique(dim=0))
-        must(not alike, f"{alike} of {MAX_LENGTH} positions have the embedding of another one")
+        # Without a fixed length, texts may be longer than it was built for.
+        most = MAX_LENGTH if setup.can("fixed-length") else 2 * MAX_LENGTH
+        table = encoding.embed(torch.zeros(1, most, DIM).double(), torch.arange(most))
+        alike = most - len(table[0].unique(dim=0))
+        what = f"{alike} of {most} positions have the embedding of another one"
+        must(not alike, f"{what}; it was built for {MAX_LENGTH}, and declares 'fixed-length' if so")
 
 
 @check("pe")

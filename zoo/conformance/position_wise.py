@@ -42,7 +42,7 @@ class NormSetup(ModuleSetup, kind="norm"):
     contract: ClassVar[Any] = nn.Module
 
     def make(self, dropout: float = 0.0) -> Any:
-        return self.choice.build(self.dim, offered=PLACE)
+        return self.choice.build(self.dim, offered=self.place)
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
         x = 1 + 2 * draw(length, self.dim)
@@ -56,7 +56,7 @@ class FFNSetup(NormSetup, kind="ffn"):
     contract = nn.Module | None
 
     def make(self, dropout: float = 0.0) -> Any:
-        return self.choice.build(self.dim, self.hidden, dropout, offered=PLACE)
+        return self.choice.build(self.dim, self.hidden, dropout, offered=self.place)
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
         x, padded = 1 + 2 * draw(length, self.dim), padded_tokens(length, draw.texts)

@@ -7,11 +7,11 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from zoo.conformance.assertions import close, differ, largest, must
+from zoo.conformance.assertions import close, differ, largest, must, same
 from zoo.conformance.block import BlockSetup, context_of
 from zoo.conformance.check import CheckSkipped, check
 from zoo.conformance.modules import DROPOUT
-from zoo.conformance.setup import DIM, padded_mask, padded_tokens, unpadded
+from zoo.conformance.setup import DIM, LAST, PLACE, padded_mask, padded_tokens, unpadded
 
 LONG = 300
 
@@ -36,13 +36,15 @@ def residual(setup: BlockSetup) -> None:
 @check("block", needs="residual")
 def residual_of_input(setup: BlockSetup) -> None:
     """With a final norm, what is added is the block's input itself, not its normed input."""
-    block = setup.block(silent=True)
-    if not (block.final_norm and block.normed):
-        raise CheckSkipped("it has no norm of the stack's to rely on: final_norm is False")
-    x = setup.hidden_states()
-    small, large = (float(block(f * x, context_of()).detach().std()) for f in (1, 1000))
-    what = f"a thousand times the input gives {large / small:.3g} times the output"
-    must(large > 10 * small, f"{what}: add x to the sub-layer's output, not norm(x)")
+    x, growths = setup.hidden_states(), []
+    for setup.place in (PLACE, LAST):  # some blocks arrange the first layers otherwise
+        block = setup.block(silent=True)
+        if not (block.final_norm and block.normed):
+            raise CheckSkipped("it has no norm of the stack's to rely on: final_norm is False")
+        small, large = (float(block(f * x, context_of()).detach().std()) for f in (1, 1000))
+        growths.append(large / small)
+    what = f"a thousand times the input gives {max(growths):.3g} times the output"
+    must(max(growths) > 10, f"{what}: add x to the sub-layer's output, not norm(x)")
 
 
 @check("block", needs="residual")
@@ -52,6 +54,17 @@ def residual_without_dropout(setup: BlockSetup) -> None:
     share = float((block.train()(x, context_of()) == 0).double().mean())
     what = f"{share:.0%} of the output's entries are dropped where the sub-layers give zeros"
     must(share < 0.05, f"{what}: drop before adding x")
+
+
+@check("block")
+def norms_output_untouched(setup: BlockSetup) -> None:
+    """What a norm gives is not changed in place: the norm 'none' gives the hidden states."""
+    x = setup.hidden_states()
+    before = x.clone()
+    for setup.place in (PLACE, LAST):
+        with torch.no_grad():
+            setup.block(norm=nn.Identity)(x, context_of())
+        same(x, before, "the input after a call of a block without norms")
 
 
 @check("block")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import torch
@@ -20,6 +20,7 @@ BATCH, DIM, HEADS, HIDDEN, MAX_LENGTH = 3, 16, 2, 40, 600
 # What every part of a layer is offered when it is built: the first layer, whose parts need nothing
 # that an earlier one leaves.
 PLACE = {"layer_index": 0, "layer_count": 4}
+LAST = {**PLACE, "layer_index": PLACE["layer_count"] - 1}
 JITTER, GARBAGE = 0.1, 100.0
 
 
@@ -91,16 +92,22 @@ class Setup:
 class ModuleSetup(Setup, ABC):
     """For the kinds whose components are torch modules.
 
-    dim, heads, hidden: what they are built with.
+    dim, heads, hidden, place: what they are built with.
     """
 
     dim, heads, hidden = DIM, HEADS, HIDDEN
+    place: Mapping[str, int] = PLACE
 
     def at(self, dim: int, heads: int, hidden: int = HIDDEN) -> Self:
         """The same set-up for components of other sizes."""
         other = type(self)(self.choice, self.settings, self.files)
         other.dim, other.heads, other.hidden = dim, heads, hidden
         return other
+
+    def given(self, **parameters: Any) -> Self:
+        """The same set-up with other values of the component's parameters."""
+        choice = replace(self.choice, given={**self.choice.given, **parameters})
+        return type(self)(choice, self.settings, self.files)
 
     @property
     def quiet_training(self) -> bool:

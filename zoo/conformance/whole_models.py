@@ -30,6 +30,8 @@ from zoo.train.optimizer import after_step, undecayed
 SIZES = Sizes(dim=DIM, layers=3, heads=HEADS, hidden=HIDDEN, max_length=14, vocab_size=50)
 # Ids, tokens of the longest text, more of padding, and tokens of the longest prompt.
 VOCAB, LENGTH, MORE, PROMPT = 50, 9, 4, 5
+# A long text, with a beginning that ends inside of a chunk; steps of an optimizer.
+LONG, BEGIN, STEPS = 150, 77, 4
 
 
 @check(*MODULES, applies=of_modules)
@@ -111,6 +113,102 @@ def in_a_model(setup: ModuleSetup) -> None:
     finite(logits_again(), "logits after after_step()")
 
 
+def losses_in_a_model(setup: ModuleSetup) -> list[Tensor]:
+    """The losses that its layers add, weighted; none where planning allows no model with it."""
+    try:
+        model = _model(setup, build_classifier, classes=3, pool="mean").train()
+    except CheckSkipped:
+        return []
+    with AuxiliaryLosses(model).collected() as found:
+        model(*_padded_texts(2))
+    return [one.weight * one.value.detach() for one in found]
+
+
+@check(*AXES)
+def learns(setup: ModuleSetup) -> None:
+    """From its own initial weights, every parameter gets a gradient within a few steps."""
+    if setup.can("causal-only"):
+        model: nn.Module = _model(setup, build_language_model, "causal", pool="mean", noise=False)
+    else:
+        model = _model(setup, build_classifier, classes=3, pool="mean", noise=False)
+    parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    optimizer = torch.optim.AdamW(parameters.values(), lr=0.01)
+    reached: set[str] = set()
+    ids, tokens = _padded_texts(8)
+    torch.manual_seed(setup.settings.seed)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        with AuxiliaryLosses(model).collected() as found:
+            out = model(ids, tokens)
+        loss = (out * torch.randn_like(out)).mean() + sum(one.weight * one.value for one in found)
+        loss.backward()
+        reached |= {n for n, p in parameters.items() if p.grad is not None and p.grad.any()}
+        optimizer.step()
+        after_step(model)
+    dead = [
+        name
+        for name, p in setup.build().named_parameters()
+        if p.requires_grad
+        and any(n.endswith(f".{name}") for n in parameters)
+        and not any(n.endswith(f".{name}") for n in reached)
+    ]
+    what = f"in {STEPS} steps no gradient reaches {', '.join(dead)} in any layer"
+    must(not dead, f"{what}: initial values, two of them zero, may keep each other from learning")
+
+
+@check("attention", "pe", "norm", "ffn", "block")
+def long_texts_in_a_model(setup: ModuleSetup) -> None:
+    """A long text gives the same beside others, and read in parts with a cache, as alone."""
+    sizes = SIZES.model_copy(update={"layers": 1, "max_length": LONG})
+    ids = torch.randint(VOCAB, (3, LONG), generator=torch.Generator().manual_seed(1))
+    real = torch.arange(LONG) < torch.tensor([LONG, 41, 90])[:, None]
+    skipped = []
+    try:
+        model = _model(setup, build_classifier, classes=3, pool="mean", sizes=sizes)
+        with torch.no_grad():
+            whole = model(ids, Tokens(real, torch.arange(LONG)))
+            for text, kept in enumerate(real):
+                alone = model(ids[text : text + 1, kept], Tokens.whole(int(kept.sum())))
+                what = f"a text of {int(kept.sum())} tokens alone and beside longer ones"
+                close(alone, whole[text : text + 1], what)
+    except CheckSkipped as error:
+        skipped.append(str(error))
+    if not _decodes(setup):
+        skipped.append("it does not declare 'causal' and 'cache'")
+    else:
+        try:
+            decoder = cast(
+                LanguageModel,
+                _model(setup, build_language_model, "causal", pool="mean", sizes=sizes),
+            )
+        except CheckSkipped as error:
+            skipped.append(str(error))
+        else:
+            _in_parts(decoder, ids)
+    if len(skipped) > 1:
+        raise CheckSkipped(skipped[0])
+
+
+@torch.no_grad()
+def _in_parts(model: LanguageModel, ids: Tensor) -> None:
+    """Texts without padding: their beginnings, and parts with a cache, give what the whole does."""
+    tokens = Tokens.whole(LONG)
+    whole = model(ids, tokens)
+    begin = model(ids[:, :BEGIN], tokens[slice(BEGIN)])
+    close(begin, whole[:, :BEGIN], f"logits of the first {BEGIN} tokens without the rest")
+    cache = model.decoder.new_cache()
+    for first, end in itertools.pairwise((0, BEGIN, BEGIN + 1, BEGIN + 4, LONG)):
+        now = slice(first, end)
+        step = model(ids[:, now], tokens[now], cache=cache)
+        close(step, whole[:, now], f"logits of tokens {first} to {end - 1}, with a cache")
+
+
+def _decodes(setup: ModuleSetup) -> bool:
+    """Whether a decoder can be made of it, as far as it declares."""
+    asked = setup.choice.component.kind == "attention" or setup.can("neighbours")
+    return setup.can("causal", "cache") if asked else True
+
+
 @check("attention", "pe", "norm", "ffn", "block")
 def rows_in_a_model(setup: ModuleSetup) -> None:
     """A model whose last layer gives the first position alone gives what one with all rows does."""
@@ -126,11 +224,8 @@ def rows_in_a_model(setup: ModuleSetup) -> None:
 @check("attention", "pe", "norm", "ffn", "block")
 def decoding_in_a_model(setup: ModuleSetup) -> None:
     """In a decoder of three layers, padded prompts are continued as each text is alone."""
-    kind = setup.choice.component.kind
-    if kind == "attention" and not setup.can("causal", "cache"):
+    if not _decodes(setup):
         raise CheckSkipped("it does not declare 'causal' and 'cache'")
-    if setup.can("neighbours") and not setup.can("causal", "cache"):
-        raise CheckSkipped("it reads its neighbours, and does not declare 'causal' and 'cache'")
     model = cast(LanguageModel, _model(setup, build_language_model, "causal", pool="mean"))
     ids, _ = _texts()
     prompts = padded_mask(PROMPT)  # of 5, 3 and 1 tokens; all go on with real ones
@@ -155,6 +250,13 @@ def _texts() -> tuple[Tensor, Tensor]:
     return torch.randint(VOCAB, (3, LENGTH), generator=generator), padded_mask(LENGTH)
 
 
+def _padded_texts(times: int) -> tuple[Tensor, Tokens]:
+    """So many times as many texts of the same lengths, with other words."""
+    generator = torch.Generator().manual_seed(2)
+    ids = torch.randint(VOCAB, (3 * times, LENGTH), generator=generator)
+    return ids, Tokens(padded_mask(LENGTH).repeat(times, 1), torch.arange(LENGTH))
+
+
 def _with_losses(model: nn.Module, ids: Tensor, real: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
     """Logits, and the losses that layers add, numbered in their order."""
     with AuxiliaryLosses(model).collected() as found:
@@ -163,9 +265,15 @@ def _with_losses(model: nn.Module, ids: Tensor, real: Tensor) -> tuple[Tensor, d
 
 
 def _model(
-    setup: ModuleSetup, build: Callable[..., nn.Module], *needs: str, pool: str, **options: Any
+    setup: ModuleSetup,
+    build: Callable[..., nn.Module],
+    *needs: str,
+    pool: str,
+    sizes: Sizes = SIZES,
+    noise: bool = True,
+    **options: Any,
 ) -> nn.Module:
-    """A model with the component in every layer, in float64, with noise added to its weights.
+    """A model with the component in every layer, in float64; noise: added to all its weights.
 
     Raises CheckSkipped where planning allows none.
     """
@@ -174,12 +282,13 @@ def _model(
     slot = next(slot for slot in slots if slot == "embed" or setup.can(slot))
     plain = Cell.parse(built_ins(), {**PLAIN, "pe": ENCODINGS[slot], "pool": pool})
     cell = replace(plain, **{kind: Pattern((setup.choice,))})
-    if reason := cell.obstacle(SIZES, {"attention": {"padding", *needs}}):
+    if reason := cell.obstacle(sizes, {"attention": {"padding", *needs}}):
         raise CheckSkipped(f"planning allows no model with it: {reason}")
     try:
-        model = build(cell, SIZES, vocab_size=VOCAB, seed=setup.settings.seed, **options)
+        model = build(cell, sizes, vocab_size=VOCAB, seed=setup.settings.seed, **options)
     except ValueError as error:
         raise CheckSkipped(f"it refuses the model: {error}") from None
-    with seeded(setup.settings.seed, "checks/model"):
-        perturb(model)
+    if noise:
+        with seeded(setup.settings.seed, "checks/model"):
+            perturb(model)
     return model.double().eval()

@@ -187,7 +187,7 @@ class WiredToTwoHeads(Alibi):
         super().__init__(dim=dim, heads=2, head_dim=head_dim, max_length=max_length)
 
 
-@added.caught_by("order", "584 of 600 positions")
+@added.caught_by("order", "1184 of 1200 positions")
 class BeginsAgain(Sinusoidal):
     def embed(self, x, positions):
         return super().embed(x, positions % 16)

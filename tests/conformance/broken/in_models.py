@@ -162,3 +162,38 @@ class LastByCount(Pool):
         last = attention_mask.sum(1).sub(1).clamp_min(0)
         out = x[torch.arange(len(x)), last]
         return out.masked_fill(~attention_mask.any(1)[:, None], 0)
+
+
+@attentions.caught_by("learns", "no gradient reaches gain", without=("map",))
+class GainOfTwoZeros(Split):
+    def __init__(self, dim, heads, *, dropout=0.0):
+        super().__init__(dim, heads, dropout=dropout)
+        self.gain = nn.Parameter(torch.zeros(2, heads, 1, 1))
+
+    def attend(self, q, k, v, mask, bias):
+        return (1 + self.gain.prod(dim=0)) * super().attend(q, k, v, mask, bias)
+
+
+@attentions.caught_by("long-texts-in-a-model", "a text of 41 tokens alone", without=("map",))
+class ScaledByLongTexts(Split):
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(q, k, v, mask, bias) * max(1.0, k.shape[2] / 100)
+
+
+@attentions.caught_by("long-gradients", "140 tokens: a slope of", without=("cache", "map"))
+class DetachedBeyondAChunk(Split):
+    def attend(self, q, k, v, mask, bias):
+        v = torch.cat([v[:, :, :32], v[:, :, 32:].detach()], dim=2)
+        return super().attend(q, k, v, mask, bias)
+
+
+@blocks.caught_by("norms-output-untouched", "entries differ")
+class ScalesWhatTheNormGives(Pre):
+    def arrange(self, x, sublayer, norm, rows):
+        return x[:, rows] + self.drop(sublayer(norm(x).mul_(0.5)))
+
+
+@norms.caught_by("parameters-act", "the parameter does nothing")
+class ForgetsItsEpsilon(nn.LayerNorm):
+    def __init__(self, dim, *, eps=1e-5):
+        super().__init__(dim)
