@@ -94,12 +94,15 @@ class AttentionSetup(ModuleSetup, kind="attention"):
         def cross(module: nn.Module, x: Tensor, context: Tensor) -> Tensor:
             return attend(module, x, padded, context, keys, position=self.encoding(module))
 
-        cases = [case("plain", Tokens.whole(length), encoded=False)]
+        # Without a mask and a bias an attention may take a shorter way, each time.
+        whole = Tokens.whole(length)
+        cases = [case("plain", whole, encoded=False)]
         if self.can("rotate") or self.can("bias"):
-            cases.append(case("encoded", Tokens.whole(length)))
+            cases.append(case("encoded", whole))
         if self.can("padding"):
             cases.append(case("padded", padded))
         if self.can("causal"):
+            cases.append(case("plain causal", whole, encoded=False, causal=True))
             cases.append(case("causal", padded, causal=True))
         if self.can("cross"):
             fixed = (*token_tensors(padded), *token_tensors(keys))
