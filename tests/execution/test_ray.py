@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import re
 import signal
 import socket
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -195,6 +197,18 @@ def test_a_wrong_address_or_token_is_refused_in_one_line(cluster: RayCluster) ->
             RayExecutor(cluster.address).nodes()
 
 
+def test_the_cloud_cluster_of_the_documentation_is_one_that_rays_launcher_accepts() -> None:
+    import yaml
+    from ray.autoscaler._private.util import fillout_defaults, validate_config
+
+    page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text()
+    (block,) = re.findall(r"\n( {4}cluster_name: .*?)\n\n", page, re.DOTALL)
+    config = fillout_defaults(yaml.safe_load(textwrap.dedent(block)))
+    validate_config(config)
+    assert "pip install 'encoder-zoo[ray]'" in config["setup_commands"]
+    assert set(config["available_node_types"]) == {"head", "worker"}
+
+
 def test_a_token_for_a_cluster_that_has_none_is_refused(tmp_path: Path) -> None:
     """Its nodes would accept the driver, and end every actor."""
     with pytest.MonkeyPatch.context() as patch:
@@ -260,7 +274,7 @@ def test_a_cost_group_whose_node_is_killed_is_measured_once_on_another(
     measuring: set[str] = set()
     outcome = bench(
         tmp_path,
-        {**options, "phases": "cost", "rounds": 40},  # not over before the node is killed
+        {**options, "phases": "cost", "rounds": 4},  # one takes seconds: not over before the kill
         on=on(cluster),
         progress=Watching(kill),
     )
