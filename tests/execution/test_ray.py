@@ -246,6 +246,7 @@ def test_nodes_that_are_killed_and_one_that_joins(
     lost = [text for text in progress.notices if text.startswith("again: ")]
     assert lost
     assert all(": one was lost" in text or ": two was lost" in text for text in lost)
+    assert not any("rpc" in text.lower() for text in lost), lost
     assert "late" in {record.environment["node"] for record in there.records}
     said("nodes_killed_to_first_result_on_a_new_one", times[1] - times[0], record_property)
 
