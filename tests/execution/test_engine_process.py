@@ -36,6 +36,7 @@ class Dies:
         print("something went wrong", flush=True)
         print("2026-01-01 00:00:00,000\tINFO worker.py:1 -- all is well", flush=True)
         print("2026-01-01 00:00:00,000 INFO worker.py:1 -- all is well", flush=True)
+        print("[2026-01-01 00:00:00,000 W 1 1] gcs_client.cc:1: some token is wrong", flush=True)
         if self.how == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
         os._exit(3)

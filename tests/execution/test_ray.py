@@ -297,9 +297,11 @@ def test_an_interrupted_driver_leaves_nothing_running_and_the_cluster_alone(
     record_property: Any,
 ) -> None:
     options = {**options, "seeds": 3, "epochs": 30}
+    before = cluster.directories()
     process = start(cluster, options, tmp_path)
     wait_for(lambda: trained(tmp_path), "a record and a checkpoint", process)
     assert cluster.slots()
+    assert cluster.directories() > before
     if blow == "SIGINT":
         os.killpg(process.pid, signal.SIGINT)
         begun = time.monotonic()
@@ -314,6 +316,7 @@ def test_an_interrupted_driver_leaves_nothing_running_and_the_cluster_alone(
         process.wait()
     gone = wait_for(lambda: not cluster.slots(), "the slots are gone")
     said(f"{blow.lower()}_to_slots_gone", gone, record_property)
+    wait_for(lambda: cluster.directories() <= before, "their directories are gone")
     finished = len(RecordFile(tmp_path).read())
     with contextlib.closing(RayExecutor(cluster.address)) as executor:
         assert len(executor.nodes()) >= 2
