@@ -92,6 +92,12 @@ class RayCluster:
                         found.append(process)
         return found
 
+    def directories(self) -> set[Path]:
+        """What slots have made for temporary files on all nodes."""
+        return {
+            path for path in self.root.glob("*/tmp/*") if path.name.startswith(("zoo-", "pymp-"))
+        }
+
     def kill(self, name: str) -> None:
         """The node's power is cut."""
         for process in self.processes(name):

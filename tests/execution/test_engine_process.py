@@ -9,10 +9,12 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from zoo.errors import ZooError
@@ -34,6 +36,7 @@ class Dies:
         print("something went wrong", flush=True)
         print("2026-01-01 00:00:00,000\tINFO worker.py:1 -- all is well", flush=True)
         print("2026-01-01 00:00:00,000 INFO worker.py:1 -- all is well", flush=True)
+        print("[2026-01-01 00:00:00,000 W 1 1] gcs_client.cc:1: some token is wrong", flush=True)
         if self.how == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
         os._exit(3)
@@ -132,6 +135,33 @@ def test_directories_of_dead_processes_are_removed(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 3
     remove_dead("zoo-", tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted([mine, tmp_path / "zoo-other"])
+
+
+@pytest.mark.parametrize("how", ["killed", "at its end"])
+def test_the_directories_of_a_slot_are_removed_with_it(how: str, tmp_path: Path) -> None:
+    """multiprocessing's own directory too, which is left where a process is killed."""
+    script = (
+        "import os; from zoo.execution.cluster.scratch import slot_directory; "
+        "directory = slot_directory(); (directory / 'file').touch(); "
+        "print(len(os.listdir(directory.parent)), flush=True); input()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "2\n"
+    if how == "killed":
+        assert psutil.Process(process.pid).children() == []
+        process.kill()
+    process.communicate("\n", timeout=60)
+    end = time.monotonic() + 30
+    while list(tmp_path.iterdir()) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_socket_fits_below_a_place_of_the_longest_name() -> None:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +161,39 @@ def test_jobs_of_an_executor_that_is_closed_early_stop(
     assert len(workers) == 2
     events.close()
     assert not any(psutil.pid_exists(pid) for pid in workers)
+
+
+def test_a_job_that_hangs_in_native_code_ends_with_the_process_that_submitted_it(
+    tmp_path: Path,
+) -> None:
+    """Native code may hold the interpreter's lock, so that no thread of the job's has a turn."""
+    script = (
+        "import time, sys; from pathlib import Path; from zoo.execution.base import Limits; "
+        "from zoo.execution.process import Worker; worker = Worker(Limits(), Path(sys.argv[1])); "
+        "worker.call('os:getpid'); worker.send('test_executors:hang'); time.sleep(1000)"
+    )
+    log = tmp_path / "log"
+    path = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    process = subprocess.Popen([sys.executable, "-c", script, str(log)], env={**os.environ, **path})
+    until(lambda: log.exists() and log.read_text() == "hanging\n")
+    started = psutil.Process(process.pid).children(recursive=True)
+    assert len(started) >= 2  # the fork server and the job
+    process.kill()
+    process.wait()
+    _, alive = psutil.wait_procs(started, timeout=30)
+    assert alive == []
+
+
+def hang() -> None:
+    print("hanging", flush=True)
+    ctypes.PyDLL(None).sleep(1000)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def busy() -> set[int]:

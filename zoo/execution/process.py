@@ -27,13 +27,15 @@ class Worker:
     def __init__(self, limits: Limits, log: Path) -> None:
         context = _context()
         self._pipe, theirs = context.Pipe()
+        life, self._life = context.Pipe(duplex=False)
         self._log, self._oom_kills = log, oom_kills()
         self._process = context.Process(
-            target=_serve, args=(theirs, limits, str(log), dict(os.environ)), daemon=True
+            target=_serve, args=(theirs, life, limits, str(log), dict(os.environ)), daemon=True
         )
         with _without_main(), _interrupts_held_back():
             self._process.start()
         theirs.close()
+        life.close()
 
     def __enter__(self) -> Worker:
         return self
@@ -92,20 +94,27 @@ class Worker:
         if self._process.is_alive():
             self._process.kill()
         self._process.join()
+        self._life.close()
 
 
 def _serve(
-    pipe: connection.Connection, limits: Limits, log: str, environment: dict[str, str]
+    pipe: connection.Connection,
+    life: connection.Connection,
+    limits: Limits,
+    log: str,
+    environment: dict[str, str],
 ) -> None:
     """Run in the worker; in a module without torch, so that starting a worker needs none.
 
-    environment: of this process now. The fork server has that of its own start, and a variable
-    such as ``ZOO_CACHE`` may have been set since.
+    life: never written to; it closes when the process that submits ends. environment: of that
+    process now. The fork server has that of its own start, and a variable such as ``ZOO_CACHE`` may
+    have been set since.
     """
     os.environ.clear()
     os.environ.update(environment)
-    from zoo.execution.worker import serve
+    from zoo.execution.worker import end_with, serve
 
+    end_with(life)
     serve(pipe, limits, log)
 
 

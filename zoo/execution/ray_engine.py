@@ -22,7 +22,12 @@ from ray._raylet import (
     GcsClient,
     get_authentication_mode,
 )
-from ray.exceptions import AuthenticationError, OutOfMemoryError, RayError
+from ray.exceptions import (
+    ActorUnavailableError,
+    AuthenticationError,
+    OutOfMemoryError,
+    RayError,
+)
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from zoo.errors import ZooError, one_line
@@ -224,6 +229,8 @@ def _node(about: dict[str, Any]) -> Node | None:
 
 def _reason(error: Exception) -> str:
     """Why an actor is gone, in one line without the words that Ray puts before it."""
+    if isinstance(error, ActorUnavailableError):  # its text is about connections and retries
+        return "Ray cannot reach it"
     text = one_line(error)
     for before in ("The actor is dead because ", "Worker exit detail: "):
         text = text.rpartition(before)[2]

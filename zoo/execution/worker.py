@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import fcntl
 import importlib
 import inspect
 import os
@@ -44,6 +45,16 @@ def serve(pipe: Connection, limits: Limits, log: str) -> None:
         except Exception as error:  # noqa: BLE001 - a component may raise anything
             traceback.print_exc()
             pipe.send(("failed", from_exception(error)))
+
+
+def end_with(life: Connection) -> None:
+    """Have the kernel end this process when the other end of a pipe is closed.
+
+    Native code that hangs may hold the interpreter's lock, and no thread of Python's has a turn.
+    """
+    fcntl.fcntl(life, fcntl.F_SETOWN, os.getpid())
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(life, fcntl.F_SETFL, fcntl.fcntl(life, fcntl.F_GETFL) | os.O_ASYNC)
 
 
 def _call(pipe: Connection, state: dict[str, Any], name: str, arguments: tuple[Any, ...]) -> Any:

@@ -10,7 +10,7 @@ from zoo.execution.artifacts import Artifacts
 from zoo.execution.base import Event, Executor, InspectJob, Job, Limits
 from zoo.execution.cluster.cluster_run import ClusterRun, Patience
 from zoo.execution.cluster.engine import Joined, Listed, Node
-from zoo.execution.cluster.members import Members, RemoteEngine
+from zoo.execution.cluster.members import DESCRIBE, Members, RemoteEngine
 
 
 class ClusterExecutor(Executor):
@@ -60,9 +60,8 @@ class ClusterExecutor(Executor):
         if needed != self._described:
             for member in members:
                 member.facts, member.begun, member.problem = None, None, ""
-                if member.describing is not None:  # for other code
-                    members.stop(member.describing)
-                    member.describing = None
+                for slot in member.doing(DESCRIBE):  # for other code
+                    members.stop(slot)
             self._described = needed
         if not all(isinstance(job, InspectJob) for job in jobs):
             members.engine.log_to(directory)

@@ -22,9 +22,9 @@ from zoo.execution.base import (
     Result,
     Started,
 )
-from zoo.execution.cluster.data_delivery import STORE, DataDelivery
+from zoo.execution.cluster.data_delivery import DataDelivery
 from zoo.execution.cluster.engine import Joined, Left, Listed, Report, Said
-from zoo.execution.cluster.members import Member, Members, Slot, Task
+from zoo.execution.cluster.members import DESCRIBE, RUN, STORE, Member, Members, Slot, Task
 from zoo.execution.cluster.node_facts import resolved
 from zoo.execution.cluster.node_notices import NodeNotices
 from zoo.execution.cluster.placement import Placement
@@ -82,7 +82,6 @@ class ClusterRun:
         for slot in self.members.slots:
             if slot.task is not None:
                 self.members.stop(slot)
-                slot.member.sender = None
 
     def _until(self, done: Callable[[], bool]) -> Iterator[Event]:
         while not done():
@@ -91,28 +90,26 @@ class ClusterRun:
                 yield from self._heard(report)
             yield from self._silent()
             yield from self._undescribed()
-            yield from self.notices.slow()
+            yield from self.notices.overdue()
             yield from self.notices.changed()
             yield from self.notices.left_alone()
 
     def _described(self) -> bool:
-        """Whether all nodes have described themselves, or one has and the others are slow."""
+        """Whether all nodes have described themselves, or one has and the others are overdue."""
         if not self.members.listed:
             return False
-        late = [member for member in self.members if not (member.facts or member.problem)]
-        slow = all(slot.slow for member in late for slot in member.slots.values())
-        return not late or (slow and bool(self.placement.usable()))
+        others = [member for member in self.members if not (member.facts or member.problem)]
+        overdue = all(slot.overdue for member in others for slot in member.slots.values())
+        return not others or (overdue and bool(self.placement.usable()))
 
     def _place(self) -> None:
         """Have new nodes describe themselves, and give idle slots their tasks."""
         for member in self.members:
-            if member.facts or member.problem or member.describing:
+            if member.facts or member.problem or member.doing(DESCRIBE):
                 continue
             idle = [slot for slot in member.slots.values() if slot.idle]
             if idle:
-                member.describing = idle[0]
-                about = self.setup.code, self.limits.threads
-                self.members.call(idle[0], "node_facts:describe_node", *about)
+                self.members.call(idle[0], DESCRIBE, self.setup.code, self.limits.threads)
             elif not member.slots:
                 self.members.open(member, self.placement.claim(member))
         if self.waiting:
@@ -129,11 +126,11 @@ class ClusterRun:
         assert facts is not None
         assert execution is not None
         task.directory = Directory(self.artifacts.of(task.job))
-        slot.missing = False
+        slot.lacks_data = False
         setup = replace(task.job.setup, execution=execution)
         self.members.call(
             slot,
-            "slot_work:run",
+            RUN,
             replace(task.job, setup=setup),
             self.limits,
             slot.member.name,
@@ -151,8 +148,10 @@ class ClusterRun:
             member = self.members.by_id.pop(report.node, None)
             if member is not None:
                 yield from self.notices.gone(member)
-                for lost in list(member.slots.values()):
+                slots = list(member.slots.values())
+                for lost in slots:
                     self.members.stop(lost)
+                for lost in slots:
                     yield from self._lose(lost, report.reason)
         elif (slot := self.members.slot(report.slot)) is not None:
             if isinstance(report, Said):
@@ -169,40 +168,45 @@ class ClusterRun:
 
     def _said(self, slot: Slot, kind: str, body: Any) -> Iterator[Event]:
         """A message of a slot; see ``slot_calls``."""
-        task, done = slot.task, slot.doing
-        if kind == "yielded" and task is not None:
-            assert task.directory is not None
-            if isinstance(body, Advanced):
-                if body.files:
-                    task.directory.receive(body.files)
-                    task.losses = slot.member.incidents = 0
-                yield Progress(task.job, body.step)
-            elif isinstance(body, Finished):
-                task.directory.receive(body.files)
-                yield from self._end(slot, body.result)
-            elif isinstance(body, DataMissing):
-                slot.missing = True
-            elif isinstance(body, Begun):
-                yield from self._started(task, slot.member.name)
-        elif kind == "failed" and done == "node_facts:describe_node":
-            slot.doing, slot.member.describing = "", None
+        if kind == "yielded" and slot.task is not None:
+            yield from self._yielded(slot, slot.task, body)
+        elif kind == "returned":
+            done, slot.doing = slot.doing, ""
+            yield from self._returned(slot, done, body)
+        elif kind == "failed" and slot.doing == DESCRIBE:
             slot.member.problem = body
             yield from self._left_out(slot.member)
         elif kind == "failed":
             self.members.stop(slot)
             yield from self._lose(slot, body)
-        elif kind == "returned":
-            slot.doing = ""
-            if done == "node_facts:describe_node":
-                slot.member.describing = None
-                slot.member.facts = body
-                yield from self._judge(slot.member)
-            elif done == STORE:
-                for waiting in self.data.stored(slot):
-                    assert waiting.task is not None
-                    self._give(waiting, waiting.task)
-            elif slot.missing and task is not None:
-                yield from self._without_data(slot, task)
+
+    def _yielded(self, slot: Slot, task: Task, body: Any) -> Iterator[Event]:
+        """The task of a slot has come further."""
+        assert task.directory is not None
+        if isinstance(body, Begun):
+            yield from self._started(task, slot.member.name)
+        elif isinstance(body, DataMissing):
+            slot.lacks_data = True
+        elif isinstance(body, Advanced):
+            if body.files:
+                task.directory.receive(body.files)
+                task.losses = slot.member.incidents = 0
+            yield Progress(task.job, body.step)
+        elif isinstance(body, Finished):
+            task.directory.receive(body.files)
+            yield from self._end(slot, body.result)
+
+    def _returned(self, slot: Slot, done: str, body: Any) -> Iterator[Event]:
+        """A slot has carried out a call."""
+        if done == DESCRIBE:
+            slot.member.facts = body
+            yield from self._judge(slot.member)
+        elif done == STORE:
+            for waiting in self.data.stored(slot):
+                assert waiting.task is not None
+                self._give(waiting, waiting.task)
+        elif done == RUN and slot.lacks_data and slot.task is not None:
+            yield from self._without_data(slot, slot.task)
 
     def _without_data(self, slot: Slot, task: Task) -> Iterator[Event]:
         """The node of a slot lacks the data of its task."""
@@ -264,8 +268,8 @@ class ClusterRun:
     def _gone(self, slot: Slot) -> None:
         """Forget a slot, and have another do what it did for its node."""
         slot.member.slots.pop(slot.id, None)
-        if slot.member.describing is slot:
-            slot.member.describing = slot.member.begun = None
+        if slot.doing == DESCRIBE:
+            slot.member.begun = None
         self.data.lost(slot)
 
     def _lose(self, slot: Slot, reason: str) -> Iterator[Event]:

@@ -7,11 +7,9 @@ import time
 from zoo.data.encoding.cache import cached_entry
 from zoo.errors import ZooError
 from zoo.execution.base import JobSetup
-from zoo.execution.cluster.members import Member, Members, Slot
+from zoo.execution.cluster.members import STORE, Member, Members, Slot
 from zoo.execution.cluster.travelling_files import data_digest, data_files
 from zoo.execution.open_setup import open_setup
-
-STORE = "travelling_files:store_data"  # what a slot is asked to do with them
 
 
 class DataDelivery:
@@ -42,8 +40,7 @@ class DataDelivery:
         assert setup.data is not None
         if member.stored > slot.called:
             return True
-        if member.sender is None:
-            member.sender = slot
+        if not member.doing(STORE):
             _complete(setup)
             key = setup.data.key
             self._members.call(slot, STORE, key, self.digest(setup), data_files(key))
@@ -51,19 +48,17 @@ class DataDelivery:
 
     def stored(self, slot: Slot) -> list[Slot]:
         """A slot has put the data into its node's cache; the slots that waited for them."""
-        slot.member.sender, slot.member.stored = None, time.monotonic()
+        slot.member.stored = time.monotonic()
         return self._waiting(slot.member)
 
     def lost(self, slot: Slot) -> None:
         """A slot is gone; where the data were sent to it, another of its node has them sent."""
-        if slot.member.sender is slot:
-            slot.member.sender = None
-            for other in self._waiting(slot.member)[:1]:
-                self.ask(other)
+        for waiting in self._waiting(slot.member)[:1]:
+            self.ask(waiting)
 
     def _waiting(self, member: Member) -> list[Slot]:
         slots = member.slots.values()
-        return [s for s in slots if s.missing and not s.doing and s.task is not None]
+        return [s for s in slots if s.lacks_data and not s.doing and s.task is not None]
 
 
 def _complete(setup: JobSetup) -> None:

@@ -28,6 +28,8 @@ from zoo.execution.cluster.scratch import remove_dead, scratch_directory, short_
 
 # What the process runs: this module, found where this process finds it.
 _START = "import sys; sys.path[:] = {}; from {} import main; main({})"
+# Levels of printed lines that do not say why a process ended, as Python's loggers and Ray's write.
+LEVELS = {"INFO", "WARNING", "I", "W"}
 SCRATCH = "zoo-"  # how the names of the engines' directories begin
 CLOSE_SECONDS = 3.0  # for an engine to end what it started, before it is killed
 REMOVE_SECONDS = 1.0  # for what a killed engine has started to write its last files
@@ -144,11 +146,11 @@ class EngineProcess:
         return f"ended with status {status}"
 
     def _last_line(self) -> str:
-        """What the engine printed last, but for mere information, as the end of a message."""
+        """What the engine printed last, but for information and warnings, to end a message."""
         with contextlib.suppress(OSError):
             lines = self._log.read_text(encoding="utf-8", errors="replace").split("\n")
             said = [line.strip() for line in lines if line.strip()]
-            if said := [line for line in said if "INFO" not in line.split()]:
+            if said := [line for line in said if LEVELS.isdisjoint(line.split()[:4])]:
                 return f" ({said[-1][:300]})"
         return ""
 

@@ -15,7 +15,11 @@ from zoo.execution.cluster.node_facts import Facts
 from zoo.execution.cluster.slot_calls import packed
 from zoo.execution.cluster.travelling_files import Directory
 
-CALLS = "zoo.execution.cluster."  # where the functions are that a slot is given
+CALLS = "zoo.execution.cluster."  # where the functions are that a slot is given, which are:
+HELLO = "slot_work:hello"
+DESCRIBE = "node_facts:describe_node"
+STORE = "travelling_files:store_data"
+RUN = "slot_work:run"
 
 
 class RemoteEngine(Protocol):
@@ -47,11 +51,12 @@ class Task:
 
 @dataclass(eq=False)
 class Slot:
-    """A slot. doing: the name of the call that it carries out; empty where it has none.
+    """A slot. doing: the call that it carries out (HELLO, …); empty where it has none.
 
-    since, called, heard: when it was opened, was last given a call, and last said something, by the
-    monotonic clock; heard is None where it never has. slow: that it does not begin has been said.
-    missing: it waits for its node to have the data of its task.
+    task: what it is to RUN; where its node lacks the data, one slot there has to STORE them first,
+    and all that wait for them have ``lacks_data``. since, called, heard: when it was opened, was
+    last given a call, and last said something, by the monotonic clock; heard is None where it never
+    has. overdue: it has not begun for long, and a notice said so.
     """
 
     id: str
@@ -60,10 +65,10 @@ class Slot:
     since: float
     called: float = 0.0
     heard: float | None = None
-    slow: bool = False
+    overdue: bool = False
     doing: str = ""
     task: Task | None = None
-    missing: bool = False
+    lacks_data: bool = False
 
     @property
     def idle(self) -> bool:
@@ -78,8 +83,8 @@ class Member:
     facts: None until it has described itself. begun: when a slot first said something, by the
     monotonic clock; it is to describe itself then. problem: why it is given nothing. incidents:
     how often it lost slots, one or several at once, since a job last came further there.
-    last_incident: when it last did; slots that were open then count to it. describing, sender: the
-    slots that describe it, and that put data into its cache. stored: when data were last put there.
+    last_incident: when it last did; slots that were open then count to it. stored: when data were
+    last put into its cache.
     """
 
     node: Node
@@ -91,14 +96,16 @@ class Member:
     done: int = 0
     incidents: int = 0
     last_incident: float = 0.0
-    describing: Slot | None = None
-    sender: Slot | None = None
     stored: float = 0.0
 
     @property
     def busy(self) -> int:
         """How many of its slots have a task."""
         return sum(slot.task is not None for slot in self.slots.values())
+
+    def doing(self, call: str) -> list[Slot]:
+        """Its slots that carry out such a call."""
+        return [slot for slot in self.slots.values() if slot.doing == call]
 
 
 class Members:
@@ -136,15 +143,15 @@ class Members:
         slot = Slot(f"slot-{next(self._numbers)}", member, claim, time.monotonic())
         member.slots[slot.id] = slot
         self.engine.start(slot.id, member.node.id, *claim)
-        self.call(slot, "slot_work:hello")
+        self.call(slot, HELLO)
         return slot
 
-    def call(self, slot: Slot, function: str, *arguments: Any) -> None:
+    def call(self, slot: Slot, call: str, *arguments: Any) -> None:
         """Give a slot something to do."""
-        slot.doing, slot.called = function, time.monotonic()
+        slot.doing, slot.called = call, time.monotonic()
         if slot.heard is not None:
             slot.heard = slot.called  # it has had nothing to say
-        self.engine.call(slot.id, packed(f"{CALLS}{function}", *arguments))
+        self.engine.call(slot.id, packed(f"{CALLS}{call}", *arguments))
 
     def stop(self, slot: Slot) -> None:
         """End a slot."""

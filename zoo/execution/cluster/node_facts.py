@@ -13,6 +13,7 @@ from typing import Any, Literal
 from zoo.config.settings import Execution
 from zoo.errors import ZooError
 from zoo.execution.base import Limits
+from zoo.execution.cluster.scratch import slot_directory
 from zoo.execution.process import Worker
 from zoo.execution.same_code import require_same_code
 from zoo.registry.code_hash import CodeVersion
@@ -86,7 +87,7 @@ def describe_node(code: tuple[CodeVersion, ...], threads: int) -> Facts:
     except ZooError as error:
         return Facts(*about, str(error), {})
     with (
-        tempfile.TemporaryDirectory(prefix="zoo-") as scratch,
+        tempfile.TemporaryDirectory(dir=slot_directory()) as scratch,
         Worker(Limits(threads=threads), Path(scratch) / "output.log") as worker,
     ):
         devices = worker.call("zoo.execution.cluster.node_devices:devices")

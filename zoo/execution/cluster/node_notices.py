@@ -1,4 +1,4 @@
-"""What a run says of its nodes: how busy each is, which one is slow, and that none is left."""
+"""What a run says of its nodes: how busy each is, which is overdue, and that none is left."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from zoo.errors import ZooError
 from zoo.execution.base import NodeStatus, Notice
 from zoo.execution.cluster.members import Member, Members
-from zoo.execution.cluster.placement import SLOW_START, Placement
+from zoo.execution.cluster.placement import OVERDUE, Placement
 
 
 class NodeNotices:
@@ -33,14 +33,14 @@ class NodeNotices:
         if self._shown.pop(member.name, None) is not None:
             yield NodeStatus(member.name, 0, 0, member.done)
 
-    def slow(self) -> Iterator[Notice]:
+    def overdue(self) -> Iterator[Notice]:
         """Each slot that has not begun for long; said once."""
         for slot in self._members.slots:
-            if slot.heard or slot.slow or time.monotonic() - slot.since < SLOW_START:
+            if slot.heard or slot.overdue or time.monotonic() - slot.since < OVERDUE:
                 continue
-            slot.slow = True
+            slot.overdue = True
             yield Notice(
-                f"{slot.member.name} began no slot in {SLOW_START:g} s: its cores may be in use by "
+                f"{slot.member.name} began no slot in {OVERDUE:g} s: its cores may be in use by "
                 "others"
             )
 

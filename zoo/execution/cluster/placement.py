@@ -12,7 +12,7 @@ from zoo.config.settings import Execution
 from zoo.execution.base import Limits
 from zoo.execution.cluster.members import Member, Members, Slot, Task
 
-SLOW_START = 60.0  # seconds after which another slot is opened in place of one that did not begin
+OVERDUE = 60.0  # seconds after which another slot is opened in place of one that did not begin
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Placement:
                 self.members.stop(slot)
         now = time.monotonic()
         slots = [slot for member in members for slot in member.slots.values()]
-        there = [s for s in slots if s.heard is not None or now - s.since < SLOW_START]
+        there = [s for s in slots if s.heard is not None or now - s.since < OVERDUE]
         missing = waiting + sum(m.busy for m in members) - len(there)
         if self.limits.jobs and not self.exclusive:
             missing = min(missing, self.limits.jobs - len(there))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
+import subprocess
 import tempfile
+from multiprocessing.util import get_temp_dir
 from pathlib import Path
 
 import psutil
@@ -13,6 +16,12 @@ import psutil
 # session_2026-01-01_00-00-00_000000_1234567/sockets/plasma_store, and the path of a socket may have
 # 103 characters on macOS and 107 on Linux.
 LONGEST = 14
+
+SLOT = "zoo-slot-"  # how the names of the slots' directories begin
+
+# A shell removes directories as soon as nothing can write to its standard input any more. The
+# second attempt is for a process that still wrote during the first.
+_REMOVE = 'exec 3<&0; (read _ <&3; rm -rf -- "$@" || { sleep 1; rm -rf -- "$@"; }) &'
 
 
 def short_place() -> Path:
@@ -33,3 +42,36 @@ def remove_dead(prefix: str, place: Path) -> None:
         process = directory.name.removeprefix(prefix).partition("-")[0]
         if process.isdigit() and not psutil.pid_exists(int(process)):
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def remove_with_this_process(*directories: Path) -> None:
+    """Have directories removed once this process has ended, also where it was killed.
+
+    What removes them is no child of this process and is in a session of its own, since Ray kills
+    the children of an actor with it.
+    """
+    read, write = os.pipe()  # no child inherits them; the second stays open as long as this process
+    try:
+        subprocess.run(
+            ["sh", "-c", _REMOVE, "sh", *directories],
+            stdin=read,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            check=True,
+        )
+    except BaseException:
+        os.close(write)
+        raise
+    finally:
+        os.close(read)
+
+
+@functools.cache
+def slot_directory() -> Path:
+    """A directory for the files of the slot that this process is; removed with it."""
+    place = Path(tempfile.gettempdir())
+    remove_dead(SLOT, place)  # whose power was cut
+    made = scratch_directory(SLOT, place)
+    remove_with_this_process(made, Path(get_temp_dir()))  # the second has multiprocessing's sockets
+    return made

@@ -15,11 +15,9 @@ from typing import Any
 
 from zoo.execution.artifacts import Artifacts
 from zoo.execution.base import Ended, Job, Limits, Progress, Result, Started, Step
-from zoo.execution.cluster.scratch import remove_dead
+from zoo.execution.cluster.scratch import slot_directory
 from zoo.execution.cluster.travelling_files import Directory, Files, has_data
 from zoo.execution.local import LocalExecutor
-
-SCRATCH = "zoo-slot-"  # how the names of the slots' directories begin
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class DataMissing:
 
 def hello() -> None:
     """Prepare the slot: nothing of a slot that was killed here is left."""
-    remove_dead(SCRATCH, Path(tempfile.gettempdir()))
+    slot_directory()
 
 
 def run(
@@ -73,7 +71,7 @@ def run(
     here = {"node": node, "nice": _usual_niceness(), "load": round(os.getloadavg()[0], 2)}
     if gpus := os.environ.get("CUDA_VISIBLE_DEVICES"):
         here["visible_gpus"] = gpus
-    with tempfile.TemporaryDirectory(prefix=f"{SCRATCH}{os.getpid()}-") as scratch:
+    with tempfile.TemporaryDirectory(dir=slot_directory()) as scratch:
         directory = Directory(Artifacts(Path(scratch)).of(job))
         directory.receive(files)
         executor = LocalExecutor()
