@@ -14,7 +14,7 @@ from zoo.components.block.base import Block, LayerContext
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, has_shape, must, refusal
 from zoo.conformance.check import CheckSkipped, check
-from zoo.conformance.modules import DRAWS, LITTLE_DROPOUT, same_scale
+from zoo.conformance.modules import DRAWS, DROPOUT, LITTLE_DROPOUT, same_scale
 from zoo.conformance.reference import ReferenceEncoding
 from zoo.conformance.setup import (
     BATCH,
@@ -273,6 +273,9 @@ def memory(setup: BlockSetup) -> None:
 
     out = read(encoded)
     has_shape(out, x.shape, "output")
+    dropping = setup.block(cross=True, dropout=DROPOUT)
+    again = dropping(x, context_of(memory=encoded, memory_tokens=tokens))
+    close(again, out, "evaluation with dropout set")
     differ(read(encoded + 1), out, "changing the memory")
     dirty = read(with_garbage(encoded, padded_mask(9)))
     close(dirty, out, "the output with other values in the memory's padding")

@@ -143,7 +143,9 @@ def attention_map(setup: AttentionSetup) -> None:
     for situation in _situations(setup, module.heads):
         shown, hidden = situation.call(module.weights), situation.hidden()
         has_shape(shown, (TEXTS, module.heads, *hidden.shape[2:]), f"{situation.name}: map")
-        stray = largest(shown.masked_fill(~hidden, 0))
+        real = situation.queries.attention_mask  # rows of padding may be anything
+        counted = hidden if real is None else hidden & real[:, None, :, None]
+        stray = largest(shown.masked_fill(~counted, 0))
         must(stray == 0, f"{situation.name}: a hidden key has a weight of {stray:.3g}")
         if setup.can("exact"):
             close(shown, situation.expected(weights)[1], f"{situation.name}: map")
@@ -151,7 +153,6 @@ def attention_map(setup: AttentionSetup) -> None:
             for mixed, values in _mixed(module, situation):
                 what = f"{situation.name}: the map's weight of a value, and what the value adds"
                 sizes = shown.detach().abs() * values.norm(dim=-1)[..., None, :]
-                real = situation.queries.attention_mask  # rows of padding may be anything
                 kept = torch.ones(TEXTS, sizes.shape[2], dtype=torch.bool) if real is None else real
                 close(
                     mixed.transpose(1, 2)[kept], sizes.transpose(1, 2)[kept], what, tolerance=1e-6

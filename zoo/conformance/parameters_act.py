@@ -11,7 +11,7 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.conformance.assertions import must
 from zoo.conformance.check import CheckFailed, CheckSkipped, check
 from zoo.conformance.modules import DROPOUT
-from zoo.conformance.setup import LAST, PLACE, ModuleSetup
+from zoo.conformance.setup import PLACE, ModuleSetup
 from zoo.conformance.whole_models import losses_in_a_model
 from zoo.registry import AXES
 
@@ -54,8 +54,10 @@ def _others(value: float) -> list[float]:
 
 
 def _differ(one: ModuleSetup, other: ModuleSetup) -> bool:
-    """Whether anything that can be seen differs, in the first layer or in the last, wider one."""
-    for place, pair in ((PLACE, (one, other)), (LAST, (one.at(*WIDE), other.at(*WIDE)))):
+    """Whether anything that can be seen differs, in any layer; the last one is wider."""
+    places = [{**PLACE, "layer_index": index} for index in range(PLACE["layer_count"])]
+    for place in places:
+        pair = (one.at(*WIDE), other.at(*WIDE)) if place is places[-1] else (one, other)
         for setup in pair:
             setup.place = place
         for mine, its in zip(*map(_seen, pair), strict=False):

@@ -197,3 +197,9 @@ class ScalesWhatTheNormGives(Pre):
 class ForgetsItsEpsilon(nn.LayerNorm):
     def __init__(self, dim, *, eps=1e-5):
         super().__init__(dim)
+
+
+@blocks.caught_by("memory", "evaluation with dropout set")
+class DropsTheMemoryInEvaluation(Pre):
+    def cross_attend(self, h, context):
+        return F.dropout(super().cross_attend(h, context), self.dropout)
