@@ -47,6 +47,15 @@ LM = {
     "batch_size": 8,
     **SIZES,
 }
+MLM = {
+    "task": "mlm",
+    "max_length": 24,
+    "vocab_size": 120,
+    "epochs": 2,
+    "lr": 0.01,
+    "batch_size": 8,
+    **SIZES,
+}
 SEQ2SEQ = {
     "task": "seq2seq",
     "max_length": 12,
