@@ -54,6 +54,8 @@ def train(save: str, seed: int, on: str, **options: Any) -> int:
     zoo predict model "the striker scored twice"
     zoo train --task lm --data book.txt --save writer
     zoo generate writer --prompt "It was"
+    zoo train --task mlm --data newswire --save encoder
+    zoo train --init encoder --data newswire --save model
 
     It is the model that 'zoo bench' scores for the same options and seed. Options of a suite that
     are about comparing several models (seeds, baselines, costs) are ignored.

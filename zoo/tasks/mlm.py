@@ -79,6 +79,10 @@ class MaskedLanguageModelling(Task):
     model_name = "a masked language model"
     scored_split = "validation"
     commands = ("predict", "evaluate")
+    gives_encoder = True
+
+    def no_pretraining(self, options: MaskedOptions) -> str:
+        return "it is that stage itself"
 
     def load(
         self, spec: str | None, options: MaskedOptions, sizes: Sizes, registry: Registry
