@@ -26,25 +26,24 @@ class Pretraining(BaseModel):
     init: str = Field(
         default="",
         description="What encoders begin with: pretrain, for masked language modelling before each "
-        "training, or the directory of a model of --task mlm; by default new weights.",
+        "training, or the directory of a masked language model; by default new weights.",
     )
     pretrain_data: str = Field(
         default="",
-        description="Texts of --init pretrain: a file of plain text, or a column of CSV, TSV or "
-        "JSON lines; by default the texts of the training split. Texts that are scored are left "
-        "out.",
+        description="Texts to pretrain on: a file of plain text, or a column of CSV, TSV or JSON "
+        "lines; by default those of the training split. Texts that are scored are left out.",
     )
     pretrain_epochs: PositiveInt = Field(
-        default=20, description="Passes over the texts of --init pretrain."
+        default=20, description="Passes over the texts to pretrain on."
     )
     pretrain_lr: PositiveFloat = Field(
-        default=3e-3, description="Peak learning rate of --init pretrain."
+        default=3e-3, description="Peak learning rate of the pretraining."
     )
     pretrain_masked: Annotated[float, Field(gt=0, lt=1)] = Field(
-        default=0.3, description="Share of the word pieces that --init pretrain masks."
+        default=0.3, description="Share of the word pieces that the pretraining masks."
     )
     pretrain_whole_words: bool = Field(
-        default=False, description="Mask words as a whole in --init pretrain."
+        default=False, description="Mask words as a whole in the pretraining."
     )
 
     @property

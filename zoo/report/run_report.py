@@ -149,6 +149,7 @@ class RunReport:
         line = self.shown.iloc[number].to_dict()
         others = (metric.label for metric in self.metrics[1:])
         skip = {*axes_in(self.table), "params", "seeds", "rank", "front", "train s", *others}
+        skip.add("pretrain s")
         if line.get("status") == "ok":
             skip.add("status")
         parts = [f"{head} {value}" for head, value in line.items() if value and head not in skip]
