@@ -80,11 +80,12 @@ def train(save: str, seed: int, on: str, **options: Any) -> int:
     examples = card.metrics.get("examples", card.data["test"])
     count = f"{examples} " if scored == "test" else ""
     before = card.metrics.get("pretrain_seconds")
-    stage = "" if before is None else f"pretrained in {before:.1f} s, "
+    times = "" if before is None else f"pretrained in {before:.1f} s, "
+    times += f"trained in {card.metrics['train_seconds']:.1f} s"
     click.echo(
         f"{card.cell}, seed {card.seed}: {', '.join(scores)} on {count}{scored} "
         f"{card.metric_descriptions[0].scored} of {card.data['name']}; "
-        f"{card.metrics['params']:,} parameters, {stage}trained in {card.metrics['train_seconds']:.1f} s"
+        f"{card.metrics['params']:,} parameters, {times}"
     )
     click.echo(f"Model: {save}")
     return 0
