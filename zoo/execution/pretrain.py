@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
@@ -81,7 +82,9 @@ def begin(
         # Two jobs with the same stage: the second waits, and has what the first one made.
         with FileLock(cache_directory() / f"{key}.stage.lock"):
             if is_intact(shared.parent):
-                shutil.copyfile(shared, file)
+                unfinished = file.with_suffix(".tmp")  # a kill leaves no half of the file
+                shutil.copyfile(shared, unfinished)
+                os.replace(unfinished, file)
             else:
                 yield from _train(job, opened, masked, texts, runtime, directory)
                 entry(key, lambda draft: _store(file, draft))
