@@ -137,7 +137,7 @@ def test_no_two_files_have_one_name():
     assert {name: files for name, files in names.items() if len(files) > 1} == {}
 
 
-TASK_NAMES = {"classify", "tag", "lm", "seq2seq"}
+TASK_NAMES = {"classify", "tag", "lm", "mlm", "seq2seq"}
 # The default of --task, and the heading of a column.
 MAY_NAME = {("zoo.config.request", "classify"), ("zoo.cli.prediction_formats", "tag")}
 

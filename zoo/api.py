@@ -54,6 +54,7 @@ def bench(
     with their status and reason.
     """
     from zoo.errors import ZooError
+    from zoo.inference.initial_model import with_initial_models
     from zoo.report.profile.profile import the_profile
     from zoo.report.profile.profile_answer import profile_answer
     from zoo.report.run_report import RunReport
@@ -70,6 +71,7 @@ def bench(
     requests = make_requests(
         {}, loaded.registry, {"task": task, "data": data, "plugins": paths, **axes, **options}
     )
+    requests = with_initial_models(requests, loaded.registry)
     shared: dict[str, Any] = {
         "on": executor,
         "out": Path(out) if out is not None else None,

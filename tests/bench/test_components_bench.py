@@ -18,7 +18,10 @@ from zoo.registry import Owner, Register, Registry
 
 ROOT = Path(__file__).parents[2]
 # Components without anything to measure, and why.
-FITTED = ("tfidf-logreg", "majority", "frequent-tag", "window-logreg", "ngram")
+FITTED = (
+    *("tfidf-logreg", "majority", "frequent-tag", "window-logreg"),
+    *("ngram", "neighbour-ngram"),
+)
 NOTHING = {
     "ffn/none": "no network",
     **dict.fromkeys((f"baseline/{name}" for name in FITTED), "fitted"),

@@ -15,7 +15,7 @@ from zoo.sweep.make_request import make_request
 OTHERS = [
     ({"task": "classify", "beam": 3}, "--beam is an option of --task seq2seq"),
     ({"task": "lm", "head_hidden": 8}, "--head-hidden is an option of --task classify"),
-    ({"task": "seq2seq", "text_column": "x"}, "--task classify or lm, and this is seq2seq"),
+    ({"task": "seq2seq", "text_column": "x"}, "--task classify or lm or mlm, and this is seq2seq"),
     ({"task": "lm", "pool": "cls"}, "--pool has no effect with --task lm: every position is read"),
     ({"task": "seq2seq", "pool": "mean"}, "--pool has no effect with --task seq2seq"),
     ({"task": "clasify"}, "no task 'clasify'; did you mean 'classify'?"),

@@ -1,4 +1,4 @@
-"""``zoo evaluate``: the scores of a saved classifier or tagger, and its worst mistakes."""
+"""``zoo evaluate``: the scores of a saved model, and the worst mistakes of one with classes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from zoo.cli.model import SavedModel, model_options, report_limits
 from zoo.cli.options import json_option, print_json, several
@@ -16,6 +17,7 @@ from zoo.errors import ZooError
 if TYPE_CHECKING:
     from zoo.data.sources.row_reader import LabelledRows
     from zoo.inference.evaluate import Evaluation
+    from zoo.models.mask_filler import MaskFiller
 
 
 @click.command()
@@ -68,24 +70,28 @@ def evaluate(
 ) -> None:
     """Score a model on labelled texts: every class, the confusion matrix, the worst mistakes.
 
-    Of a tagger the tokens are scored, and its tags are the classes.
+    Of a tagger the tokens are scored, and its tags are the classes. A masked language model is
+    scored on texts alone; the test split is then what its training holds out.
 
     \b
     zoo evaluate model --data newswire
     zoo evaluate model --data more.csv --split all --json
     zoo evaluate tagger --data more.conll --split all
+    zoo evaluate encoder --data book.txt --split all
     """
     from zoo.data.sources.registered import find_registered
     from zoo.data.sources.train_test_split import DivisionError
     from zoo.inference.evaluate import evaluate as evaluate_texts
     from zoo.inference.evaluate import evaluate_tags
+    from zoo.models.mask_filler import MaskFiller
     from zoo.models.text_tagger import TextTagger
     from zoo.tasks.data_of_task import refuse_unread
     from zoo.tasks.encoder_task import EncoderTask
 
     model = saved.open("evaluate")
     task = model.card.find_task(saved.registry, allow_changed=True)
-    if not isinstance(task, EncoderTask):
+    is_filler = isinstance(model, MaskFiller)
+    if not is_filler and not isinstance(task, EncoderTask):
         raise ZooError(f"zoo evaluate cannot read labelled texts for --task {model.card.task}")
     given = {name: value for name, value in columns.items() if value is not None}
     for name in given:
@@ -94,6 +100,9 @@ def evaluate(
             raise ZooError(f"{flag} is no option of {task.model_name}, which this model is")
     refuse_unread(saved.registry, task, model.card.task, data)
     options = task.options.model_validate(given)
+    if is_filler:
+        _evaluate_masks(saved, model, data, options, split, as_json)
+        return
     path = Path(data).expanduser()
     if split == "all" and path.exists() and not find_registered(saved.registry, data):
         scored = task.reader(options).read_undivided(path)
@@ -129,6 +138,35 @@ def evaluate(
         click.echo()
     _print(found, mistakes)
     report_limits(found.cut, found.unknown, found.documents, model.max_length)
+
+
+def _evaluate_masks(
+    saved: SavedModel, model: MaskFiller, data: str, options: Any, split: str, as_json: bool
+) -> None:
+    """Print the scores of a masked language model."""
+    from zoo.data.sources.plain_text import load_texts
+    from zoo.inference.evaluate_masks import evaluate_masks
+
+    if click.get_current_context().get_parameter_source("mistakes") is not ParameterSource.DEFAULT:
+        raise ZooError("--mistakes is for models of classes and tags")
+    columns = {"text_column": options.text_column, "label_column": options.label_column}
+    texts, notices = load_texts(saved.registry, data, keep_duplicates=True, **columns)
+    for notice in notices:
+        click.echo(notice, err=True)
+    parts = {"train": texts.train, "test": texts.validation}
+    scored = [text for part in parts if split in (part, "all") for text in parts[part]]
+    task = model.card.find_task(saved.registry, allow_changed=True)
+    metrics = task.metrics_from(saved.registry, model.card.labels)
+    found = evaluate_masks(model, task, scored, metrics)
+    if as_json:
+        about = {"data": texts.name, "fingerprint": texts.fingerprint, "split": split}
+        print_json({**about, "texts": len(scored), **found})
+        return
+    part = {"all": "all texts", "test": "held-out texts", "train": "training texts"}[split]
+    click.echo(f"{model.card.cell} on {texts.name}, {part}: {found['tokens']} masked tokens")
+    described = (metric.description for metric in metrics)
+    click.echo(", ".join(f"{d.label} {d.format(found[d.name])}" for d in described))
+    report_limits(0, found["unknown"], len(scored), model.max_length)
 
 
 def _rows_of(corpus: Any, split: str) -> LabelledRows:

@@ -15,7 +15,7 @@ from zoo.cli.model import (
     report_limits,
     source_options,
 )
-from zoo.cli.prediction_formats import TAG_WRITERS, TEXT_WRITERS
+from zoo.cli.prediction_formats import FILL_WRITERS, TAG_WRITERS, TEXT_WRITERS
 from zoo.errors import ZooError
 
 CONLL = ".conll"
@@ -49,13 +49,14 @@ def predict(
     form: str,
     batch_size: int,
 ) -> None:
-    """Print what the model predicts for every text: the class, or a tag for each token.
+    """Print what the model predicts for every text: the class, a tag for each token, or its masks.
 
     \b
     zoo predict model "the striker scored twice" "shares fell"
     zoo predict model --input articles.csv --text-column body --format jsonl
     cat lines.txt | zoo predict model
     zoo predict tagger --input sentences.conll
+    zoo predict encoder "the striker [MASK] twice"
 
     Texts are read, predicted and printed a batch at a time, so there may be any number of them.
     A text that is longer than the model is cut, as in training, and words may be unknown to the
@@ -66,6 +67,7 @@ def predict(
     given: Iterable[str | Sequence[str]] = given_texts(texts, source, text_column)
     model = saved.open("predict")
 
+    from zoo.models.mask_filler import MaskFiller
     from zoo.models.text_tagger import TextTagger
 
     is_tagger = isinstance(model, TextTagger)
@@ -89,7 +91,8 @@ def predict(
             unknown += prediction.unknown > 0
             yield prediction
 
-    (TAG_WRITERS if is_tagger else TEXT_WRITERS)[form](counted())
+    writers = TAG_WRITERS if is_tagger else TEXT_WRITERS
+    (FILL_WRITERS if isinstance(model, MaskFiller) else writers)[form](counted())
     report_limits(cut, unknown, seen, model.max_length)
 
 

@@ -122,7 +122,7 @@ class RequestCommand(click.Command):
         from zoo.execution.executor_choice import executor_options
 
         tasks, shared = _tasks(registry), flat_fields()
-        sections = dict(zip(PARTS.values(), (MODEL, TRAINING, RUNNING), strict=True))
+        sections = dict(zip(PARTS.values(), (MODEL, TRAINING, RUNNING, TRAINING), strict=True))
         without = {*self.without, "seeds", "plugins"}  # these two have forms of their own
         for name, model in shared.items():
             if name in without or (self.fields is not None and name not in self.fields):
@@ -264,16 +264,17 @@ def build_requests(
     which names the suite where the mistake is there.
     """
     from zoo.config.suite import load_suite
+    from zoo.inference.initial_model import with_initial_models
     from zoo.sweep.make_request import make_requests
 
     suite = options.get("suite")
     given = {n: v for n, v in options.items() if v not in (None, ()) and n != "suite"}
     if not suite:
-        return make_requests(given, registry)
+        return with_initial_models(make_requests(given, registry), registry)
     held = {name: value for name, value in load_suite(suite).items() if name not in ignored}
     given["plugins"] = (*held.get("plugins", ()), *given.get("plugins", ()))
     try:
-        return make_requests(given, registry, held)
+        return with_initial_models(make_requests(given, registry, held), registry)
     except ZooError as error:
         try:
             make_requests({}, registry, held)

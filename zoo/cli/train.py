@@ -54,6 +54,8 @@ def train(save: str, seed: int, on: str, **options: Any) -> int:
     zoo predict model "the striker scored twice"
     zoo train --task lm --data book.txt --save writer
     zoo generate writer --prompt "It was"
+    zoo train --task mlm --data newswire --save encoder
+    zoo train --init encoder --data newswire --save model
 
     It is the model that 'zoo bench' scores for the same options and seed. Options of a suite that
     are about comparing several models (seeds, baselines, costs) are ignored.
@@ -77,10 +79,13 @@ def train(save: str, seed: int, on: str, **options: Any) -> int:
     scored = card.metrics["scored"]
     examples = card.metrics.get("examples", card.data["test"])
     count = f"{examples} " if scored == "test" else ""
+    before = card.metrics.get("pretrain_seconds")
+    times = "" if before is None else f"pretrained in {before:.1f} s, "
+    times += f"trained in {card.metrics['train_seconds']:.1f} s"
     click.echo(
         f"{card.cell}, seed {card.seed}: {', '.join(scores)} on {count}{scored} "
         f"{card.metric_descriptions[0].scored} of {card.data['name']}; "
-        f"{card.metrics['params']:,} parameters, trained in {card.metrics['train_seconds']:.1f} s"
+        f"{card.metrics['params']:,} parameters, {times}"
     )
     click.echo(f"Model: {save}")
     return 0

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
 
+from zoo.config.pretraining import InitialModel, Pretraining
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 
@@ -19,6 +20,7 @@ class Request(BaseModel):
 
     task_options: the task's own options, all of them, as its pydantic model dumps them. tuned:
     training settings with the values to choose from; ``training`` holds the first of each.
+    initial: the saved model that ``pretraining`` names, as ``with_initial_models`` has read it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -69,6 +71,8 @@ class Request(BaseModel):
     sizes: Sizes = Sizes()
     training: Training = Training()
     execution: Execution = Execution()
+    pretraining: Pretraining = Pretraining()
+    initial: InitialModel | None = None
 
     seeds: Annotated[tuple[NonNegativeInt, ...], Field(min_length=1)] = (0,)
     until: PositiveFloat | None = Field(
@@ -118,10 +122,16 @@ class Request(BaseModel):
         ]
 
 
-PARTS: dict[str, type[BaseModel]] = {"sizes": Sizes, "training": Training, "execution": Execution}
+PARTS: dict[str, type[BaseModel]] = {
+    "sizes": Sizes,
+    "training": Training,
+    "execution": Execution,
+    "pretraining": Pretraining,
+}
 
 
 def flat_fields() -> dict[str, type[BaseModel]]:
     """Every option but a task's own, by its flat name, with the model that holds it."""
-    own = {n: Request for n in Request.model_fields if n not in (*PARTS, "task_options", "tuned")}
+    held = (*PARTS, "task_options", "tuned", "initial")
+    own = {name: Request for name in Request.model_fields if name not in held}
     return own | {name: model for model in PARTS.values() for name in model.model_fields}

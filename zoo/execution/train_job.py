@@ -15,6 +15,7 @@ from zoo.errors import ComponentError, ZooError
 from zoo.execution.base import WEIGHTS, InspectJob, Limits, ModelSpec, Result, Step, TrainJob
 from zoo.execution.environment import environment
 from zoo.execution.open_setup import OpenSetup, open_setup
+from zoo.execution.pretrain import begin
 from zoo.models.seeding import derive
 from zoo.tasks.base import Estimator, Evaluation
 from zoo.train import checkpoint
@@ -81,6 +82,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     runtime = resolve(job.setup.execution)
     task, setup = opened.task, opened.setup
     model = opened.build(job.model, job.seed).to(runtime.device)
+    before = yield from begin(job, opened, model, runtime, directory)
     if job.setup.execution.compile:
         model.compile(dynamic=True)
     training, scored = task.splits(setup, runtime.device)
@@ -92,7 +94,8 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
         curve.append(epoch.entry)
         if not trainer.finished:
             checkpoint.save(directory / CHECKPOINT, trainer, curve)
-        yield Step(epoch.number, setup.training.epochs, epoch.loss)
+        total = before.epochs + setup.training.epochs
+        yield Step(before.epochs + epoch.number, total, epoch.loss)
     start = time.perf_counter()
     evaluation = task.evaluate(setup, model, scored, runtime)
     evaluate_seconds = time.perf_counter() - start
@@ -107,6 +110,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
             "params": sum(p.numel() for p in model.parameters() if p.requires_grad),
             "train_seconds": sum(entry["seconds"] for entry in curve),
             "evaluate_seconds": evaluate_seconds,
+            **before.metrics,
             **({"auxiliary": auxiliary} if (auxiliary := auxiliary_of(curve[-1])) else {}),
             **_metrics(opened, evaluation),
         },

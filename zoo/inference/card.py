@@ -17,6 +17,7 @@ from pydantic import (
 
 from zoo import __version__
 from zoo.config.metric_description import MetricDescription
+from zoo.config.pretraining import NO_PRETRAINING, Pretraining
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
@@ -107,6 +108,7 @@ class Card(BaseModel):
     vocab_size: PositiveInt
     sizes: Sizes
     training: Training
+    pretraining: Pretraining = NO_PRETRAINING
     seed: NonNegativeInt
     data: dict[str, Any]
     execution: dict[str, Any]

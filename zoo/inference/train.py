@@ -102,6 +102,7 @@ def _card(
         vocab_size=encoded.vocab_size,
         sizes=request.sizes,
         training=request.training,
+        pretraining=prepared.setup.pretraining,
         seed=job.seed,
         data=config["data"],
         execution=config["execution"],

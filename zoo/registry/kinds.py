@@ -80,6 +80,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "token-texts": "learns from tokens and tags (fit, predict), outside the training loop",
         "tokens": "is a torch module, trained on the same batches as every cell",
         "stream": "models a sequence of tokens (fit, nats), for language modelling",
+        "masked": "models masked tokens (fit, log_probabilities), for masked language modelling",
         "deterministic": "is fitted to the same model with every seed, so it is fitted once",
         "constant": "gives every text the same class, whatever the text says",
         "vocabulary": "takes the word piece of every id, as vocabulary=",

@@ -16,6 +16,7 @@ from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.answer import answer
 from zoo.report.tables.chance import chance_note
 from zoo.report.tables.notes import made_on, notes, verdict_notes
+from zoo.report.tables.pretraining_notes import pretraining_notes
 from zoo.report.tables.readable import axes_in, readable
 from zoo.report.tables.table import build_table
 from zoo.report.tables.text import plain
@@ -75,6 +76,7 @@ class RunReport:
             *notes(self.table, self.verdicts.tests, self.verdicts.level),
             *verdict_notes(self.verdicts, self.short_name),
             *chance_note(self.lines, names, self.metric, self.chance),
+            *pretraining_notes(last.config, self.table),
             *tuning_notes(self.rows),
             *last.config["data"].get("remarks", []),
             made_on(last, self.metric),
@@ -147,6 +149,7 @@ class RunReport:
         line = self.shown.iloc[number].to_dict()
         others = (metric.label for metric in self.metrics[1:])
         skip = {*axes_in(self.table), "params", "seeds", "rank", "front", "train s", *others}
+        skip.add("pretrain s")
         if line.get("status") == "ok":
             skip.add("status")
         parts = [f"{head} {value}" for head, value in line.items() if value and head not in skip]

@@ -19,6 +19,7 @@ from zoo.registry.code_hash import zoo_code
 TRAINING_CODE = (
     *("components", "models", "data", "tasks", "train", "registry/pattern.py"),
     *("execution/train_job.py", "execution/open_setup.py", "execution/worker.py"),
+    "execution/pretrain.py",
 )
 COST_CODE = (
     *(*TRAINING_CODE, "measure"),

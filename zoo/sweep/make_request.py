@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from zoo.config.pretraining import PRETRAIN
 from zoo.config.request import PARTS, Request, flat_fields
 from zoo.config.settings import TUNABLE, Training
 from zoo.errors import ZooError, nearest
@@ -109,7 +110,14 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
             f"--validation scores a held-out part, on which {_flag(next(iter(tuned)))} would be "
             "chosen too: use one of the two"
         )
-    task_options = _validated(task.options, own).model_dump(mode="json")
+    made_options = _validated(task.options, own)
+    init = parts["pretraining"].get("init")
+    if init and (reason := task.no_pretraining(made_options)):
+        raise ZooError(f"--init {init} has no effect with --task {task_name}: {reason}")
+    for name in parts["pretraining"]:
+        if name != "init" and init != PRETRAIN:
+            raise ZooError(f"{_flag(name)} has no effect without --init {PRETRAIN}")
+    task_options = made_options.model_dump(mode="json")
     made: Request = _validated(
         Request, {**request, **parts, "tuned": tuned, "task_options": task_options}
     )

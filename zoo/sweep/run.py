@@ -22,7 +22,7 @@ from zoo.sweep.run_state import RunState, Work, identity, prepare_work
 from zoo.sweep.train_rows import Settled, train_rows
 
 # What all records of one directory share, so that their rows can be in one table.
-SHARED = ("task", "task_options", "data", "sizes", "training", "tuning", "execution")
+SHARED = ("task", "task_options", "data", "sizes", "training", "tuning", "execution", "pretraining")
 # Called with the plan, the records and their directory.
 Finished = Callable[[Plan, Sequence[Record], Path], None]
 

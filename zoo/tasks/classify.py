@@ -82,18 +82,25 @@ class Classify(EncoderTask):
 
         return LabelledTexts(options.text_column, options.label_column, options.group_column)
 
-    def encode(self, corpus: Corpus, sizes: Sizes) -> EncodedDocuments:
+    def encode(
+        self, corpus: Corpus, sizes: Sizes, tokenizer: Path | None = None
+    ) -> EncodedDocuments:
         from zoo.data.encoding.encoded_documents import encode
 
-        return encode(corpus, sizes.vocab_size, sizes.max_length)
+        return encode(corpus, sizes.vocab_size, sizes.max_length, tokenizer)
 
     def load(
-        self, spec: str | None, options: ClassifyOptions, sizes: Sizes, registry: Registry
+        self,
+        spec: str | None,
+        options: ClassifyOptions,
+        sizes: Sizes,
+        registry: Registry,
+        tokenizer: Path | None = None,
     ) -> Loaded:
         """As for every labelled text, with what is cut off, and how often each class is there."""
         from zoo.data.encoding.encoded_documents import SPLITS
 
-        loaded = super().load(spec, options, sizes, registry)
+        loaded = super().load(spec, options, sizes, registry, tokenizer)
         data: EncodedDocuments = loaded.encoded  # type: ignore[assignment]
         cut = {split: data.truncation(split) for split in SPLITS}
         counts = np.bincount(data.split("train").labels, minlength=len(data.label_names))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from zoo.config.sizes import Sizes
 from zoo.data.sources.load_corpus import portable_spec
 from zoo.errors import ZooError
 from zoo.registry import Registry
-from zoo.tasks.base import Loaded, Task, TaskOptions, TaskSetup
+from zoo.tasks.base import Loaded, Task, TaskOptions, TaskSetup, TextParts
 
 if TYPE_CHECKING:
     import torch
@@ -68,8 +69,11 @@ class EncoderTask(Task):
         """What reads the task's files."""
 
     @abstractmethod
-    def encode(self, corpus: Any, sizes: Sizes) -> Any:
-        """The encoded data of what ``read`` gave."""
+    def encode(self, corpus: Any, sizes: Sizes, tokenizer: Path | None = None) -> Any:
+        """The encoded data of what ``read`` gave.
+
+        tokenizer: the file of one that is there; None: one is trained on the training split.
+        """
 
     @abstractmethod
     def split(self, setup: TaskSetup, name: str, device: torch.device) -> Any:
@@ -79,7 +83,29 @@ class EncoderTask(Task):
     def validation_rows(self, setup: TaskSetup) -> Rows:
         """Rows of the training split to train on, and rows to hold out."""
 
-    def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
+    def no_pretraining(self, options: Any) -> str:
+        return ""
+
+    def texts_to_pretrain(self, setup: TaskSetup, given: TextParts | None) -> list[str]:
+        parts = {split: texts for split, texts, _ in setup.data.corpus().splits()}
+        train = parts.pop("train")
+        scored = [text for texts in parts.values() for text in texts]
+        if setup.training.validation:
+            fit, held_out = self.validation_rows(setup)
+            scored += [train[row] for row in held_out]
+            train = [train[row] for row in fit]
+        texts = [[_text(each)] for each in train] if given is None else given
+        return ["\n".join(parts) for parts in without_scored(texts, scored)[0]]
+
+    def load(
+        self,
+        spec: str | None,
+        options: Any,
+        sizes: Sizes,
+        registry: Registry,
+        tokenizer: Path | None = None,
+    ) -> Loaded:
+        """tokenizer: as of ``encode``; the data then have no spec, as they take that file."""
         corpus, notices = self.read(spec, options, registry)
         duplicates = corpus.duplicates
         (_, *train), (_, *test) = corpus.splits()
@@ -93,7 +119,7 @@ class EncoderTask(Task):
             if not options.keep_duplicates:
                 corpus = corpus.without_duplicates()
                 (_, *train), _ = corpus.splits()
-        encoded = self.encode(corpus, sizes)
+        encoded = self.encode(corpus, sizes, *([tokenizer] if tokenizer else []))
         description = {
             "name": corpus.name,
             "fingerprint": corpus.fingerprint,
@@ -106,7 +132,8 @@ class EncoderTask(Task):
         }
         if corpus.chance is not None:
             description["chance"] = corpus.chance
-        return Loaded(encoded, description, portable_spec(registry, corpus.name), notices)
+        portable = "" if tokenizer else portable_spec(registry, corpus.name)
+        return Loaded(encoded, description, portable, notices)
 
     def training_split(self, setup: TaskSetup, device: torch.device) -> Any:
         return self.split(setup, "train", device)
@@ -131,6 +158,26 @@ class EncoderTask(Task):
 
     def forward(self, model: nn.Module, batch: Any) -> object:
         return model(batch.ids, batch.tokens)
+
+
+def without_scored(
+    texts: TextParts, scored: Sequence[str | Sequence[str]]
+) -> tuple[TextParts, int]:
+    """The texts without the parts that are scored texts, ignoring case and spacing.
+
+    Second, how many scored texts were among them.
+    """
+    from zoo.data.sources.corpus import plain_words
+
+    known = {plain_words(_text(text)) for text in scored}
+    found = known & {plain_words(part) for parts in texts for part in parts}
+    kept = ([part for part in parts if plain_words(part) not in found] for parts in texts)
+    return [parts for parts in kept if parts], len(found)
+
+
+def _text(text: str | Sequence[str]) -> str:
+    """A text, or a list of tokens as one."""
+    return text if isinstance(text, str) else " ".join(text)
 
 
 def by_group(groups: Sequence[str]) -> Mapping[str, np.ndarray]:

@@ -81,19 +81,32 @@ class Tag(EncoderTask):
 
         return TaggedTexts(options.tokens_column, options.tags_column, options.group_column)
 
-    def encode(self, corpus: TaggedCorpus, sizes: Sizes) -> EncodedTags:
+    def no_pretraining(self, options: TagOptions) -> str:
+        both = (
+            "the stage reads the tokens on both sides, and with --causal no token sees later ones"
+        )
+        return both if options.causal else ""
+
+    def encode(
+        self, corpus: TaggedCorpus, sizes: Sizes, tokenizer: Path | None = None
+    ) -> EncodedTags:
         from zoo.data.encoding.encoded_tags import encode_tags
 
-        return encode_tags(corpus, sizes.vocab_size, sizes.max_length)
+        return encode_tags(corpus, sizes.vocab_size, sizes.max_length, tokenizer)
 
     def load(
-        self, spec: str | None, options: TagOptions, sizes: Sizes, registry: Registry
+        self,
+        spec: str | None,
+        options: TagOptions,
+        sizes: Sizes,
+        registry: Registry,
+        tokenizer: Path | None = None,
     ) -> Loaded:
         """As for every labelled text, with a note on tags beyond ``max_length``.
 
         Where the chance level is known, a remark says what knowing a text's tags alone scores.
         """
-        loaded = super().load(spec, options, sizes, registry)
+        loaded = super().load(spec, options, sizes, registry, tokenizer)
         data: EncodedTags = loaded.encoded  # type: ignore[assignment]
         about = loaded.description
         _, tags = data.split("test")

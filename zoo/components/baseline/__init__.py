@@ -13,6 +13,10 @@ text is a list of tokens, its tags a list of one int for each: -100 where it doe
 Language models:
 ``stream``: built as ``Baseline(vocab_size=)``; ``fit(ids)`` and ``nats(ids)`` take numpy arrays of
 token ids; ``nats`` returns -ln P of every token but the first, given those before it.
+Masked language models:
+``masked``: built as ``Baseline(vocab_size=)``; ``fit(texts)`` takes a list of numpy arrays of token
+ids; ``log_probabilities(ids, places)`` takes one text and returns ln P (places, vocab_size) of what
+may stand at these places of it.
 """
 
 from __future__ import annotations
@@ -66,4 +70,12 @@ def zoo_register(register: Register) -> None:
         source="Witten and Bell, IEEE Transactions on Information Theory 37(4), 1991",
         capabilities=("stream", "deterministic"),
         parameters={"order": 3},
+    )
+    register(
+        "baseline",
+        "neighbour-ngram",
+        "zoo.components.baseline.neighbour_ngram:NeighbourNGram",
+        summary="counts of tokens between two neighbours, for --task mlm",
+        source="Witten and Bell, IEEE Transactions on Information Theory 37(4), 1991",
+        capabilities=("masked", "deterministic"),
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from zoo.data.encoding.encoded_data import EncodedData, save_ids
+from zoo.data.encoding.encoded_data import EncodedData, read_tokenizer, save_ids
 from zoo.data.encoding.word_level import word_level_tokenizer
 from zoo.data.encoding.word_pieces import train_tokenizer
 from zoo.data.sources.corpus import Corpus
@@ -91,20 +91,25 @@ class EncodedDocuments(EncodedData):
         return Corpus(**json.loads((self.directory / TEXTS).read_text(encoding="utf-8")))
 
 
-def encode(corpus: Corpus, vocab_size: int, max_length: int) -> EncodedDocuments:
+def encode(
+    corpus: Corpus, vocab_size: int, max_length: int, tokenizer_file: Path | None = None
+) -> EncodedDocuments:
     """Both splits as token ids cut to max_length, from the cache or into it.
 
-    The tokenizer is trained on the train split alone. Raises ZooError where the cache cannot be
-    written, or a size is too small.
+    The tokenizer is trained on the train split alone, unless there is a file of one. Raises
+    ZooError where the cache cannot be written, or a size is too small.
     """
     if max_length < 2:
         raise ZooError(f"a length of {max_length} has no room for [CLS] and one token")
 
     def build(directory: Path) -> Tokenizer:
         texts = corpus.train_texts
-        tokenizer = (
-            word_level_tokenizer(texts) if corpus.word_level else train_tokenizer(texts, vocab_size)
-        )
+        if tokenizer_file is not None:
+            tokenizer = read_tokenizer(tokenizer_file)
+        elif corpus.word_level:
+            tokenizer = word_level_tokenizer(texts)
+        else:
+            tokenizer = train_tokenizer(texts, vocab_size)
         for split, texts, labels in corpus.splits():
             ids, lengths, ends = _cut(tokenizer, texts, max_length)
             save_ids(directory, split, ids)
@@ -114,7 +119,9 @@ def encode(corpus: Corpus, vocab_size: int, max_length: int) -> EncodedDocuments
         (directory / TEXTS).write_text(json.dumps(asdict(corpus)), encoding="utf-8")
         return tokenizer
 
-    return EncodedDocuments.encode(corpus, vocab_size, max_length, build, corpus.label_names)
+    return EncodedDocuments.encode(
+        corpus, vocab_size, max_length, build, corpus.label_names, tokenizer_file
+    )
 
 
 def _cut(

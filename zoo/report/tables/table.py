@@ -50,6 +50,10 @@ def build_table(rows: Sequence[Row], reference: str, verdicts: Verdicts) -> pd.D
     if not trained_on_one_kind_of_machine(shown):
         for line in lines:
             line["train_seconds"] = None
+            line["pretrain_seconds"] = None
+    if not any(line["pretrain_seconds"] for line in lines):  # no row was pretrained
+        for line in lines:
+            del line["pretrain_seconds"]
     table = pd.DataFrame(lines).iloc[: len(rows)]
     table["rank"] = table["rank"].astype("Int64")
     order = pd.DataFrame(
@@ -74,7 +78,10 @@ def _results(row: Row, axes: Sequence[str], auxiliary: Sequence[str]) -> dict[st
     metrics = [record.metrics for record in row.trained.values()]
     means = {m.name: over_seeds(list(row.values_of(m.name).values())) for m in row.metrics}
     ranked, others = means[metric.name], {m.name: means[m.name] for m in row.metrics[1:]}
-    seconds = over_seeds([m["train_seconds"] for m in metrics if "train_seconds" in m])
+    seconds, before = (
+        over_seeds([m[name] for m in metrics if name in m])
+        for name in ("train_seconds", "pretrain_seconds")
+    )
     bad, reason = row.bad, row.bad.reason if row.bad else ""
     if bad is not None and bad.status != "skipped":
         reason = f"{'cost' if bad.kind == 'cost' else f'seed {bad.seed}'}: {reason}"
@@ -96,6 +103,7 @@ def _results(row: Row, axes: Sequence[str], auxiliary: Sequence[str]) -> dict[st
         **row.chosen,
         **{column: cost.get(column) for column in COST_COLUMNS},
         "train_seconds": seconds.mean if seconds else None,
+        "pretrain_seconds": before.mean if before else None,
     }
 
 
