@@ -12,6 +12,7 @@ from fakehub import hub_of
 
 from zoo.data.sources.conll import read_conll
 from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.files import LabelledTexts
 from zoo.data.sources.load_corpus import load_corpus, load_data
 from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus
 from zoo.data.sources.tagged_files import TaggedTexts
@@ -238,7 +239,7 @@ def grouped(tmp_path: Path, years: list[object]) -> Path:
 
 def test_every_test_text_has_the_group_of_its_row(registry: Registry, tmp_path: Path) -> None:
     path = grouped(tmp_path, [2000 + n for n in range(12)])
-    corpus, _ = load_corpus(registry, str(path), group_column="year")
+    corpus, _ = load_corpus(registry, str(path), LabelledTexts(group_column="year"))
     expected = [str(2000 + int(text.removeprefix("text "))) for text in corpus.test_texts]
     assert corpus.test_groups == expected
     plain: Corpus = load_corpus(registry, str(path))[0]
@@ -258,4 +259,4 @@ def test_a_missing_group_is_one_clear_line(
     registry: Registry, tmp_path: Path, years: list[object], column: str, message: str
 ) -> None:
     with pytest.raises(ZooError, match=message):
-        load_corpus(registry, str(grouped(tmp_path, years)), group_column=column)
+        load_corpus(registry, str(grouped(tmp_path, years)), LabelledTexts(group_column=column))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zoo.cli.model import SavedModel, model_options, report_limits
-from zoo.cli.options import json_option, print_json, several
+from zoo.cli.options import json_option, print_json
+from zoo.cli.request_options import DATA, RequestCommand, option
 from zoo.cli.table import print_table
 from zoo.errors import ZooError
 
@@ -18,32 +19,18 @@ if TYPE_CHECKING:
     from zoo.inference.evaluate import Evaluation
 
 
-@click.command()
-@click.option(
+@click.command(cls=RequestCommand, fields=(), other_tasks=False, without=("keep_duplicates",))
+@option(
+    DATA,
     "--data",
     metavar="TEXT",
     required=True,
     help="A built-in data set ('zoo list data'), a path, or hub:owner/name.",
 )
-@several(
-    *(
-        click.option(
-            f"--{column}-column",
-            metavar="NAME",
-            help=f"Column of the {what}, in files and Hub data.  [default: {default}]",
-        )
-        for column, what, default in (
-            ("text", "texts of a classifier", "text"),
-            ("label", "labels of a classifier", "label"),
-            ("tokens", "lists of tokens of a tagger", "tokens"),
-            ("tags", "lists of tags of a tagger", "tags"),
-            ("group", "groups by which to score, too", "none"),
-        )
-    )
-)
-@click.option(
+@option(
+    DATA,
     "--split",
-    type=click.Choice(["test", "train", "all"]),
+    type=click.Choice(["test", "train", "validation", "all"]),
     default="test",
     show_default=True,
     help="Which documents; 'all' reads a file as it is, of any number of documents.",
@@ -64,7 +51,7 @@ def evaluate(
     split: str,
     mistakes: int,
     as_json: bool,
-    **columns: str | None,
+    **reading: Any,
 ) -> None:
     """Score a model on labelled texts: every class, the confusion matrix, the worst mistakes.
 
@@ -73,6 +60,7 @@ def evaluate(
     \b
     zoo evaluate model --data newswire
     zoo evaluate model --data more.csv --split all --json
+    zoo evaluate model --data test.csv --no-header --text-column 2,3 --label-column 1 --split all
     zoo evaluate tagger --data more.conll --split all
     """
     from zoo.data.sources.registered import find_registered
@@ -80,6 +68,7 @@ def evaluate(
     from zoo.inference.evaluate import evaluate as evaluate_texts
     from zoo.inference.evaluate import evaluate_tags
     from zoo.models.text_tagger import TextTagger
+    from zoo.sweep.make_request import validated
     from zoo.tasks.data_of_task import refuse_unread
     from zoo.tasks.encoder_task import EncoderTask
 
@@ -87,26 +76,27 @@ def evaluate(
     task = model.card.find_task(saved.registry, allow_changed=True)
     if not isinstance(task, EncoderTask):
         raise ZooError(f"zoo evaluate cannot read labelled texts for --task {model.card.task}")
-    given = {name: value for name, value in columns.items() if value is not None}
+    given = {name: value for name, value in reading.items() if value is not None}
     for name in given:
         if name not in task.options.model_fields:
             flag = f"--{name.replace('_', '-')}"
             raise ZooError(f"{flag} is no option of {task.model_name}, which this model is")
     refuse_unread(saved.registry, task, model.card.task, data)
-    options = task.options.model_validate(given)
+    options = validated(task.options, given)
+    notices: list[str] = []
     path = Path(data).expanduser()
     if split == "all" and path.exists() and not find_registered(saved.registry, data):
-        scored = task.reader(options).read_undivided(path)
+        scored = task.reader(options).read_undivided(path, notices)
         name, fingerprint = path.resolve().name, scored.fingerprint
     else:
         try:
             corpus, notices = task.read(data, options, saved.registry)
         except DivisionError as error:
             raise ZooError(f"{error}; --split all scores them undivided") from error
-        for notice in notices:
-            click.echo(notice, err=True)
         scored = _rows_of(corpus, split)
         name, fingerprint = corpus.name, corpus.fingerprint
+    for notice in notices:
+        click.echo(notice, err=True)
     metrics = task.metrics_from(saved.registry, model.labels)
     score = evaluate_tags if isinstance(model, TextTagger) else evaluate_texts
     found = score(model, scored.texts, scored.labels, metrics, scored.groups)
@@ -145,6 +135,8 @@ def _rows_of(corpus: Any, split: str) -> LabelledRows:
                 names[label] if isinstance(label, int) else [names[tag] for tag in label]
                 for label in its_labels
             ]
+    if not texts:
+        raise ZooError(f"{corpus.name} has no {split} split")
     return LabelledRows(texts, labels, corpus.test_groups if split == "test" else [])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +48,14 @@ def predict(
     text_column: str | None,
     form: str,
     batch_size: int,
+    **reading: Any,
 ) -> None:
     """Print what the model predicts for every text: the class, or a tag for each token.
 
     \b
     zoo predict model "the striker scored twice" "shares fell"
-    zoo predict model --input articles.csv --text-column body --format jsonl
+    zoo predict model --input articles.csv --text-column title,body --format jsonl
+    zoo predict model --input train.csv --no-header --text-column 2,3
     cat lines.txt | zoo predict model
     zoo predict tagger --input sentences.conll
 
@@ -63,7 +65,7 @@ def predict(
     a file its row says so. For a tagger a file that ends in .conll holds a token in the first
     column of every line, and a blank line between two texts.
     """
-    given: Iterable[str | Sequence[str]] = given_texts(texts, source, text_column)
+    given: Iterable[str | Sequence[str]] = given_texts(texts, source, text_column, reading)
     model = saved.open("predict")
 
     from zoo.models.text_tagger import TextTagger
@@ -72,7 +74,7 @@ def predict(
     if source is not None and Path(source).suffix.lower() == CONLL:
         if not is_tagger:
             raise ZooError(f"--input {source}: CoNLL columns are for a model of tags")
-        given = _conll_texts(Path(source), text_column)
+        given = _conll_texts(Path(source), text_column, reading)
     seen = cut = unknown = 0
 
     def counted() -> Iterator[Any]:
@@ -93,12 +95,20 @@ def predict(
     report_limits(cut, unknown, seen, model.max_length)
 
 
-def _conll_texts(path: Path, text_column: str | None) -> Iterator[list[str]]:
+def _conll_texts(
+    path: Path, text_column: str | None, reading: Mapping[str, Any]
+) -> Iterator[list[str]]:
     from zoo.data.sources.conll import read_conll
 
+    for name, value in reading.items():
+        if value is not None and name != "encoding":
+            raise ZooError(f"--{name.replace('_', '-')} is not for CoNLL columns")
     if text_column is not None:
         raise ZooError("--text-column is for tables; the tokens of a CoNLL file are its column 1")
-    texts = [[columns[0] for _, columns in lines] for lines in read_conll(path)]
+    encoding, notices = reading["encoding"] or "", list[str]()
+    texts = [[columns[0] for _, columns in lines] for lines in read_conll(path, encoding, notices)]
+    for notice in notices:
+        click.echo(f"note: {notice}", err=True)
     if not texts:
         raise ZooError(f"{path} contains no text")
     return iter(texts)

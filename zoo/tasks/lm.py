@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from zoo.config.reading import Reading, part_of
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
@@ -45,13 +46,15 @@ SAMPLE_SCORES = 32  # of the vocabulary, in sample_scores
 NO_POOL = "every position is read, none is pooled"
 
 
-class LanguageModellingOptions(TaskOptions):
+class LanguageModellingOptions(TaskOptions, Reading):
     """Options of language modelling."""
 
-    data_fields = ("text_column", "label_column", "keep_duplicates")
+    data_fields = ("text_column", "label_column", "keep_duplicates", *Reading.model_fields)
 
     text_column: str = Field(
-        default="text", description="Column of the texts, in files and Hub data."
+        default="text",
+        description="Column of the texts, in files and Hub data; of several, as in title,body, the "
+        "texts are joined.",
     )
     label_column: str = Field(
         default="label", description="Column of the labels, in files and Hub data."
@@ -85,14 +88,16 @@ class LanguageModelling(Task):
         self, spec: str | None, options: LanguageModellingOptions, sizes: Sizes, registry: Registry
     ) -> Loaded:
         from zoo.data.encoding.encoded_stream import encode_stream
+        from zoo.data.sources.files import LabelledTexts
         from zoo.data.sources.load_corpus import portable_spec
         from zoo.data.sources.plain_text import load_texts
 
         texts, notices = load_texts(
             registry,
             spec or DEFAULT_DATA,
-            text_column=options.text_column,
-            label_column=options.label_column,
+            LabelledTexts(
+                options.text_column, options.label_column, reading=part_of(Reading, options)
+            ),
             keep_duplicates=options.keep_duplicates,
         )
         encoded = encode_stream(texts, sizes.vocab_size, sizes.max_length)

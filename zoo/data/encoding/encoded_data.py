@@ -68,6 +68,10 @@ class EncodedData:
         """The file of the tokenizer, for ``tokenizers.Tokenizer.from_file``."""
         return self.directory / TOKENIZER
 
+    def has(self, split: str) -> bool:
+        """Whether there are files of this split."""
+        return any(self.directory.glob(f"{split}_*.npy"))
+
     def tokenizer(self) -> Tokenizer:
         """The tokenizer, read from its file."""
         from tokenizers import Tokenizer

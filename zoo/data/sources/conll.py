@@ -12,9 +12,9 @@ of another line. Elsewhere in a text, and without the space, as in ``#tag O``, i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from zoo.data.sources.tables import read_utf8
+from zoo.data.sources.data_file import DataFile
+from zoo.data.sources.text_encoding import read_text
 from zoo.errors import ZooError
 
 FORMATS = (".conll", ".txt", ".tsv")
@@ -24,13 +24,16 @@ COMMENT = "# "
 Line = tuple[int, list[str]]  # its number, from 1, and its columns
 
 
-def read_conll(path: Path) -> Iterator[list[Line]]:
+def read_conll(
+    path: DataFile, encoding: str = "", notices: list[str] | None = None
+) -> Iterator[list[Line]]:
     """The lines of each text, divided at tabs, or at spaces where a line has no tab.
 
-    Raises ZooError, naming the line, where lines have different numbers of columns, or where a line
-    may be a comment or a token.
+    encoding, notices: as of ``encoding_of``. Raises ZooError, naming the line, where lines have
+    different numbers of columns, or where a line may be a comment or a token.
     """
-    given = [line.rstrip("\r") for line in read_utf8(path).split("\n")]
+    content = read_text(path, encoding, [] if notices is None else notices)
+    given = [line.rstrip("\r") for line in content.split("\n")]
     divided = [line.split("\t") if "\t" in line else line.split() for line in given]
     tokens = [
         (number, columns)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from zoo.data.sources.corpus import split_digest
 from zoo.data.sources.registered import build_registered, find_registered
-from zoo.data.sources.tables import read_utf8
+from zoo.data.sources.text_encoding import read_utf8
 from zoo.data.sources.train_test_split import stratified
 from zoo.errors import ZooError, nearest
 from zoo.registry import Registry

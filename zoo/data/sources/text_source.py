@@ -1,0 +1,87 @@
+"""Texts to predict or to continue: of a file or of stdin, read as they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from zoo.config.reading import TABLES_ONLY, Reading, given_flags
+from zoo.data.sources.data_file import DataFile, data_suffix, within
+from zoo.data.sources.row_reader import dropped_rows
+from zoo.data.sources.tables import FORMATS, READ_ALL, read_rows
+from zoo.data.sources.text_columns import column_names, joined_text
+from zoo.data.sources.text_encoding import encoding_of, text_lines, without_end, without_mark
+from zoo.errors import ZooError, nearest
+
+PIPE = "-"  # stdin, given as a file
+
+
+def read_texts(
+    source: str,
+    column: str = "text",
+    what: str = "text",
+    reading: Reading = READ_ALL,
+    notices: list[str] | None = None,
+) -> Iterator[str]:
+    """The texts of a file, or of stdin for ``-``, read as they are asked for.
+
+    Of a table, told by its ending or because ``reading`` says so, a column or several; of any
+    other file every line. what: how an error names a text. notices: what a user should know is
+    added to it, at the latest after the last text. Raises ZooError, naming the line or row, for an
+    empty text and whatever cannot be read, and at the end of a file that contains none.
+    """
+    notices = [] if notices is None else notices
+    file = None if source == PIPE else within(Path(source).expanduser())
+    name = "stdin" if file is None else str(file)
+    of_tables = [f for n, f in given_flags(reading).items() if n in (*TABLES_ONLY, "file_format")]
+    if file is None:
+        if of_tables:
+            raise ZooError(f"{' and '.join(of_tables)}: for --input FILE, and stdin has lines")
+        texts = _of_lines(name, None, without_mark(reading.encoding))
+    elif of_tables or data_suffix(file) in FORMATS:
+        texts = _of_table(file, column_names(column), reading, notices)
+    else:
+        texts = _of_lines(name, file, encoding_of(file, reading.encoding, notices))
+    found, rows, bad = False, 0, dict[str, ZooError]()
+    for place, text in texts:
+        rows += 1
+        if isinstance(text, str):
+            found = True
+            yield text
+        elif not reading.drop_bad_rows:
+            raise text
+        else:
+            bad[place] = text
+    if bad:
+        notices.append(dropped_rows(name, bad, rows))
+    if not found:
+        raise ZooError(f"{name} contains no {what}")
+
+
+def _of_lines(
+    name: str, file: DataFile | None, encoding: str
+) -> Iterator[tuple[str, str | ZooError]]:
+    for number, line in enumerate(text_lines(name, file, encoding), start=1):
+        place, text = f"line {number}", without_end(line)
+        empty = ZooError(f"{name}, {place} is empty: every line must hold a text")
+        yield place, text if text.strip() else empty
+
+
+def _of_table(
+    file: DataFile, columns: list[str], reading: Reading, notices: list[str]
+) -> Iterator[tuple[str, str | ZooError]]:
+    known: dict[str, None] = {}
+    for place, row in read_rows(file, reading, notices):
+        if isinstance(row, ZooError):
+            yield place, row
+            continue
+        known |= dict.fromkeys(row)
+        for column in columns:
+            if column not in known:
+                raise ZooError(
+                    f"{file} has no column '{column}' (--text-column){nearest(column, row)}"
+                )
+        try:
+            yield place, joined_text(f"{file}, {place}", row, columns)
+        except ZooError as error:
+            yield place, error
