@@ -30,7 +30,7 @@ def test_longer_ngrams_see_the_order_of_words(registry: Registry) -> None:
     texts, labels = ["not good but bad", "not bad but good"] * 4, [0, 1] * 4
     single, double = (
         registry.choose("baseline", text).build()
-        for text in ("tfidf-logreg", "tfidf-logreg(ngrams=2)")
+        for text in ("tfidf-logreg(ngrams=1)", "tfidf-logreg(ngrams=2, choose=False)")
     )
     single.fit(texts, labels)
     double.fit(texts, labels)
