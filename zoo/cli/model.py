@@ -13,7 +13,7 @@ import click
 
 from zoo.cli.options import load_zoo, plugin_option, several
 from zoo.cli.request_options import field_options
-from zoo.config.reading import Reading
+from zoo.config.reading import Reading, given_flags
 from zoo.errors import ZooError
 from zoo.registry import Registry
 
@@ -129,9 +129,9 @@ def given_texts(
         raise ZooError(f"{what}s on the command line and --input: use one of the two")
     if column is not None and source in (None, PIPE):
         raise ZooError("--text-column is for --input FILE")
-    if texts and given:
-        flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-        raise ZooError(f"{flags}: for --input FILE")
+    how = validated(Reading, given)
+    if texts and (flags := given_flags(how)):
+        raise ZooError(f"{' and '.join(flags.values())}: for --input FILE")
     for number, text in enumerate(texts, start=1):
         if not text.strip():
             raise ZooError(f"{what} {number} is empty: there is nothing in it to read")
@@ -139,7 +139,6 @@ def given_texts(
         raise ZooError(f"no {what}: give one, or --input FILE, or a pipe")
     if texts:
         return texts
-    how = validated(Reading, given)
     return _told(PIPE if source is None else source, column or "text", what, how)
 
 

@@ -6,23 +6,21 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
-from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from zoo.config.reading import Division, Reading, given_flags
+from zoo.config.reading import Division, Reading, TextReading, given_flags
 from zoo.data.sources.class_folders import class_folders, read_class_folders
 from zoo.data.sources.corpus import Corpus, content_digest
 from zoo.data.sources.data_file import DataFile, within
 from zoo.data.sources.split_files import TEST, TRAIN, VALIDATION, split_files
-from zoo.data.sources.tables import JSON_LINES, SEPARATORS, Placed, Row
+from zoo.data.sources.tables import Placed, Row
 from zoo.data.sources.tagged_corpus import TaggedCorpus
 from zoo.data.sources.train_test_split import TEST_SHARE
-from zoo.errors import ZooError, nearest
+from zoo.data.sources.usable_rows import listed, option_of, usable_rows
+from zoo.errors import ZooError
 
 GROUP = "group_column"
-LONG = 40  # characters of a column's name that an error shows
-NAMED = 20  # broken rows that a notice names by their lines
 
 T = TypeVar("T")  # the table of one split
 C = TypeVar("C", Corpus, TaggedCorpus)
@@ -173,36 +171,8 @@ class RowReader(ABC, Generic[T, C]):
         parse: Callable[[str, Row], X],
         notices: list[str],
     ) -> list[X]:
-        """What ``parse`` makes of every row that is given where it is and what it holds.
-
-        Where asked to, rows that are broken or that it raises ZooError for are left out, and a
-        notice says which. Raises ZooError where there is no row or no row has one of the columns.
-        """
-        placed = list(placed)
-        if not self.reading.drop_bad_rows:
-            for _, row in placed:
-                if isinstance(row, ZooError):
-                    raise row
-        rows = {place: row for place, row in placed if not isinstance(row, ZooError)}
-        # JSON and the Hub name columns in every row.
-        is_table = set(SEPARATORS) <= set(self.formats) and not source.endswith(JSON_LINES)
-        is_table = is_table and all(place.startswith("line") for place in rows)
-        self._check_columns(source, list(rows.values()), is_table)
-        made, bad = list[X](), dict[str, ZooError]()
-        for place, row in placed:
-            try:
-                if isinstance(row, ZooError):
-                    raise row
-                made.append(parse(f"{source}, {place}", row))
-            except ZooError as error:
-                if not self.reading.drop_bad_rows:
-                    raise
-                bad[place] = error
-        if bad:
-            notices.append(dropped_rows(source, bad, len(placed)))
-        if not made:
-            raise ZooError(f"{source}: no row can be used")
-        return made
+        """What ``parse`` makes of every row, as of ``usable_rows``, with this reader's options."""
+        return usable_rows(source, placed, parse, self.columns, self.reading, notices)
 
     def given(self) -> list[str]:
         """The flags of the options that are not about columns, as far as they were given."""
@@ -211,7 +181,7 @@ class RowReader(ABC, Generic[T, C]):
     def refuse_columns(self, spec: str) -> None:
         """ZooError where an option of files was given for registered data."""
         if any(getattr(self, f.name) != f.default for f in self._column_fields()):
-            options = listed([_option(f.name) for f in self._column_fields()])
+            options = listed([option_of(f.name) for f in self._column_fields()])
             raise ZooError(f"{options} are for files and hub: data; '{spec}' has its own")
         if given := self.given():
             raise ZooError(f"{listed(given)}: for files and hub: data, and '{spec}' is neither")
@@ -232,27 +202,8 @@ class RowReader(ABC, Generic[T, C]):
             return ""
         value = row.get(column)
         if value is None or isinstance(value, list | dict) or not str(value).strip():
-            raise ZooError(f"{where}: '{column}' ({_option(GROUP)}) is empty")
+            raise ZooError(f"{where}: '{column}' ({option_of(GROUP)}) is empty")
         return str(value).strip()
-
-    def _check_columns(self, source: str, rows: Sequence[Row], is_table: bool) -> None:
-        """ZooError where there are no rows, or no row has one of the columns.
-
-        is_table: the rows are of a table of text, which may lack a header.
-        """
-        if not rows:
-            raise ZooError(f"{source} is empty: it has no rows")
-        columns = dict.fromkeys(chain.from_iterable(rows))
-        for column, option in self.columns.items():
-            if column in columns:
-                continue
-            problem = f"{source} has no column '{column}' ({_option(option)})"
-            if not self.reading.header:
-                held = (f"{name} ({str(rows[0].get(name))[:20]!r})" for name in columns)
-                raise ZooError(f"{problem}; by number there is: {', '.join(held)}")
-            known = [name if len(name) <= LONG else f"{name[:LONG]}…" for name in columns]
-            hint = "; if the first line is no header, say --no-header" if is_table else ""
-            raise ZooError(f"{problem}{nearest(column, known)}{hint}")
 
     def _files(self, path: Path) -> dict[str, list[DataFile]]:
         """The files of each split; of a folder for every class, the folder above these."""
@@ -278,37 +229,23 @@ class RowReader(ABC, Generic[T, C]):
         return self.merged([self._table_of(files, notices) for files in self._files(path).values()])
 
     def _table_of(self, files: Iterable[DataFile], notices: list[str]) -> T:
-        encoding = self.reading.encoding
-        return self.merged(
-            [
-                self.table(
-                    str(file),
-                    read_class_folders(file, encoding, notices)
-                    if file.is_dir()
-                    else self.rows(file, notices),
-                    notices,
-                )
-                for file in files
-            ]
-        )
+        tables = []
+        for file in files:
+            read = self._folder_rows if file.is_dir() else self.rows
+            tables.append(self.table(str(file), read(file, notices), notices))
+        return self.merged(tables)
+
+    def _folder_rows(self, folder: DataFile, notices: list[str]) -> Iterator[Placed]:
+        given = [
+            flag
+            for name, flag in given_flags(self.reading).items()
+            if name not in TextReading.model_fields
+        ]
+        if given:
+            raise ZooError(
+                f"{listed(given)}: for tables, and {folder} has a folder for every class"
+            )
+        return read_class_folders(folder, self.reading.encoding, notices)
 
     def _column_fields(self) -> list[Field[Any]]:
         return [field for field in fields(self) if field.name.endswith("_column")]
-
-
-def dropped_rows(source: str, bad: Mapping[str, ZooError], rows: int) -> str:
-    """Which rows of a file are left out, and what is wrong with the first."""
-    named = listed(list(bad)[:NAMED])
-    more = f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
-    first = str(next(iter(bad.values())))
-    return f"{source}: {len(bad)} of {rows} rows left out, {named}{more}; the first: {first}"
-
-
-def listed(words: Iterable[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def _option(field: str) -> str:
-    return f"--{field.replace('_', '-')}"
