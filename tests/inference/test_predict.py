@@ -207,7 +207,10 @@ def write(path: Path, content: str | bytes) -> str:
         (["--input", "."], "cannot be read"),
         (["--input", "nothing.txt"], "nothing.txt contains no text"),
         (["--input", "gap.txt"], "gap.txt, line 2 is empty"),
-        (["--input", "latin.txt"], "latin.txt is not UTF-8: byte 0xe9 in line 2"),
+        (
+            ["--input", "latin.txt", "--encoding", "utf-8"],
+            "latin.txt is not UTF-8: byte 0xe9 in line 2",
+        ),
         (["--input", "rows.csv"], "no column 'text' (--text-column)"),
         (["--input", "rows.csv", "--text-column", "boddy"], "did you mean 'body'?"),
         (["--input", "broken.jsonl"], "broken JSON in line 1"),

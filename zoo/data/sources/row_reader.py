@@ -143,7 +143,9 @@ class RowReader(ABC, Generic[T, C]):
         the tables where these have names. notices: of reading the splits, kept in the notes.
         Raises ZooError for labels that do not fit.
         """
-        told, about, splits = list(notices), list[str](), dict(given_splits)
+        splits = dict(given_splits)
+        told: list[str] = list(notices)
+        about: list[str] = []
         given = list(given_flags(self.division).values())
         if given and TEST in splits:
             raise ZooError(f"{listed(given)}: for data without a test split, and {name} has one")
@@ -158,10 +160,11 @@ class RowReader(ABC, Generic[T, C]):
             about.append(f"{name} has no test split; its validation split is used")
         splits = self.selected(name, splits, told)
         if TEST not in splits:
-            splits[TRAIN], splits[TEST], split = self.divided(name, splits[TRAIN])
+            train, test, split = self.divided(name, splits[TRAIN])
+            splits |= {TRAIN: train, TEST: test}
             about.append(f"{name} has no test split; {split}")
         notes = {"split": split, **({"reading": "; ".join(told)} if told else {})}
-        corpus = self.corpus(name, splits[TRAIN], splits[TEST], splits.get(VALIDATION), notes)
+        corpus: C = self.corpus(name, splits[TRAIN], splits[TEST], splits.get(VALIDATION), notes)
         return corpus, [*told, *about, *self.remarks(corpus)]
 
     def usable(

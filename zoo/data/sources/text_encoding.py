@@ -19,7 +19,7 @@ MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-BLOCK = 1 << 20  # bytes read at once
+BLOCK = 1 << 16  # bytes read at once
 SAMPLE = 1 << 16  # bytes from which an encoding is guessed
 WESTERN = "cp1252"  # also reads what is latin-1
 

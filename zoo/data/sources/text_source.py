@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zoo.config.reading import TABLES_ONLY, Reading, given_flags
 from zoo.data.sources.data_file import DataFile, data_suffix, within
-from zoo.data.sources.tables import FORMATS, READ_ALL, read_rows
+from zoo.data.sources.tables import FORMATS, JSON_LINES, READ_ALL, read_rows
 from zoo.data.sources.text_columns import column_names, joined_text
 from zoo.data.sources.text_encoding import encoding_of, text_lines, without_end, without_mark
 from zoo.data.sources.usable_rows import dropped_rows
@@ -70,14 +70,14 @@ def _of_lines(
 def _of_table(
     file: DataFile, columns: list[str], reading: Reading, notices: list[str]
 ) -> Iterator[tuple[str, str | ZooError]]:
-    known: dict[str, None] = {}
+    # Rows of JSON may have different columns; of one that lacks its text, the line is named.
+    is_table = data_suffix(file) not in (*JSON_LINES, ".json")
     for place, row in read_rows(file, reading, notices):
         if isinstance(row, ZooError):
             yield place, row
             continue
-        known |= dict.fromkeys(row)
         for column in columns:
-            if column not in known:
+            if is_table and column not in row:
                 raise ZooError(
                     f"{file} has no column '{column}' (--text-column){nearest(column, row)}"
                 )
