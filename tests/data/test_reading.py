@@ -252,6 +252,7 @@ def test_folders_of_classes_within_those_of_splits(tmp_path: Path, prefix: str) 
         ("Zażółć gęślą jaźń. Dziś jest piękna pogoda.\n", "cp1250"),
         ("text with a mark\n", "utf-8-sig"),
         ("text with a mark é\n", "utf-16"),
+        ("text without a mark\n", "utf-16-le"),
         ("plain é 東京\n", "utf-8"),
     ],
 )
@@ -262,7 +263,7 @@ def test_the_encoding_of_a_file_is_found_and_a_guess_is_named(
     path.write_bytes((text * 3).encode(encoding))
     notices: list[str] = []
     assert read_text(path, "", notices) == text * 3
-    assert len(notices) == (not encoding.startswith("utf"))
+    assert len(notices) == (encoding not in ("utf-8", "utf-8-sig", "utf-16"))
     assert read_text(path, encoding, []) == text * 3
 
 
@@ -274,6 +275,10 @@ def test_an_encoding_that_does_not_fit_is_refused(tmp_path: Path) -> None:
             read(path, encoding=encoding)
     with pytest.raises(ZooError, match="--encoding 'latin-7x': no such encoding"):
         read(path, encoding="latin-7x")
+    path.write_bytes(b"text,label\ncaf\xc3\xa9,1\nd\xc3\xa9j\xc3\xa0,1\n\xff\xfe broken,0\n")
+    damaged = r"x.csv is not UTF-8: byte 0xff in line 4; no other encoding can be guessed: name its"
+    with pytest.raises(ZooError, match=damaged):
+        read(path)
     path.write_bytes(bytes(range(256)) * 4)
     with pytest.raises(ZooError, match=r"x.csv is not UTF-8"):
         read(path)
@@ -430,5 +435,11 @@ def test_a_format_can_be_given_whatever_the_ending(tmp_path: Path) -> None:
     assert texts_of(path) == [("a", "1")]
     path.write_text("good it was\nbad it was not\n")
     assert texts_of(path, file_format="label-text") == [("it was", "good"), ("it was not", "bad")]
+    path.write_bytes(b"PK\x03\x04\x14\x00" + bytes(range(256)))  # as a spreadsheet begins
+    with pytest.raises(ZooError, match=r"x.data is of no format the zoo reads .* --file-format or"):
+        read(path)
+    path.write_text("what is this\nnothing to go by\nat all\nis there\n")
+    with pytest.raises(ZooError, match=r"x.data is of no format the zoo reads"):
+        read(path)
     with pytest.raises(ZooError, match="--file-format 'xml': Input should be 'auto', 'csv'"):
         read(path, file_format="xml")

@@ -98,15 +98,27 @@ def predict(
 def _conll_texts(
     path: Path, text_column: str | None, reading: Mapping[str, Any]
 ) -> Iterator[list[str]]:
-    from zoo.data.sources.conll import read_conll
+    from zoo.config.reading import Reading, TextReading, given_flags
+    from zoo.data.sources.conll import BrokenTextError, read_conll
+    from zoo.data.sources.usable_rows import dropped_rows
+    from zoo.sweep.make_request import validated
 
-    for name, value in reading.items():
-        if value is not None and name != "encoding":
-            raise ZooError(f"--{name.replace('_', '-')} is not for CoNLL columns")
+    how = validated(Reading, {name: value for name, value in reading.items() if value is not None})
     if text_column is not None:
         raise ZooError("--text-column is for tables; the tokens of a CoNLL file are its column 1")
-    encoding, notices = reading["encoding"] or "", list[str]()
-    texts = [[columns[0] for _, columns in lines] for lines in read_conll(path, encoding, notices)]
+    for name, flag in given_flags(how).items():
+        if name not in TextReading.model_fields:
+            raise ZooError(f"{flag} is for tables, and {path} has CoNLL columns")
+    notices, texts, bad = list[str](), list[list[str]](), dict[str, ZooError]()
+    for lines in read_conll(path, how.encoding, notices):
+        if not isinstance(lines, BrokenTextError):
+            texts.append([columns[0] for _, columns in lines])
+        elif how.drop_bad_rows:
+            bad[f"line {lines.line}"] = lines
+        else:
+            raise lines
+    if bad:
+        notices.append(dropped_rows(str(path), bad, len(texts) + len(bad)))
     for notice in notices:
         click.echo(f"note: {notice}", err=True)
     if not texts:

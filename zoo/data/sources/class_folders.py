@@ -58,7 +58,7 @@ def _guess(odd: Sequence[DataFile], notices: list[str]) -> str:
     guessed = guess_encoding(odd)
     count = f"{len(odd)} files in folders of classes are" if len(odd) > 1 else "1 file is"
     if not guessed:
-        raise ZooError(f"{count} not UTF-8, such as {odd[0]}, and nothing else fits: --encoding")
+        raise ZooError(f"{count} not UTF-8, such as {odd[0]}: name their --encoding")
     notices.append(
         f"{count} not UTF-8, such as {odd[0]}: read as {guessed}, which is a guess; "
         "--encoding NAME reads all files otherwise"

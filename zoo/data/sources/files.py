@@ -13,7 +13,8 @@ from zoo.data.sources.corpus import Corpus, check_characters
 from zoo.data.sources.data_file import DataFile
 from zoo.data.sources.row_reader import LabelledRows, RowReader
 from zoo.data.sources.split_files import TRAIN
-from zoo.data.sources.tables import FORMATS, Placed, Row, read_rows
+from zoo.data.sources.table_format import FORMATS
+from zoo.data.sources.tables import Placed, Row, read_rows
 from zoo.data.sources.text_columns import column_names, joined_text
 from zoo.data.sources.train_test_split import DivisionError, stratified
 from zoo.errors import ZooError

@@ -59,7 +59,9 @@ def load_texts(
     if data_suffix(path) == SUFFIX and reader.reading.file_format == "auto":
         encoding = reader.reading.encoding
         if reader != LabelledTexts(reading=Reading(encoding=encoding)):
-            raise ZooError(f"options of tables, such as --text-column, are not for text: '{spec}'")
+            raise ZooError(
+                f"'{spec}' is text, which --text-column and other options of tables are not for"
+            )
         notices: list[str] = []
         return read_text(path, encoding, notices), notices
     choice = find_registered(registry, spec)

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterator
 from typing import Any
 
 from zoo.config.reading import DELIMITERS, TABLES_ONLY, Reading, TextReading, given_flags
-from zoo.data.sources.data_file import DataFile, data_suffix, explained, opened
-from zoo.data.sources.delimited import common_delimiter, delimited_rows, quotes_fit
+from zoo.data.sources.data_file import DataFile, explained, opened
+from zoo.data.sources.delimited import delimited_rows, quotes_fit
+from zoo.data.sources.table_format import LABEL_TEXT, PREFIX, format_of
 from zoo.data.sources.text_encoding import UTF8, encoding_of, text_lines, without_end
 from zoo.errors import ZooError, one_line
 
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
-JSON_LINES = (".jsonl", ".ndjson")
-FORMATS = (*SEPARATORS, *JSON_LINES, ".json", ".parquet")
-LABEL_TEXT = "label-text"
-PREFIX = "__label__"  # of the labels in files of fastText
-SAMPLE = 100  # lines by which the format of a file is told
 READ_ALL = Reading()
 
 Row = dict[str, Any]
@@ -35,7 +29,7 @@ def read_rows(
     Raises ZooError for a file that cannot be read.
     """
     notices = [] if notices is None else notices
-    form, delimiter = _form(file, reading, notices)
+    form, delimiter = format_of(file, reading, notices)
     if form not in ("csv", "tsv"):
         for name, flag in given_flags(reading).items():
             if name in TABLES_ONLY:
@@ -50,7 +44,7 @@ def read_rows(
         encoding = encoding_of(file, reading.encoding, notices)
         lines = text_lines(str(file), file, encoding)
         if form == LABEL_TEXT:
-            yield from _label_text_rows(str(file), lines)
+            yield from _label_text_rows(lines)
             return
         quotes = reading.quotes
         if quotes is None:
@@ -61,80 +55,15 @@ def read_rows(
         )
 
 
-def _form(file: DataFile, reading: Reading, notices: list[str]) -> tuple[str, str]:
-    """The format of a file, as ``--file-format`` has it, and what divides the columns of a table.
-
-    Raises ZooError where neither its ending nor what is in it tells the format.
-    """
-    suffix = data_suffix(file)
-    given = DELIMITERS.get(reading.delimiter, reading.delimiter)
-    by_suffix = "jsonl" if suffix in JSON_LINES else suffix[1:]
-    form = by_suffix if suffix in FORMATS else ""
-    if reading.file_format != "auto":
-        form = reading.file_format
-    elif given and form not in ("json", "jsonl", "parquet"):
-        form = "csv"
-    usual = SEPARATORS.get(f".{form}", "")
-    if given or (form and form != "csv") or reading.file_format != "auto":
-        return form, given or usual
-    encoding = encoding_of(file, reading.encoding, [])
-    lines = list(itertools.islice(text_lines(str(file), file, encoding), SAMPLE))
-    common = common_delimiter(lines)
-    if form == "csv":
-        if not lines or usual in lines[0] or common in ("", usual):
-            return form, usual
-        _guessed(notices, file, f"columns divided by {_name(common)}", "--delimiter")
-        return form, common
-    texts = [line for line in lines if line.strip()]
-    if texts and texts[0].lstrip()[0] in "[{":
-        _guessed(notices, file, "JSON", "--file-format")
-        return "json", ""
-    if common:
-        _guessed(notices, file, f"a table with columns divided by {_name(common)}", "--delimiter")
-        return "csv", common
-    if _begin_with_labels(texts):
-        what = "a label, the first word, and a text in every line"
-        _guessed(notices, file, what, "--file-format")
-        return LABEL_TEXT, ""
-    raise ZooError(
-        f"{file} is of no format the zoo reads ({', '.join(FORMATS)}), by its ending or what is in "
-        "it; --file-format or --delimiter says how to read it"
-    )
-
-
-def _guessed(notices: list[str], file: DataFile, what: str, option: str) -> None:
-    notices.append(f"{file} is read as {what}, which is a guess; {option} reads it otherwise")
-
-
-def _name(delimiter: str) -> str:
-    return next(word for word, character in DELIMITERS.items() if character == delimiter)
-
-
-def _begin_with_labels(lines: list[str]) -> bool:
-    """Whether the first word of every line looks like a label.
-
-    It does where all are ``__label__X`` or ``X:Y``, or are a quarter as many as the lines at most.
-    """
-    words = [line.split(maxsplit=1) for line in lines]
-    if not words or any(len(both) < 2 for both in words):
-        return False
-    first = [label for label, _ in words]
-    marked = all(label.startswith(PREFIX) or ":" in label.strip(":") for label in first)
-    return marked or len(set(first)) <= len(first) / 4
-
-
-def _label_text_rows(name: str, lines: Iterator[str]) -> Iterator[Placed]:
+def _label_text_rows(lines: Iterator[str]) -> Iterator[Placed]:
     """The first word of a line is ``label``, the rest ``text``; ``coarse_label``: up to a colon."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         label, *text = line.split(maxsplit=1)
         label = label.removeprefix(PREFIX)
-        coarse = label.partition(":")[0]
-        yield (
-            f"line {number}",
-            {"label": label, "text": "".join(text).strip(), "coarse_label": coarse},
-        )
+        row = {"label": label, "text": "".join(text).strip()}
+        yield f"line {number}", {**row, "coarse_label": label.partition(":")[0]}
 
 
 def _parquet_rows(file: DataFile) -> Iterator[Placed]:

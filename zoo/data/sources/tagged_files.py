@@ -9,7 +9,8 @@ from typing import Any
 from zoo.data.sources import conll
 from zoo.data.sources.data_file import DataFile, data_suffix
 from zoo.data.sources.row_reader import LabelledRows, RowReader
-from zoo.data.sources.tables import FORMATS, SEPARATORS, Placed, Row, read_rows
+from zoo.data.sources.table_format import FORMATS, SEPARATORS
+from zoo.data.sources.tables import Placed, Row, read_rows
 from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus, check_tokens
 from zoo.data.sources.train_test_split import DivisionError, stratified
 from zoo.errors import ZooError
@@ -60,6 +61,9 @@ class TaggedTexts(RowReader[TaggedTable, TaggedCorpus]):
 
     def _conll_rows(self, path: DataFile, notices: list[str]) -> Iterator[Placed]:
         for lines in conll.read_conll(path, self.reading.encoding, notices):
+            if isinstance(lines, conll.BrokenTextError):
+                yield f"line {lines.line}", lines
+                continue
             number, columns = lines[0]
             place = f"line {number}"
             token, tag = (

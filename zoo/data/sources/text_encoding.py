@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import io
+import string
 import sys
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
@@ -21,6 +22,7 @@ MARKS = {
 }
 BLOCK = 1 << 16  # bytes read at once
 SAMPLE = 1 << 16  # bytes from which an encoding is guessed
+LETTERS = string.ascii_letters + string.digits
 WESTERN = "cp1252"  # also reads what is latin-1
 
 
@@ -41,7 +43,9 @@ def encoding_of(file: DataFile, given: str, notices: list[str]) -> str:
             return UTF8
         guessed = guess_encoding([file])
     if not guessed:
-        raise ZooError(f"{file} is not UTF-8 ({wrong}), and nothing else fits: name its --encoding")
+        raise ZooError(
+            f"{file} is not UTF-8: {wrong}; no other encoding can be guessed: name its --encoding"
+        )
     notices.append(
         f"{file} is not UTF-8 ({wrong}): read as {guessed}, which is a guess; "
         "--encoding NAME reads it otherwise"
@@ -118,23 +122,43 @@ def without_mark(given: str) -> str:
 
 
 def guess_encoding(files: Sequence[DataFile]) -> str:
-    """The likeliest encoding that reads all of these files, which are not UTF-8; empty if none."""
+    """The likeliest encoding that reads all of these files, which are not UTF-8; empty if none.
+
+    There is none where more lines are UTF-8 than are not: such a file is damaged.
+    """
     import charset_normalizer
 
     # Lines of ASCII alone are the same in most encodings and would only hide the others.
-    telling = bytearray()
+    telling, in_utf8, others = bytearray(), 0, 0
     for file in files:
         with opened(file) as stream:
             for line in stream:
-                if len(telling) > SAMPLE:
-                    break
                 if not line.isascii() or b"\0" in line:
-                    telling += line[:SAMPLE]
+                    telling += line[: max(0, SAMPLE - len(telling))]
+                    others += not _is_utf8(line)
+                    in_utf8 += _is_utf8(line)
+    if in_utf8 > others:
+        return ""
     found = list(charset_normalizer.from_bytes(bytes(telling)))
     names = [one.encoding for one in found]
     # Between encodings of one script, most of whose letters are the same, it cannot decide.
     likeliest = [one for one in found if one.chaos <= found[0].chaos]
     if any(WESTERN in one.could_be_from_charset for one in likeliest):
         names = [WESTERN, "latin-1", *names]
+    wide = b"\0" in telling  # as ASCII letters are in UTF-16, and in nothing else
+    names = [name for name in names if (_ascii_in(name) != LETTERS) == wide]
     fitting = (n for n in names if not any(first_wrong_byte(file, n) for file in files))
     return next(fitting, "")
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in line
+
+
+def _ascii_in(encoding: str) -> str:
+    """What an encoding makes of the bytes of letters and digits in ASCII."""
+    return LETTERS.encode().decode(encoding, errors="replace")

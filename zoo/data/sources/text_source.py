@@ -7,7 +7,8 @@ from pathlib import Path
 
 from zoo.config.reading import TABLES_ONLY, Reading, given_flags
 from zoo.data.sources.data_file import DataFile, data_suffix, within
-from zoo.data.sources.tables import FORMATS, JSON_LINES, READ_ALL, read_rows
+from zoo.data.sources.table_format import FORMATS, JSON_LINES
+from zoo.data.sources.tables import READ_ALL, read_rows
 from zoo.data.sources.text_columns import column_names, joined_text
 from zoo.data.sources.text_encoding import encoding_of, text_lines, without_end, without_mark
 from zoo.data.sources.usable_rows import dropped_rows

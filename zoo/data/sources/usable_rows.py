@@ -7,7 +7,8 @@ from itertools import chain
 from typing import TypeVar
 
 from zoo.config.reading import Reading
-from zoo.data.sources.tables import JSON_LINES, Placed, Row
+from zoo.data.sources.table_format import JSON_LINES
+from zoo.data.sources.tables import Placed, Row
 from zoo.errors import ZooError, nearest
 
 LONG = 40  # characters of a column's name that an error shows

@@ -54,7 +54,8 @@ def data_summary(config: Mapping[str, Any], metric: MetricDescription) -> str:
         return str(summary).rstrip(".")
     if "train" not in data or "test" not in data:
         return ""
-    counts = f"{data['train']} training and {data['test']} test {metric.scored}"
+    validation = f", {data['validation']} validation" if data.get("validation") else ""
+    counts = f"{data['train']} training{validation} and {data['test']} test {metric.scored}"
     if (duplicates := data.get("duplicates")) is None:
         return counts
     dropped = duplicates and not options.get("keep_duplicates", True)
