@@ -120,7 +120,7 @@ class RowReader(ABC, Generic[T, C]):
         """
         notices: list[str] = []
         splits = {s: self._table_of(files, notices) for s, files in self._files(path).items()}
-        return self.make(name, splits, notices)
+        return self.make(name, splits, notices, (path,))
 
     def read_undivided(self, path: Path, notices: list[str]) -> LabelledRows:
         """All rows of a file, or of all splits of a directory; raises as ``read`` does.
@@ -133,15 +133,19 @@ class RowReader(ABC, Generic[T, C]):
         return self.labelled(self._whole(path, notices))
 
     def make(
-        self, name: str, given_splits: Mapping[str, T], notices: Sequence[str] = ()
+        self,
+        name: str,
+        given_splits: Mapping[str, T],
+        notices: Sequence[str] = (),
+        read: Sequence[Path] = (),
     ) -> tuple[C, list[str]]:
         """The data set of the splits and its notices; without a test split, train is divided.
 
         The splits are ``train``, ``test`` and ``validation``. Without a test split the validation
         split is the test split, unless the division says where that comes from. Labels that are
         strings are numbered in sorted order; integers keep their order, and take their names from
-        the tables where these have names. notices: of reading the splits, kept in the notes.
-        Raises ZooError for labels that do not fit.
+        the tables where these have names. notices: of reading the splits, kept in the notes. read:
+        what was read. Raises ZooError for labels that do not fit.
         """
         splits = dict(given_splits)
         told: list[str] = list(notices)
@@ -153,8 +157,9 @@ class RowReader(ABC, Generic[T, C]):
         if path := self.division.test:
             if len(given) > 1:
                 raise ZooError(f"{listed(given)}: a test file, or a part held out, but not both")
-            splits[TEST] = self._whole(Path(path).expanduser(), told)
-            split = f"test split from {Path(path).name}"
+            test_file = Path(path).expanduser()
+            splits[TEST] = self._whole(test_file, told)
+            split, read = f"test split from {test_file.name}", (*read, test_file)
         elif TEST not in splits and VALIDATION in splits and not given:
             splits[TEST] = splits.pop(VALIDATION)
             about.append(f"{name} has no test split; its validation split is used")
@@ -163,7 +168,12 @@ class RowReader(ABC, Generic[T, C]):
             train, test, split = self.divided(name, splits[TRAIN])
             splits |= {TRAIN: train, TEST: test}
             about.append(f"{name} has no test split; {split}")
-        notes = {"split": split, **({"reading": "; ".join(told)} if told else {})}
+        notes = {"split": split}
+        if told:
+            notes["reading"] = "; ".join(told)
+        # The same data in another directory are the same data. The name of "." is empty.
+        for one in (path for path in read if path.name):
+            notes = {what: note.replace(str(one), one.name) for what, note in notes.items()}
         corpus: C = self.corpus(name, splits[TRAIN], splits[TEST], splits.get(VALIDATION), notes)
         return corpus, [*told, *about, *self.remarks(corpus)]
 
