@@ -232,7 +232,7 @@ def test_folders_of_classes_within_those_of_splits(tmp_path: Path, prefix: str) 
         ("validation", 6),
     ]
     assert corpus.test_texts[:3] == ["test a caf\u00e9"] * 3
-    assert "6 files in folders of classes are not UTF-8" in notices[0]
+    assert "6 files are not UTF-8" in notices[0]
     alone, _ = read(root / f"{prefix}train", test=str(root / f"{prefix}test"))
     assert alone.test_texts == corpus.test_texts
     with pytest.raises(ZooError, match=r"--delimiter: for tables, and .* a folder for every class"):

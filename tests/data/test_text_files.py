@@ -72,3 +72,38 @@ def test_a_long_file_is_read_only_as_far_as_asked(tmp_path: Path, name: str) -> 
     assert list(itertools.islice(texts, 3)) == ["text 0", "text 1", "text 2"]
     with pytest.raises(ZooError, match="not UTF-8"):
         list(texts)
+
+
+def test_a_directory_has_a_text_in_every_file(tmp_path: Path) -> None:
+    folder = tmp_path / "mails"
+    (folder / "spam").mkdir(parents=True)
+    (folder / "spam" / "b").write_bytes("na\u00efve\n\nand more".encode("latin-1"))
+    (folder / "spam" / "a").write_text("first")
+    assert list(read_texts(str(folder))) == ["first", "na\u00efve\n\nand more"]
+    (folder / "one.txt").write_text("alone")
+    (folder / ".hidden").write_text("not this")
+    assert list(read_texts(str(folder))) == ["alone"]
+    with pytest.raises(ZooError, match=r"--text-column: for tables, and of .*mails every file is"):
+        list(read_texts(str(folder), "body"))
+    (folder / "empty.txt").write_text(" ")
+    with pytest.raises(ZooError, match=r"mails, empty.txt: 'text' is empty"):
+        list(read_texts(str(folder)))
+    assert list(read_texts(str(folder), reading=Reading(drop_bad_rows=True))) == ["alone"]
+
+
+def test_half_a_character_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "x"}\n{"text": "\\ud800"}\n')
+    with pytest.raises(ZooError, match=r"a.jsonl, line 2: 'text' holds half a character"):
+        list(read_texts(str(tmp_path / "a.jsonl")))
+    left = Reading(drop_bad_rows=True)
+    assert list(read_texts(str(tmp_path / "a.jsonl"), reading=left)) == ["x"]
+
+
+def test_options_of_tables_are_refused_where_there_is_none(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one line\n")
+    with pytest.raises(ZooError, match=r"--text-column: for tables, and of .*a.txt every line is"):
+        list(read_texts(str(tmp_path / "a.txt"), "body"))
+    with pytest.raises(ZooError, match=r"--no-header: for tables, and of stdin every line is"):
+        list(read_texts("-", reading=Reading(header=False)))
+    with_columns = Reading(delimiter=" ", header=False)
+    assert list(read_texts(str(tmp_path / "a.txt"), "2", reading=with_columns)) == ["line"]

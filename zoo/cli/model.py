@@ -96,8 +96,8 @@ def source_options(what: str) -> Callable[[Any], Any]:
             "--input",
             "source",
             metavar="FILE",
-            help=f"A {what} per line, or a column of CSV, TSV or JSON lines; - for stdin.  "
-            "[default: stdin, if it is a pipe]",
+            help=f"A {what} per line, a column of a table, or a directory with a {what} in each "
+            "file; - for stdin.  [default: stdin, if it is a pipe]",
         ),
         click.option(
             "--text-column",

@@ -42,21 +42,41 @@ def read_class_folders(directory: DataFile, encoding: str, notices: list[str]) -
     encoding: of all files; "": UTF-8, and one guess for all that are not, which is a notice.
     Raises ZooError for a file that cannot be read.
     """
-    files = [(folder, file) for folder in _classes(directory) for file in _files(folder)]
-    with explained(directory):
-        odd = [] if encoding else [f for _, f in files if first_wrong_byte(f, UTF8)]
+    files = [(folder.name, file) for folder in _classes(directory) for file in _files(folder)]
+    for (label, file), text in zip(
+        files, _texts([file for _, file in files], encoding, notices), strict=True
+    ):
+        yield f"{label}/{file.name}", {"text": text, "label": label}
+
+
+def read_folder(directory: DataFile, encoding: str, notices: list[str]) -> Iterator[Placed]:
+    """A row with ``text`` for every file of a directory, or of the folders of classes in it."""
+    if _files(directory):
+        files = _files(directory)
+        for file, text in zip(files, _texts(files, encoding, notices), strict=True):
+            yield file.name, {"text": text}
+        return
+    yield from read_class_folders(directory, encoding, notices)
+
+
+def _texts(files: Sequence[DataFile], encoding: str, notices: list[str]) -> Iterator[str]:
+    """The text of each file."""
+    odd: list[DataFile] = []
+    for file in files if not encoding else ():
+        with explained(file):
+            if first_wrong_byte(file, UTF8):
+                odd.append(file)
     guessed = _guess(odd, notices) if odd else ""
     not_utf8 = set(map(str, odd))
-    for folder, file in files:
+    for file in files:
         its_own = guessed if str(file) in not_utf8 else encoding or UTF8
-        text = "".join(text_lines(str(file), file, its_own))
-        yield f"{folder.name}/{file.name}", {"text": text, "label": folder.name}
+        yield "".join(text_lines(str(file), file, its_own))
 
 
 def _guess(odd: Sequence[DataFile], notices: list[str]) -> str:
     """The encoding to read files with that are not UTF-8."""
     guessed = guess_encoding(odd)
-    count = f"{len(odd)} files in folders of classes are" if len(odd) > 1 else "1 file is"
+    count = f"{len(odd)} files are" if len(odd) > 1 else "1 file is"
     if not guessed:
         raise ZooError(f"{count} not UTF-8, such as {odd[0]}: name their --encoding")
     notices.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from zoo.data.sources.corpus import check_characters
 from zoo.errors import ZooError
 from zoo.registry.naming import split_list
 
@@ -19,7 +20,7 @@ def column_names(option: str) -> list[str]:
 def joined_text(where: str, row: Mapping[str, Any], columns: Iterable[str]) -> str:
     """The texts in these columns, joined by a line end; those that are empty are left out.
 
-    Raises ZooError where one is missing or not text, or all are empty.
+    Raises ZooError where one is missing or not text, all are empty, or half a character is in it.
     """
     texts = []
     for column in columns:
@@ -27,6 +28,7 @@ def joined_text(where: str, row: Mapping[str, Any], columns: Iterable[str]) -> s
         if not isinstance(text, str):
             found = "missing" if text is None else f"not text but a {type(text).__name__}"
             raise ZooError(f"{where}: '{column}' is {found}")
+        check_characters(f"{where}: '{column}'", text)
         if text.strip():
             texts.append(text)
     if not texts:
