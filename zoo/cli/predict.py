@@ -68,10 +68,11 @@ def predict(
     given: Iterable[str | Sequence[str]] = given_texts(texts, source, text_column, reading)
     model = saved.open("predict")
 
+    from zoo.data.sources.data_file import data_suffix
     from zoo.models.text_tagger import TextTagger
 
     is_tagger = isinstance(model, TextTagger)
-    if source is not None and Path(source).suffix.lower() == CONLL:
+    if source is not None and data_suffix(Path(source)) == CONLL:
         if not is_tagger:
             raise ZooError(f"--input {source}: CoNLL columns are for a model of tags")
         given = _conll_texts(Path(source), text_column, reading)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from zoo.data.sources.corpus import Corpus, check_characters
+from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.data_file import DataFile
 from zoo.data.sources.row_reader import LabelledRows, RowReader
 from zoo.data.sources.split_files import TRAIN
@@ -187,8 +187,6 @@ class LabelledTexts(RowReader[Table, Corpus]):
         ]
 
     def labelled(self, table: Table) -> LabelledRows:
-        for number, text in enumerate(table.texts, start=1):
-            check_characters(f"document {number}", text)
         labels = table.names or [str(label) for label in table.labels]
         return LabelledRows(table.texts, labels, table.groups)
 
