@@ -111,11 +111,6 @@ def read_text(file: DataFile, given: str, notices: list[str]) -> str:
     return "".join(text_lines(str(file), file, encoding_of(file, given, notices)))
 
 
-def read_utf8(file: DataFile) -> str:
-    """A whole file as text; ZooError where it cannot be read or is not UTF-8."""
-    return "".join(text_lines(str(file), file))
-
-
 def without_mark(given: str) -> str:
     """A given encoding, or UTF-8 for none, such that a byte order mark is no part of the text."""
     return UTF8 if not given or codecs.lookup(given).name == "utf-8" else given
