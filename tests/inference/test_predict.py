@@ -204,7 +204,7 @@ def write(path: Path, content: str | bytes) -> str:
         (["text", "--input", "lines.txt"], "use one of the two"),
         (["text", "--text-column", "x"], "--text-column is for --input FILE"),
         (["--input", "nowhere.txt"], "nowhere.txt cannot be read: No such file"),
-        (["--input", "."], "cannot be read"),
+        (["--input", "."], "nothing.txt: 'text' is empty"),
         (["--input", "nothing.txt"], "nothing.txt contains no text"),
         (["--input", "gap.txt"], "gap.txt, line 2 is empty"),
         (
