@@ -480,7 +480,7 @@ def test_an_encoder_decoder_has_exact_matches_of_both_decodings_on_its_row(
     assert "documents" not in printed.out
     assert f"seed 0: exact match {row.exact_match_mean:.3f} [" in printed.err
     record = next(r for r in RecordFile(out).read() if r.kind == "train")
-    assert record.config["task_options"] == {"beam": 3}
+    assert record.config["task_options"]["beam"] == 3
     assert record.metrics["scored"] == "validation"
     assert record.metrics["examples"] == 20
     assert command({**options, "beam": 2}, out) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import shlex
 import shutil
@@ -237,7 +238,7 @@ def test_no_text_that_is_scored_is_pretrained_on(corpus: Path, tmp_path: Path) -
         task, its = setup.task, setup.setup
         _, held_out = task.validation_rows(its)  # type: ignore[attr-defined]
         scored = {plain_words(text) for text in [*test, *(train[row] for row in held_out)]}
-        texts = read_parts(given, "text") if changes else None
+        texts = read_parts(given, {}, []) if changes else None
         found = task.texts_to_pretrain(its, texts)
         assert not {plain_words(text) for text in found} & scored
         if changes:
@@ -258,14 +259,52 @@ def test_texts_of_taggers_are_their_tokens(tmp_path: Path) -> None:
 def test_a_file_of_plain_text_is_one_text_whose_scored_lines_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "book.txt"
     path.write_text("One line.\n\nA  scored LINE.\nThe last.\n")
-    (parts,) = read_parts(path, "text")
+    (parts,) = read_parts(path, {}, [])
     assert parts == ["One line.", "A  scored LINE.", "The last."]
     assert without_scored([parts], ["a scored line."]) == ([["One line.", "The last."]], 1)
     assert without_scored([["a"], ["b"]], ["A", "b ", "c"]) == ([], 2)
     assert without_scored([["c d"]], [["c", "d"]]) == ([], 1)
     path.write_text(" \n")
     with pytest.raises(ZooError, match="contains no text"):
-        read_parts(path, "text")
+        read_parts(path, {}, [])
+
+
+def test_other_files_are_read_as_data_are(tmp_path: Path) -> None:
+    table = tmp_path / "a.csv"
+    table.write_bytes("1;Caf\xe9;two\n2;Th\xe9;four\n".encode("latin-1"))
+    options = {"text_column": "2,3", "header": False, "delimiter": "semicolon"}
+    notices: list[str] = []
+    assert read_parts(table, options, notices) == [["Caf\xe9\ntwo"], ["Th\xe9\nfour"]]
+    assert "read as cp1252, which is a guess" in notices[0]
+    rows = tmp_path / "a.jsonl"  # has no header and no delimiter
+    rows.write_text('{"2": "x", "3": "y"}\n')
+    assert read_parts(rows, options, []) == [["x\ny"]]
+    book = tmp_path / "book.txt.gz"
+    book.write_bytes(gzip.compress(b"One.\n\nTwo.\n"))
+    assert read_parts(book, options, []) == [["One.", "Two."]]
+    folder = tmp_path / "books"
+    folder.mkdir()
+    (folder / "a.txt").write_text("One.\nTwo.\n")
+    (folder / "b.txt").write_text("Three.\n")
+    assert read_parts(folder, {}, []) == [["One.", "Two."], ["Three."]]
+
+
+def test_where_there_is_a_validation_split_it_is_what_is_not_pretrained_on(
+    corpus: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(corpus, tmp_path / "data")
+    test = (corpus / "test.csv").read_text().splitlines()
+    (tmp_path / "data" / "test.csv").write_text("\n".join(test[:11]) + "\n")
+    (tmp_path / "data" / "validation.csv").write_text("\n".join([test[0], *test[11:]]) + "\n")
+    options = {**CLASSIFY, "data": str(tmp_path / "data"), **STAGE}
+    for validation in (0.0, 0.25):
+        setup = open_setup(prepared({**options, "validation": validation}).setup)
+        its = setup.setup.data.corpus()
+        assert its.validation_texts
+        found = setup.task.texts_to_pretrain(setup.setup, [[text] for text in its.validation_texts])
+        assert found == []
+        # No row of train is held out where there is a split for it.
+        assert setup.task.texts_to_pretrain(setup.setup, None) == its.train_texts
 
 
 def test_texts_that_are_all_scored_are_refused_and_some_are_named(

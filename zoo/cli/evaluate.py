@@ -10,7 +10,8 @@ import click
 from click.core import ParameterSource
 
 from zoo.cli.model import SavedModel, model_options, report_limits
-from zoo.cli.options import json_option, print_json, several
+from zoo.cli.options import json_option, print_json
+from zoo.cli.request_options import DATA, RequestCommand, option
 from zoo.cli.table import print_table
 from zoo.errors import ZooError
 
@@ -20,32 +21,18 @@ if TYPE_CHECKING:
     from zoo.models.mask_filler import MaskFiller
 
 
-@click.command()
-@click.option(
+@click.command(cls=RequestCommand, fields=(), other_tasks=False, without=("keep_duplicates",))
+@option(
+    DATA,
     "--data",
     metavar="TEXT",
     required=True,
     help="A built-in data set ('zoo list data'), a path, or hub:owner/name.",
 )
-@several(
-    *(
-        click.option(
-            f"--{column}-column",
-            metavar="NAME",
-            help=f"Column of the {what}, in files and Hub data.  [default: {default}]",
-        )
-        for column, what, default in (
-            ("text", "texts of a classifier", "text"),
-            ("label", "labels of a classifier", "label"),
-            ("tokens", "lists of tokens of a tagger", "tokens"),
-            ("tags", "lists of tags of a tagger", "tags"),
-            ("group", "groups by which to score, too", "none"),
-        )
-    )
-)
-@click.option(
+@option(
+    DATA,
     "--split",
-    type=click.Choice(["test", "train", "all"]),
+    type=click.Choice(["test", "train", "validation", "all"]),
     default="test",
     show_default=True,
     help="Which documents; 'all' reads a file as it is, of any number of documents.",
@@ -66,16 +53,17 @@ def evaluate(
     split: str,
     mistakes: int,
     as_json: bool,
-    **columns: str | None,
+    **reading: Any,
 ) -> None:
     """Score a model on labelled texts: every class, the confusion matrix, the worst mistakes.
 
     Of a tagger the tokens are scored, and its tags are the classes. A masked language model is
-    scored on texts alone; the test split is then what its training holds out.
+    scored on texts alone; test and validation are then what its training holds out.
 
     \b
     zoo evaluate model --data newswire
     zoo evaluate model --data more.csv --split all --json
+    zoo evaluate model --data test.csv --no-header --text-column 2,3 --label-column 1 --split all
     zoo evaluate tagger --data more.conll --split all
     zoo evaluate encoder --data book.txt --split all
     """
@@ -85,6 +73,7 @@ def evaluate(
     from zoo.inference.evaluate import evaluate_tags
     from zoo.models.mask_filler import MaskFiller
     from zoo.models.text_tagger import TextTagger
+    from zoo.sweep.make_request import validated
     from zoo.tasks.data_of_task import refuse_unread
     from zoo.tasks.encoder_task import EncoderTask
 
@@ -93,29 +82,30 @@ def evaluate(
     is_filler = isinstance(model, MaskFiller)
     if not is_filler and not isinstance(task, EncoderTask):
         raise ZooError(f"zoo evaluate cannot read labelled texts for --task {model.card.task}")
-    given = {name: value for name, value in columns.items() if value is not None}
+    given = {name: value for name, value in reading.items() if value is not None}
     for name in given:
         if name not in task.options.model_fields:
             flag = f"--{name.replace('_', '-')}"
             raise ZooError(f"{flag} is no option of {task.model_name}, which this model is")
     refuse_unread(saved.registry, task, model.card.task, data)
-    options = task.options.model_validate(given)
+    options = validated(task.options, given)
     if is_filler:
         _evaluate_masks(saved, model, data, options, split, as_json)
         return
+    notices: list[str] = []
     path = Path(data).expanduser()
     if split == "all" and path.exists() and not find_registered(saved.registry, data):
-        scored = task.reader(options).read_undivided(path)
+        scored = task.reader(options).read_undivided(path, notices)
         name, fingerprint = path.resolve().name, scored.fingerprint
     else:
         try:
             corpus, notices = task.read(data, options, saved.registry)
         except DivisionError as error:
             raise ZooError(f"{error}; --split all scores them undivided") from error
-        for notice in notices:
-            click.echo(notice, err=True)
         scored = _rows_of(corpus, split)
         name, fingerprint = corpus.name, corpus.fingerprint
+    for notice in notices:
+        click.echo(notice, err=True)
     metrics = task.metrics_from(saved.registry, model.labels)
     score = evaluate_tags if isinstance(model, TextTagger) else evaluate_texts
     found = score(model, scored.texts, scored.labels, metrics, scored.groups)
@@ -149,10 +139,10 @@ def _evaluate_masks(
 
     if click.get_current_context().get_parameter_source("mistakes") is not ParameterSource.DEFAULT:
         raise ZooError("--mistakes is for models of classes and tags")
-    columns = {"text_column": options.text_column, "label_column": options.label_column}
-    texts, notices = load_texts(saved.registry, data, keep_duplicates=True, **columns)
+    texts, notices = load_texts(saved.registry, data, options.reader(), keep_duplicates=True)
     for notice in notices:
         click.echo(notice, err=True)
+    split = "test" if split == "validation" else split
     parts = {"train": texts.train, "test": texts.validation}
     scored = [text for part in parts if split in (part, "all") for text in parts[part]]
     task = model.card.find_task(saved.registry, allow_changed=True)
@@ -183,6 +173,8 @@ def _rows_of(corpus: Any, split: str) -> LabelledRows:
                 names[label] if isinstance(label, int) else [names[tag] for tag in label]
                 for label in its_labels
             ]
+    if not texts:
+        raise ZooError(f"{corpus.name} has no {split} split")
     return LabelledRows(texts, labels, corpus.test_groups if split == "test" else [])
 
 

@@ -65,7 +65,7 @@ class Request(BaseModel):
     tuning_share: Annotated[float, Field(gt=0, lt=1)] = Field(
         default=0.2,
         description="Share of the training split that settings are chosen on, where several values "
-        "are given.",
+        "are given. Of data with a validation split they are chosen on that.",
     )
 
     sizes: Sizes = Sizes()

@@ -132,6 +132,7 @@ def _fit(job: TrainJob, opened: OpenSetup, estimator: Estimator) -> Result:
             "params": getattr(estimator.model, "parameters", None),
             "train_seconds": seconds,
             **({"deterministic": True} if choice.can("deterministic") else {}),
+            **({"note": str(note)} if (note := getattr(estimator.model, "note", "")) else {}),
             **_metrics(opened, estimator.evaluate()),
         },
         environment=environment(resolve(job.setup.execution)),

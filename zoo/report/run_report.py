@@ -15,7 +15,7 @@ from zoo.report.stats.ratios import Speeds, find_reference
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.answer import answer
 from zoo.report.tables.chance import chance_note
-from zoo.report.tables.notes import made_on, notes, verdict_notes
+from zoo.report.tables.notes import baseline_notes, made_on, notes, verdict_notes
 from zoo.report.tables.pretraining_notes import pretraining_notes
 from zoo.report.tables.readable import axes_in, readable
 from zoo.report.tables.table import build_table
@@ -75,6 +75,7 @@ class RunReport:
         return [
             *notes(self.table, self.verdicts.tests, self.verdicts.level),
             *verdict_notes(self.verdicts, self.short_name),
+            *baseline_notes(self.rows),
             *chance_note(self.lines, names, self.metric, self.chance),
             *pretraining_notes(last.config, self.table),
             *tuning_notes(self.rows),

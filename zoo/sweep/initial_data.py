@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from zoo.config.pretraining import GIVEN_TEXTS, SAVED_MODEL, Pretraining
+from zoo.config.reading import Reading, TextReading
 from zoo.config.request import Request
 from zoo.data.sources.corpus import content_digest
-from zoo.data.sources.tables import JSON_LINES, SEPARATORS, read_texts, read_utf8
+from zoo.data.sources.data_file import data_suffix, within
+from zoo.data.sources.table_format import FORMATS, SEPARATORS
+from zoo.data.sources.text_encoding import read_text
+from zoo.data.sources.text_source import TEXT, read_texts
 from zoo.errors import ZooError
 from zoo.tasks.base import Loaded, TextParts
 from zoo.tasks.encoder_task import without_scored
@@ -30,12 +35,12 @@ def with_initial(request: Request, loaded: Loaded) -> tuple[Loaded, Pretraining]
     if not pretraining.pretrain_data:
         return loaded, pretraining
     path = Path(pretraining.pretrain_data).expanduser()
-    given = read_parts(path, request.task_options.get("text_column", "text"))
+    notices = list(loaded.notices)
+    given = read_parts(path, request.task_options, notices)
     corpus: Any = loaded.encoded
     parts = {split: texts for split, texts, _ in corpus.corpus().splits() if split != "train"}
     scored = [text for texts in parts.values() for text in texts]
     texts, left_out = without_scored(given, scored)
-    notices = list(loaded.notices)
     if left_out:
         notices.append(f"{left_out} of the test texts are in {path.name}: not pretrained on")
     if not texts:
@@ -48,14 +53,27 @@ def with_initial(request: Request, loaded: Loaded) -> tuple[Loaded, Pretraining]
     return dataclasses.replace(loaded, encoded=encoded, spec="", notices=notices), named
 
 
-def read_parts(path: Path, column: str) -> TextParts:
-    """The texts of a file: each row of a table; anything else is one text of many lines.
+def read_parts(path: Path, options: Mapping[str, Any], notices: list[str]) -> TextParts:
+    """The texts of a table, or of every file of a directory; another file is one text.
 
-    Raises ZooError where it cannot be read or has no text.
+    A text of a table is one part; others have their lines as parts. options: of the task, which
+    say how tables are read. notices: what was guessed is added to it. Raises ZooError where the
+    file cannot be read or has no text.
     """
-    if path.suffix.lower() in (*SEPARATORS, *JSON_LINES):
-        return [[text] for text in read_texts(str(path), column)]
-    lines = [line for line in read_utf8(path).splitlines() if line.strip()]
-    if not lines:
+    file = within(path)
+    suffix = data_suffix(file)
+    if file.is_dir():
+        return [_lines(text) for text in read_texts(str(path), notices=notices)]
+    if suffix in FORMATS:
+        fields = (Reading if suffix in SEPARATORS else TextReading).model_fields
+        how = {name: options[name] for name in fields if name in options}
+        reading = Reading.model_validate({**how, "file_format": "auto"})
+        column = options.get("text_column", TEXT)
+        return [[t] for t in read_texts(str(path), column, reading=reading, notices=notices)]
+    if not (lines := _lines(read_text(file, options.get("encoding", ""), notices))):
         raise ZooError(f"{path} contains no text")
     return [lines]
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip()]

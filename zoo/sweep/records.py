@@ -13,6 +13,7 @@ import filelock
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from zoo.config.metric_description import MetricDescription
+from zoo.config.reading import Division, Reading
 from zoo.config.request import PARTS
 from zoo.errors import ZooError
 
@@ -21,6 +22,8 @@ FILE = "records.jsonl"
 
 Kind = Literal["train", "tune", "cost", "scale"]
 Status = Literal["ok", "skipped", "oom", "timeout", "crashed", "diverged", "lost"]
+# Options that only decide which data are read: their fingerprint says what came of them.
+DATA_OPTIONS = frozenset({*Reading.model_fields, *Division.model_fields, "min_class"})
 REUSABLE = ("ok", "skipped")  # work that ended otherwise is done again
 
 
@@ -199,6 +202,8 @@ def _tuning(tuning: Mapping[str, Any]) -> str:
 def shared_part(config: Mapping[str, Any], part: str) -> Any:
     """A part of a record's config without what is chosen for each row: see ``tuning``."""
     value = config.get(part, {})
+    if part == "task_options" and isinstance(value, dict):
+        value = {name: setting for name, setting in value.items() if name not in DATA_OPTIONS}
     if part in PARTS and isinstance(value, dict):
         # A record is older than a setting that it lacks: it was made with what is now the default.
         value = {**PARTS[part]().model_dump(), **value}

@@ -8,13 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
+from zoo.config.reading import Division, Reading, part_of
 from zoo.config.settings import Fraction
 from zoo.config.sizes import Sizes
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Estimator, Evaluation, Loaded, TaskSetup
-from zoo.tasks.data_remarks import CUT, UNBALANCED, cut_remark, unbalanced_remark
+from zoo.tasks.data_remarks import (
+    CUT,
+    UNBALANCED,
+    cut_remark,
+    reading_remark,
+    unbalanced_remark,
+)
 from zoo.tasks.encoder_task import EVALUATION_BATCH, EncoderOptions, EncoderTask, Rows, apart
 from zoo.tasks.text_estimator import TextEstimator, evaluation
 
@@ -32,16 +39,26 @@ if TYPE_CHECKING:
     from zoo.train.device import Runtime
 
 
-class ClassifyOptions(EncoderOptions):
+class ClassifyOptions(EncoderOptions, Reading):
     """Options of text classification."""
 
-    data_fields = ("text_column", "label_column", *EncoderOptions.data_fields)
+    data_fields = (
+        *("text_column", "label_column", "min_class"),
+        *EncoderOptions.data_fields,
+        *(name for name in Reading.model_fields if name not in EncoderOptions.data_fields),
+    )
 
     text_column: str = Field(
-        default="text", description="Column of the texts, in files and Hub data."
+        default="text",
+        description="Column of the texts, in files and Hub data; of several, as in title,body, the "
+        "texts are joined.",
     )
     label_column: str = Field(
         default="label", description="Column of the labels, in files and Hub data."
+    )
+    min_class: NonNegativeInt = Field(
+        default=0,
+        description="Leave out classes with fewer training texts than this, and say which.",
     )
     members: PositiveInt = Field(
         default=1, description="Models of a deep ensemble, whose probabilities are averaged."
@@ -69,18 +86,19 @@ class Classify(EncoderTask):
     ) -> tuple[Corpus, list[str]]:
         from zoo.data.sources.load_corpus import load_corpus
 
-        return load_corpus(
-            registry,
-            spec,
-            text_column=options.text_column,
-            label_column=options.label_column,
-            group_column=options.group_column,
-        )
+        return load_corpus(registry, spec, self.reader(options))
 
     def reader(self, options: ClassifyOptions) -> LabelledTexts:
         from zoo.data.sources.files import LabelledTexts
 
-        return LabelledTexts(options.text_column, options.label_column, options.group_column)
+        return LabelledTexts(
+            options.text_column,
+            options.label_column,
+            options.group_column,
+            options.min_class,
+            reading=part_of(Reading, options),
+            division=part_of(Division, options),
+        )
 
     def encode(
         self, corpus: Corpus, sizes: Sizes, tokenizer: Path | None = None
@@ -106,13 +124,14 @@ class Classify(EncoderTask):
         counts = np.bincount(data.split("train").labels, minlength=len(data.label_names))
         about_cut = cut_remark(data, cut)
         about_classes = unbalanced_remark(counts, data.label_names)
+        notes = loaded.description["notes"]
         description = {
             **loaded.description,
             "class_counts": counts.tolist(),
             "cut": {
                 split: {"texts": one.documents, "tokens": one.tokens} for split, one in cut.items()
             },
-            "remarks": [remark for remark in (about_cut, about_classes) if remark],
+            "remarks": [r for r in (about_cut, about_classes, reading_remark(notes)) if r],
         }
         return dataclasses.replace(
             loaded,
@@ -176,9 +195,9 @@ class Classify(EncoderTask):
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         if not self.fits_itself(choice):
             return None
-        rows, groups = self.scored_rows(setup), self.scored_groups(setup)
+        scored, groups = self.scored(setup), self.scored_groups(setup)
         whole = choice.harness.get("whole", False)
-        return TextEstimator(choice.build, setup.data, rows, groups, whole=whole)
+        return TextEstimator(choice.build, setup.data, scored, groups, whole=whole)
 
     def split(self, setup: TaskSetup, name: str, device: torch.device) -> Split:
         from zoo.data.batching.document_batches import Split

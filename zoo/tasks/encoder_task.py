@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
+from zoo.config.reading import Division, TextReading
 from zoo.config.settings import Fraction
 from zoo.config.sizes import Sizes
 from zoo.data.sources.load_corpus import portable_spec
@@ -25,14 +26,19 @@ if TYPE_CHECKING:
 
 EVALUATION_BATCH = 128
 LATENCY_TEXTS = 10
+TEST, VALIDATION = "test", "validation"
 
 Rows = tuple[np.ndarray, np.ndarray]  # of the training split: to train on, and to score
 
 
-class EncoderOptions(TaskOptions):
+class EncoderOptions(TaskOptions, TextReading, Division):
     """Options of every task on labelled texts."""
 
-    data_fields: ClassVar[tuple[str, ...]] = ("group_column", "keep_duplicates")
+    data_fields: ClassVar[tuple[str, ...]] = (
+        *("group_column", "keep_duplicates"),
+        *TextReading.model_fields,
+        *Division.model_fields,
+    )
 
     group_column: str = Field(
         default="",
@@ -77,7 +83,7 @@ class EncoderTask(Task):
 
     @abstractmethod
     def split(self, setup: TaskSetup, name: str, device: torch.device) -> Any:
-        """``train`` or ``test`` on the device."""
+        """``train``, ``test`` or ``validation`` on the device."""
 
     @abstractmethod
     def validation_rows(self, setup: TaskSetup) -> Rows:
@@ -90,7 +96,7 @@ class EncoderTask(Task):
         parts = {split: texts for split, texts, _ in setup.data.corpus().splits()}
         train = parts.pop("train")
         scored = [text for texts in parts.values() for text in texts]
-        if setup.training.validation:
+        if not self.scored_part(setup):
             fit, held_out = self.validation_rows(setup)
             scored += [train[row] for row in held_out]
             train = [train[row] for row in fit]
@@ -108,23 +114,26 @@ class EncoderTask(Task):
         """tokenizer: as of ``encode``; the data then have no spec, as they take that file."""
         corpus, notices = self.read(spec, options, registry)
         duplicates = corpus.duplicates
-        (_, *train), (_, *test) = corpus.splits()
+        counts = {split: len(texts) for split, texts, _ in corpus.splits()}
         if duplicates:
             action = "kept" if options.keep_duplicates else "dropped from training"
             notices = [
                 *notices,
-                f"{duplicates} of {len(test[0])} test documents are also in the training split: "
+                f"{duplicates} of {counts['test']} test documents are also in the training split: "
                 f"{action}",
             ]
-            if not options.keep_duplicates:
-                corpus = corpus.without_duplicates()
-                (_, *train), _ = corpus.splits()
+        if not options.keep_duplicates:
+            corpus = corpus.without_duplicates()
+            left = {split: len(texts) for split, texts, _ in corpus.splits()}
+            if dropped := counts.get(VALIDATION, 0) - left.get(VALIDATION, 0):
+                in_others = f"{dropped} of {counts[VALIDATION]} validation documents"
+                notices = [*notices, f"{in_others} are also in another split: dropped"]
+            counts = left
         encoded = self.encode(corpus, sizes, *([tokenizer] if tokenizer else []))
         description = {
             "name": corpus.name,
             "fingerprint": corpus.fingerprint,
-            "train": len(train[0]),
-            "test": len(test[0]),
+            **counts,
             "labels": corpus.label_names,
             "duplicates": duplicates,
             "vocab_size": encoded.vocab_size,
@@ -132,7 +141,9 @@ class EncoderTask(Task):
         }
         if corpus.chance is not None:
             description["chance"] = corpus.chance
-        portable = "" if tokenizer else portable_spec(registry, corpus.name)
+        # A test file is a file of this machine.
+        own_files = tokenizer is not None or options.test
+        portable = "" if own_files else portable_spec(registry, corpus.name)
         return Loaded(encoded, description, portable, notices)
 
     def training_split(self, setup: TaskSetup, device: torch.device) -> Any:
@@ -140,14 +151,20 @@ class EncoderTask(Task):
 
     def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Any, Any]:
         train = self.training_split(setup, device)
-        if not setup.training.validation:
-            return train, self.split(setup, "test", device)
+        if scored := self.scored_part(setup):
+            return train, self.split(setup, scored, device)
         rows, held_out = self.validation_rows(setup)
         return train.subset(rows), train.subset(held_out)
 
-    def scored_rows(self, setup: TaskSetup) -> Rows | None:
-        """What ``validation_rows`` gives; None where the test split is scored."""
-        return self.validation_rows(setup) if setup.training.validation else None
+    def scored_part(self, setup: TaskSetup) -> str:
+        """The split that is scored, ``test`` or ``validation``; empty for rows of train."""
+        if not setup.training.validation:
+            return TEST
+        return VALIDATION if setup.data.has(VALIDATION) else ""
+
+    def scored(self, setup: TaskSetup) -> str | Rows:
+        """The split that is scored, or rows of the training split to train on and to score."""
+        return self.scored_part(setup) or self.validation_rows(setup)
 
     def scored_groups(self, setup: TaskSetup) -> list[str]:
         """The group of every scored text; empty where there are none, as in validation."""

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
-from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskOptions, TaskSetup
+from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskSetup
+from zoo.tasks.plain_text_options import PlainTextOptions
 
 if TYPE_CHECKING:
     import torch
@@ -45,26 +45,10 @@ SAMPLE_SCORES = 32  # of the vocabulary, in sample_scores
 NO_POOL = "every position is read, none is pooled"
 
 
-class LanguageModellingOptions(TaskOptions):
-    """Options of language modelling."""
-
-    data_fields = ("text_column", "label_column", "keep_duplicates")
-
-    text_column: str = Field(
-        default="text", description="Column of the texts, in files and Hub data."
-    )
-    label_column: str = Field(
-        default="label", description="Column of the labels, in files and Hub data."
-    )
-    keep_duplicates: bool = Field(
-        default=False, description="Train also on texts that are held out."
-    )
-
-
 class LanguageModelling(Task):
     """The next token of a text; the baseline is an interpolated n-gram model."""
 
-    options = LanguageModellingOptions
+    options = PlainTextOptions
     reads = ("text", "text-labels")
     needs: ClassVar = {"attention": frozenset({"causal", "padding"})}
     metrics = ("bits_per_byte", "nats_per_token")
@@ -82,7 +66,7 @@ class LanguageModelling(Task):
     commands = ("generate",)
 
     def load(
-        self, spec: str | None, options: LanguageModellingOptions, sizes: Sizes, registry: Registry
+        self, spec: str | None, options: PlainTextOptions, sizes: Sizes, registry: Registry
     ) -> Loaded:
         from zoo.data.encoding.encoded_stream import encode_stream
         from zoo.data.sources.load_corpus import portable_spec
@@ -91,8 +75,7 @@ class LanguageModelling(Task):
         texts, notices = load_texts(
             registry,
             spec or DEFAULT_DATA,
-            text_column=options.text_column,
-            label_column=options.label_column,
+            options.reader(),
             keep_duplicates=options.keep_duplicates,
         )
         encoded = encode_stream(texts, sizes.vocab_size, sizes.max_length)

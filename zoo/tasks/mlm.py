@@ -25,9 +25,10 @@ from pydantic import Field
 
 from zoo.config.sizes import Sizes
 from zoo.registry import Choice, Registry
-from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskOptions, TaskSetup
+from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskSetup
 from zoo.tasks.encoder_task import Rows, apart
 from zoo.tasks.masked_estimator import MaskedEstimator, masked_evaluation
+from zoo.tasks.plain_text_options import PlainTextOptions
 
 if TYPE_CHECKING:
     import torch
@@ -48,20 +49,9 @@ SAMPLE_SCORES = 32  # of the vocabulary, in sample_scores
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
-class MaskedOptions(TaskOptions):
+class MaskedOptions(PlainTextOptions):
     """Options of masked language modelling."""
 
-    data_fields = ("text_column", "label_column", "keep_duplicates")
-
-    text_column: str = Field(
-        default="text", description="Column of the texts, in files and Hub data."
-    )
-    label_column: str = Field(
-        default="label", description="Column of the labels, in files and Hub data."
-    )
-    keep_duplicates: bool = Field(
-        default=False, description="Train also on texts that are held out."
-    )
     masked: Share = Field(default=0.3, description="Share of the word pieces that are masked.")
     whole_words: bool = Field(default=False, description="Mask words as a whole, not pieces.")
 
@@ -94,8 +84,7 @@ class MaskedLanguageModelling(Task):
         texts, notices = load_texts(
             registry,
             spec or DEFAULT_DATA,
-            text_column=options.text_column,
-            label_column=options.label_column,
+            options.reader(),
             keep_duplicates=options.keep_duplicates,
         )
         encoded = encode_texts(texts, sizes.vocab_size, sizes.max_length)

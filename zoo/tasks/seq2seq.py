@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import Field, PositiveInt
 
+from zoo.config.reading import TextReading, part_of
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.registry import Registry
@@ -36,8 +37,10 @@ EVALUATION_BATCH = 128
 SAMPLE_SCORES = 32  # of the vocabulary, in sample_scores
 
 
-class SequenceToSequenceOptions(TaskOptions):
+class SequenceToSequenceOptions(TaskOptions, TextReading):
     """Options of sequence to sequence."""
+
+    data_fields = tuple(TextReading.model_fields)
 
     beam: PositiveInt = Field(default=4, description="Beams of the beam search that is scored.")
 
@@ -70,7 +73,8 @@ class SequenceToSequence(Task):
         from zoo.data.sources.load_corpus import portable_spec
         from zoo.data.sources.pairs import DEFAULT, load_pairs
 
-        pairs = load_pairs(spec or DEFAULT, registry)
+        notices: list[str] = []
+        pairs = load_pairs(spec or DEFAULT, registry, part_of(TextReading, options), notices)
         encoded = encode_pairs(pairs, sizes.vocab_size, sizes.max_length)
         description = {
             "name": pairs.name,
@@ -83,7 +87,7 @@ class SequenceToSequence(Task):
             "summary": f"{len(pairs.train):,} training and {len(pairs.test):,} test pairs. "
             "Speeds are of passes over given targets, not of decoding",
         }
-        return Loaded(encoded, description, portable_spec(registry, pairs.name))
+        return Loaded(encoded, description, portable_spec(registry, pairs.name), notices)
 
     def open(self, directory: Path) -> EncodedPairs:
         from zoo.data.encoding.encoded_pairs import EncodedPairs

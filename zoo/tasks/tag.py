@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from zoo.config.reading import Division, Reading, part_of
 from zoo.config.sizes import Sizes
 from zoo.data.sources.tagged_corpus import IGNORED
 from zoo.registry import Choice, Registry
@@ -79,7 +80,13 @@ class Tag(EncoderTask):
     def reader(self, options: TagOptions) -> TaggedTexts:
         from zoo.data.sources.tagged_files import TaggedTexts
 
-        return TaggedTexts(options.tokens_column, options.tags_column, options.group_column)
+        return TaggedTexts(
+            options.tokens_column,
+            options.tags_column,
+            options.group_column,
+            reading=part_of(Reading, options),
+            division=part_of(Division, options),
+        )
 
     def no_pretraining(self, options: TagOptions) -> str:
         both = (
@@ -154,8 +161,8 @@ class Tag(EncoderTask):
         return True
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
-        rows, groups = self.scored_rows(setup), self.scored_groups(setup)
-        return TagEstimator(choice.build, setup.data, rows, groups)
+        scored, groups = self.scored(setup), self.scored_groups(setup)
+        return TagEstimator(choice.build, setup.data, scored, groups)
 
     def split(self, setup: TaskSetup, name: str, device: torch.device) -> TagSplit:
         from zoo.data.batching.tag_batches import TagSplit

@@ -3,6 +3,8 @@
 Their capability says how they are built and called. Classifiers:
 ``texts``: built without arguments; ``fit(texts, labels)`` and ``predict(texts) -> labels``. The
 texts that it is given are cut where a cell stops reading them; with ``whole=True`` they are whole.
+A ``note``, where a fitted one has it and it is not empty, is printed under the table: a few words
+on what it chose.
 ``tokens``: a torch module built as ``Baseline(vocab_size=, classes=, sizes=, dropout=)`` that maps
 (ids, tokens) to logits (B, classes), trained on the same batches as every cell.
 ``vocabulary``, besides ``tokens``: also given ``vocabulary=``, the word piece of every id.
@@ -32,10 +34,10 @@ def zoo_register(register: Register) -> None:
         "baseline",
         "tfidf-logreg",
         "zoo.components.baseline.tfidf_logreg:TfidfLogisticRegression",
-        summary="logistic regression on TF-IDF of single words: a bag of words",
+        summary="logistic regression on TF-IDF of words, and of pairs of words if they help",
         source="https://scikit-learn.org/stable/modules/feature_extraction.html",
         capabilities=("texts", "deterministic"),
-        parameters={"c": 10.0, "ngrams": 1},
+        parameters={"c": 10.0, "ngrams": 2, "choose": True},
     )
     register(
         "baseline",

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from zoo.data.sources.plain_text import Texts
     from zoo.data.sources.tagged_corpus import TaggedCorpus
 
-# Raise it whenever the files, or the ids in them, would come out differently.
-FORMAT = 3
+# Raise it whenever the files, or the ids in them, would come out differently. What fields the data
+# have is in the key of itself.
+FORMAT = 4
 TOKENIZER = "tokenizer.json"
 GROUPS = "test_groups.json"
 
@@ -75,6 +76,10 @@ class EncodedData:
     def tokenizer_path(self) -> Path:
         """The file of the tokenizer, for ``tokenizers.Tokenizer.from_file``."""
         return self.directory / TOKENIZER
+
+    def has(self, split: str) -> bool:
+        """Whether there are files of this split."""
+        return any(self.directory.glob(f"{split}_*.npy"))
 
     def tokenizer(self) -> Tokenizer:
         """The tokenizer, read from its file."""
@@ -125,6 +130,7 @@ class EncodedData:
             "format": FORMAT,
             "tokenizers": tokenizers.__version__,
             "data": [source.fingerprint, source.name, source.notes],
+            "fields": [one.name for one in fields(source)],
             "vocab_size": vocab_size,
             "max_length": max_length,
         }

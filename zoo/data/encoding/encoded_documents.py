@@ -67,8 +67,8 @@ class EncodedDocuments(EncodedData):
     kind: ClassVar[str] = "documents"
 
     def split(self, split: str) -> Documents:
-        """The documents of ``train`` or ``test``, memory-mapped."""
-        if split not in SPLITS:
+        """The documents of ``train``, ``test`` or ``validation``, memory-mapped."""
+        if not self.has(split):
             raise ValueError(f"no split {split!r}: train or test")
         arrays = ("ids", "offsets", "labels")
         return Documents(
@@ -76,7 +76,7 @@ class EncodedDocuments(EncodedData):
         )
 
     def truncation(self, split: str) -> Truncation:
-        """What was cut off the documents of ``train`` or ``test``."""
+        """What was cut off the documents of a split."""
         read = self.split(split).lengths
         lengths, ends = (np.load(self.directory / f"{split}_{a}.npy") for a in ("lengths", "ends"))
         return Truncation(lengths, ends, int((lengths > read).sum()), int((lengths - read).sum()))
@@ -94,7 +94,7 @@ class EncodedDocuments(EncodedData):
 def encode(
     corpus: Corpus, vocab_size: int, max_length: int, tokenizer_file: Path | None = None
 ) -> EncodedDocuments:
-    """Both splits as token ids cut to max_length, from the cache or into it.
+    """All splits as token ids cut to max_length, from the cache or into it.
 
     The tokenizer is trained on the train split alone, unless there is a file of one. Raises
     ZooError where the cache cannot be written, or a size is too small.

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zoo.data.encoding.encoded_data import EncodedData, read_tokenizer, save_ids
-from zoo.data.encoding.encoded_documents import SPLITS, TEXTS, Documents
+from zoo.data.encoding.encoded_documents import TEXTS, Documents
 from zoo.data.encoding.word_level import word_level_tokenizer
 from zoo.data.encoding.word_pieces import UNK, train_tokenizer
 from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus
@@ -32,8 +32,8 @@ class EncodedTags(EncodedData):
     kind: ClassVar[str] = "tags"
 
     def split(self, split: str) -> tuple[Documents, Documents]:
-        """The texts of ``train`` or ``test``, and their tags in place of ids; memory-mapped."""
-        if split not in SPLITS:
+        """The texts of a split, and their tags in place of ids; memory-mapped."""
+        if not self.has(split):
             raise ValueError(f"no split {split!r}: train or test")
         offsets = self._array(f"{split}_ids_offsets")
         ids, tags = (self._array(f"{split}_{array}_ids") for array in ("ids", "tags"))
@@ -60,7 +60,7 @@ class EncodedTags(EncodedData):
 def encode_tags(
     corpus: TaggedCorpus, vocab_size: int, max_length: int, tokenizer_file: Path | None = None
 ) -> EncodedTags:
-    """Both splits as token ids and tags cut to max_length, from the cache or into it.
+    """All splits as token ids and tags cut to max_length, from the cache or into it.
 
     The tokenizer is trained on the train split alone, unless there is a file of one. Raises
     ZooError where the cache cannot be written, or the vocabulary is too small.
