@@ -65,6 +65,8 @@ def export(
         file = written / form.file
         try:
             compared = write_program(model, model.card.vocab_size, model.max_length, form, file)
+        except OSError:  # a full disk, which draft reports
+            raise
         except Exception as error:  # torch and the runtime raise errors of many kinds
             reason = _refusal(model.card, registry, form) or _worded(error)
             raise ZooError(f"{directory} cannot be exported to {to}: {reason}") from error

@@ -27,7 +27,7 @@ _START = "import sys; sys.path[:] = {}; from {} import main; main({})"
 
 
 class TrackerProcess:
-    """The side of the process that runs the sweep; none of its methods waits for the tracker.
+    """The side of the process that runs the sweep; ``send`` never waits for the tracker.
 
     name: of the tracker, with parameters. files: the single-file plug-ins. failure: why it is left
     out; empty while it works.
@@ -116,8 +116,8 @@ class TrackerProcess:
 
 def _last_line(log: Path) -> str:
     with contextlib.suppress(OSError):
-        lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        return lines[-1].strip() if lines else ""
     return ""
 
 
