@@ -145,11 +145,11 @@ def test_a_tagger_gives_the_tag_of_every_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = ["Ann B-PER", "Smith I-PER", "lives O", "in O", "Rome B-LOC", ""]
-    rows += ["Bob B-PER", "left O", "Paris B-LOC", "yesterday O", ""]
+    people, places = ("Ann", "Bob", "Carla", "Dan"), ("Rome", "Paris", "Oslo", "Lima")
     Path("data").mkdir()
-    for split in ("train", "test"):
-        Path(f"data/{split}.conll").write_text("\n".join(rows * 20))
+    for split, verb in (("train", "lives"), ("test", "stays")):
+        texts = [f"{a} B-PER\n{verb} O\nin O\n{b} B-LOC\n" for a in people for b in places]
+        Path(f"data/{split}.conll").write_text("\n".join(texts))
     assert main(["train", "--task", "tag", *TINY, "--data", "data", "--save", "model"]) == 0
     assert main(["export", "model", "--to", "onnx"]) == 0
     capsys.readouterr()

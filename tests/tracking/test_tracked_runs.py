@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -243,6 +244,18 @@ def test_an_interrupted_run_is_ended_as_that(plugin: list[str], tmp_path: Path) 
     progress.close()
     assert [what for what, *_ in lines()["fused+rope seed 4"]] == ["start", "end"]
     assert lines()["fused+rope seed 4"][-1] == ["end", "interrupted", {}]
+
+
+def test_the_pages_tracker_writes_a_line_for_every_run(plugin: list[str], tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "tracking.md").read_text("utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    Path("page.py").write_text(code)
+    progress = TrackedProgress(Silent(), find_trackers("lines", load(["page.py"])))
+    progress.begins(tmp_path, CONFIG)
+    progress.event(Started(training("rope")))
+    progress.event(Ended(training("rope"), Result(metrics={"accuracy": 0.5})))
+    progress.close()
+    assert Path("runs.txt").read_text() == "fused+rope seed 4: ok {'accuracy': 0.5}\n"
 
 
 def test_trackers_that_hang_are_left_out(
