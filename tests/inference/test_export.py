@@ -22,6 +22,7 @@ from zoo.components.tokens import Tokens
 from zoo.inference.exported_program import FORMATS
 from zoo.inference.load import load
 from zoo.models.text_classifier import TextClassifier
+from zoo.models.text_model import TextModel
 from zoo.models.text_tagger import TextTagger
 
 PAGE = (Path(__file__).parents[2] / "docs" / "export.md").read_text("utf-8")
@@ -47,11 +48,11 @@ def torch_logits(directory: Path) -> Run:
     return module
 
 
-def assert_equal_logits(model: torch.nn.Module, run: Run, max_length: int) -> None:
+def assert_equal_logits(model: TextModel, run: Run, max_length: int) -> None:
     """For batches of several sizes and lengths, padded at the end of texts."""
     draw = torch.Generator().manual_seed(0)
     for batch, length in [(1, 1), (1, max_length), (2, 3), (3, max_length), (7, 11), (16, 2)]:
-        ids = torch.randint(2, 100, (batch, length), generator=draw)
+        ids = torch.randint(2, model.card.vocab_size, (batch, length), generator=draw)
         lengths = torch.randint(1, length + 1, (batch, 1), generator=draw)
         for real in (torch.arange(length) < lengths, torch.ones(batch, length, dtype=torch.bool)):
             with torch.no_grad():
