@@ -22,6 +22,7 @@ ROOMS = (
     "tasks",
     "measure",
     "execution",
+    "tracking",
     "sweep",
     "report",
     "inference",

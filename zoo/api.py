@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from zoo.sweep.make_request import make_requests
 from zoo.sweep.progress import Progress, Silent
 from zoo.sweep.run import run
 from zoo.sweep.run_data_sets import run_data_sets
+from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +34,7 @@ def bench(
     out: str | Path | None = None,
     fresh: bool = False,
     collect: bool = False,
+    track: str | None = None,
     plugins: str | Path | Sequence[str | Path] | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -80,17 +83,18 @@ def bench(
         "finished": write_tables_of,
         "settled": seeds_settled,
     }
-    progress = progress or Silent()
-    if len(requests) == 1:
-        outcome = run(requests[0], loaded, progress, **shared)
-        report = RunReport(outcome.records, metric=requests[0].metric)
-        report.table.attrs["answer"] = report.answer
-        return report.table
+    trackers = find_trackers(track, loaded)
     metric = requests[0].metric
-    finished = functools.partial(write_profile_of, metric=metric)
-    directory, _ = run_data_sets(
-        requests, loaded, progress, name="data-sets", all_finished=finished, **shared
-    )
+    with contextlib.closing(TrackedProgress(progress or Silent(), trackers)) as tracked:
+        if len(requests) == 1:
+            outcome = run(requests[0], loaded, tracked, **shared)
+            report = RunReport(outcome.records, metric=metric)
+            report.table.attrs["answer"] = report.answer
+            return report.table
+        finished = functools.partial(write_profile_of, metric=metric)
+        directory, _ = run_data_sets(
+            requests, loaded, tracked, name="data-sets", all_finished=finished, **shared
+        )
     profile = the_profile(directory, metric)
     profile.table.attrs["answer"] = profile_answer(profile)
     return profile.table

@@ -27,9 +27,8 @@ class SavedModel:
     allow_changed: bool
     registry: Registry
 
-    def open(self, command: str) -> Any:
-        """The loaded model; ZooError where the model's task does not offer this command."""
-        from zoo.config.settings import Execution
+    def refuse_other_tasks(self, command: str) -> None:
+        """ZooError where the model's task does not offer this command, or cannot be had."""
         from zoo.inference.directory import read
 
         directory = Path(self.directory)
@@ -45,12 +44,21 @@ class SavedModel:
                 f"it is for {offered}"
             )
 
+    def open(self, command: str) -> Any:
+        """The loaded model; ZooError where the model's task does not offer this command."""
+        from zoo.config.settings import Execution
+
+        self.refuse_other_tasks(command)
+
         from zoo.inference.load import load_from
         from zoo.train.device import resolve
 
         runtime = resolve(Execution.model_validate({"device": self.device}))
         return load_from(
-            directory, self.registry, device=runtime.device, allow_changed=self.allow_changed
+            Path(self.directory),
+            self.registry,
+            device=runtime.device,
+            allow_changed=self.allow_changed,
         )
 
 

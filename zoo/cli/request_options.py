@@ -272,6 +272,12 @@ ON = option(
     show_default=True,
     help="The executor that runs the jobs; 'zoo list executor' names them.",
 )
+TRACK = option(
+    OUTPUT,
+    "--track",
+    metavar="NAME[,NAME…]",
+    help="Trackers that show the run while it goes on; 'zoo list tracker' names them.",
+)
 
 
 def chosen_executor(on: str, options: dict[str, Any], registry: Registry) -> Choice:

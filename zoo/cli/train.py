@@ -14,6 +14,7 @@ from zoo.cli.request_options import (
     ON,
     OUTPUT,
     SUITE,
+    TRACK,
     TRAINING,
     RequestCommand,
     build_request,
@@ -46,7 +47,8 @@ COMPARING = ("baseline", "design", "seeds", "phases", "reference", "metric", "jo
     type=Place(),
     help="A new directory for the model.",
 )
-def train(save: str, seed: int, on: str, **options: Any) -> int:
+@TRACK
+def train(save: str, seed: int, on: str, track: str | None, **options: Any) -> int:
     """Train one model and save it: weights, tokenizer, and everything needed to load it.
 
     \b
@@ -63,12 +65,14 @@ def train(save: str, seed: int, on: str, **options: Any) -> int:
     from zoo.inference.train import TrainingFailedError
     from zoo.inference.train import train as train_one
     from zoo.sweep.progress import for_stream
+    from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 
     loaded = load_zoo()
     executor = chosen_executor(on, options, loaded.registry)
+    trackers = find_trackers(track, loaded)
     request = build_request(options, loaded.registry, ignored=COMPARING)
     try:
-        with contextlib.closing(for_stream(sys.stderr)) as progress:
+        with contextlib.closing(TrackedProgress(for_stream(sys.stderr), trackers)) as progress:
             model = train_one(request, loaded, progress, Path(save), seed, on=executor)
     except TrainingFailedError as error:
         print_traceback("training", error.traceback)

@@ -72,6 +72,7 @@ def train(
         job = TrainJob(prepared.setup, name, key, model=row.model, seed=seed, save_weights=True)
         labels = prepared.loaded.encoded.label_names
         metrics = [metric.description for metric in plan.task.metrics_from(zoo.registry, labels)]
+        progress.begins(save, prepared.config)
         progress.phase("train", 1)
         with contextlib.closing(
             executor.run([job], limits=prepared.limits, directory=Path(scratch))

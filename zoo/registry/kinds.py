@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 AXES = ("attention", "pe", "norm", "ffn", "block", "pool")
-KINDS = (*AXES, "data", "baseline", "task", "metric", "executor")
+KINDS = (*AXES, "data", "baseline", "task", "metric", "executor", "tracker")
 
 # Kind to capability to what declaring it means.
 CAPABILITIES: Mapping[str, Mapping[str, str]] = {
@@ -90,6 +90,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
     "task": {},
     "metric": {},
     "executor": {},
+    "tracker": {},
 }
 
 # Kind to capability to parameters that every component which declares it can be given besides its

@@ -83,6 +83,7 @@ def run_prepared(
     file = RecordFile(directory)
     metrics = plan.task.metrics_from(work.zoo.registry, prepared.loaded.encoded.label_names)
     descriptions = tuple(metric.description for metric in metrics)
+    work.progress.begins(directory, prepared.config)
     with file.lock():
         if file.repaired:
             work.progress.notice(file.repaired)

@@ -60,7 +60,7 @@ class EncoderTask(Task):
     """A task whose model gives an answer for every text, or every token of it."""
 
     needs: ClassVar = {"attention": frozenset({"padding"})}
-    commands = ("predict", "evaluate", "attend")
+    commands = ("predict", "evaluate", "attend", "export")
 
     @abstractmethod
     def read(self, spec: str | None, options: Any, registry: Registry) -> tuple[Any, list[str]]:
