@@ -27,6 +27,7 @@ ROOMS = (
     "inference",
     "conformance",
     "testing",
+    "sklearn",
     "api",
     "cli",
     "__main__",

@@ -83,7 +83,10 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     model = opened.build(job.model, job.seed).to(runtime.device)
     if job.setup.execution.compile:
         model.compile(dynamic=True)
-    training, scored = task.splits(setup, runtime.device)
+    if job.all_data:
+        training, scored = task.all_examples(setup, runtime.device), None
+    else:
+        training, scored = task.splits(setup, runtime.device)
     loss = functools.partial(task.loss, setup)
     trainer = Trainer(model, training, loss, setup.training, runtime, job.seed)
     curve = checkpoint.restore(directory / CHECKPOINT, trainer)
@@ -94,7 +97,9 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
             checkpoint.save(directory / CHECKPOINT, trainer, curve)
         yield Step(epoch.number, setup.training.epochs, epoch.loss)
     start = time.perf_counter()
-    evaluation = task.evaluate(setup, model, scored, runtime)
+    found: dict[str, Any] = {"scored": ""}
+    if scored is not None:
+        found = _metrics(opened, task.evaluate(setup, model, scored, runtime))
     evaluate_seconds = time.perf_counter() - start
     outputs: dict[str, Any] = {}
     if job.save_weights:
@@ -108,7 +113,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
             "train_seconds": sum(entry["seconds"] for entry in curve),
             "evaluate_seconds": evaluate_seconds,
             **({"auxiliary": auxiliary} if (auxiliary := auxiliary_of(curve[-1])) else {}),
-            **_metrics(opened, evaluation),
+            **found,
         },
         curve=curve,
         environment=environment(runtime),

@@ -13,8 +13,9 @@ from zoo.report.rows import Row, make_rows, varying_axes
 from zoo.report.stats.effects import Effects, judge, main_effects
 from zoo.report.stats.ratios import Speeds, find_reference
 from zoo.report.stats.verdicts import Verdicts
-from zoo.report.tables.answer import answer
+from zoo.report.tables.answer import answer, best_cell
 from zoo.report.tables.chance import chance_note
+from zoo.report.tables.models_note import models_note
 from zoo.report.tables.notes import made_on, notes, verdict_notes
 from zoo.report.tables.readable import axes_in, readable
 from zoo.report.tables.table import build_table
@@ -76,6 +77,7 @@ class RunReport:
             *verdict_notes(self.verdicts, self.short_name),
             *chance_note(self.lines, names, self.metric, self.chance),
             *tuning_notes(self.rows),
+            *models_note(self.rows, self.best),
             *last.config["data"].get("remarks", []),
             made_on(last, self.metric),
         ]
@@ -94,6 +96,11 @@ class RunReport:
             self.short_name,
             lambda row: value[row.name],
         )
+
+    @cached_property
+    def best(self) -> Row | None:
+        """The cell that the answer calls the best; None where no cell has a score."""
+        return best_cell(self.rows, self.verdicts)
 
     @cached_property
     def shown(self) -> pd.DataFrame:

@@ -109,8 +109,8 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
             f"--validation scores a held-out part, on which {_flag(next(iter(tuned)))} would be "
             "chosen too: use one of the two"
         )
-    task_options = _validated(task.options, own).model_dump(mode="json")
-    made: Request = _validated(
+    task_options = validated(task.options, own).model_dump(mode="json")
+    made: Request = validated(
         Request, {**request, **parts, "tuned": tuned, "task_options": task_options}
     )
     return made
@@ -132,11 +132,12 @@ def _numbers(name: str, value: Any) -> tuple[float, ...]:
     values = list(value) if isinstance(value, list | tuple) else [value]
     if not values:
         raise ZooError(f"{_flag(name)}: no value")
-    read = (getattr(_validated(Training, {name: one}), name) for one in values)
+    read = (getattr(validated(Training, {name: one}), name) for one in values)
     return tuple(sorted(set(read)))
 
 
-def _validated(model: type[BaseModel], values: dict[str, Any]) -> Any:
+def validated(model: type[BaseModel], values: Mapping[str, Any]) -> Any:
+    """The model of these values; ZooError, naming the option, where one is out of bounds."""
     try:
         return model.model_validate(values)
     except ValidationError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from zoo.config.metric_description import MetricDescription, ranked_by
@@ -83,6 +84,10 @@ class RunState:
     until: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def directory(self) -> Path:
+        return self.file.directory
+
+    @property
     def request(self) -> Request:
         return self.work.request
 
@@ -152,6 +157,12 @@ class RunState:
         self.records.append(record)
         return True
 
+    def replace(self, record: Record, **changes: Any) -> None:
+        """Write a record of this run again with these changes; the later one counts."""
+        changed = record.model_copy(update=changes)
+        self.file.append(changed)
+        self.records[self.records.index(record)] = changed
+
     def run_jobs(
         self, phase: str, jobs: Sequence[Job], ended: Callable[[Job, Result], None]
     ) -> None:
@@ -163,7 +174,7 @@ class RunState:
         if not jobs:
             progress.phase(phase, 0)
             return
-        limits, directory = self.prepared.limits, self.file.directory
+        limits, directory = self.prepared.limits, self.directory
         executor = self.work.executor
         run_jobs(executor, jobs, limits, directory, progress, ended, self.metrics, phase)
 

@@ -246,6 +246,10 @@ class Task(ABC):
         scored split.
         """
 
+    def all_examples(self, setup: TaskSetup, device: torch.device) -> Any:
+        """The examples of all splits as one Split, to train on when nothing is to be scored."""
+        raise ZooError(f"{self.model_name} cannot be trained on all the data: its task has no way")
+
     def full_length_split(self, setup: TaskSetup, examples: int, device: torch.device) -> Any:
         """Made-up examples of ``max_length`` tokens, as a Split: what ``zoo scale`` measures."""
         raise ZooError("zoo scale cannot measure this task: it makes no examples of full length")
