@@ -78,11 +78,12 @@ def bench(
     if fresh and collect:
         raise ZooError("fresh runs everything again and collect runs nothing: use one of them")
     held = _suite(suite)
-    loaded = _loaded(plugins, held)
+    files = _files(plugins, held)
+    loaded = loading.load(files)
     executor = _executor(loaded, on, options)
     given = {**options, "attention": attention, "pe": pe, "task": task, "seeds": seeds}
     requests = make_requests(
-        {**given, "data": stored(data, options), "plugins": loaded.files or None},
+        {**given, "data": stored(data, options), "plugins": files or None},
         loaded.registry,
         held,
     )
@@ -154,13 +155,14 @@ def train(
         directory = Path(from_) if isinstance(from_, str | Path) else from_.directory
         found = find_run_row(directory, row)
         held = {"plugins": found.plugins}
-    loaded = _loaded(plugins, held)
+    files = _files(plugins, held)
+    loaded = loading.load(files)
     if found is not None:
         held = found.options(loaded.registry)
     executor = _executor(loaded, on, options)
     given = {**options, "attention": attention, "pe": pe, "task": task}
     requests = make_requests(
-        {**given, "data": stored(data, options), "plugins": loaded.files or None},
+        {**given, "data": stored(data, options), "plugins": files or None},
         loaded.registry,
         held,
     )
@@ -207,7 +209,7 @@ def build(
     from zoo.models.plain_encoder import cell_of, plain_encoder
 
     default = {axis: Request.model_fields[axis].default for axis in AXES}
-    chosen = cell_of(_loaded(plugins, {}).registry, cell, default)
+    chosen = cell_of(loading.load(_files(plugins, {})).registry, cell, default)
     known = sizes if isinstance(sizes, Sizes) else validated(Sizes, sizes or {})
     return plain_encoder(chosen, known, classes=classes, dropout=dropout, seed=seed)
 
@@ -218,10 +220,10 @@ def _suite(suite: str | Path | None) -> dict[str, Any]:
     return load_suite(suite) if suite is not None else {}
 
 
-def _loaded(plugins: Files | None, held: Mapping[str, Any]) -> Zoo:
-    """All components, with the plug-in files given and those of a suite."""
+def _files(plugins: Files | None, held: Mapping[str, Any]) -> list[str]:
+    """The plug-in files of a suite, and those given."""
     given = [plugins] if isinstance(plugins, str | Path) else list(plugins or ())
-    return loading.load([*held.get("plugins", ()), *given])
+    return [*held.get("plugins", ()), *map(str, given)]
 
 
 def _executor(loaded: Zoo, on: str, options: dict[str, Any]) -> Choice:

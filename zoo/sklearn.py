@@ -101,17 +101,17 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.plugins = plugins
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - scikit-learn's names
+    def fit(self, X: Any, y: Any) -> Self:
         """Train on texts and their classes.
 
         Raises InputError for what are no texts or classes, ZooError for parameters that do not fit,
         and ``TrainingFailedError`` where the training diverges or fails.
         """
-        texts = _texts(X)
         if y is None:
             raise InputError("ZooClassifier requires y to be passed, but the target y is None")
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
+        texts = _texts(X)
         if len(texts) != len(y):
             raise InputError(f"X has {len(texts)} texts, and y {len(y)} classes")
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -134,7 +134,7 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:  # noqa: N803
+    def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of every class (texts, classes), in the order of ``classes_``."""
         check_is_fitted(self)
         model: Any = self.model_
@@ -143,7 +143,7 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         names = [str(code) for code in range(len(self.classes_))]
         return np.array([[found.probabilities[name] for name in names] for found in predictions])
 
-    def predict(self, X: Any) -> np.ndarray:  # noqa: N803
+    def predict(self, X: Any) -> np.ndarray:
         """The likeliest class of every text (texts)."""
         likeliest = self.predict_proba(X).argmax(axis=1)
         found: np.ndarray = self.classes_[likeliest]
@@ -156,7 +156,7 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _texts(X: Any) -> list[str]:  # noqa: N803
+def _texts(X: Any) -> list[str]:
     """Texts as a list; InputError where one is none, or there is more than one column."""
     if isinstance(X, str):
         raise InputError("X is one text: give a list of texts")
@@ -164,7 +164,7 @@ def _texts(X: Any) -> list[str]:  # noqa: N803
     if shape is not None and len(shape) != 1:
         if len(shape) != 2 or shape[1] != 1 or not hasattr(X, "__array__"):
             raise InputError(f"X has the shape {tuple(shape)}: give one column of texts")
-        X = np.asarray(X)[:, 0]  # noqa: N806
+        X = np.asarray(X)[:, 0]
     if not hasattr(X, "__len__"):
         raise InputError(f"X is a {type(X).__name__}: give a list of texts")
     texts = list(X)

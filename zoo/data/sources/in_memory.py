@@ -41,7 +41,7 @@ def stored(data: Any, options: Mapping[str, Any]) -> Any:
             "be test and validation"
         )
     files = {split: _lines(_rows(parts[split], options)) for split in SPLITS if split in parts}
-    kind = type(data if not isinstance(data, dict) else parts["train"]).__name__
+    kind = type(parts["train"] if type(data) is dict else data).__name__
     kind = "lists" if kind in ("tuple", "list") else kind
     count = sum(len(lines) for lines in files.values())
     digest = hashlib.sha256(json.dumps(files).encode()).hexdigest()[:8]
