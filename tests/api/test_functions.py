@@ -24,7 +24,7 @@ from zoo.registry.loading import load
 
 # What the command line writes in another way: help and plan print and stop; in Python seeds are a
 # number or a list, "from" is a keyword, and the plug-in option is repeated.
-OTHERWISE = {"help", "plan_only", "seed"}
+OTHERWISE = {"_click_default_help", "plan_only", "seed"}
 
 
 def test_dir_names_what_there_is() -> None:
