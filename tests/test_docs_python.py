@@ -22,10 +22,14 @@ def test_the_page_works_as_it_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    real = zoo.bench
-    monkeypatch.setitem(
-        vars(zoo), "bench", lambda **options: real(**{**QUICK, "on": "inline", **options})
-    )
+    bench, train = zoo.bench, zoo.train
+    here = {"on": "inline"}
+    quick = {
+        "bench": lambda **o: bench(**{**QUICK, **here, **o}),
+        "train": lambda **o: train(**here, **o),
+    }
+    for name, function in quick.items():
+        monkeypatch.setitem(vars(zoo), name, function)
     texts = [
         f"{own} {COMMON[n % 9]} {own}" for words in WORDS.values() for n, own in enumerate(words)
     ]
