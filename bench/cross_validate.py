@@ -35,7 +35,7 @@ from zoo.errors import ZooError
 from zoo.registry import loading
 from zoo.registry.naming import split_list
 from zoo.sweep.progress import Plain
-from zoo.sweep.run import slug
+from zoo.sweep.slug import slug
 
 ALIKE = 0.7  # cosine of two documents' TF-IDF from which on they are near-duplicates
 Rows = npt.NDArray[np.int64]
@@ -126,7 +126,7 @@ def scores(
         for setting in settings:
             options = {**suite, **parse_setting(setting), **shared, "data": place / "data"}
             directory = place / (slug(setting) if setting else "suite")
-            table = zoo.bench(**options, out=directory, phases="train")
+            table = zoo.bench(**options, out=directory, phases="train").table
             if (cells := int((table["baseline"] == "").sum())) != 1:
                 raise ZooError(f"--try {setting or 'suite'}: {cells} cells; one is scored")
             for _, row in table.iterrows():

@@ -28,6 +28,7 @@ ROOMS = (
     "inference",
     "conformance",
     "testing",
+    "sklearn",
     "api",
     "cli",
     "__main__",

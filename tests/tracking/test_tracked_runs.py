@@ -175,7 +175,7 @@ def test_a_bench_from_python_is_tracked(plugin: list[str]) -> None:
     options = {**TINY, "data": "order(train=60,test=12)", "epochs": 1, "phases": "train"}
     zoo.bench(pe="sin", plugins="trackers.py", track="lines", on="inline", out="python", **options)
     told = lines()
-    assert len(told) == 2, "the cell and its baseline"
+    assert len(told) >= 2, "the cell and its baselines"
     assert told["fused+sin+layer+gelu+pre+mean seed 0"][-1][:2] == ["end", "ok"]
     with pytest.raises(zoo.ZooError, match="no tracker 'wand'"):
         zoo.bench(track="wand", out="none")

@@ -76,7 +76,7 @@ def bench(
     zoo bench --task lm --data book.txt
     zoo bench --task seq2seq --data reverse
     """
-    from zoo.api import seeds_settled, write_profile_of, write_tables_of
+    from zoo.api import KEEP, seeds_settled, write_profile_of, write_tables_of
     from zoo.report.profile.profile import the_profile
     from zoo.report.profile.profile_text import profile_summary
     from zoo.report.run_report import RunReport
@@ -122,6 +122,7 @@ def bench(
         "collect": collect,
         "finished": write_tables_of,
         "settled": seeds_settled,
+        "keep": KEEP,
     }
     with contextlib.closing(TrackedProgress(for_stream(sys.stderr), trackers)) as progress:
         if len(requests) > 1:

@@ -42,6 +42,7 @@ REQUEST_SECTIONS = {
     **dict.fromkeys(("task", *AXES, "baseline", "design"), COMPONENTS),
     "data": DATA,
     **dict.fromkeys(("phases", "reference", "metric", "rounds"), MEASURING),
+    "save_models": OUTPUT,
 }
 
 

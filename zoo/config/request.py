@@ -111,6 +111,12 @@ class Request(BaseModel):
     memory_limit: NonNegativeInt = Field(
         default=0, description="Most MiB of data that one process may hold; 0: no limit."
     )
+    save_models: Literal["none", "best", "all"] = Field(
+        default="none",
+        description="Keep trained models under models/ in the run's directory, as zoo train "
+        "--save writes them. best: those of the row that the answer names, one a seed; all: those "
+        "of every cell and seed.",
+    )
     plugins: tuple[str, ...] = ()
 
     def trainings(self) -> list[Training]:
@@ -122,6 +128,11 @@ class Request(BaseModel):
         ]
 
 
+# Options of comparing several models, which have no use where one is trained.
+COMPARING = (
+    *("baseline", "design", "seeds", "phases", "reference", "metric", "jobs", "rounds"),
+    "save_models",
+)
 PARTS: dict[str, type[BaseModel]] = {
     "sizes": Sizes,
     "training": Training,

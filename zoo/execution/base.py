@@ -107,12 +107,17 @@ class InspectJob(Job):
 
 @dataclass(frozen=True)
 class TrainJob(Job):
-    """Train one model with one seed. save_weights: leave ``WEIGHTS`` among the artifacts."""
+    """Train one model with one seed.
+
+    save_weights: leave ``WEIGHTS`` among the artifacts. all_data: train on every split, so that
+    nothing is left to score the model on.
+    """
 
     kind: ClassVar[str] = "train"
     model: ModelSpec = ModelSpec()
     seed: int = 0
     save_weights: bool = False
+    all_data: bool = False
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def begin(
     file = directory / FINISHED
     if not file.exists():
         masked = stage_model(model, job.seed).to(runtime.device)
-        texts = stage_texts(opened.task, opened.setup)
+        texts = stage_texts(opened.task, opened.setup, all_data=job.all_data)
         key = f"pretrained-{_key(job, opened, masked, texts, runtime)}"
         shared = cache_directory() / key / FINISHED
         # Two jobs with the same stage: the second waits, and has what the first one made.

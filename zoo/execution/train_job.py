@@ -85,7 +85,10 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     before = yield from begin(job, opened, model, runtime, directory)
     if job.setup.execution.compile:
         model.compile(dynamic=True)
-    training, scored = task.splits(setup, runtime.device)
+    if job.all_data:
+        training, scored = task.all_examples(setup, runtime.device), None
+    else:
+        training, scored = task.splits(setup, runtime.device)
     loss = functools.partial(task.loss, setup)
     trainer = Trainer(model, training, loss, setup.training, runtime, job.seed)
     curve = checkpoint.restore(directory / CHECKPOINT, trainer)
@@ -97,7 +100,9 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
         total = before.epochs + setup.training.epochs
         yield Step(before.epochs + epoch.number, total, epoch.loss)
     start = time.perf_counter()
-    evaluation = task.evaluate(setup, model, scored, runtime)
+    found: dict[str, Any] = {"scored": ""}
+    if scored is not None:
+        found = _metrics(opened, task.evaluate(setup, model, scored, runtime))
     evaluate_seconds = time.perf_counter() - start
     outputs: dict[str, Any] = {}
     if job.save_weights:
@@ -112,7 +117,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
             "evaluate_seconds": evaluate_seconds,
             **before.metrics,
             **({"auxiliary": auxiliary} if (auxiliary := auxiliary_of(curve[-1])) else {}),
-            **_metrics(opened, evaluation),
+            **found,
         },
         curve=curve,
         environment=environment(runtime),

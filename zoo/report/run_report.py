@@ -13,8 +13,9 @@ from zoo.report.rows import Row, make_rows, varying_axes
 from zoo.report.stats.effects import Effects, judge, main_effects
 from zoo.report.stats.ratios import Speeds, find_reference
 from zoo.report.stats.verdicts import Verdicts
-from zoo.report.tables.answer import answer
+from zoo.report.tables.answer import answer, best_cell
 from zoo.report.tables.chance import chance_note
+from zoo.report.tables.models_note import models_note
 from zoo.report.tables.notes import baseline_notes, made_on, notes, verdict_notes
 from zoo.report.tables.pretraining_notes import pretraining_notes
 from zoo.report.tables.readable import axes_in, readable
@@ -79,6 +80,7 @@ class RunReport:
             *chance_note(self.lines, names, self.metric, self.chance),
             *pretraining_notes(last.config, self.table),
             *tuning_notes(self.rows),
+            *models_note(self.rows, self.best),
             *last.config["data"].get("remarks", []),
             made_on(last, self.metric),
         ]
@@ -97,6 +99,11 @@ class RunReport:
             self.short_name,
             lambda row: value[row.name],
         )
+
+    @cached_property
+    def best(self) -> Row | None:
+        """The cell that the answer calls the best; None where no cell has a score."""
+        return best_cell(self.rows, self.verdicts)
 
     @cached_property
     def shown(self) -> pd.DataFrame:

@@ -39,7 +39,9 @@ class Record(BaseModel):
     by name. metric_descriptions: what a report needs to know of the task's metrics; the first one
     ranks rows. curve: one entry per epoch. samples: raw timings.
     environment: versions and hardware of the machine that ran the work. plugins: distribution to
-    version and hash. command: repeats this record. traceback: of a job that failed.
+    version and hash. command: repeats this record. traceback: of a job that failed. model: where
+    its trained model is (``--save-models``), relative to the run's directory; empty where it was
+    not kept.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -62,6 +64,7 @@ class Record(BaseModel):
     command: str = ""
     started: str = ""
     traceback: str = ""
+    model: str = ""
 
     @property
     def task(self) -> str:

@@ -195,10 +195,13 @@ class Task(ABC):
         """Why its models begin with no pretrained encoder (``--init``); empty where they do."""
         return f"{self.model_name} has no encoder that is pretrained"
 
-    def texts_to_pretrain(self, setup: TaskSetup, given: TextParts | None) -> list[str]:
+    def texts_to_pretrain(
+        self, setup: TaskSetup, given: TextParts | None, *, all_data: bool = False
+    ) -> list[str]:
         """The texts that an encoder is pretrained on, none of which is scored.
 
-        given: those of ``--pretrain-data``; None: the task's own training texts.
+        given: those of ``--pretrain-data``; None: the task's own training texts. all_data: nothing
+        is scored, and the training texts are those of every split.
         """
         raise NotImplementedError(self.no_pretraining(setup.options))
 
@@ -263,6 +266,10 @@ class Task(ABC):
         ``setup.training.validation`` is the share of the training split to score instead of the
         scored split.
         """
+
+    def all_examples(self, setup: TaskSetup, device: torch.device) -> Any:
+        """The examples of all splits as one Split, to train on when nothing is to be scored."""
+        raise ZooError(f"{self.model_name} cannot be trained on all the data: its task has no way")
 
     def full_length_split(self, setup: TaskSetup, examples: int, device: torch.device) -> Any:
         """Made-up examples of ``max_length`` tokens, as a Split: what ``zoo scale`` measures."""

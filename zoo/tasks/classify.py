@@ -204,6 +204,12 @@ class Classify(EncoderTask):
 
         return Split(setup.data.split(name), device)
 
+    def all_examples(self, setup: TaskSetup, device: torch.device) -> Split:
+        from zoo.data.batching.document_batches import Split
+        from zoo.data.encoding.encoded_documents import joined
+
+        return Split(joined([setup.data.split(name) for name in self.all_splits(setup)]), device)
+
     def validation_rows(self, setup: TaskSetup) -> Rows:
         corpus = setup.data.corpus()
         texts = None if setup.options.keep_duplicates else corpus.train_texts

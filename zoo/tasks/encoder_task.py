@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 EVALUATION_BATCH = 128
 LATENCY_TEXTS = 10
-TEST, VALIDATION = "test", "validation"
+TRAIN, TEST, VALIDATION = "train", "test", "validation"
 
 Rows = tuple[np.ndarray, np.ndarray]  # of the training split: to train on, and to score
 
@@ -92,11 +92,15 @@ class EncoderTask(Task):
     def no_pretraining(self, options: Any) -> str:
         return ""
 
-    def texts_to_pretrain(self, setup: TaskSetup, given: TextParts | None) -> list[str]:
+    def texts_to_pretrain(
+        self, setup: TaskSetup, given: TextParts | None, *, all_data: bool = False
+    ) -> list[str]:
         parts = {split: texts for split, texts, _ in setup.data.corpus().splits()}
-        train = parts.pop("train")
+        train = parts.pop(TRAIN)
         scored = [text for texts in parts.values() for text in texts]
-        if not self.scored_part(setup):
+        if all_data:
+            train, scored = train + scored, []
+        elif not self.scored_part(setup):
             fit, held_out = self.validation_rows(setup)
             scored += [train[row] for row in held_out]
             train = [train[row] for row in fit]
@@ -155,6 +159,10 @@ class EncoderTask(Task):
             return train, self.split(setup, scored, device)
         rows, held_out = self.validation_rows(setup)
         return train.subset(rows), train.subset(held_out)
+
+    def all_splits(self, setup: TaskSetup) -> list[str]:
+        """The names of all splits that the data have."""
+        return [split for split in (TRAIN, TEST, VALIDATION) if setup.data.has(split)]
 
     def scored_part(self, setup: TaskSetup) -> str:
         """The split that is scored, ``test`` or ``validation``; empty for rows of train."""

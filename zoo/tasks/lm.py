@@ -140,6 +140,12 @@ class LanguageModelling(Task):
             Blocks(held_out, length, device, short=True),
         )
 
+    def all_examples(self, setup: TaskSetup, device: torch.device) -> Blocks:
+        from zoo.data.batching.block_batches import Blocks
+
+        stream = np.concatenate([setup.data.stream(split) for split in ("train", "validation")])
+        return Blocks(stream, setup.sizes.max_length, device, short=False)
+
     def _streams(self, setup: TaskSetup) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Token ids to train on and to score; validation takes the end of the training text."""
         train, share = setup.data.stream("train"), setup.training.validation

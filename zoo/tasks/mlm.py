@@ -139,6 +139,12 @@ class MaskedLanguageModelling(Task):
     def training_split(self, setup: TaskSetup, device: torch.device) -> MaskedSplit:
         return masked_split(setup.options, setup.data.split("train"), setup.data.pieces(), device)
 
+    def all_examples(self, setup: TaskSetup, device: torch.device) -> MaskedSplit:
+        from zoo.data.encoding.encoded_documents import joined
+
+        windows = joined([setup.data.split(split) for split in ("train", "validation")])
+        return masked_split(setup.options, windows, setup.data.pieces(), device)
+
     def splits(self, setup: TaskSetup, device: torch.device) -> tuple[MaskedSplit, MaskedSplit]:
         from zoo.data.encoding.encoded_texts import take
 

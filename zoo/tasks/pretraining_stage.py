@@ -32,11 +32,14 @@ class Stage:
     training: Training
 
 
-def stage_texts(task: Task, setup: TaskSetup) -> list[str]:
-    """The texts of the stage; ZooError where none is left that is not scored."""
+def stage_texts(task: Task, setup: TaskSetup, *, all_data: bool = False) -> list[str]:
+    """The texts of the stage; ZooError where none is left that is not scored.
+
+    all_data: nothing is scored.
+    """
     file = setup.data.directory / GIVEN_TEXTS
     given = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
-    texts = task.texts_to_pretrain(setup, given)
+    texts = task.texts_to_pretrain(setup, given, all_data=all_data)
     if not texts:
         raise ZooError("--pretrain-data: every text in it is one that is scored")
     return texts

@@ -124,6 +124,11 @@ class SequenceToSequence(Task):
             raise ZooError(f"--validation {share} leaves no pair to train on")
         return train.subset(np.sort(order[held_out:])), train.subset(np.sort(order[:held_out]))
 
+    def all_examples(self, setup: TaskSetup, device: torch.device) -> PairSplit:
+        from zoo.data.batching.pair_batches import PairSplit
+
+        return PairSplit(setup.data, ("train", "test"), device)
+
     def loss(self, setup: TaskSetup, model: nn.Module, batch: PairBatch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of every target token."""
         import torch.nn.functional as F

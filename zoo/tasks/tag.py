@@ -170,6 +170,14 @@ class Tag(EncoderTask):
         texts, tags = setup.data.split(name)
         return TagSplit(texts, tags, device)
 
+    def all_examples(self, setup: TaskSetup, device: torch.device) -> TagSplit:
+        from zoo.data.batching.tag_batches import TagSplit
+        from zoo.data.encoding.encoded_documents import joined
+
+        parts = (setup.data.split(name) for name in self.all_splits(setup))
+        texts, tags = zip(*parts, strict=True)
+        return TagSplit(joined(texts), joined(tags), device)
+
     def validation_rows(self, setup: TaskSetup) -> Rows:
         texts = [" ".join(tokens) for tokens in setup.data.corpus().train_tokens]
         share = setup.training.validation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -43,6 +44,16 @@ class Documents:
     def lengths(self) -> npt.NDArray[np.int64]:
         """Tokens of each document (documents)."""
         return np.diff(self.offsets)
+
+
+def joined(parts: Sequence[Documents]) -> Documents:
+    """The documents of all parts, one part after another, in memory."""
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Documents(
+        ids=np.concatenate([part.ids for part in parts]),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        labels=np.concatenate([part.labels for part in parts]),
+    )
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from zoo.report.stats.intervals import Interval, over_seeds, sampling_error
 from zoo.report.stats.ratios import PHASES, Speeds, memory_verdict
 from zoo.report.stats.row_intervals import row_intervals
 from zoo.report.stats.verdicts import Verdicts
+from zoo.report.tables.models_note import model_of
 
 # Columns that have the names of metrics in records of kind "cost".
 COST_COLUMNS = ("train_tokens_per_s", "infer_tokens_per_s", "latency_ms", "peak_memory_mib")
@@ -47,6 +48,9 @@ def build_table(rows: Sequence[Row], reference: str, verdicts: Verdicts) -> pd.D
         _results(row, axes, auxiliary) | standings[row.name] | _ratios(row, base, reference, speeds)
         for row in shown
     ]
+    if not any(line["model"] for line in lines):  # most runs keep none
+        for line in lines:
+            del line["model"]
     if not trained_on_one_kind_of_machine(shown):
         for line in lines:
             line["train_seconds"] = None
@@ -179,6 +183,7 @@ def _ratios(row: Row, base: Row | None, reference: str, speeds: Speeds) -> dict[
     return columns | {
         "kernels": " ".join(row.cost.get("kernels", [])),
         "deterministic": row.deterministic,
+        "model": model_of(row),
     }
 
 
