@@ -18,7 +18,7 @@ ROOMS = (
     "components",
     "data",
     "models",
-    "train",
+    "training",
     "tasks",
     "measure",
     "execution",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
@@ -27,7 +25,6 @@ _LAZY = {
     "train": "zoo.api",
 }
 
-
 _MODULES = ("sklearn",)  # modules that are offered, imported on first use too
 
 
@@ -41,14 +38,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *_MODULES, *(name for name in globals() if name.startswith("__"))})
-
-
-class _Package(ModuleType):
-    """This package: ``zoo.train`` stays the function when the package of that name is imported."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _LAZY and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -25,8 +25,8 @@ from zoo.registry.cell import Cell
 from zoo.sweep.progress import Silent
 from zoo.sweep.records import Record
 from zoo.tasks.mlm import masked_loss
-from zoo.train.device import Runtime
-from zoo.train.trainer import Trainer
+from zoo.training.device import Runtime
+from zoo.training.trainer import Trainer
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 STAGE = {"init": "pretrain", "pretrain_epochs": 3, "pretrain_lr": 0.01}

@@ -35,7 +35,7 @@ from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.mlm import MaskedLanguageModelling, MaskedOptions, masked_loss, validation_rows
-from zoo.train.device import Runtime
+from zoo.training.device import Runtime
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 CPU = RUNTIME.device

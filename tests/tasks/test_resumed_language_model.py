@@ -17,9 +17,9 @@ from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.lm import LanguageModelling, LanguageModellingOptions
-from zoo.train import checkpoint
-from zoo.train.device import Runtime
-from zoo.train.trainer import Trainer
+from zoo.training import checkpoint
+from zoo.training.device import Runtime
+from zoo.training.trainer import Trainer
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 

@@ -36,8 +36,8 @@ from zoo.tasks.seq2seq import (
     SequenceToSequenceOptions,
     generate_targets,
 )
-from zoo.train.device import Runtime
-from zoo.train.trainer import Trainer
+from zoo.training.device import Runtime
+from zoo.training.trainer import Trainer
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)

@@ -51,7 +51,7 @@ class SavedModel:
         self.refuse_other_tasks(command)
 
         from zoo.inference.load import load_from
-        from zoo.train.device import resolve
+        from zoo.training.device import resolve
 
         runtime = resolve(Execution.model_validate({"device": self.device}))
         return load_from(

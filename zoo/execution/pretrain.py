@@ -44,9 +44,9 @@ from zoo.tasks.pretraining_stage import (
     stage_texts,
     stage_training,
 )
-from zoo.train import checkpoint
-from zoo.train.device import Runtime
-from zoo.train.trainer import Trainer
+from zoo.training import checkpoint
+from zoo.training.device import Runtime
+from zoo.training.trainer import Trainer
 
 CHECKPOINT = "pretraining.safetensors"  # of a stage that is not finished
 FINISHED = "pretrained.safetensors"

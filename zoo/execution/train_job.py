@@ -18,10 +18,10 @@ from zoo.execution.open_setup import OpenSetup, open_setup
 from zoo.execution.pretrain import begin
 from zoo.models.seeding import derive
 from zoo.tasks.base import Estimator, Evaluation
-from zoo.train import checkpoint
-from zoo.train.device import resolve
-from zoo.train.sample_outputs import sample_outputs
-from zoo.train.trainer import Trainer, auxiliary_of
+from zoo.training import checkpoint
+from zoo.training.device import resolve
+from zoo.training.sample_outputs import sample_outputs
+from zoo.training.trainer import Trainer, auxiliary_of
 
 CHECKPOINT = "checkpoint.safetensors"
 

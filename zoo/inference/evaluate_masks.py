@@ -13,7 +13,7 @@ from zoo.errors import ZooError
 from zoo.models.mask_filler import MaskFiller
 from zoo.tasks.base import Metric, TaskSetup
 from zoo.tasks.mlm import MaskedLanguageModelling, masked_split
-from zoo.train.device import resolve
+from zoo.training.device import resolve
 
 
 def evaluate_masks(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from zoo.data.encoding.encoded_data import EncodedData
     from zoo.models.text_model import TextModel
     from zoo.registry.cell import Cell
-    from zoo.train.device import Runtime
+    from zoo.training.device import Runtime
 
 
 TextParts = list[list[str]]  # texts, each as its lines or other parts

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from zoo.data.sources.files import LabelledTexts
     from zoo.models.text_classifier import TextClassifier
     from zoo.registry.cell import Cell
-    from zoo.train.device import Runtime
+    from zoo.training.device import Runtime
 
 
 class ClassifyOptions(EncoderOptions, Reading):
@@ -233,7 +233,7 @@ class Classify(EncoderTask):
 
         from zoo.components.tokens import Tokens
         from zoo.models.deep_ensemble import DeepEnsemble, mean_log_probability
-        from zoo.train.token_noise import delete_tokens, hide_tokens
+        from zoo.training.token_noise import delete_tokens, hide_tokens
 
         members = len(model.members) if isinstance(model, DeepEnsemble) else 1
         mask = batch.tokens.attention_mask

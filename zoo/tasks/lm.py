@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from zoo.data.encoding.encoded_stream import EncodedStream
     from zoo.models.text_generator import TextGenerator
     from zoo.registry.cell import Cell
-    from zoo.train.device import Runtime
+    from zoo.training.device import Runtime
 
 DEFAULT_DATA = "newswire"
 EVALUATION_BATCH = 128

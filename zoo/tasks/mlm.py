@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from zoo.data.encoding.encoded_texts import EncodedTexts, Vocabulary
     from zoo.models.mask_filler import MaskFiller
     from zoo.registry.cell import Cell
-    from zoo.train.device import Runtime
+    from zoo.training.device import Runtime
 
 DEFAULT_DATA = "newswire"
 EVALUATION_BATCH = 16  # a score for every entry of the vocabulary takes memory

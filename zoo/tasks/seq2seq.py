@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from zoo.models.encoder_decoder import EncoderDecoder
     from zoo.models.text_generator import TextGenerator
     from zoo.registry.cell import Cell
-    from zoo.train.device import Runtime
+    from zoo.training.device import Runtime
 
 EVALUATION_BATCH = 128
 SAMPLE_SCORES = 32  # of the vocabulary, in sample_scores

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from zoo.data.sources.tagged_files import TaggedTexts
     from zoo.models.text_tagger import TextTagger
     from zoo.registry.cell import Cell
-    from zoo.train.device import Runtime
+    from zoo.training.device import Runtime
 
 DEFAULT_DATA = "recall"
 
@@ -205,7 +205,7 @@ class Tag(EncoderTask):
         """Cross-entropy of every tag that is scored; 0 where there is none."""
         import torch.nn.functional as F
 
-        from zoo.train.token_noise import hide_tokens
+        from zoo.training.token_noise import hide_tokens
 
         logits = model(hide_tokens(batch.ids, setup.options.token_dropout), batch.tokens)
         total = F.cross_entropy(

@@ -16,7 +16,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from zoo.train.trainer import Trainer
+from zoo.training.trainer import Trainer
 
 
 def save(file: Path, trainer: Trainer, curve: list[dict[str, float]]) -> None:

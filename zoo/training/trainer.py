@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from zoo.config.settings import Training
 from zoo.errors import DivergedError
 from zoo.models.seeding import derive
-from zoo.train.auxiliary_losses import AuxiliaryLosses
-from zoo.train.device import Runtime
-from zoo.train.optimizer import after_step, make_optimizer, schedule
+from zoo.training.auxiliary_losses import AuxiliaryLosses
+from zoo.training.device import Runtime
+from zoo.training.optimizer import after_step, make_optimizer, schedule
 
 # Of a model and a batch: the mean loss (scalar, nats), and how many items the model had right.
 Loss = Callable[[nn.Module, Any], tuple[Tensor, Tensor]]

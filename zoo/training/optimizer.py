@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from zoo.config.settings import Training
-from zoo.train.device import Runtime
+from zoo.training.device import Runtime
 
 
 def schedule(training: Training, step: int, total: int) -> float:

@@ -20,8 +20,8 @@ from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.classify import Classify, ClassifyOptions
-from zoo.train.device import Runtime
-from zoo.train.trainer import Trainer
+from zoo.training.device import Runtime
+from zoo.training.trainer import Trainer
 
 # What brings a number to the host, and what waits for a device.
 FETCHES = {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::nonzero"}

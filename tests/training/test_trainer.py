@@ -23,10 +23,10 @@ from zoo.errors import DivergedError
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.classify import Classify, ClassifyOptions, evaluation, predict_logits
 from zoo.tasks.metrics import accuracy, macro_f1
-from zoo.train import checkpoint
-from zoo.train.device import Runtime
-from zoo.train.optimizer import schedule
-from zoo.train.trainer import Loss, Trainer
+from zoo.training import checkpoint
+from zoo.training.device import Runtime
+from zoo.training.optimizer import schedule
+from zoo.training.trainer import Loss, Trainer
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 quick = settings(max_examples=50, deadline=None, derandomize=True, database=None)

@@ -26,11 +26,11 @@ from zoo.registry.cell import Cell
 from zoo.report.run_report import RunReport
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.classify import Classify, ClassifyOptions
-from zoo.train import checkpoint
-from zoo.train.auxiliary_losses import AuxiliaryLosses
-from zoo.train.device import Runtime
-from zoo.train.optimizer import make_optimizer
-from zoo.train.trainer import Trainer
+from zoo.training import checkpoint
+from zoo.training.auxiliary_losses import AuxiliaryLosses
+from zoo.training.device import Runtime
+from zoo.training.optimizer import make_optimizer
+from zoo.training.trainer import Trainer
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 SIZES = Sizes(dim=8, layers=2, heads=2, hidden=12, max_length=16, vocab_size=40)
