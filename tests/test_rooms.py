@@ -25,6 +25,7 @@ ROOMS = (
     "sweep",
     "report",
     "inference",
+    "hf",
     "conformance",
     "testing",
     "api",
