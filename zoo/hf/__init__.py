@@ -32,6 +32,7 @@ from zoo.hf.auto_models import (
 )
 from zoo.hf.offered_attentions import OfferedAttention, offer, offer_all, use_plugins
 from zoo.hf.zoo_config import ZooConfig
+from zoo.inference.hub_card import write_model_card
 
 __all__ = [
     "OfferedAttention",
@@ -43,6 +44,7 @@ __all__ = [
     "offer",
     "offer_all",
     "use_plugins",
+    "write_model_card",
 ]
 
 AutoConfig.register(ZooConfig.model_type, ZooConfig)

@@ -12,6 +12,7 @@ from zoo.errors import ZooError
 from zoo.execution.base import WEIGHTS, Ended, Result, TrainJob
 from zoo.inference.card import Card, Part, SampleOutputs
 from zoo.inference.directory import draft, refuse_taken, write
+from zoo.inference.hub_card import write_card_files
 from zoo.registry import AXES, Choice
 from zoo.registry.cell import Cell
 from zoo.registry.code_hash import plugin_hashes
@@ -124,6 +125,7 @@ def _saved(card: Card, prepared: Prepared, weights: Path, zoo: Zoo, save: Path) 
 
     with draft(save) as directory:
         write(directory, card, weights, prepared.loaded.encoded.tokenizer_path)
+        write_card_files(directory, card)
         try:
             return load_from(directory, zoo.registry)
         except ZooError as error:
