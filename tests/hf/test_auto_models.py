@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import (
     AutoConfig,
@@ -212,6 +214,31 @@ def test_a_component_that_is_missing_is_named(classifier: Path, tmp_path: Path):
         AutoModelForSequenceClassification.from_config(config)
     with pytest.raises(zoo.ZooError, match="without a card describes no model"):
         zoo.hf.ZooForSequenceClassification(zoo.hf.ZooConfig())
+
+
+def test_other_outputs_than_when_it_was_saved_are_refused_until_they_are_allowed(
+    classifier: Path, tmp_path: Path
+):
+    directory = Path(shutil.copytree(classifier, tmp_path / "model"))
+    config = json.loads((directory / "config.json").read_text())
+    config["sample_outputs"]["scores"][1][2] += 0.01
+    (directory / "config.json").write_text(json.dumps(config))
+    load = AutoModelForSequenceClassification.from_pretrained
+    with pytest.raises(zoo.ZooError, match="other outputs here than when it was saved; allow_ch"):
+        load(directory)
+    assert load(directory, allow_changed=True).config.num_labels == 3
+    # A new head is no saved model, and neither is one that Transformers saved.
+    assert load(directory, num_labels=2, ignore_mismatched_sizes=True).config.num_labels == 2
+    load(directory, allow_changed=True).save_pretrained(tmp_path / "copy")
+    assert load(tmp_path / "copy").config.num_labels == 3
+
+
+def test_weights_that_are_not_those_of_the_card_are_refused(classifier: Path, tmp_path: Path):
+    directory = Path(shutil.copytree(classifier, tmp_path / "model"))
+    weights = load_file(directory / "model.safetensors")
+    save_file({name: 2 * value for name, value in weights.items()}, directory / "model.safetensors")
+    with pytest.raises(zoo.ZooError, match=r"model\.safetensors is damaged, or not the file"):
+        AutoModel.from_pretrained(directory)
 
 
 def test_a_directory_of_transformers_is_none_of_the_zoos(classifier: Path, tmp_path: Path):

@@ -257,6 +257,18 @@ class Means(ProjectedAttention):
         return ((v * real).sum(dim=2, keepdim=True) / real.sum(dim=2, keepdim=True)).expand_as(q)
 
 
+class Numbered(Own):
+    def __init__(self, dim, heads, *, dropout=0.0, layer_index=0):
+        super().__init__(dim, heads, dropout=dropout)
+
+
+class Shared(Own):
+    """Adds the queries of the first layer, which the first layer itself does not."""
+
+    def adjust(self, q, k, v, layer):
+        return q if layer.index == 0 else q + layer.shared.setdefault("q", q), k, v
+
+
 class Broken(Own):
     def attend(self, q, k, v, mask, bias):
         raise KeyError("nothing")
@@ -271,6 +283,8 @@ def zoo_register(register):
         ("turned", Turned, ("rotate", "padding")),
         ("means", Means, ("padding",)),
         ("broken", Broken, ("padding",)),
+        ("numbered", Numbered, ("bias", "padding")),
+        ("shared", Shared, ("bias", "padding")),
         ("deaf", Own, ("bias",)),
         ("biasless", Own, ("padding",)),
         ("flash-own", Own, ("bias", "padding")),
@@ -302,11 +316,14 @@ def test_an_attention_of_a_plug_in_is_offered_as_well(plugin: Path):
 def test_what_is_more_than_its_mixing_is_not_offered(plugin: Path):
     reasons = {o.attention: o.reason for o in zoo.hf.use_plugins(plugin) if o.reason}
     assert reasons.keys() - {"single", "torch"} == {
-        *("normed", "doubled", "weighted", "turned", "broken", "deaf", "flash-own")
+        *("normed", "doubled", "weighted", "turned", "numbered", "shared", "broken", "deaf"),
+        "flash-own",
     }
     for name in ("normed", "doubled", "turned"):
         assert "does more than its 'mix'" in reasons[name]
     assert "weights or tables of its own, such as 'share'" in reasons["weighted"]
+    for name in ("numbered", "shared"):
+        assert reasons[name] == "it differs from layer to layer"
     assert reasons["deaf"] == "it does not declare 'padding'"
     assert "KeyError: 'nothing'" in reasons["broken"]
     assert "another meaning for 'flash'" in reasons["flash-own"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -24,7 +26,7 @@ from zoo.errors import ZooError
 from zoo.hf.plugin_files import components
 from zoo.hf.zoo_config import ZooConfig
 from zoo.inference.card import Card
-from zoo.inference.directory import first_error
+from zoo.inference.directory import first_error, read, saved_by_zoo
 from zoo.models.build import build_classifier, build_tagger
 from zoo.models.classifier import Classifier
 from zoo.models.deep_ensemble import DeepEnsemble
@@ -35,6 +37,7 @@ from zoo.models.tagger import Tagger
 from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
 from zoo.train.auxiliary_losses import AuxiliaryLosses
+from zoo.train.sample_outputs import Scores, same_outputs
 
 
 class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
@@ -47,6 +50,7 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
     config_class = ZooConfig
     base_model_prefix = "model"
     _complete = False  # while the constructor runs
+    _scores: Scores | None = None
 
     def __init__(self, config: ZooConfig, *, allow_changed: bool = False) -> None:
         super().__init__(config)
@@ -58,6 +62,30 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
         )
         self.post_init()
         self._complete = True
+
+    @classmethod
+    def from_pretrained(cls, name: str | os.PathLike[str], *args: Any, **kwargs: Any) -> Any:
+        """As of Transformers; a directory that the zoo saved is checked as ``zoo.load`` does.
+
+        Raises ZooError where a file of it is damaged, or where the model gives other outputs than
+        when it was saved, which ``allow_changed`` allows.
+        """
+        loaded = super().from_pretrained(name, *args, **kwargs)
+        if saved_by_zoo(Path(name)):
+            card = read(Path(name))
+            model = loaded[0] if isinstance(loaded, tuple) else loaded
+            model.refuse_other_outputs(card.sample_outputs.model_dump())
+        return loaded
+
+    def refuse_other_outputs(self, saved: dict[str, Any]) -> None:
+        """ZooError where the saved model, in float32, gives other outputs than these."""
+        if self._scores is None or self.allow_changed or self.dtype != torch.float32:
+            return
+        if not same_outputs(self.model, self._scores, saved):
+            raise ZooError(
+                "the model gives other outputs here than when it was saved; allow_changed=True "
+                "loads it anyway"
+            )
 
     @abstractmethod
     def build(self, card: Card, cell: Cell, saved: nn.Module) -> nn.Module:
@@ -82,7 +110,11 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
         # Not on the device "meta", where Transformers builds before it loads: an encoding computes
         # tables that no file of weights holds.
         with torch.device("cpu"):
-            return self.build(card, cell, task.build(setup, cell, card.seed))
+            saved = task.build(setup, cell, card.seed)
+            built = self.build(card, cell, saved)
+        # Where it is the saved model itself: what the task says of made-up texts.
+        self._scores = task.sample_scores if built is saved and labels == card.labels else None
+        return built
 
     @torch.no_grad()
     def initialize_weights(self) -> None:

@@ -23,6 +23,7 @@ from transformers.utils.import_utils import is_tracing
 from zoo.components.attention.base import MultiHead, ProjectedAttention
 from zoo.components.attention.fused import Fused
 from zoo.components.attention.projections import Packed, PerHead, Separate
+from zoo.components.layer_context import LayerContext, with_layer
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.pe.rope import Rotary
 from zoo.components.tokens import Tokens, may_attend
@@ -253,6 +254,8 @@ def _why_not(choice: Choice) -> str:
         attention = _build(choice, 2, 16)
         if not isinstance(attention, ProjectedAttention):
             return "it is no ProjectedAttention, whose 'mix' can be called by itself"
+        if any(map(choice.takes, ("layer_index", "layer_count"))) or _reads_layer(attention):
+            return "it differs from layer to layer"
         if type(attention.project) not in (Packed, PerHead, Separate):
             return "it projects queries, keys or values in its own way"
         inside = (*attention.named_parameters(), *attention.named_buffers())
@@ -264,6 +267,15 @@ def _why_not(choice: Choice) -> str:
     except Exception as error:  # noqa: BLE001 - of a plug-in
         return f"it failed on a small input: {one_line(error)}"
     return ""
+
+
+def _reads_layer(attention: ProjectedAttention) -> bool:
+    """Whether a method of its own is given the LayerContext, which Transformers does not have."""
+    context = LayerContext(Tokens.whole(1), NO_ENCODING)
+    inherited = (ProjectedAttention.queries_keys_values, MultiHead.mix, Fused.mix)
+    methods = ("queries_keys_values", "adjust", "mix", "attend", "output")
+    own = [m for m in methods if getattr(type(attention), m, None) not in (None, *inherited)]
+    return any(with_layer(attention, method, context) for method in own)
 
 
 @torch.no_grad()

@@ -77,6 +77,15 @@ def tokenizer_config(tokenizer: dict[str, Any], max_length: int) -> dict[str, An
     }
 
 
+def saved_by_zoo(directory: Path) -> bool:
+    """Whether a directory's description is the zoo's own, and not that of another library."""
+    try:
+        value = json.loads((directory / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(value, dict) and value.get("format") == FORMAT
+
+
 def read(directory: Path) -> Card:
     """The card of a saved model; ZooError where a file is missing, damaged or unknown."""
     if not directory.exists():
