@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,6 +112,19 @@ def test_the_encoder_gives_what_the_zoos_encoder_gives(
     assert model(**batch, return_dict=False)[0].shape == (4, 24, 16)
     with pytest.raises(zoo.ZooError, match="a Classifier, which has another head than a tagger"):
         AutoModelForTokenClassification.from_pretrained(classifier)
+
+
+def test_the_encoder_gives_the_output_of_every_block(classifier: Path, texts: list[str]):
+    model = AutoModel.from_pretrained(classifier).eval()
+    batch = AutoTokenizer.from_pretrained(classifier)(texts[:1], return_tensors="pt")
+    with torch.no_grad():
+        output = model(**batch, output_hidden_states=True)
+    assert len(output.hidden_states) == 3  # of 2 blocks
+    embedded = model.get_input_embeddings()(batch["input_ids"])  # rotary positions add nothing
+    assert torch.equal(output.hidden_states[0], embedded)
+    assert torch.equal(output.hidden_states[-1], output.last_hidden_state)
+    assert not torch.equal(output.hidden_states[1], output.hidden_states[0])
+    assert model(**batch).hidden_states is None
 
 
 def test_a_tagger_gives_the_zoos_logits(tagger: Path):
@@ -246,3 +261,22 @@ def test_a_directory_of_transformers_is_none_of_the_zoos(classifier: Path, tmp_p
     assert json.loads((tmp_path / "config.json").read_text())["model_type"] == "encoder-zoo"
     with pytest.raises(zoo.ZooError, match=r"saved by Transformers.*zoo\.hf"):
         zoo.load(tmp_path)
+
+
+def test_without_transformers_the_extra_is_named():
+    code = "import sys; sys.modules['transformers'] = None; import zoo.hf"
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 1
+    assert "ZooError: zoo.hf needs Transformers: pip install 'encoder-zoo[hf]'" in found.stderr
+
+
+def test_it_runs_in_bfloat16_with_the_tables_of_float32(classifier: Path, texts: list[str]):
+    load = AutoModelForSequenceClassification.from_pretrained
+    model = load(classifier, dtype=torch.bfloat16)
+    assert model.model.encoder.embedding.weight.dtype == torch.bfloat16
+    found = logits(model, classifier, texts).float()
+    torch.testing.assert_close(
+        found, logits(load(classifier), classifier, texts), atol=0.05, rtol=0.05
+    )

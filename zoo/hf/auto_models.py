@@ -19,6 +19,7 @@ from transformers.modeling_outputs import (
 )
 from transformers.utils.generic import can_return_tuple
 from transformers.utils.import_utils import is_tracing
+from transformers.utils.output_capturing import capture_outputs
 
 from zoo.components.block.base import Block
 from zoo.components.tokens import Tokens
@@ -160,6 +161,7 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
 class ZooModel(ZooPreTrainedModel):
     """The encoder alone: token ids to vectors."""
 
+    _can_record_outputs: ClassVar = {"hidden_states": Block}
     _keys_to_ignore_on_load_unexpected: ClassVar = [r"^(?!(model\.)?encoder\.)"]
 
     def build(self, card: Card, cell: Cell, saved: nn.Module) -> nn.Module:
@@ -171,9 +173,18 @@ class ZooModel(ZooPreTrainedModel):
             )
         return nn.ModuleDict({"encoder": encoder})
 
-    @can_return_tuple  # type: ignore[untyped-decorator]
-    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> BaseModelOutput:
-        """Token ids (B, L) to ``last_hidden_state`` (B, L, D)."""
+    @capture_outputs  # type: ignore[untyped-decorator]
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        output_hidden_states: bool | None = None,
+    ) -> BaseModelOutput:
+        """Token ids (B, L) to ``last_hidden_state`` (B, L, D).
+
+        output_hidden_states: also ``hidden_states``, the embeddings and the output of each block,
+        of which the last is ``last_hidden_state``; the decorator collects them.
+        """
         tokens = self.tokens(input_ids, attention_mask)
         encoder = self.model.get_submodule("encoder")
         return BaseModelOutput(last_hidden_state=encoder(input_ids, tokens))

@@ -72,7 +72,7 @@ def write_card_files(
     written = [directory / README]
     try:
         written[0].write_text(_readme(card, dataset, license), encoding="utf-8")
-        if dataset:
+        if dataset and card.metric_descriptions:
             written.append(directory / RESULTS)
             written[1].parent.mkdir(exist_ok=True)
             written[1].write_text(_results(card, dataset, revision, task), encoding="utf-8")
@@ -100,7 +100,7 @@ def _interval(about: MetricDescription, metrics: Mapping[str, Any]) -> str:
     known: their examples are not in the card.
     """
     value = metrics[about.name]
-    if about.paired and "examples" in metrics:
+    if about.paired and metrics.get("examples"):
         from scipy import stats
 
         count = int(metrics["examples"])
@@ -149,7 +149,7 @@ def _readme(card: Card, dataset: str, license: str) -> str:
     from huggingface_hub import ModelCardData
     from jinja2 import Environment
 
-    pipeline = PIPELINES.get(card.metric_descriptions[0].scored, "") if card.labels else ""
+    pipeline = PIPELINES.get(_what_is_scored(card), "") if card.labels else ""
     parts = [part.name for parts in card.parts.values() for part in parts]
     data = ModelCardData(
         license=license or None,
@@ -169,9 +169,13 @@ def _readme(card: Card, dataset: str, license: str) -> str:
     )
 
 
+def _what_is_scored(card: Card) -> str:
+    return card.metric_descriptions[0].scored if card.metric_descriptions else "examples"
+
+
 def _scored(card: Card) -> str:
     """What the metrics are of, in words."""
-    what = card.metric_descriptions[0].scored
+    what = _what_is_scored(card)
     count = f"{card.metrics['examples']:,} {what}" if "examples" in card.metrics else what
     if card.training.validation:
         return f"{count} of {card.data['name']} that were held out of the training split"
