@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -280,3 +281,44 @@ def test_it_runs_in_bfloat16_with_the_tables_of_float32(classifier: Path, texts:
     torch.testing.assert_close(
         found, logits(load(classifier), classifier, texts), atol=0.05, rtol=0.05
     )
+
+
+AUXILIARY = '''
+"""A feed-forward network that adds to the loss."""
+
+from torch import nn
+
+from zoo import hookimpl
+
+
+class Adds(nn.Linear):
+    def __init__(self, dim, hidden, dropout):
+        super().__init__(dim, dim)
+
+    def forward(self, x, layer):
+        layer.add_loss("two", x.new_tensor(2.0), weight=0.5)
+        return super().forward(x)
+
+
+@hookimpl
+def zoo_register(register):
+    register("ffn", "adds", Adds, summary="adds")
+'''
+
+
+def test_what_a_part_adds_to_the_loss_is_in_it_in_training(
+    train: Callable[..., Path], tmp_path: Path
+):
+    plugin = tmp_path / "adds.py"
+    plugin.write_text(AUXILIARY)
+    directory = train("--ffn", "adds", "--plugin", str(plugin))
+    with pytest.raises(zoo.ZooError, match=r"ffn 'adds' of the plug-in file adds\.py"):
+        AutoModelForSequenceClassification.from_pretrained(directory)
+    zoo.hf.use_plugins(plugin)
+    model = AutoModelForSequenceClassification.from_pretrained(directory)
+    ids, labels = torch.ones(2, 5, dtype=torch.long), torch.tensor([0, 2])
+    for mode, added in ((False, 0.0), (True, 2.0)):  # half of 2 from each of two layers
+        output = model.train(mode)(ids, labels=labels)
+        plain = torch.nn.functional.cross_entropy(output.logits, labels)
+        torch.testing.assert_close(output.loss, plain + added)
+    zoo.hf.use_plugins()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,6 +23,7 @@ from transformers.utils.import_utils import is_tracing
 from transformers.utils.output_capturing import capture_outputs
 
 from zoo.components.block.base import Block
+from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.tokens import Tokens
 from zoo.errors import ZooError
 from zoo.hf.plugin_files import components
@@ -130,6 +132,14 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
         for name, tensor in (*self.model.named_parameters(), *self.model.named_buffers()):
             initialization.copy_(tensor, values[name])
 
+    def logits(self, input_ids: Tensor, attention_mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The model's logits, and what its parts add to the loss in training (scalar)."""
+        auxiliary = AuxiliaryLosses(self.model)
+        nothing: AbstractContextManager[list[AuxiliaryLoss]] = nullcontext([])
+        with auxiliary.collected() if self.training else nothing as found:
+            logits = self.model(input_ids, self.tokens(input_ids, attention_mask))
+        return logits, auxiliary.total(logits.new_zeros(()), found, len(logits))
+
     def tokens(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tokens:
         """Which of input_ids (B, L) are real: attention_mask (B, L) is 1 there; None: all.
 
@@ -215,15 +225,12 @@ class ZooForSequenceClassification(ZooPreTrainedModel):
     ) -> SequenceClassifierOutput:
         """Token ids (B, L) to ``logits`` (B, classes), of an ensemble log-probabilities.
 
-        labels (B): for ``loss``, to which the model's parts add theirs in training.
+        labels (B): for ``loss``.
         """
-        auxiliary = AuxiliaryLosses(self.model)
-        with auxiliary.collected() as found:
-            logits = self.model(input_ids, self.tokens(input_ids, attention_mask))
+        logits, added = self.logits(input_ids, attention_mask)
         loss = None
         if labels is not None:
-            loss = self.loss_function(labels=labels, pooled_logits=logits, config=self.config)
-            loss = auxiliary.total(loss, found if self.training else [], len(labels))
+            loss = added + self.loss_function(labels, logits, self.config)
         return SequenceClassifierOutput(loss=loss, logits=logits)
 
 
@@ -254,13 +261,10 @@ class ZooForTokenClassification(ZooPreTrainedModel):
 
         labels (B, L): for ``loss``; -100 where there is none.
         """
-        auxiliary = AuxiliaryLosses(self.model)
-        with auxiliary.collected() as found:
-            logits = self.model(input_ids, self.tokens(input_ids, attention_mask))
+        logits, added = self.logits(input_ids, attention_mask)
         loss = None
         if labels is not None:
-            loss = self.loss_function(logits=logits, labels=labels, config=self.config)
-            loss = auxiliary.total(loss, found if self.training else [], len(labels))
+            loss = added + self.loss_function(logits, labels, self.config)
         return TokenClassifierOutput(loss=loss, logits=logits)
 
 
