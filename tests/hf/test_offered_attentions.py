@@ -354,3 +354,19 @@ def test_scores_that_are_not_products_alone_are_refused():
     q = torch.randn(1, 2, 3, 8)
     with pytest.raises(zoo.ZooError, match="'fused' does not support 'softcap'"):
         function(torch.nn.Identity(), q, q, q, None, softcap=30.0)
+
+
+@pytest.mark.parametrize("attention", ["naive", "fused"])
+def test_a_models_bias_and_scale_are_added_and_taken(attention: str):
+    """As T5's: relative positions are a bias of the scores, which are not divided by √Dh."""
+    generator = torch.Generator().manual_seed(4)
+    q, k, v = (torch.randn(2, 2, 5, 8, generator=generator) for _ in range(3))
+    bias = torch.randn(1, 2, 5, 5, generator=generator)
+    real = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
+    function = AttentionInterface()[f"zoo_{attention}"]
+    module = torch.nn.Identity().eval()
+    found, weights = function(module, q, k, v, real, scaling=1.0, position_bias=bias)
+    scores = (q @ k.transpose(-2, -1) + bias).masked_fill(~real[:, None, None], -torch.inf)
+    wanted = (scores.softmax(dim=-1) @ v).transpose(1, 2)
+    torch.testing.assert_close(found, wanted)
+    assert weights is None
