@@ -26,6 +26,7 @@ ROOMS = (
     "sweep",
     "report",
     "inference",
+    "hf",
     "conformance",
     "testing",
     "sklearn",

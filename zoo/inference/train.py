@@ -12,6 +12,7 @@ from zoo.errors import ZooError
 from zoo.execution.base import WEIGHTS, Ended, Result, TrainJob
 from zoo.inference.card import Card, Part, SampleOutputs
 from zoo.inference.directory import draft, refuse_taken, write
+from zoo.inference.hub_card import write_card_files
 from zoo.registry import AXES, Choice
 from zoo.registry.cell import Cell
 from zoo.registry.code_hash import plugin_hashes
@@ -132,7 +133,7 @@ def _card(work: Work, job: TrainJob, result: Result) -> Card:
 def write_model(work: Work, job: TrainJob, result: Result, directory: Path) -> None:
     """Write the model of a job that kept its weights into a new directory, without loading it."""
     with draft(directory) as folder:
-        write(folder, _card(work, job, result), result.artifacts[WEIGHTS], _tokenizer(work))
+        _write(folder, work, job, result)
 
 
 def _saved(work: Work, job: TrainJob, result: Result, save: Path) -> TextModel:
@@ -140,12 +141,14 @@ def _saved(work: Work, job: TrainJob, result: Result, save: Path) -> TextModel:
     from zoo.inference.load import load_from
 
     with draft(save) as directory:
-        write(directory, _card(work, job, result), result.artifacts[WEIGHTS], _tokenizer(work))
+        _write(directory, work, job, result)
         try:
             return load_from(directory, work.zoo.registry)
         except ZooError as error:
             raise ZooError(f"trained, but not saved: it cannot be loaded: {error}") from error
 
 
-def _tokenizer(work: Work) -> Path:
-    return work.prepared.loaded.encoded.tokenizer_path
+def _write(directory: Path, work: Work, job: TrainJob, result: Result) -> None:
+    card, tokenizer = _card(work, job, result), work.prepared.loaded.encoded.tokenizer_path
+    write(directory, card, result.artifacts[WEIGHTS], tokenizer)
+    write_card_files(directory, card)
