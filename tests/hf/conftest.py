@@ -102,3 +102,9 @@ def tagger(train: Train) -> Path:
     """A tagger of made-up sequences."""
     options = ("--task", "tag", "--head-hidden", "8", "--max-length", "100")
     return train(*options, data="recall(train=40,test=10)")
+
+
+@pytest.fixture(scope="package")
+def masked(train: Train) -> Path:
+    """A masked language model of the documents."""
+    return train("--task", "mlm")

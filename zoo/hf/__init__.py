@@ -18,6 +18,7 @@ except ImportError as error:
 from transformers import (
     AutoConfig,
     AutoModel,
+    AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     AutoTokenizer,
@@ -30,6 +31,7 @@ from zoo.hf.auto_models import (
     ZooModel,
     ZooPreTrainedModel,
 )
+from zoo.hf.masked_model import ZooForMaskedLM
 from zoo.hf.offered_attentions import OfferedAttention, offer, offer_all, use_plugins
 from zoo.hf.zoo_config import ZooConfig
 from zoo.inference.hub_card import write_model_card
@@ -37,6 +39,7 @@ from zoo.inference.hub_card import write_model_card
 __all__ = [
     "OfferedAttention",
     "ZooConfig",
+    "ZooForMaskedLM",
     "ZooForSequenceClassification",
     "ZooForTokenClassification",
     "ZooModel",
@@ -50,6 +53,7 @@ __all__ = [
 AutoConfig.register(ZooConfig.model_type, ZooConfig)
 AutoTokenizer.register(ZooConfig, fast_tokenizer_class=PreTrainedTokenizerFast)
 AutoModel.register(ZooConfig, ZooModel)
+AutoModelForMaskedLM.register(ZooConfig, ZooForMaskedLM)
 AutoModelForSequenceClassification.register(ZooConfig, ZooForSequenceClassification)
 AutoModelForTokenClassification.register(ZooConfig, ZooForTokenClassification)
 offer_all()
