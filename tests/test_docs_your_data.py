@@ -21,7 +21,10 @@ DOC = (Path(__file__).parents[1] / "docs" / "your-data.md").read_text(encoding="
 COMMANDS = [
     line.split("   #")[0].strip() for line in re.findall(r"^ {4}(zoo [^\n]*)$", DOC, re.MULTILINE)
 ]
-OF_BENCH = ("on", "out", "fresh", "collect", "plan_only", "seed", "save")
+OF_COMMANDS = (
+    *("on", "out", "track", "fresh", "collect", "plan_only", "seed"),
+    *("save", "from_", "row", "all_data"),
+)
 
 ARTICLES = "text,label,title,body,section,year\n" + "".join(
     f"text {n},{'ab'[n % 2]},Title {n},the body {n},{'xy'[n % 2]},{2000 + n % 3}\n"
@@ -93,7 +96,7 @@ def test_every_command_reads_what_the_page_says(
             assert Path(params[option]).exists(), f"{option} of {command}"
     if name not in ("bench", "train"):
         return
-    others = {*OF_BENCH, *executor_options(registry)}
+    others = {*OF_COMMANDS, *executor_options(registry)}
     for request in build_requests({n: v for n, v in params.items() if n not in others}, registry):
         task = find_task(registry, request.task)
         options = task.options.model_validate(request.task_options)

@@ -164,8 +164,8 @@ def bench(
     timeout: Most seconds that one job may take; by default there is no limit.
     memory_limit: Most MiB of data that one process may hold; 0: no limit. [default: 0]
     save_models: Keep trained models under models/ in the run's directory, as zoo train
-        --save writes them. best: those of the row that the answer names, one a seed; all:
-        those of every cell and seed. [default: 'none']
+        writes them. best: those of the row that the answer names, one a seed; all: those of
+        every cell and seed. [default: 'none']
     dim: Width of the model. [default: 64]
     layers: Number of blocks. [default: 2]
     heads: Attention heads. [default: 4]
@@ -382,8 +382,8 @@ def train(
     run, or what ``zoo.bench`` returned: trains the row that its answer names, or the one called
     ``row`` (``"fused+sin"``), with the settings that it had, on all the data, those it was scored
     on included; nothing is left to score it. Options given here win over the row's. all_data: train
-    any model so. seed: of initial weights, dropout and the order of the batches. The rest is as
-    for ``zoo.bench``.
+    any model so. seed: of initial weights, dropout and the order of the batches. attention, pe,
+    task, data, suite, on, track, plugins, progress and options are as for ``zoo.bench``.
 
     Raises ZooError for bad usage or data, and
     ``zoo.inference.train.TrainingFailedError`` where the training itself fails.

@@ -144,8 +144,8 @@ def train(
     run, or what ``zoo.bench`` returned: trains the row that its answer names, or the one called
     ``row`` (``"fused+sin"``), with the settings that it had, on all the data, those it was scored
     on included; nothing is left to score it. Options given here win over the row's. all_data: train
-    any model so. seed: of initial weights, dropout and the order of the batches. The rest is as
-    for ``zoo.bench``.
+    any model so. seed: of initial weights, dropout and the order of the batches. attention, pe,
+    task, data, suite, on, track, plugins, progress and options are as for ``zoo.bench``.
 
     Raises ZooError for bad usage or data, and
     ``zoo.inference.train.TrainingFailedError`` where the training itself fails.

@@ -89,9 +89,10 @@ def test_names_are_escaped_in_html() -> None:
 def test_progress_is_drawn_where_it_can_be_read() -> None:
     own = Silent()
     for given, kind in ((None, Silent), (False, Silent), (own, Silent), (True, Bars)):
-        with for_python(given) as progress:  # stderr is neither a terminal nor a notebook here
-            assert type(progress) is kind
-            assert (progress is own) == (given is own)
+        progress = for_python(given)  # stderr is neither a terminal nor a notebook here
+        assert type(progress) is kind
+        assert (progress is own) == (given is own)
+        progress.close()
 
 
 def test_bars_count_jobs_and_say_how_they_ended(
@@ -111,9 +112,10 @@ def test_a_notebook_without_widgets_still_shows_bars() -> None:
         "from zoo.sweep.bar_progress import for_python\n"
         "for name in ('ipykernel', 'IPython'): sys.modules[name] = types.ModuleType(name)\n"
         "sys.modules['ipywidgets'] = None\n"
-        "with for_python(None) as progress:\n"
-        "    progress.phase('train', 2)\n"
-        "    progress.notice('a note')\n"
+        "progress = for_python(None)\n"
+        "progress.phase('train', 2)\n"
+        "progress.notice('a note')\n"
+        "progress.close()\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

@@ -113,9 +113,9 @@ class Request(BaseModel):
     )
     save_models: Literal["none", "best", "all"] = Field(
         default="none",
-        description="Keep trained models under models/ in the run's directory, as zoo train "
-        "--save writes them. best: those of the row that the answer names, one a seed; all: those "
-        "of every cell and seed.",
+        description="Keep trained models under models/ in the run's directory, as zoo train writes "
+        "them. best: those of the row that the answer names, one a seed; all: those of every cell "
+        "and seed.",
     )
     plugins: tuple[str, ...] = ()
 
