@@ -106,6 +106,22 @@ def test_evaluated_on_the_data_of_its_training_it_has_the_score_of_its_training(
         assert words[0] in capsys.readouterr().err
 
 
+def test_it_is_evaluated_on_files_as_they_come(
+    encoder: Path, corpus: Path, tmp_path: Path, capsys
+) -> None:
+    named, bare = tmp_path / "named.csv", tmp_path / "bare.csv"
+    named.write_text((corpus / "train.csv").read_text())
+    with named.open(newline="") as file, bare.open("w", newline="") as other:
+        csv.writer(other, delimiter=";").writerows(list(csv.reader(file))[1:])
+    by_number = ["--no-header", "--text-column", "1", "--label-column", "2"]
+    found = []
+    for file, words in ((named, ["--split", "validation"]), (bare, by_number)):
+        assert main(["evaluate", str(encoder), "--data", str(file), *words, "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    for name in ("fingerprint", "tokens", "bits_per_byte"):
+        assert found[0][name] == found[1][name]
+
+
 def test_it_offers_no_attention_map(encoder: Path, capsys) -> None:
     assert main(["attend", str(encoder), "a goal"]) == 2
     assert "it is for zoo predict, zoo evaluate" in capsys.readouterr().err
