@@ -47,8 +47,11 @@ def test_the_row_of_the_answer_has_its_settings_and_all_the_data(
     assert model.card.sizes.model_dump() == config["sizes"]
     assert model.card.task_options == config["task_options"]
     assert model.card.cell == best.name
-    assert model.card.metric_descriptions == ()
-    assert "accuracy" not in model.card.metrics
+    assert (model.card.metrics["scored"], "accuracy" in model.card.metrics) == ("", False)
+    hub = (save / "README.md").read_text()
+    assert f"trained on all of {model.card.data['name']}, so that nothing is left" in hub
+    assert "pipeline_tag: text-classification" in hub
+    assert "| metric |" not in hub
     assert model.predict(["the goal of the team"])[0].label in model.labels
 
 
@@ -78,6 +81,7 @@ def test_what_bench_returned_can_be_trained_from(corpus: Path, tmp_path: Path) -
         (["--from", "nowhere"], "nowhere"),
         (["--row", "fused"], "say which with --from"),
         (["--from", "RUN", "--suite", "diagnostics"], "use one of them"),
+        (["--from", "RUN", "--validation", "0.2"], "--validation has no effect where all the data"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

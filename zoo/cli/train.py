@@ -131,7 +131,7 @@ def train(
     times = "" if before is None else f"pretrained in {before:.1f} s, "
     times += f"trained in {card.metrics['train_seconds']:.1f} s"
     cost = f"{card.metrics['params']:,} parameters, {times}"
-    if not card.metric_descriptions:
+    if not card.metrics["scored"]:
         click.echo(
             f"{card.cell}, seed {card.seed}: trained on all the data of {card.data['name']}, "
             f"nothing is left to score it; {cost}"

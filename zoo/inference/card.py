@@ -92,7 +92,8 @@ class Card(BaseModel):
     model_type: by it Transformers finds the classes of ``zoo.hf``. task_part, parts: the task and,
     for each axis, the components of its pattern. labels: names of the classes, where the task has
     classes. files: SHA-256 of the weights and the tokenizer. data, execution: as in a record.
-    metrics, metric_descriptions: of the training. key: of the training's record in a ``zoo bench``.
+    metrics, metric_descriptions: of the training; a model of all the data has no score among its
+    metrics, and ``scored`` there is empty. key: of the training's record in a ``zoo bench``.
     command: trains and scores this model again.
     """
 

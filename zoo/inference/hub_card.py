@@ -72,7 +72,7 @@ def write_card_files(
     written = [directory / README]
     try:
         written[0].write_text(_readme(card, dataset, license), encoding="utf-8")
-        if dataset and card.metric_descriptions:
+        if dataset and scored_metrics(card):
             written.append(directory / RESULTS)
             written[1].parent.mkdir(exist_ok=True)
             written[1].write_text(_results(card, dataset, revision, task), encoding="utf-8")
@@ -157,7 +157,7 @@ def _readme(card: Card, dataset: str, license: str) -> str:
         pipeline_tag=pipeline or None,
         tags=["encoder-zoo", *dict.fromkeys(parts)],
         datasets=[dataset] if dataset else None,
-        metrics=[about.name for about in card.metric_descriptions],
+        metrics=[d.name for d in card.metric_descriptions if d.name in card.metrics],
     )
     template = files("zoo.inference").joinpath("templates", "model_card.md").read_text("utf-8")
     body = Environment(keep_trailing_newline=True).from_string(template)

@@ -56,6 +56,8 @@ def train(
     TrainingFailedError.
     """
     refuse_several_values(request, "zoo train")
+    if all_data and request.training.validation:
+        raise ZooError("--validation has no effect where all the data are trained on")
     request = request.model_copy(update={"baseline": "none", "seeds": (seed,), "jobs": 1})
     plan = make_plan(request, zoo.registry)
     if len(plan.rows) > 1:
@@ -121,7 +123,7 @@ def _card(work: Work, job: TrainJob, result: Result) -> Card:
         data=config["data"],
         execution=config["execution"],
         metrics={name: value for name, value in result.metrics.items() if name != "errors"},
-        metric_descriptions=() if job.all_data else tuple(m.description for m in metrics),
+        metric_descriptions=tuple(m.description for m in metrics),
         curve=[dict(entry) for entry in result.curve],
         sample_outputs=SampleOutputs(**result.sample_outputs),
         environment=dict(result.environment),
