@@ -1,4 +1,4 @@
-.PHONY: install test slow lint format bench results
+.PHONY: install test slow lint format bench stub results
 
 install:
 	pip install -c constraints.txt -e '.[test]'
@@ -20,6 +20,9 @@ format:
 
 bench:
 	zoo bench --attention fused,naive --pe rope,sin
+
+stub:
+	python -m bench.stub
 
 results:
 	python -m bench.publish

@@ -38,7 +38,7 @@ def main() -> None:
             plugin = Path(directory) / "again.py"
             plugin.write_text(AGAIN)
             first = repeat * arguments.seeds
-            table = zoo.bench(
+            result = zoo.bench(
                 attention=["fused", "fused-again"],
                 pe="sin",
                 data="newswire(train=300,test=300)",
@@ -54,6 +54,7 @@ def main() -> None:
                 vocab_size=1000,
                 epochs=2,
             )
+        table = result.table
         again = table[table.attention == "fused-again"].iloc[0]
         accuracy += bool(table["tie"].all())
         train += bool(again.train_tie)

@@ -15,7 +15,7 @@ from zoo.registry import BUILT_IN, Owner, Register, Registry
 from zoo.registry.loading import DEFAULT_PLUGINS
 
 # Folders whose files share what takes seconds to make: trained models, rendered pages.
-TOGETHER = ("tests/inference", "tests/report/html")
+TOGETHER = ("tests/hf", "tests/inference", "tests/report/html")
 # What takes a minute or more on one core.
 LONGEST = (
     "test_ray.py",

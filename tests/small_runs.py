@@ -17,6 +17,7 @@ import pytest
 from safetensors import safe_open
 
 from zoo.execution.base import Event, ModelSpec
+from zoo.inference.initial_model import with_initial_models
 from zoo.registry import AXES
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
@@ -47,6 +48,15 @@ LM = {
     "batch_size": 8,
     **SIZES,
 }
+MLM = {
+    "task": "mlm",
+    "max_length": 24,
+    "vocab_size": 120,
+    "epochs": 2,
+    "lr": 0.01,
+    "batch_size": 8,
+    **SIZES,
+}
 SEQ2SEQ = {
     "task": "seq2seq",
     "max_length": 12,
@@ -63,7 +73,7 @@ WORDS = {
 }
 COMMON = "the a of and to in said on it was for with as at by from".split()
 DEFAULT_CELL = dict(zip(AXES, ("fused", "rope", "layer", "gelu", "pre", "mean"), strict=True))
-TIMES = {"seconds", "train_seconds", "evaluate_seconds"}
+TIMES = {"seconds", "train_seconds", "evaluate_seconds", "pretrain_seconds"}
 
 
 def flags(options: Mapping[str, Any]) -> list[str]:
@@ -87,6 +97,7 @@ def bench(
     """``zoo bench`` in this process, without tables."""
     loaded = load(plugins)
     request = make_request({**options, "plugins": tuple(map(str, plugins))}, loaded.registry)
+    (request,) = with_initial_models([request], loaded.registry)
     return run(request, loaded, progress or Silent(), on=on, out=out, **more)
 
 
@@ -105,7 +116,7 @@ def zoo(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[s
 def prepared(options: Mapping[str, Any], plugins: tuple[Path, ...] = ()) -> Prepared:
     """What the jobs of a request share; the data are encoded."""
     loaded = load(plugins)
-    request = make_request(options, loaded.registry)
+    (request,) = with_initial_models([make_request(options, loaded.registry)], loaded.registry)
     plan = make_plan(request, loaded.registry)
     with open_executor(loaded, "inline") as executor:
         return prepare(request, plan, loaded, executor, Silent(), [])

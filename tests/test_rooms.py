@@ -18,15 +18,18 @@ ROOMS = (
     "components",
     "data",
     "models",
-    "train",
+    "training",
     "tasks",
     "measure",
     "execution",
+    "tracking",
     "sweep",
     "report",
     "inference",
+    "hf",
     "conformance",
     "testing",
+    "sklearn",
     "api",
     "cli",
     "__main__",
@@ -137,7 +140,7 @@ def test_no_two_files_have_one_name():
     assert {name: files for name, files in names.items() if len(files) > 1} == {}
 
 
-TASK_NAMES = {"classify", "tag", "lm", "seq2seq"}
+TASK_NAMES = {"classify", "tag", "lm", "mlm", "seq2seq"}
 # The default of --task, and the heading of a column.
 MAY_NAME = {("zoo.config.request", "classify"), ("zoo.cli.prediction_formats", "tag")}
 

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from zoo.api import bench
+    from zoo.api import bench, build, train
     from zoo.errors import ZooError
     from zoo.inference.load import load
     from zoo.registry.hookspecs import hookimpl
 
-__all__ = ["ZooError", "__version__", "bench", "hookimpl", "load"]
+__all__ = ["ZooError", "__version__", "bench", "build", "hookimpl", "load", "train"]
 
 # Resolved on first use, so that `import zoo` costs nothing and a plug-in's import stays cheap.
 _LAZY = {
     "ZooError": "zoo.errors",
     "bench": "zoo.api",
+    "build": "zoo.api",
     "hookimpl": "zoo.registry.hookspecs",
     "load": "zoo.inference.load",
+    "train": "zoo.api",
 }
+
+_MODULES = ("sklearn",)  # modules that are offered, imported on first use too
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"zoo.{name}")
     if name not in _LAZY:
         raise AttributeError(f"module 'zoo' has no attribute '{name}'")
-    import importlib
-
     return getattr(importlib.import_module(_LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_MODULES, *(name for name in globals() if name.startswith("__"))})

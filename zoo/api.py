@@ -1,75 +1,98 @@
-"""What ``import zoo`` offers: ``zoo.bench(...)``."""
+"""What ``import zoo`` offers: ``zoo.bench``, ``zoo.train`` and ``zoo.build``."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.config.request import COMPARING, Request
+from zoo.config.sizes import Sizes
+from zoo.data.sources.in_memory import stored
+from zoo.errors import ZooError
 from zoo.execution.executor_choice import choose_executor, executor_options
-from zoo.registry import loading
-from zoo.sweep.make_request import make_requests
-from zoo.sweep.progress import Progress, Silent
+from zoo.inference.initial_model import with_initial_models
+from zoo.inference.train import write_model
+from zoo.registry import AXES, loading
+from zoo.sweep.bar_progress import for_python
+from zoo.sweep.keep_models import Keep
+from zoo.sweep.make_request import make_requests, validated
+from zoo.sweep.option_signature import with_options
+from zoo.sweep.progress import Progress
 from zoo.sweep.run import run
 from zoo.sweep.run_data_sets import run_data_sets
+from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from torch import nn
 
-    from zoo.config.request import Request
+    from zoo.models.text_model import TextModel
+    from zoo.registry import Choice
+    from zoo.registry.loading import Zoo
+    from zoo.report.bench_result import BenchResult
     from zoo.sweep.plan import Plan
     from zoo.sweep.records import Record
 
+Names = str | Sequence[str]
+Files = str | Path | Sequence[str | Path]
 
+
+@with_options()
 def bench(
-    attention: str | Sequence[str] = "fused",
-    pe: str | Sequence[str] = "rope",
+    attention: Names | None = None,
+    pe: Names | None = None,
     *,
     task: str | None = None,
-    data: str | Path | Sequence[str | Mapping[str, Any]] | None = None,
+    data: Any = None,
+    suite: str | Path | None = None,
+    seeds: int | Sequence[int] | None = None,
     on: str = "local",
     out: str | Path | None = None,
     fresh: bool = False,
     collect: bool = False,
-    plugins: str | Path | Sequence[str | Path] | None = None,
-    progress: Progress | None = None,
+    track: str | None = None,
+    plugins: Files | None = None,
+    progress: bool | Progress | None = None,
     **options: Any,
-) -> pd.DataFrame:
-    """Train and measure every combination; the columns are those of ``table.csv``.
-
-    ``attrs["answer"]`` holds what the table says, in a few sentences.
+) -> BenchResult:
+    """Train and measure every combination: the table, the answer, and where everything is.
 
     attention, pe and the other axes (norm, ffn, block, pool): a name, a comma list or a list. In
-    all but the pool, ``a/b`` takes turns over the layers. task: a registered task; by default the
-    one that reads the data. data: as for ``--data``, or several: names, or tables with a ``name``
-    and options for that data set alone. The result then has one line for each row on each data set.
-    on: a registered executor, whose own options, such as the ``address`` of ``ray``, are among the
-    others. out: the directory of records and tables, by default one under
-    ``runs``. fresh: run again what is already there; collect: run nothing, only read it. plugins:
-    single-file plug-ins. progress: where the run reports its progress; by default nowhere. options:
-    everything else that ``zoo bench`` takes, with underscores, of which ``lr``, ``weight_decay``
-    and ``dropout`` may have several values:
-    ``dim=128, epochs=3, seeds=5``. Raises ZooError for bad usage or data; cells that fail are rows
-    with their status and reason.
+    all but the pool, ``a/b`` takes turns over the layers.
+
+    data: what ``--data`` takes; a pandas DataFrame or a ``datasets.Dataset``, with a column of
+    texts and one of labels; a DatasetDict, or a dict of splits (``train``, ``test``); a pair of
+    lists ``(texts, labels)``. Several names, or tables with a ``name`` and options for that data
+    set alone, give one line for each row on each data set.
+
+    suite: a file of options, or one of the zoo's own; those given here win. seeds: how many, or
+    which. on: a registered executor, whose own options, such as the ``address`` of ``ray``, are
+    among the others. out: the directory of records and tables, by default one under ``runs``.
+    fresh: run again what is already there; collect: run nothing, only read it. track: a comma list
+    of trackers, which show the run while it goes on. plugins: single-file plug-ins. progress: True
+    or False; by default bars in a notebook and on a terminal, and nothing elsewhere. An object of
+    ``zoo.sweep.progress.Progress`` gets every event, and is closed at the end.
+
+    Raises ZooError for bad usage or data. Cells that fail are rows with their status and reason.
     """
-    from zoo.errors import ZooError
-    from zoo.report.profile.profile import the_profile
-    from zoo.report.profile.profile_answer import profile_answer
-    from zoo.report.run_report import RunReport
+    from zoo.report.bench_result import BenchResult
 
     if fresh and collect:
         raise ZooError("fresh runs everything again and collect runs nothing: use one of them")
-    files = [plugins] if isinstance(plugins, str | Path) else plugins or ()
-    paths = [str(file) for file in files]
-    loaded = loading.load(paths)
-    own = {name: options.pop(name, None) for name in executor_options(loaded.registry)}
-    executor = choose_executor(loaded.registry, on, own)
-    axes = {"attention": attention, "pe": pe}
-    # Those of a data set's own table count before the ones that all share.
+    held = _suite(suite)
+    files = _files(plugins, held)
+    loaded = loading.load(files)
+    executor = _executor(loaded, on, options)
+    given = {**options, "attention": attention, "pe": pe, "task": task, "seeds": seeds}
     requests = make_requests(
-        {}, loaded.registry, {"task": task, "data": data, "plugins": paths, **axes, **options}
+        {**given, "data": stored(data, options), "plugins": files or None},
+        loaded.registry,
+        held,
     )
+    requests = with_initial_models(requests, loaded.registry)
     shared: dict[str, Any] = {
         "on": executor,
         "out": Path(out) if out is not None else None,
@@ -77,21 +100,144 @@ def bench(
         "collect": collect,
         "finished": write_tables_of,
         "settled": seeds_settled,
+        "keep": KEEP,
     }
-    progress = progress or Silent()
-    if len(requests) == 1:
-        outcome = run(requests[0], loaded, progress, **shared)
-        report = RunReport(outcome.records, metric=requests[0].metric)
-        report.table.attrs["answer"] = report.answer
-        return report.table
     metric = requests[0].metric
-    finished = functools.partial(write_profile_of, metric=metric)
-    directory, _ = run_data_sets(
-        requests, loaded, progress, name="data-sets", all_finished=finished, **shared
-    )
-    profile = the_profile(directory, metric)
-    profile.table.attrs["answer"] = profile_answer(profile)
-    return profile.table
+    trackers = find_trackers(track, loaded)
+    with contextlib.closing(TrackedProgress(for_python(progress), trackers)) as shown:
+        if len(requests) == 1:
+            outcome = run(requests[0], loaded, shown, **shared)
+            return BenchResult.of_records(outcome.records, outcome.directory, metric)
+        directory, _ = run_data_sets(
+            requests,
+            loaded,
+            shown,
+            name=Path(suite).stem if suite else "data-sets",
+            all_finished=functools.partial(write_profile_of, metric=metric),
+            **shared,
+        )
+    return BenchResult.of_data_sets(directory, metric)
+
+
+@with_options(without=COMPARING)
+def train(
+    attention: str | None = None,
+    pe: str | None = None,
+    *,
+    task: str | None = None,
+    data: Any = None,
+    suite: str | Path | None = None,
+    save: str | Path | None = None,
+    from_: str | Path | BenchResult | None = None,
+    row: str = "",
+    all_data: bool = False,
+    seed: int = 0,
+    on: str = "local",
+    track: str | None = None,
+    plugins: Files | None = None,
+    progress: bool | Progress | None = None,
+    **options: Any,
+) -> TextModel:
+    """Train one model as ``zoo.bench`` trains it, and return it, ready to predict or generate.
+
+    save: a new directory for the model; by default it is not written. from_: the directory of a
+    run, or what ``zoo.bench`` returned: trains the row that its answer names, or the one called
+    ``row`` (``"fused+sin"``), with the settings that it had, on all the data, those it was scored
+    on included; nothing is left to score it. Options given here win over the row's. all_data: train
+    any model so. seed: of initial weights, dropout and the order of the batches. attention, pe,
+    task, data, suite, on, track, plugins, progress and options are as for ``zoo.bench``.
+
+    Raises ZooError for bad usage or data, and
+    ``zoo.inference.train.TrainingFailedError`` where the training itself fails.
+    """
+    from zoo.inference.run_row import find_run_row
+    from zoo.inference.train import train as train_one
+
+    if from_ is None and row:
+        raise ZooError("row is of a run: say which with from_")
+    if from_ is not None and suite is not None:
+        raise ZooError("from_ and suite both hold options: use one of them")
+    held = {n: v for n, v in _suite(suite).items() if n not in COMPARING}
+    found = None
+    if from_ is not None:
+        directory = Path(from_) if isinstance(from_, str | Path) else from_.directory
+        found = find_run_row(directory, row)
+        held = {"plugins": found.plugins}
+    files = _files(plugins, held)
+    loaded = loading.load(files)
+    executor = _executor(loaded, on, options)
+    trackers = find_trackers(track, loaded)
+    given = {**options, "attention": attention, "pe": pe, "task": task}
+    given |= {"data": stored(data, options), "plugins": files or None}
+    if found is not None:
+        given = {name: value for name, value in given.items() if value is not None}
+        requests = [found.request(given, loaded.registry)]
+    else:
+        requests = with_initial_models(make_requests(given, loaded.registry, held), loaded.registry)
+    if len(requests) > 1:
+        raise ZooError(f"train takes one data set, not {len(requests)}")
+    with (
+        contextlib.closing(TrackedProgress(for_python(progress), trackers)) as shown,
+        tempfile.TemporaryDirectory(prefix="zoo-") as scratch,
+    ):
+        return train_one(
+            requests[0],
+            loaded,
+            shown,
+            Path(save) if save is not None else Path(scratch) / "model",
+            seed,
+            on=executor,
+            all_data=all_data or found is not None,
+            fingerprint=found.fingerprint if found and data is None else "",
+        )
+
+
+def build(
+    cell: str | Mapping[str, str] = "fused+rope",
+    sizes: Sizes | Mapping[str, int] | None = None,
+    *,
+    classes: int | None = None,
+    dropout: float = 0.0,
+    seed: int = 0,
+    plugins: Files | None = None,
+) -> nn.Module:
+    """An untrained encoder of these components, as a plain ``torch.nn.Module``.
+
+    It maps token ids (B, L), and if texts are padded an ``attention_mask`` (B, L) that is true
+    where a token is real, to vectors (B, L, dim); with ``classes``, to logits (B, classes) by the
+    cell's pool and a linear layer.
+
+    cell: ``{"attention": "fused", "pe": "rope"}``, or the names in the order of the axes
+    (attention, pe, norm, ffn, block, pool) as ``"fused+rope"``; what is not named is the default.
+    sizes: ``{"dim": 64, "layers": 2, ...}``, by default those of ``zoo.bench``. seed: of the
+    initial weights, which are those of ``zoo.bench`` for this cell and seed.
+
+    Raises ZooError for names that do not exist, and for parts that cannot be combined.
+    """
+    from zoo.models.plain_encoder import cell_of, plain_encoder
+
+    default = {axis: Request.model_fields[axis].default for axis in AXES}
+    chosen = cell_of(loading.load(_files(plugins, {})).registry, cell, default)
+    known = sizes if isinstance(sizes, Sizes) else validated(Sizes, sizes or {})
+    return plain_encoder(chosen, known, classes=classes, dropout=dropout, seed=seed)
+
+
+def _suite(suite: str | Path | None) -> dict[str, Any]:
+    from zoo.config.suite import load_suite
+
+    return load_suite(suite) if suite is not None else {}
+
+
+def _files(plugins: Files | None, held: Mapping[str, Any]) -> list[str]:
+    """The plug-in files of a suite, and those given."""
+    given = [plugins] if isinstance(plugins, str | Path) else list(plugins or ())
+    return [*held.get("plugins", ()), *map(str, given)]
+
+
+def _executor(loaded: Zoo, on: str, options: dict[str, Any]) -> Choice:
+    """The executor with its own options, which are taken out of the others."""
+    own = {name: options.pop(name, None) for name in executor_options(loaded.registry)}
+    return choose_executor(loaded.registry, on, own)
 
 
 def seeds_settled(request: Request, records: Sequence[Record]) -> bool:
@@ -104,6 +250,17 @@ def seeds_settled(request: Request, records: Sequence[Record]) -> bool:
     assert request.until is not None
     rows = make_rows(records, request.metric)
     return settled(rows, request.until, judge(rows, find_reference(rows, request.reference)))
+
+
+def best_row(request: Request, records: Sequence[Record]) -> str:
+    """The name of the cell that the answer to these records names; empty where none has a score."""
+    from zoo.report.run_report import RunReport
+
+    best = RunReport(records, metric=request.metric).best if records else None
+    return best.name if best else ""
+
+
+KEEP = Keep(write_model, best_row)
 
 
 def write_profile_of(directory: Path, metric: str = "") -> None:

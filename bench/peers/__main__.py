@@ -16,7 +16,7 @@ from bench.peers.model_pairs import UnequalError
 from bench.peers.options import Options
 from zoo.config.settings import Execution
 from zoo.errors import ZooError, nearest, one_line
-from zoo.train.device import resolve
+from zoo.training.device import resolve
 
 # In the order of the published table; each can be named alone.
 WORKS: dict[str, Callable[[Options], Iterator[Comparison]]] = {

@@ -11,7 +11,7 @@ import torch
 from pydantic import BaseModel, ConfigDict
 
 from bench.peers.turns import Ratio
-from zoo.train.device import Runtime, describe
+from zoo.training.device import Runtime, describe
 
 Bound = Literal["at least", "at most"]
 

@@ -34,7 +34,7 @@ from bench.peers.steps import (
 from bench.peers.turns import Step, Times, interval, ratio, time_in_turns
 from zoo.measure.allocator import keep_blocks
 from zoo.measure.matrix_rate import measure_matrix_rate
-from zoo.train.device import Runtime
+from zoo.training.device import Runtime
 
 WORK = "deep encoder"
 EQUAL_WORK = "deep encoder, every token read, no dropout"

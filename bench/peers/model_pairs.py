@@ -17,7 +17,7 @@ from bench.peers.options import CLASSES, Shape
 from bench.peers.steps import Batch, logits
 from zoo.components.tokens import Tokens
 from zoo.errors import ZooError, one_line
-from zoo.train.device import Runtime
+from zoo.training.device import Runtime
 
 PLUGIN = Path(__file__).parents[2] / "plugins" / "zoo-peers"
 TOLERANCE = 1e-4

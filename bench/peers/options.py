@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zoo.config.sizes import Sizes
-from zoo.train.device import Runtime
+from zoo.training.device import Runtime
 
 CLASSES = 5
 

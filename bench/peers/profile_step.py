@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch.profiler import ProfilerActivity, profile
 
 from bench.peers.turns import Step
-from zoo.train.device import Runtime
+from zoo.training.device import Runtime
 
 PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")
 ATTENTION = "aten::_scaled_dot_product"

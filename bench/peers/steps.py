@@ -14,7 +14,7 @@ from bench.peers.options import CLASSES, Shape
 from bench.peers.turns import Step
 from zoo.components.tokens import Tokens
 from zoo.measure.allocator import MIB, keep_blocks, set_thresholds
-from zoo.train.device import Runtime
+from zoo.training.device import Runtime
 
 Batch = tuple[Tensor, Tokens, Tensor]  # ids (B, L), their tokens, labels (B)
 COPY = "the copy"  # names a second copy of one of the zoo's models, which measures the noise

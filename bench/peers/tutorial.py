@@ -27,7 +27,7 @@ from zoo.models.build import build_classifier
 from zoo.models.classifier import Classifier
 from zoo.registry import loading
 from zoo.registry.cell import Cell
-from zoo.train.device import Runtime
+from zoo.training.device import Runtime
 
 WORK, AGAINST = "tutorial job", "its loop with nn.MultiheadAttention"
 EPOCHS, BATCH_SIZE, LR = 10, 32, 1e-3

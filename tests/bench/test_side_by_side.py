@@ -20,7 +20,7 @@ from bench.peers.turns import interval, ratio, time_in_turns
 from bench.readme import PEERS
 from zoo.components.tokens import Tokens
 from zoo.measure.matrix_rate import measure_matrix_rate
-from zoo.train.device import Runtime
+from zoo.training.device import Runtime
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 

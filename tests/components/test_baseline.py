@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
+import numpy as np
 import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 from zoo.registry import Registry
 
@@ -30,12 +37,90 @@ def test_longer_ngrams_see_the_order_of_words(registry: Registry) -> None:
     texts, labels = ["not good but bad", "not bad but good"] * 4, [0, 1] * 4
     single, double = (
         registry.choose("baseline", text).build()
-        for text in ("tfidf-logreg", "tfidf-logreg(ngrams=2)")
+        for text in ("tfidf-logreg(ngrams=1)", "tfidf-logreg(ngrams=2, choose=False)")
     )
     single.fit(texts, labels)
     double.fit(texts, labels)
     assert len(set(single.predict(texts[:2]))) == 1
     assert double.predict(texts[:2]) == [0, 1]
+
+
+def fitted(registry: Registry, name: str, texts: list[str], labels: list[int]) -> Any:
+    baseline = registry.choose("baseline", name).build()
+    baseline.fit(texts, labels)
+    return baseline
+
+
+def test_pairs_of_words_are_features_where_held_out_texts_say_so(registry: Registry) -> None:
+    draw = random.Random(0)
+    names = [f"name{i}" for i in range(30)]
+    texts = [
+        f"{' '.join(draw.sample(names, 3))} {pair} {draw.choice(names)}"
+        for _ in range(30)
+        for pair in ("not good but bad", "not bad but good")
+    ]
+    chosen = fitted(registry, "tfidf-logreg", texts, [0, 1] * 30)
+    assert chosen.predict(["not bad but good", "not good but bad"]) == [1, 0]
+    assert chosen.note.startswith(
+        "n-grams of up to 2 words, chosen on held-out training texts (accuracy 1.000, single words"
+    )
+    alone = fitted(registry, "tfidf-logreg(ngrams=1)", texts, [0, 1] * 30)
+    assert (alone.note, alone.parameters < chosen.parameters) == ("", True)
+
+
+def test_single_words_are_enough_where_pairs_are_not_better(registry: Registry) -> None:
+    texts, labels = ["a goal today", "the shares fell", "goal again", "his shares"] * 9, [0, 1] * 18
+    baseline = fitted(registry, "tfidf-logreg", texts, labels)
+    words = {word for text in texts for word in text.split() if len(word) > 1}
+    assert (baseline.note, baseline.parameters) == ("", len(words) + 1)
+
+
+SPORT, MARKET, COMMON = "球队赛胜负射门", "股市银行涨跌税", "的了在是我有和人这中大为上个国们"
+
+
+def chinese(count: int, seed: int, between: str = "") -> tuple[list[str], list[int]]:
+    """Texts of two clauses without spaces, in which some characters tell the class."""
+    draw = random.Random(seed)
+    texts = []
+    for number in range(count):
+        letters = (SPORT, MARKET)[number % 2]
+        clauses = (
+            between.join(
+                draw.choice(letters if draw.random() < 0.2 else COMMON)
+                for _ in range(draw.randint(6, 12))
+            )
+            for _ in range(2)
+        )
+        texts.append(f"{'，'.join(clauses)}。")
+    return texts, [number % 2 for number in range(count)]
+
+
+def test_where_words_hardly_come_again_its_features_are_characters(registry: Registry) -> None:
+    (texts, labels), (unseen, true) = chinese(160, 0), chinese(100, 1)
+    baseline = fitted(registry, "tfidf-logreg", texts, labels)
+    assert np.mean(np.array(baseline.predict(unseen)) == true) > 0.9
+    assert "only 0% of the letters are in words that two texts have in common" in baseline.note
+    longest = 3 if "up to 3 characters" in baseline.note else 2
+    model = make_pipeline(
+        TfidfVectorizer(analyzer="char", ngram_range=(1, longest), sublinear_tf=True),
+        LogisticRegression(C=10, max_iter=1000),
+    )
+    assert model.fit(texts, labels).predict(unseen).tolist() == baseline.predict(unseen)
+    words = make_pipeline(TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10))
+    assert words.fit(texts, labels).score(unseen, true) < 0.6  # what it was before
+
+
+def test_letters_with_spaces_between_them_have_features_too(registry: Registry) -> None:
+    (texts, labels), (unseen, true) = chinese(160, 0, " "), chinese(100, 1, " ")
+    baseline = fitted(registry, "tfidf-logreg", texts, labels)
+    assert np.mean(np.array(baseline.predict(unseen)) == true) > 0.9
+
+
+def test_classes_of_one_text_do_not_stop_the_choice(registry: Registry) -> None:
+    texts = ["a goal in the match", "shares fell again", "the only song"]
+    baseline = fitted(registry, "tfidf-logreg", [*texts[:2] * 12, texts[2]], [0, 1] * 12 + [2])
+    assert baseline.predict(texts) == [0, 1, 2]
+    assert fitted(registry, "tfidf-logreg", texts, [0, 1, 2]).predict(texts) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("text", ["tfidf-logreg(c=0.0)", "tfidf-logreg(ngrams=0)"])

@@ -1,8 +1,8 @@
-"""A task, a metric and an executor, each right. Without torch, as a task must be."""
+"""A task, a metric, an executor and a tracker, each right. Without torch, as a task must be."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,6 +14,7 @@ from zoo.execution.base import Ended, Event, Executor, Job, Limits, Progress, Re
 from zoo.execution.run_job import run_job
 from zoo.registry import Register
 from zoo.tasks.base import Task
+from zoo.tracking.base import TrackedRun, Tracker
 
 
 class Options(BaseModel):
@@ -51,8 +52,22 @@ class OneByOne(Executor):
                 yield Ended(job, item) if isinstance(item, Result) else Progress(job, item)
 
 
+class Remembers(Tracker):
+    """Keeps what it was told."""
+
+    def start(self, run: TrackedRun) -> None:
+        self.told: list[object] = [run]
+
+    def log(self, values: Mapping[str, float], step: int) -> None:
+        self.told.append((values, step))
+
+    def end(self, status: str, values: Mapping[str, float]) -> None:
+        self.told.append((status, values))
+
+
 @hookimpl
 def zoo_register(register: Register) -> None:
     register("task", "rank", Rank, summary="sound")
     register("metric", "mean-rank", mean_rank, summary="sound")
     register("executor", "one-by-one", OneByOne, summary="sound")
+    register("tracker", "remembers", Remembers, summary="sound")

@@ -97,6 +97,17 @@ def test_each_size_and_each_corpus_has_its_own_entry(tiny: Corpus) -> None:
     assert entries[3].corpus().name == "other"
 
 
+def test_a_corpus_with_another_field_has_another_entry(tiny: Corpus) -> None:
+    """So an older version of the program finds no field in it that it does not know."""
+
+    @dataclasses.dataclass(frozen=True)
+    class LaterCorpus(Corpus):
+        later: str = ""
+
+    values = {field.name: getattr(tiny, field.name) for field in dataclasses.fields(tiny)}
+    assert encode(LaterCorpus(**values), 60, 6).key != encode(tiny, 60, 6).key
+
+
 def test_the_second_time_nothing_is_built(tiny: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     first = encode(tiny, 60, 6)
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.files import LabelledTexts
-from zoo.data.sources.tables import read_rows
 from zoo.errors import ZooError
+from zoo.sweep.make_request import validated
+from zoo.tasks.classify import Classify, ClassifyOptions
 
 ROWS: list[dict[str, Any]] = [
     {"text": 'he said "no", twice', "label": "sad"},
@@ -42,12 +43,17 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def read(path: Path, **options: Any) -> tuple[Corpus, list[str]]:
-    columns = {name: options.pop(name) for name in list(options) if name.endswith("_column")}
-    return LabelledTexts(**columns).read(path, **{"seed": 0, "name": "mine", **options})
+    return reader(**options).read(path, name="mine")
 
 
-def texts_of(path: Path) -> list[str]:
-    return LabelledTexts().table(str(path), read_rows(path)).texts
+def texts_of(path: Path, **options: Any) -> list[str]:
+    its = reader(**options)
+    return its.table(str(path), its.rows(path, []), []).texts
+
+
+def reader(**options: Any) -> LabelledTexts:
+    """The reader with the options of the command line, by their names."""
+    return Classify().reader(validated(ClassifyOptions, options))
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet"])
@@ -101,7 +107,7 @@ def test_shards_and_a_validation_split_used_as_test(tmp_path: Path) -> None:
 
 def test_a_directory_with_train_alone_is_divided(tmp_path: Path) -> None:
     write(tmp_path / "train.csv", ROWS)
-    corpus, notices = read(tmp_path, seed=3)
+    corpus, notices = read(tmp_path, split_seed=3)
     assert len(corpus.test_texts) == 4
     assert "seed 3" in notices[0]
 
@@ -136,12 +142,11 @@ def test_other_columns_by_name_and_booleans(tmp_path: Path) -> None:
         ("a.csv", "text,label\n", "a.csv is empty: it has no rows"),
         ("a.csv", "txt,label\nx,1\n", r"no column 'text' \(--text-column\).*did you mean 'txt'"),
         ("a.csv", "text,kind\nx,1\n", r"no column 'label' \(--label-column\).*There is: text, kin"),
-        ("a.csv", "text,label\nx,1\n ,2\n", "a.csv, row 2: 'text' is empty"),
-        ("a.csv", "text,label\nx,1\ny\n", "a.csv, row 2: 'label' is missing"),
-        ("a.csv", "label,text\n1,x\n2\n", "a.csv, row 2: 'text' is empty"),
-        ("a.csv", "text,label\nx,1,2\ny,1,2\n", "more fields than its header"),
-        ("a.csv", "text,label\nx,1\ny,1,2\n", "Expected 2 fields in line 3, saw 3"),
-        ("a.csv", b"text,label\nx,1\nna\xefve,1\n", "a.csv is not UTF-8: byte 0xef in line 3"),
+        ("a.csv", "text,label\nx,1\n ,2\n", "a.csv, line 3: 'text' is empty"),
+        ("a.csv", "text,label\nx,1\ny\n", "a.csv, line 3: 'label' is missing"),
+        ("a.csv", "label,text\n1,x\n2\n", "a.csv, line 3: 'text' is empty"),
+        ("a.csv", "text,label\nx,1,2\ny,1,2\n", "line 2 has more fields than its header"),
+        ("a.csv", "text,label\nx,1\ny,1,2\n", "line 3 .*: 3 fields, where its header has 2"),
         ("a.jsonl", '{"text": "x", "label": 1}\n{"text": \n', "broken JSON in line 2, column 10"),
         ("a.jsonl", '{"text": "x", "label": 1}\n[1]\n', "line 2 is no object but a list"),
         ("a.jsonl", '{"text": "x", "label": 1}\n{"label": 1}\n', "line 2: 'text' is missing"),

@@ -16,6 +16,7 @@ import pytest
 from fakehub import COMMIT, Answer, hub_of, jsonl
 
 import zoo.data.sources.hub as hub_module
+from zoo.data.sources.files import LabelledTexts
 from zoo.data.sources.hub import BBC_NEWS, load_bbc_news
 from zoo.data.sources.load_corpus import load_corpus
 from zoo.errors import ZooError
@@ -252,14 +253,14 @@ def test_a_hub_data_set_with_columns_class_names_and_no_test_split(
 ) -> None:
     rows = [{"body": f"message {i}", "kind": i % 2} for i in range(8)]
     serve(hub_of("owner/mails", {"README.md": CARD, "train.jsonl": jsonl(rows)}))
-    columns = {"text_column": "body", "label_column": "kind"}
-    corpus, notices = load_corpus(registry, "hub:owner/mails", **columns)
+    reader = LabelledTexts("body", "kind")
+    corpus, notices = load_corpus(registry, "hub:owner/mails", reader)
     assert corpus.label_names == ["ham", "spam"]
     assert (len(corpus.train_texts), len(corpus.test_texts)) == (6, 2)
     assert "no test split" in notices[0]
 
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    again, notices = load_corpus(registry, "hub:owner/mails", **columns)
+    again, notices = load_corpus(registry, "hub:owner/mails", reader)
     assert again == corpus
     assert "using the copy in the Hub's cache" in notices[0]
 
@@ -287,7 +288,7 @@ def test_loading_from_the_hub_imports_no_torch(serve: Serve, tmp_path: Path) -> 
 def test_a_column_that_the_hub_data_set_lacks(registry: Registry, serve: Serve) -> None:
     serve(hub_of("owner/name", FILES))
     with pytest.raises(ZooError, match=r"no column 'body'.*There is: text, label, label_text"):
-        load_corpus(registry, "hub:owner/name", text_column="body")
+        load_corpus(registry, "hub:owner/name", LabelledTexts("body"))
 
 
 def test_a_hub_data_set_that_does_not_exist(registry: Registry, serve: Serve) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.files import LabelledTexts
 from zoo.data.sources.load_corpus import load_corpus
 from zoo.errors import ZooError
 from zoo.registry import Owner, Register, Registry
@@ -79,7 +80,7 @@ def test_an_option_that_would_be_ignored_is_refused(registry: Registry, spec: st
     with pytest.raises(
         ZooError, match="--text-column, --label-column and --group-column are for files"
     ):
-        load_corpus(registry, spec, text_column="body")
+        load_corpus(registry, spec, LabelledTexts("body"))
 
 
 def test_a_plugins_data_set(registry: Registry, tiny: Corpus) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from zoo.config.reading import TextReading
 from zoo.data.batching.pair_batches import PairSplit
 from zoo.data.encoding.encoded_pairs import END, PAD, START, decode_text, encode_pairs
 from zoo.data.sources.pairs import Pairs, load_pairs
@@ -83,7 +84,20 @@ def test_a_file_that_holds_no_pairs_is_refused(
     path = tmp_path / "pairs.tsv"
     path.write_bytes(content)
     with pytest.raises(ZooError, match=complaint):
-        load_pairs(str(path), REGISTRY)
+        load_pairs(str(path), REGISTRY, TextReading(encoding="utf-8"))
+
+
+def test_pairs_in_another_encoding_and_lines_that_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    lines = [f"caf\u00e9 {i}\tcoffee {i}\n" for i in range(8)]
+    path.write_bytes("".join([*lines, "no tab\n", "a\t\n"]).encode("latin-1"))
+    notices: list[str] = []
+    pairs = load_pairs(str(path), REGISTRY, TextReading(drop_bad_rows=True), notices)
+    assert ("caf\u00e9 0", "coffee 0") in [*pairs.train, *pairs.test]
+    assert "read as cp1252, which is a guess" in notices[0]
+    assert "2 of 10 rows left out, line 9 and line 10; the first: line 9: 0 tabs" in notices[1]
+    with pytest.raises(ZooError, match="--encoding: for files, and 'reverse' is none"):
+        load_pairs("reverse", REGISTRY, TextReading(encoding="latin-1"))
 
 
 def test_a_pair_too_long_is_refused_with_the_length_it_needs() -> None:

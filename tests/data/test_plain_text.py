@@ -63,7 +63,7 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path, content: bytes, comp
     path = tmp_path / "book.txt"
     path.write_bytes(content)
     with pytest.raises(ZooError, match=complaint):
-        read_text(path)
+        read_text(path, "utf-8")
 
 
 def test_less_text_than_a_block_is_refused() -> None:

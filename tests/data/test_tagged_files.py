@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 from fakehub import hub_of
 
-from zoo.data.sources.conll import read_conll
+from zoo.config.reading import Reading
+from zoo.data.sources.conll import BrokenTextError, read_conll
 from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.files import LabelledTexts
 from zoo.data.sources.load_corpus import load_corpus, load_data
 from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus
 from zoo.data.sources.tagged_files import TaggedTexts
@@ -72,6 +74,19 @@ def test_every_format_gives_the_same_texts(registry: Registry, tmp_path: Path, s
     assert pairs_of(corpus) == sorted((row["tokens"], row["tags"]) for row in ROWS)
     assert (len(corpus.train_tokens), len(corpus.test_tokens)) == (9, 3)
     assert "no test split; by text, seed 0, 3 of 12 for test" in notices[0]
+
+
+def test_texts_with_a_broken_line_are_left_out_where_asked(
+    registry: Registry, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.conll"
+    path.write_text("a O\nb B\n\na O\nb\nc O\n\nd O\ne B\n\nf\n\n")
+    with pytest.raises(ZooError, match="line 5: 1 column, where line 1 has 2 columns: 'b'"):
+        read(registry, path)
+    reader = TaggedTexts(reading=Reading(drop_bad_rows=True))
+    notices: list[str] = []
+    assert reader.read_undivided(path, notices).texts == [["a", "b"], ["d", "e"]]
+    assert "2 of 4 rows left out, line 5 and line 11; the first: line 5: 1 column" in notices[0]
 
 
 def test_columns_of_a_conll_file_are_chosen_by_number(registry: Registry, tmp_path: Path) -> None:
@@ -148,7 +163,8 @@ def test_comments_before_a_text_are_skipped_and_the_token_is_not(
         lines = lines.replace("# O", "#\tO").replace("Ben O", "Ben\tO").replace(" B|", "\tB|")
         lines = "# newdoc|" + lines  # has two columns only where spaces divide them
     path.write_text(lines.replace("|", "\n"))
-    texts = [[columns for _, columns in text] for text in read_conll(path)]
+    found = [text for text in read_conll(path) if not isinstance(text, BrokenTextError)]
+    texts = [[columns for _, columns in text] for text in found]
     assert texts == [[["Ben", "O"], ["#", "O"], ["#5", "B"]], [["#", "O"], ["#tag", "B"]]]
 
 
@@ -238,7 +254,7 @@ def grouped(tmp_path: Path, years: list[object]) -> Path:
 
 def test_every_test_text_has_the_group_of_its_row(registry: Registry, tmp_path: Path) -> None:
     path = grouped(tmp_path, [2000 + n for n in range(12)])
-    corpus, _ = load_corpus(registry, str(path), group_column="year")
+    corpus, _ = load_corpus(registry, str(path), LabelledTexts(group_column="year"))
     expected = [str(2000 + int(text.removeprefix("text "))) for text in corpus.test_texts]
     assert corpus.test_groups == expected
     plain: Corpus = load_corpus(registry, str(path))[0]
@@ -258,4 +274,4 @@ def test_a_missing_group_is_one_clear_line(
     registry: Registry, tmp_path: Path, years: list[object], column: str, message: str
 ) -> None:
     with pytest.raises(ZooError, match=message):
-        load_corpus(registry, str(grouped(tmp_path, years)), group_column=column)
+        load_corpus(registry, str(grouped(tmp_path, years)), LabelledTexts(group_column=column))

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from zoo.data.sources.tables import read_texts
+from zoo.config.reading import Reading
+from zoo.data.sources.text_source import read_texts
 from zoo.errors import ZooError
 
 TEXTS = ["plain", 'a "quoted", one', "a line\u2028and a half", "null", "007", "naïve 東京"]
@@ -36,15 +37,15 @@ def test_every_format_gives_the_same_texts(folder: Path, name: str) -> None:
     ("name", "content", "complaint"),
     [
         ("gap.txt", b"one\n\ntwo\n", "gap.txt, line 2 is empty"),
-        ("gap.csv", b"id,text\n1,one\n2, \n", "gap.csv, row 2 is empty"),
-        ("short.csv", b"id,text\n1,one\n2\n", "short.csv, row 2 is empty"),
-        ("long.csv", b"id,text\n1,one\n2,two,3\n", "Expected 2 fields in line 3, saw 3"),
-        ("gap.jsonl", b'{"text": "x"}\n\n{"text": " "}\n', "gap.jsonl, line 3 is empty"),
+        ("gap.csv", b"id,text\n1,one\n2, \n", "gap.csv, line 3: 'text' is empty"),
+        ("short.csv", b"id,text\n1,one\n2\n", "short.csv, line 3: 'text' is empty"),
+        ("long.csv", b"id,text\n1,one\n2,two,3\n", "line 3 .* 3 fields, where its header has 2"),
+        ("gap.jsonl", b'{"text": "x"}\n\n{"text": " "}\n', "gap.jsonl, line 3: 'text' is empty"),
         ("latin.csv", b"text\none\nna\xefve\n", "latin.csv is not UTF-8: byte 0xef in line 3"),
         ("latin.txt", b"one\nna\xefve\n", "latin.txt is not UTF-8: byte 0xef in line 2"),
         ("a.csv", b"txt\none\n", r"a.csv has no column 'text' \(--text-column\).*mean 'txt'"),
-        ("a.jsonl", b'{"text": "x"}\n{"body": "x"}\n', "a.jsonl, line 2: 'text' .* is not text"),
-        ("a.jsonl", b'{"text": "x"}\n{"text": 5}\n', "a.jsonl, line 2: 'text' .* is not text"),
+        ("a.jsonl", b'{"text": "x"}\n{"body": "x"}\n', "a.jsonl, line 2: 'text' is missing"),
+        ("a.jsonl", b'{"text": "x"}\n{"text": 5}\n', "a.jsonl, line 2: 'text' is not text but a"),
         ("a.jsonl", b'{"text": "x"}\n{"text": \n', "broken JSON in line 2, column 10"),
         ("a.txt", None, "a.txt cannot be read: No such file"),
         ("a.csv", None, "a.csv cannot be read: No such file"),
@@ -57,7 +58,7 @@ def test_a_text_that_cannot_be_read_is_named_with_its_place(
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(ZooError, match=complaint):
-        list(read_texts(str(tmp_path / name)))
+        list(read_texts(str(tmp_path / name), reading=Reading(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("name", ["many.txt", "many.csv", "many.jsonl"])
@@ -67,7 +68,42 @@ def test_a_long_file_is_read_only_as_far_as_asked(tmp_path: Path, name: str) -> 
     body = "".join(template.format(number) for number in range(100_000))
     # Reading to the end would meet a byte that is not UTF-8.
     (tmp_path / name).write_bytes(header.encode() + body.encode() + b"\xff\n")
-    texts = read_texts(str(tmp_path / name))
+    texts = read_texts(str(tmp_path / name), reading=Reading(encoding="utf-8"))
     assert list(itertools.islice(texts, 3)) == ["text 0", "text 1", "text 2"]
     with pytest.raises(ZooError, match="not UTF-8"):
         list(texts)
+
+
+def test_a_directory_has_a_text_in_every_file(tmp_path: Path) -> None:
+    folder = tmp_path / "mails"
+    (folder / "spam").mkdir(parents=True)
+    (folder / "spam" / "b").write_bytes("na\u00efve\n\nand more".encode("latin-1"))
+    (folder / "spam" / "a").write_text("first")
+    assert list(read_texts(str(folder))) == ["first", "na\u00efve\n\nand more"]
+    (folder / "one.txt").write_text("alone")
+    (folder / ".hidden").write_text("not this")
+    assert list(read_texts(str(folder))) == ["alone"]
+    with pytest.raises(ZooError, match=r"--text-column: for tables, and of .*mails every file is"):
+        list(read_texts(str(folder), "body"))
+    (folder / "empty.txt").write_text(" ")
+    with pytest.raises(ZooError, match=r"mails, empty.txt: 'text' is empty"):
+        list(read_texts(str(folder)))
+    assert list(read_texts(str(folder), reading=Reading(drop_bad_rows=True))) == ["alone"]
+
+
+def test_half_a_character_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "x"}\n{"text": "\\ud800"}\n')
+    with pytest.raises(ZooError, match=r"a.jsonl, line 2: 'text' holds half a character"):
+        list(read_texts(str(tmp_path / "a.jsonl")))
+    left = Reading(drop_bad_rows=True)
+    assert list(read_texts(str(tmp_path / "a.jsonl"), reading=left)) == ["x"]
+
+
+def test_options_of_tables_are_refused_where_there_is_none(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one line\n")
+    with pytest.raises(ZooError, match=r"--text-column: for tables, and of .*a.txt every line is"):
+        list(read_texts(str(tmp_path / "a.txt"), "body"))
+    with pytest.raises(ZooError, match=r"--no-header: for tables, and of stdin every line is"):
+        list(read_texts("-", reading=Reading(header=False)))
+    with_columns = Reading(delimiter=" ", header=False)
+    assert list(read_texts(str(tmp_path / "a.txt"), "2", reading=with_columns)) == ["line"]

@@ -12,7 +12,7 @@ from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 from zoo.execution.artifacts import Artifacts
 from zoo.execution.base import WEIGHTS, JobSetup, Result, TrainJob
-from zoo.train.checkpoint import write_tensors
+from zoo.training.checkpoint import write_tensors
 
 SETUP = JobSetup("classify", {}, Sizes(), Training(), Execution())
 

@@ -74,6 +74,20 @@ def test_a_cluster_gives_the_scores_curves_and_keys_of_one_machine(
     assert again.trained == 0
 
 
+def test_every_node_pretrains_as_one_machine_does(
+    corpus: Path, nodes: Nodes, tmp_path: Path
+) -> None:
+    """The texts of the stage are in no file of a node; they come with the data."""
+    texts = tmp_path / "more.txt"
+    texts.write_text("the striker saw a bank\nthe band scored a goal\n" * 30)
+    stage = {"init": "pretrain", "pretrain_epochs": 2, "pretrain_data": str(texts)}
+    options = {**CLASSIFY, **stage, "data": str(corpus), "baseline": "none", "phases": "train"}
+    here = bench(tmp_path / "here", {**options, "seeds": 2})
+    there = bench(tmp_path / "there", {**options, "seeds": 2}, on=nodes.on)
+    assert by_key(there.records) == by_key(here.records)
+    assert len(there.records) == 2
+
+
 @pytest.mark.parametrize("first", ["here", "there"])
 def test_a_run_begun_on_one_is_finished_on_the_other(
     first: str, options: dict[str, Any], nodes: Nodes, tmp_path: Path

@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 from small_runs import (
     CLASSIFY,
     LM,
+    MLM,
     SEQ2SEQ,
     Stop,
     StopAfter,
@@ -38,12 +39,13 @@ from zoo.sweep.records import Record, RecordFile
 OTHER = {"inline": "local", "local": "inline"}
 
 
-@pytest.fixture(params=["classify", "lm", "seq2seq"])
+@pytest.fixture(params=["classify", "lm", "mlm", "seq2seq"])
 def options(request: pytest.FixtureRequest, corpus: Path, book: Path) -> dict[str, Any]:
     """A short training of a cell of each task, and of the task's baseline."""
     return {
         "classify": {**CLASSIFY, "data": str(corpus), "seeds": 2, "token_dropout": 0.2},
         "lm": {**LM, "data": str(book)},
+        "mlm": {**MLM, "data": str(book)},
         "seq2seq": SEQ2SEQ,
     }[request.param] | {"phases": "train"}
 
@@ -61,7 +63,7 @@ def test_both_give_the_same_scores_document_for_document_and_the_same_keys(
     local = bench(tmp_path / "local", options, on="local")
     assert by_key(inline.records) == by_key(local.records)
     assert len(by_key(inline.records)) == len(inline.records) >= (options["task"] != "seq2seq") + 1
-    if options["task"] != "lm":
+    if options["task"] in ("classify", "seq2seq"):
         assert any(record.metrics["errors"] for record in inline.records)
     for one, other in zip(inline.records, local.records, strict=True):
         assert one.environment == other.environment

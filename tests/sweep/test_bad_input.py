@@ -151,7 +151,11 @@ GOOD = "text,label\n" + "".join(f"word{i} and more,{'ab'[i % 2]}\n" for i in ran
         ("text,label\nhello,a\nbye,a\n", "text,label\nhello,a\n", "two classes"),
         (GOOD + ",a\n", GOOD, "text"),
         (GOOD, GOOD + "new,c\n", "'c'"),
-        (GOOD.encode() + b"\xff\xfe broken,a\n", GOOD, "UTF-8"),
+        (
+            GOOD.encode() + b"caf\xc3\xa9,a\nd\xc3\xa9j\xc3\xa0,b\n\xff\xfe broken,a\n",
+            GOOD,
+            "UTF-8",
+        ),
     ],
     ids=["empty", "no text", "no label", "one class", "empty text", "unseen label", "broken UTF-8"],
 )

@@ -321,9 +321,10 @@ def test_from_python_the_table_is_a_dataframe(tmp_path: Path, corpus: Path) -> N
     script = tmp_path / "script.py"
     script.write_text(
         "import zoo\n"
-        "table = zoo.bench(attention=['fused', 'naive'], pe=['rope'], phases='train',\n"
+        "result = zoo.bench(attention=['fused', 'naive'], pe=['rope'], phases='train',\n"
         f"    data={str(corpus)!r}, out='out', dim=16, heads=2, hidden=32, layers=1,\n"
         "    max_length=24, vocab_size=120, epochs=1)\n"
+        "table = result.table\n"
         "print(type(table).__module__, len(table), list(table.columns)[0])\n"
     )
     done = subprocess.run(
@@ -339,7 +340,7 @@ def test_from_python_with_another_task_and_executor(tmp_path: Path) -> None:
         task="seq2seq", pe="none", data="copy(train=60,test=10,shortest=2,longest=3)", epochs=1,
         dim=8, heads=2, hidden=8, layers=1, max_length=8, device="cpu", threads=1,
         phases="train", on="inline", out=tmp_path / "out",
-    )  # fmt: skip
+    ).table  # fmt: skip
     assert list(table["status"]) == ["ok"]
     assert table["exact_match_mean"].between(0, 1).all()
 
@@ -480,7 +481,7 @@ def test_an_encoder_decoder_has_exact_matches_of_both_decodings_on_its_row(
     assert "documents" not in printed.out
     assert f"seed 0: exact match {row.exact_match_mean:.3f} [" in printed.err
     record = next(r for r in RecordFile(out).read() if r.kind == "train")
-    assert record.config["task_options"] == {"beam": 3}
+    assert record.config["task_options"]["beam"] == 3
     assert record.metrics["scored"] == "validation"
     assert record.metrics["examples"] == 20
     assert command({**options, "beam": 2}, out) == 2

@@ -74,8 +74,8 @@ def test_bad_lists_of_data_are_one_line(data: object, says: str) -> None:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pd.DataFrame]:
     out = tmp_path_factory.mktemp("run")
-    table = zoo.bench(["fused", "naive"], data=DATA, on="inline", out=out, seeds=1, **SETTINGS)
-    return out, table
+    result = zoo.bench(["fused", "naive"], data=DATA, on="inline", out=out, seeds=1, **SETTINGS)
+    return out, result.table
 
 
 def test_each_data_set_has_a_directory_with_records_and_tables(
@@ -127,7 +127,7 @@ def test_a_second_run_trains_nothing_more(run: tuple[Path, pd.DataFrame]) -> Non
     sizes = {file: file.stat().st_size for file in out.glob("*/records.jsonl")}
     again = zoo.bench(["fused", "naive"], data=DATA, on="inline", out=out, seeds=1, **SETTINGS)
     assert {file: file.stat().st_size for file in out.glob("*/records.jsonl")} == sizes
-    pd.testing.assert_frame_equal(again, table)
+    pd.testing.assert_frame_equal(again.table, table)
 
 
 def test_two_runs_are_compared_data_set_by_data_set(run: tuple[Path, pd.DataFrame]) -> None:

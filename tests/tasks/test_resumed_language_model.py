@@ -16,10 +16,11 @@ from zoo.data.sources.plain_text import read_text
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
-from zoo.tasks.lm import LanguageModelling, LanguageModellingOptions
-from zoo.train import checkpoint
-from zoo.train.device import Runtime
-from zoo.train.trainer import Trainer
+from zoo.tasks.lm import LanguageModelling
+from zoo.tasks.plain_text_options import PlainTextOptions
+from zoo.training import checkpoint
+from zoo.training.device import Runtime
+from zoo.training.trainer import Trainer
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 
@@ -31,7 +32,7 @@ def test_a_training_resumed_from_a_checkpoint_gives_the_same_bits(
     sizes = Sizes(dim=16, heads=2, hidden=32, layers=1, max_length=24, vocab_size=300)
     training = Training(epochs=2, batch_size=16)
     task = LanguageModelling()
-    setup = TaskSetup(LanguageModellingOptions(), sizes, training, encoded.vocab_size, [], encoded)
+    setup = TaskSetup(PlainTextOptions(), sizes, training, encoded.vocab_size, [], encoded)
     split = task.training_split(setup, RUNTIME.device)
     loss = functools.partial(task.loss, setup)
 

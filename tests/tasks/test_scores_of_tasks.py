@@ -30,14 +30,15 @@ from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load
 from zoo.tasks.base import Evaluation, TaskSetup
-from zoo.tasks.lm import LanguageModelling, LanguageModellingOptions
+from zoo.tasks.lm import LanguageModelling
+from zoo.tasks.plain_text_options import PlainTextOptions
 from zoo.tasks.seq2seq import (
     SequenceToSequence,
     SequenceToSequenceOptions,
     generate_targets,
 )
-from zoo.train.device import Runtime
-from zoo.train.trainer import Trainer
+from zoo.training.device import Runtime
+from zoo.training.trainer import Trainer
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)
@@ -81,7 +82,7 @@ def test_bits_per_byte_are_the_nats_of_all_tokens_over_the_bytes_they_stand_for(
     blocks = Blocks(stream, 4, torch.device("cpu"), short=True)
     data = StreamData(sizes)
     task = LanguageModelling()
-    setup = TaskSetup(LanguageModellingOptions(), Sizes(max_length=4), Training(), 5, [], data)
+    setup = TaskSetup(PlainTextOptions(), Sizes(max_length=4), Training(), 5, [], data)
     found = task.evaluate(setup, Fixed(table), blocks, RUNTIME)
     metrics = values(found, registry, task.metrics)
     shares = torch.softmax(table.double(), dim=1).tolist()

@@ -36,7 +36,7 @@ from zoo.tasks.base import Evaluation, TaskSetup
 from zoo.tasks.metrics import is_bio
 from zoo.tasks.tag import Tag, TagOptions
 from zoo.tasks.tag_estimator import TagEstimator, effective_examples, tag_evaluation
-from zoo.train.device import resolve
+from zoo.training.device import resolve
 
 TASK = Tag()
 RUNTIME = resolve(Execution(device="cpu"))

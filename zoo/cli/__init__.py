@@ -37,6 +37,7 @@ COMMANDS = {
     "evaluate": Entry("zoo.cli.evaluate:evaluate", "Score a saved model on labelled texts."),
     "attend": Entry("zoo.cli.attend:attend", "Show the attention weights of a text."),
     "generate": Entry("zoo.cli.generate:generate", "Generate text with a saved model."),
+    "export": Entry("zoo.cli.export:export", "Write a saved model for ONNX or torch.export."),
     "list": Entry("zoo.cli.listing:list_components", "List what can be combined."),
     "info": Entry("zoo.cli.listing:info", "Describe one component."),
     "plugins": Entry("zoo.cli.listing:plugins", "List the plug-ins and whether each was loaded."),

@@ -15,6 +15,7 @@ from zoo.cli.request_options import (
     ON,
     OUTPUT,
     SUITE,
+    TRACK,
     TRAINING,
     RequestCommand,
     build_requests,
@@ -54,12 +55,14 @@ if TYPE_CHECKING:
     type=Place(),
     help="Where records and tables go.  [default: runs/TASK-DATA-HASH]",
 )
+@TRACK
 @option(OUTPUT, "--fresh", is_flag=True, help="Run again what is already there.")
 @option(OUTPUT, "--collect", is_flag=True, help="Run nothing; show what is already there.")
 @option(OUTPUT, "--plan", "plan_only", is_flag=True, help="Print what would run, and stop.")
 def bench(
     on: str,
     out: str | None,
+    track: str | None,
     fresh: bool,
     collect: bool,
     plan_only: bool,
@@ -73,7 +76,7 @@ def bench(
     zoo bench --task lm --data book.txt
     zoo bench --task seq2seq --data reverse
     """
-    from zoo.api import seeds_settled, write_profile_of, write_tables_of
+    from zoo.api import KEEP, seeds_settled, write_profile_of, write_tables_of
     from zoo.report.profile.profile import the_profile
     from zoo.report.profile.profile_text import profile_summary
     from zoo.report.run_report import RunReport
@@ -86,6 +89,7 @@ def bench(
     from zoo.sweep.run import run
     from zoo.sweep.run_data_sets import run_data_sets
     from zoo.sweep.run_state import tried_plan
+    from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 
     if seed and options["seeds"] is not None:
         raise ZooError("--seeds counts seeds from 0, --seed names them: use one of the two")
@@ -95,6 +99,7 @@ def bench(
         raise ZooError("--fresh runs everything again and --collect runs nothing: use one of them")
     loaded = load_zoo()
     executor = chosen_executor(on, options, loaded.registry)
+    trackers = find_trackers(track, loaded)
     requests = build_requests(options, loaded.registry)
     if plan_only:
         with open_executor(loaded, executor) as opened:
@@ -116,8 +121,9 @@ def bench(
         "collect": collect,
         "finished": write_tables_of,
         "settled": seeds_settled,
+        "keep": KEEP,
     }
-    with contextlib.closing(for_stream(sys.stderr)) as progress:
+    with contextlib.closing(TrackedProgress(for_stream(sys.stderr), trackers)) as progress:
         if len(requests) > 1:
             directory, outcomes = run_data_sets(
                 requests,

@@ -1,4 +1,4 @@
-"""``zoo evaluate``: the scores of a saved classifier or tagger, and its worst mistakes."""
+"""``zoo evaluate``: the scores of a saved model, and the worst mistakes of one with classes."""
 
 from __future__ import annotations
 
@@ -7,43 +7,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from zoo.cli.model import SavedModel, model_options, report_limits
-from zoo.cli.options import json_option, print_json, several
+from zoo.cli.options import json_option, print_json
+from zoo.cli.request_options import DATA, RequestCommand, option
 from zoo.cli.table import print_table
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
     from zoo.data.sources.row_reader import LabelledRows
     from zoo.inference.evaluate import Evaluation
+    from zoo.models.mask_filler import MaskFiller
 
 
-@click.command()
-@click.option(
+@click.command(cls=RequestCommand, fields=(), other_tasks=False, without=("keep_duplicates",))
+@option(
+    DATA,
     "--data",
     metavar="TEXT",
     required=True,
     help="A built-in data set ('zoo list data'), a path, or hub:owner/name.",
 )
-@several(
-    *(
-        click.option(
-            f"--{column}-column",
-            metavar="NAME",
-            help=f"Column of the {what}, in files and Hub data.  [default: {default}]",
-        )
-        for column, what, default in (
-            ("text", "texts of a classifier", "text"),
-            ("label", "labels of a classifier", "label"),
-            ("tokens", "lists of tokens of a tagger", "tokens"),
-            ("tags", "lists of tags of a tagger", "tags"),
-            ("group", "groups by which to score, too", "none"),
-        )
-    )
-)
-@click.option(
+@option(
+    DATA,
     "--split",
-    type=click.Choice(["test", "train", "all"]),
+    type=click.Choice(["test", "train", "validation", "all"]),
     default="test",
     show_default=True,
     help="Which documents; 'all' reads a file as it is, of any number of documents.",
@@ -64,49 +53,59 @@ def evaluate(
     split: str,
     mistakes: int,
     as_json: bool,
-    **columns: str | None,
+    **reading: Any,
 ) -> None:
     """Score a model on labelled texts: every class, the confusion matrix, the worst mistakes.
 
-    Of a tagger the tokens are scored, and its tags are the classes.
+    Of a tagger the tokens are scored, and its tags are the classes. A masked language model is
+    scored on texts alone; test and validation are then what its training holds out.
 
     \b
     zoo evaluate model --data newswire
     zoo evaluate model --data more.csv --split all --json
+    zoo evaluate model --data test.csv --no-header --text-column 2,3 --label-column 1 --split all
     zoo evaluate tagger --data more.conll --split all
+    zoo evaluate encoder --data book.txt --split all
     """
     from zoo.data.sources.registered import find_registered
     from zoo.data.sources.train_test_split import DivisionError
     from zoo.inference.evaluate import evaluate as evaluate_texts
     from zoo.inference.evaluate import evaluate_tags
+    from zoo.models.mask_filler import MaskFiller
     from zoo.models.text_tagger import TextTagger
+    from zoo.sweep.make_request import validated
     from zoo.tasks.data_of_task import refuse_unread
     from zoo.tasks.encoder_task import EncoderTask
 
     model = saved.open("evaluate")
     task = model.card.find_task(saved.registry, allow_changed=True)
-    if not isinstance(task, EncoderTask):
+    is_filler = isinstance(model, MaskFiller)
+    if not is_filler and not isinstance(task, EncoderTask):
         raise ZooError(f"zoo evaluate cannot read labelled texts for --task {model.card.task}")
-    given = {name: value for name, value in columns.items() if value is not None}
+    given = {name: value for name, value in reading.items() if value is not None}
     for name in given:
         if name not in task.options.model_fields:
             flag = f"--{name.replace('_', '-')}"
             raise ZooError(f"{flag} is no option of {task.model_name}, which this model is")
     refuse_unread(saved.registry, task, model.card.task, data)
-    options = task.options.model_validate(given)
+    options = validated(task.options, given)
+    if is_filler:
+        _evaluate_masks(saved, model, data, options, split, as_json)
+        return
+    notices: list[str] = []
     path = Path(data).expanduser()
     if split == "all" and path.exists() and not find_registered(saved.registry, data):
-        scored = task.reader(options).read_undivided(path)
+        scored = task.reader(options).read_undivided(path, notices)
         name, fingerprint = path.resolve().name, scored.fingerprint
     else:
         try:
             corpus, notices = task.read(data, options, saved.registry)
         except DivisionError as error:
             raise ZooError(f"{error}; --split all scores them undivided") from error
-        for notice in notices:
-            click.echo(notice, err=True)
         scored = _rows_of(corpus, split)
         name, fingerprint = corpus.name, corpus.fingerprint
+    for notice in notices:
+        click.echo(notice, err=True)
     metrics = task.metrics_from(saved.registry, model.labels)
     score = evaluate_tags if isinstance(model, TextTagger) else evaluate_texts
     found = score(model, scored.texts, scored.labels, metrics, scored.groups)
@@ -131,6 +130,35 @@ def evaluate(
     report_limits(found.cut, found.unknown, found.documents, model.max_length)
 
 
+def _evaluate_masks(
+    saved: SavedModel, model: MaskFiller, data: str, options: Any, split: str, as_json: bool
+) -> None:
+    """Print the scores of a masked language model."""
+    from zoo.data.sources.plain_text import load_texts
+    from zoo.inference.evaluate_masks import evaluate_masks
+
+    if click.get_current_context().get_parameter_source("mistakes") is not ParameterSource.DEFAULT:
+        raise ZooError("--mistakes is for models of classes and tags")
+    texts, notices = load_texts(saved.registry, data, options.reader(), keep_duplicates=True)
+    for notice in notices:
+        click.echo(notice, err=True)
+    split = "test" if split == "validation" else split
+    parts = {"train": texts.train, "test": texts.validation}
+    scored = [text for part in parts if split in (part, "all") for text in parts[part]]
+    task = model.card.find_task(saved.registry, allow_changed=True)
+    metrics = task.metrics_from(saved.registry, model.card.labels)
+    found = evaluate_masks(model, task, scored, metrics)
+    if as_json:
+        about = {"data": texts.name, "fingerprint": texts.fingerprint, "split": split}
+        print_json({**about, "texts": len(scored), **found})
+        return
+    part = {"all": "all texts", "test": "held-out texts", "train": "training texts"}[split]
+    click.echo(f"{model.card.cell} on {texts.name}, {part}: {found['tokens']} masked tokens")
+    described = (metric.description for metric in metrics)
+    click.echo(", ".join(f"{d.label} {d.format(found[d.name])}" for d in described))
+    report_limits(0, found["unknown"], len(scored), model.max_length)
+
+
 def _rows_of(corpus: Any, split: str) -> LabelledRows:
     """The rows of a corpus that are in this split, or in any."""
     from zoo.data.sources.row_reader import LabelledRows
@@ -145,6 +173,8 @@ def _rows_of(corpus: Any, split: str) -> LabelledRows:
                 names[label] if isinstance(label, int) else [names[tag] for tag in label]
                 for label in its_labels
             ]
+    if not texts:
+        raise ZooError(f"{corpus.name} has no {split} split")
     return LabelledRows(texts, labels, corpus.test_groups if split == "test" else [])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 import click
 
@@ -59,6 +60,7 @@ def generate(
     no_repeat_ngram: int | None,
     no_cache: bool,
     as_json: bool,
+    **reading: Any,
 ) -> None:
     """Continue each prompt or, with an encoder-decoder, generate the target of each source.
 
@@ -75,7 +77,7 @@ def generate(
     sample = any(value is not None for value in (temperature, top_k, top_p))
     if seed is not None and not sample:
         raise ZooError("--seed is for sampling: give --temperature, --top-k or --top-p as well")
-    given = given_texts(prompts, source, text_column, "prompt")
+    given = given_texts(prompts, source, text_column, reading, "prompt")
     model = saved.open("generate")
 
     from zoo.models.decoding.sampling import Sampling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from typing import Any
 import click
 
 from zoo.cli.options import load_zoo, plugin_option, several
+from zoo.cli.request_options import field_options
+from zoo.config.reading import Reading, given_flags
 from zoo.errors import ZooError
 from zoo.registry import Registry
 
@@ -25,9 +27,8 @@ class SavedModel:
     allow_changed: bool
     registry: Registry
 
-    def open(self, command: str) -> Any:
-        """The loaded model; ZooError where the model's task does not offer this command."""
-        from zoo.config.settings import Execution
+    def refuse_other_tasks(self, command: str) -> None:
+        """ZooError where the model's task does not offer this command, or cannot be had."""
         from zoo.inference.directory import read
 
         directory = Path(self.directory)
@@ -43,12 +44,21 @@ class SavedModel:
                 f"it is for {offered}"
             )
 
+    def open(self, command: str) -> Any:
+        """The loaded model; ZooError where the model's task does not offer this command."""
+        from zoo.config.settings import Execution
+
+        self.refuse_other_tasks(command)
+
         from zoo.inference.load import load_from
-        from zoo.train.device import resolve
+        from zoo.training.device import resolve
 
         runtime = resolve(Execution.model_validate({"device": self.device}))
         return load_from(
-            directory, self.registry, device=runtime.device, allow_changed=self.allow_changed
+            Path(self.directory),
+            self.registry,
+            device=runtime.device,
+            allow_changed=self.allow_changed,
         )
 
 
@@ -84,44 +94,70 @@ def model_options(command: Callable[..., Any]) -> Any:
 
 
 def source_options(what: str) -> Callable[[Any], Any]:
-    """Add ``--input`` and ``--text-column``; the command gets ``source`` and ``text_column``.
+    """Add ``--input``, ``--text-column``, and how a file is read.
 
-    what: the name of one text.
+    The command gets ``source``, ``text_column`` and the fields of ``Reading``. what: the name of
+    one text.
     """
     return several(
         click.option(
             "--input",
             "source",
             metavar="FILE",
-            help=f"A {what} per line, or a column of CSV, TSV or JSON lines; - for stdin.  "
-            "[default: stdin, if it is a pipe]",
+            help=f"A {what} per line, a column of a table, or a directory with a {what} in each "
+            "file; - for stdin.  [default: stdin, if it is a pipe]",
         ),
         click.option(
-            "--text-column", metavar="NAME", help=f"Column of each {what}.  [default: text]"
+            "--text-column",
+            metavar="NAMES",
+            help=f"Column of each {what}; of several, as in title,body, the texts are joined.  "
+            "[default: text]",
         ),
+        field_options(Reading),
     )
 
 
 def given_texts(
-    texts: Sequence[str], source: str | None, column: str | None, what: str = "text"
+    texts: Sequence[str],
+    source: str | None,
+    column: str | None,
+    reading: Mapping[str, Any],
+    what: str = "text",
 ) -> Iterable[str]:
     """The texts given, or those of the source; stdin where it is a pipe and nothing is given.
 
-    what: how an error names one. Raises ZooError for an empty one, by its number or line, and at
-    the end of a source that contains none.
+    reading: the fields of ``Reading``, None where not given. what: how an error names one. Raises
+    ZooError for an empty one, by its number or line, and at the end of a source that contains none.
     """
-    from zoo.data.sources.tables import PIPE, read_texts
+    from zoo.data.sources.text_source import PIPE
+    from zoo.sweep.make_request import validated
 
+    given = {name: value for name, value in reading.items() if value is not None}
     if texts and source is not None:
         raise ZooError(f"{what}s on the command line and --input: use one of the two")
     if column is not None and source in (None, PIPE):
         raise ZooError("--text-column is for --input FILE")
+    how = validated(Reading, given)
+    if texts and (flags := given_flags(how)):
+        raise ZooError(f"{' and '.join(flags.values())}: for --input FILE")
     for number, text in enumerate(texts, start=1):
         if not text.strip():
             raise ZooError(f"{what} {number} is empty: there is nothing in it to read")
     if not texts and source is None and (sys.stdin is None or sys.stdin.isatty()):
         raise ZooError(f"no {what}: give one, or --input FILE, or a pipe")
-    return texts or read_texts(PIPE if source is None else source, column or "text", what)
+    if texts:
+        return texts
+    return _told(PIPE if source is None else source, column or "text", what, how)
+
+
+def _told(source: str, column: str, what: str, reading: Reading) -> Iterator[str]:
+    """The texts of a source; what was guessed or left out is said on stderr, after the last."""
+    from zoo.data.sources.text_source import read_texts
+
+    notices: list[str] = []
+    yield from read_texts(source, column, what, reading, notices)
+    for notice in notices:
+        click.echo(f"note: {notice}", err=True)
 
 
 def report_limits(cut: int, unknown: int, texts: int, max_length: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from zoo.cli.model import (
     report_limits,
     source_options,
 )
-from zoo.cli.prediction_formats import TAG_WRITERS, TEXT_WRITERS
+from zoo.cli.prediction_formats import FILL_WRITERS, TAG_WRITERS, TEXT_WRITERS
 from zoo.errors import ZooError
 
 CONLL = ".conll"
@@ -48,14 +48,17 @@ def predict(
     text_column: str | None,
     form: str,
     batch_size: int,
+    **reading: Any,
 ) -> None:
-    """Print what the model predicts for every text: the class, or a tag for each token.
+    """Print what the model predicts for every text: the class, a tag for each token, or its masks.
 
     \b
     zoo predict model "the striker scored twice" "shares fell"
-    zoo predict model --input articles.csv --text-column body --format jsonl
+    zoo predict model --input articles.csv --text-column title,body --format jsonl
+    zoo predict model --input train.csv --no-header --text-column 2,3
     cat lines.txt | zoo predict model
     zoo predict tagger --input sentences.conll
+    zoo predict encoder "the striker [MASK] twice"
 
     Texts are read, predicted and printed a batch at a time, so there may be any number of them.
     A text that is longer than the model is cut, as in training, and words may be unknown to the
@@ -63,16 +66,18 @@ def predict(
     a file its row says so. For a tagger a file that ends in .conll holds a token in the first
     column of every line, and a blank line between two texts.
     """
-    given: Iterable[str | Sequence[str]] = given_texts(texts, source, text_column)
+    given: Iterable[str | Sequence[str]] = given_texts(texts, source, text_column, reading)
     model = saved.open("predict")
 
+    from zoo.data.sources.data_file import data_suffix
+    from zoo.models.mask_filler import MaskFiller
     from zoo.models.text_tagger import TextTagger
 
     is_tagger = isinstance(model, TextTagger)
-    if source is not None and Path(source).suffix.lower() == CONLL:
+    if source is not None and data_suffix(Path(source)) == CONLL:
         if not is_tagger:
             raise ZooError(f"--input {source}: CoNLL columns are for a model of tags")
-        given = _conll_texts(Path(source), text_column)
+        given = _conll_texts(Path(source), text_column, reading)
     seen = cut = unknown = 0
 
     def counted() -> Iterator[Any]:
@@ -89,16 +94,37 @@ def predict(
             unknown += prediction.unknown > 0
             yield prediction
 
-    (TAG_WRITERS if is_tagger else TEXT_WRITERS)[form](counted())
+    writers = TAG_WRITERS if is_tagger else TEXT_WRITERS
+    (FILL_WRITERS if isinstance(model, MaskFiller) else writers)[form](counted())
     report_limits(cut, unknown, seen, model.max_length)
 
 
-def _conll_texts(path: Path, text_column: str | None) -> Iterator[list[str]]:
-    from zoo.data.sources.conll import read_conll
+def _conll_texts(
+    path: Path, text_column: str | None, reading: Mapping[str, Any]
+) -> Iterator[list[str]]:
+    from zoo.config.reading import Reading, TextReading, given_flags
+    from zoo.data.sources.conll import BrokenTextError, read_conll
+    from zoo.data.sources.usable_rows import dropped_rows
+    from zoo.sweep.make_request import validated
 
+    how = validated(Reading, {name: value for name, value in reading.items() if value is not None})
     if text_column is not None:
         raise ZooError("--text-column is for tables; the tokens of a CoNLL file are its column 1")
-    texts = [[columns[0] for _, columns in lines] for lines in read_conll(path)]
+    for name, flag in given_flags(how).items():
+        if name not in TextReading.model_fields:
+            raise ZooError(f"{flag} is for tables, and {path} has CoNLL columns")
+    notices, texts, bad = list[str](), list[list[str]](), dict[str, ZooError]()
+    for lines in read_conll(path, how.encoding, notices):
+        if not isinstance(lines, BrokenTextError):
+            texts.append([columns[0] for _, columns in lines])
+        elif how.drop_bad_rows:
+            bad[f"line {lines.line}"] = lines
+        else:
+            raise lines
+    if bad:
+        notices.append(dropped_rows(str(path), bad, len(texts) + len(bad)))
+    for notice in notices:
+        click.echo(f"note: {notice}", err=True)
     if not texts:
         raise ZooError(f"{path} contains no text")
     return iter(texts)

@@ -1,4 +1,4 @@
-"""How ``zoo predict`` prints: a line for every text, or for every token of a tagged text."""
+"""How ``zoo predict`` prints: a line for every text, every tagged token, or every mask."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import click
 from zoo.cli.table import printable
 
 if TYPE_CHECKING:
+    from zoo.models.mask_filler import FilledText
     from zoo.models.text_model import Prediction
     from zoo.models.text_tagger import TaggedText
 
@@ -90,5 +91,34 @@ def _tag_jsonl(texts: Iterable[TaggedText]) -> None:
         click.echo(json.dumps(row, ensure_ascii=False))
 
 
+def _fill_table(texts: Iterable[FilledText]) -> None:
+    """A filled text in every line, and beneath it a line for each of its masks."""
+    for text in texts:
+        click.echo(printable(text.filled))
+        for number, pieces in enumerate(text.masks, start=1):
+            shown = ", ".join(f"{printable(piece)} {share:.3f}" for piece, share in pieces)
+            click.echo(f"  mask {number}: {shown}")
+
+
+def _fill_csv(texts: Iterable[FilledText]) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["text", "mask", "piece", "probability"])
+    for number, text in enumerate(texts, start=1):
+        for mask, pieces in enumerate(text.masks, start=1):
+            writer.writerows([number, mask, p, f"{share:.{DIGITS}f}"] for p, share in pieces)
+
+
+def _fill_jsonl(texts: Iterable[FilledText]) -> None:
+    for text in texts:
+        row = {
+            "text": text.text,
+            "filled": text.filled,
+            "masks": [{p: round(share, DIGITS) for p, share in pieces} for pieces in text.masks],
+            **{name: getattr(text, name) for name in COUNTS},
+        }
+        click.echo(json.dumps(row, ensure_ascii=False))
+
+
 TEXT_WRITERS: Mapping[str, Writer] = {"table": _table, "csv": _csv, "jsonl": _jsonl}
 TAG_WRITERS: Mapping[str, Writer] = {"table": _tag_table, "csv": _tag_csv, "jsonl": _tag_jsonl}
+FILL_WRITERS: Mapping[str, Writer] = {"table": _fill_table, "csv": _fill_csv, "jsonl": _fill_jsonl}

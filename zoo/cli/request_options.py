@@ -17,6 +17,7 @@ from zoo.registry import AXES
 from zoo.registry.naming import split_list
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
     from pydantic.fields import FieldInfo
 
     from zoo.config.request import Request
@@ -41,6 +42,7 @@ REQUEST_SECTIONS = {
     **dict.fromkeys(("task", *AXES, "baseline", "design"), COMPONENTS),
     "data": DATA,
     **dict.fromkeys(("phases", "reference", "metric", "rounds"), MEASURING),
+    "save_models": OUTPUT,
 }
 
 
@@ -72,8 +74,9 @@ class Names(click.ParamType[tuple[str, ...]]):
 class RequestCommand(click.Command):
     """A command with the options of a request, among them those of every registered task.
 
-    fields: names of the shared options to offer, None for all of them. data: offer also the
-    tasks' options that only decide which data are loaded.
+    fields: names of the shared options to offer, None for all of them. without: options not to
+    offer. data: offer also the tasks' options that only decide which data are loaded; other_tasks:
+    offer their other options. Options of executors are offered beside ``--on``.
     """
 
     def __init__(
@@ -82,10 +85,11 @@ class RequestCommand(click.Command):
         fields: Collection[str] | None = None,
         without: Collection[str] = (),
         data: bool = True,
+        other_tasks: bool = True,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.fields, self.without, self.data = fields, without, data
+        self.fields, self.without, self.data, self.other_tasks = fields, without, data, other_tasks
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Load the plug-ins that are named among the arguments, whose tasks have options too."""
@@ -113,7 +117,8 @@ class RequestCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings."""
         for section, params in itertools.groupby(self.get_params(ctx), _section):
-            if records := [r for r in (param.get_help_record(ctx) for param in params) if r]:
+            options = (param for param in params if isinstance(param, click.Option))
+            if records := [r for r in (param.get_help_record(ctx) for param in options) if r]:
                 with formatter.section(section):
                     formatter.write_dl(records)
 
@@ -122,7 +127,7 @@ class RequestCommand(click.Command):
         from zoo.execution.executor_choice import executor_options
 
         tasks, shared = _tasks(registry), flat_fields()
-        sections = dict(zip(PARTS.values(), (MODEL, TRAINING, RUNNING), strict=True))
+        sections = dict(zip(PARTS.values(), (MODEL, TRAINING, RUNNING, TRAINING), strict=True))
         without = {*self.without, "seeds", "plugins"}  # these two have forms of their own
         for name, model in shared.items():
             if name in without or (self.fields is not None and name not in self.fields):
@@ -135,15 +140,29 @@ class RequestCommand(click.Command):
         found: dict[str, dict[str, FieldInfo]] = {}
         for label, task in tasks.items():
             for name, field in task.options.model_fields.items():
-                if name not in shared and (self.data or name not in task.options.data_fields):
+                offered = self.data if name in task.options.data_fields else self.other_tasks
+                if name not in shared and name not in without and offered:
                     found.setdefault(name, {})[label] = field
         for name, fields in found.items():
             data = any(name in tasks[label].options.data_fields for label in fields)
             only = "" if len(fields) == len(tasks) else f"{' and '.join(fields)} only"
             yield _option(name, list(fields.values()), DATA if data else TASKS, {}, only)
-        for name, owners in executor_options(registry).items():
+        with_executors = any(param.name == "on" for param in self.params)
+        for name, owners in executor_options(registry).items() if with_executors else ():
             only = f"--on {' and '.join(owners)} only"
             yield _option(name, list(owners.values()), RUNNING, {}, only)
+
+
+def field_options(model: type[BaseModel]) -> Callable[[Any], Any]:
+    """Options for all fields of a model; the command gets None for one that is not given."""
+
+    def add(command: Any) -> Any:
+        for name, field in reversed(model.model_fields.items()):
+            flag, settings = _settings(name, [field], DATA, {})
+            command = option(settings.pop("section"), flag, **settings)(command)
+        return command
+
+    return add
 
 
 def _section(param: click.Parameter) -> str:
@@ -180,7 +199,19 @@ def _option(
     defaults: Mapping[str, Any],
     only: str = "",
 ) -> click.Option:
-    """The command-line option of a pydantic field; None where it is not given.
+    """The command-line option of a pydantic field; None where it is not given."""
+    flag, settings = _settings(name, fields, section, defaults, only)
+    return SectionOption([flag], **settings)
+
+
+def _settings(
+    name: str,
+    fields: Sequence[FieldInfo],
+    section: str,
+    defaults: Mapping[str, Any],
+    only: str = "",
+) -> tuple[str, dict[str, Any]]:
+    """Flag and settings of an option that is made from a pydantic field.
 
     fields: of the tasks that share the option. defaults: of tasks, where they are not the field's.
     only: which tasks have the option.
@@ -207,7 +238,7 @@ def _option(
         " Of several, one is chosen for each row on held-out training texts." if listed else ""
     )
     help_text = f"{fields[0].description or ''}{several}{f'  [{notes}]' if notes else ''}"
-    return SectionOption([flag], section=section, default=None, help=help_text, **settings)
+    return flag, {**settings, "section": section, "default": None, "help": help_text}
 
 
 def _kind(annotation: Any) -> type:
@@ -244,6 +275,12 @@ ON = option(
     show_default=True,
     help="The executor that runs the jobs; 'zoo list executor' names them.",
 )
+TRACK = option(
+    OUTPUT,
+    "--track",
+    metavar="NAME[,NAME…]",
+    help="Trackers that show the run while it goes on; 'zoo list tracker' names them.",
+)
 
 
 def chosen_executor(on: str, options: dict[str, Any], registry: Registry) -> Choice:
@@ -266,16 +303,17 @@ def build_requests(
     which names the suite where the mistake is there.
     """
     from zoo.config.suite import load_suite
+    from zoo.inference.initial_model import with_initial_models
     from zoo.sweep.make_request import make_requests
 
     suite = options.get("suite")
     given = {n: v for n, v in options.items() if v not in (None, ()) and n != "suite"}
     if not suite:
-        return make_requests(given, registry)
+        return with_initial_models(make_requests(given, registry), registry)
     held = {name: value for name, value in load_suite(suite).items() if name not in ignored}
     given["plugins"] = (*held.get("plugins", ()), *given.get("plugins", ()))
     try:
-        return make_requests(given, registry, held)
+        return with_initial_models(make_requests(given, registry, held), registry)
     except ZooError as error:
         try:
             make_requests({}, registry, held)

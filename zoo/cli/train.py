@@ -11,18 +11,20 @@ import click
 
 from zoo.cli.options import Place, load_zoo, plugin_option, print_traceback
 from zoo.cli.request_options import (
+    COMPONENTS,
+    DATA,
     ON,
     OUTPUT,
     SUITE,
+    TRACK,
     TRAINING,
     RequestCommand,
     build_request,
     chosen_executor,
     option,
 )
-
-# Options of comparing several models; in a suite they are ignored here.
-COMPARING = ("baseline", "design", "seeds", "phases", "reference", "metric", "jobs", "rounds")
+from zoo.config.request import COMPARING
+from zoo.errors import ZooError
 
 
 @click.command(cls=RequestCommand, without=COMPARING)
@@ -46,7 +48,32 @@ COMPARING = ("baseline", "design", "seeds", "phases", "reference", "metric", "jo
     type=Place(),
     help="A new directory for the model.",
 )
-def train(save: str, seed: int, on: str, **options: Any) -> int:
+@option(
+    COMPONENTS,
+    "--from",
+    "from_",
+    metavar="RUN",
+    help="The directory of a run of zoo bench: train the row that its answer names, with the "
+    "settings that it had, on all the data.",
+)
+@option(COMPONENTS, "--row", metavar="NAME", default="", help="Another row of RUN: fused+sin.")
+@option(
+    DATA,
+    "--all-data",
+    is_flag=True,
+    help="Train on every split, the one that would be scored included.",
+)
+@TRACK
+def train(
+    save: str,
+    seed: int,
+    on: str,
+    from_: str | None,
+    row: str,
+    all_data: bool,
+    track: str | None,
+    **options: Any,
+) -> int:
     """Train one model and save it: weights, tokenizer, and everything needed to load it.
 
     \b
@@ -54,33 +81,72 @@ def train(save: str, seed: int, on: str, **options: Any) -> int:
     zoo predict model "the striker scored twice"
     zoo train --task lm --data book.txt --save writer
     zoo generate writer --prompt "It was"
+    zoo train --task mlm --data newswire --save encoder
+    zoo train --init encoder --data newswire --save model
+    zoo train --from runs/classify-bbc-news-1a2b3c4d --save final
 
     It is the model that 'zoo bench' scores for the same options and seed. Options of a suite that
     are about comparing several models (seeds, baselines, costs) are ignored.
     """
+    from zoo.inference.run_row import find_run_row
     from zoo.inference.train import TrainingFailedError
     from zoo.inference.train import train as train_one
+    from zoo.registry.loading import load as load_plugins
     from zoo.sweep.progress import for_stream
+    from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 
+    if from_ is None and row:
+        raise ZooError("--row is of a run: say which with --from")
+    if from_ is not None and options["suite"]:
+        raise ZooError("--from and --suite both hold options: use one of them")
     loaded = load_zoo()
+    found = find_run_row(Path(from_), row) if from_ is not None else None
+    if found is not None and found.plugins:
+        loaded = load_plugins([*found.plugins, *loaded.files])
     executor = chosen_executor(on, options, loaded.registry)
-    request = build_request(options, loaded.registry, ignored=COMPARING)
+    trackers = find_trackers(track, loaded)
+    if found is not None:
+        given = {name: value for name, value in options.items() if value not in (None, ())}
+        request = found.request(given, loaded.registry)
+    else:
+        request = build_request(options, loaded.registry, ignored=COMPARING)
     try:
-        with contextlib.closing(for_stream(sys.stderr)) as progress:
-            model = train_one(request, loaded, progress, Path(save), seed, on=executor)
+        with contextlib.closing(TrackedProgress(for_stream(sys.stderr), trackers)) as progress:
+            model = train_one(
+                request,
+                loaded,
+                progress,
+                Path(save),
+                seed,
+                on=executor,
+                all_data=all_data or found is not None,
+                fingerprint=found.fingerprint if found and not options["data"] else "",
+            )
     except TrainingFailedError as error:
         print_traceback("training", error.traceback)
         click.echo(f"zoo train: {error}", err=True)
         return 1
     card = model.card
+    before = card.metrics.get("pretrain_seconds")
+    times = "" if before is None else f"pretrained in {before:.1f} s, "
+    times += f"trained in {card.metrics['train_seconds']:.1f} s"
+    cost = f"{card.metrics['params']:,} parameters, {times}"
+    if not card.metrics["scored"]:
+        click.echo(
+            f"{card.cell}, seed {card.seed}: trained on all the data of {card.data['name']}, "
+            f"nothing is left to score it; {cost}"
+        )
+        if found is not None:
+            click.echo(f"In the run: {found.about}")
+        click.echo(f"Model: {save}")
+        return 0
     scores = [f"{m.label} {m.format(card.metrics[m.name])}" for m in card.metric_descriptions]
     scored = card.metrics["scored"]
     examples = card.metrics.get("examples", card.data["test"])
     count = f"{examples} " if scored == "test" else ""
     click.echo(
         f"{card.cell}, seed {card.seed}: {', '.join(scores)} on {count}{scored} "
-        f"{card.metric_descriptions[0].scored} of {card.data['name']}; "
-        f"{card.metrics['params']:,} parameters, trained in {card.metrics['train_seconds']:.1f} s"
+        f"{card.metric_descriptions[0].scored} of {card.data['name']}; {cost}"
     )
     click.echo(f"Model: {save}")
     return 0

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
 
+from zoo.config.pretraining import InitialModel, Pretraining
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 
@@ -19,6 +20,7 @@ class Request(BaseModel):
 
     task_options: the task's own options, all of them, as its pydantic model dumps them. tuned:
     training settings with the values to choose from; ``training`` holds the first of each.
+    initial: the saved model that ``pretraining`` names, as ``with_initial_models`` has read it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -63,12 +65,14 @@ class Request(BaseModel):
     tuning_share: Annotated[float, Field(gt=0, lt=1)] = Field(
         default=0.2,
         description="Share of the training split that settings are chosen on, where several values "
-        "are given.",
+        "are given. Of data with a validation split they are chosen on that.",
     )
 
     sizes: Sizes = Sizes()
     training: Training = Training()
     execution: Execution = Execution()
+    pretraining: Pretraining = Pretraining()
+    initial: InitialModel | None = None
 
     seeds: Annotated[tuple[NonNegativeInt, ...], Field(min_length=1)] = (0,)
     until: PositiveFloat | None = Field(
@@ -107,6 +111,12 @@ class Request(BaseModel):
     memory_limit: NonNegativeInt = Field(
         default=0, description="Most MiB of data that one process may hold; 0: no limit."
     )
+    save_models: Literal["none", "best", "all"] = Field(
+        default="none",
+        description="Keep trained models under models/ in the run's directory, as zoo train writes "
+        "them. best: those of the row that the answer names, one a seed; all: those of every cell "
+        "and seed.",
+    )
     plugins: tuple[str, ...] = ()
 
     def trainings(self) -> list[Training]:
@@ -118,10 +128,21 @@ class Request(BaseModel):
         ]
 
 
-PARTS: dict[str, type[BaseModel]] = {"sizes": Sizes, "training": Training, "execution": Execution}
+# Options of comparing several models, which have no use where one is trained.
+COMPARING = (
+    *("baseline", "design", "seeds", "phases", "reference", "metric", "jobs", "rounds"),
+    "save_models",
+)
+PARTS: dict[str, type[BaseModel]] = {
+    "sizes": Sizes,
+    "training": Training,
+    "execution": Execution,
+    "pretraining": Pretraining,
+}
 
 
 def flat_fields() -> dict[str, type[BaseModel]]:
     """Every option but a task's own, by its flat name, with the model that holds it."""
-    own = {n: Request for n in Request.model_fields if n not in (*PARTS, "task_options", "tuned")}
+    held = (*PARTS, "task_options", "tuned", "initial")
+    own = {name: Request for name in Request.model_fields if name not in held}
     return own | {name: model for model in PARTS.values() for name in model.model_fields}

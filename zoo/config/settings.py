@@ -45,7 +45,7 @@ class Training(BaseModel):
     validation: Fraction = Field(
         default=0.0,
         description="Hold out this share of the training split and score it instead of the test "
-        "split.",
+        "split. Of data with a validation split, any share scores that, and nothing is held out.",
     )
 
 

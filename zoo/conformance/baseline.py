@@ -35,6 +35,7 @@ METHODS = {
     "token-texts": ("fit", "predict"),
     "tokens": ("forward", "parameters"),
     "stream": ("fit", "nats"),
+    "masked": ("fit", "log_probabilities"),
 }
 # Three topics that any classifier separates, with some words in common.
 TEXTS = [
@@ -53,7 +54,7 @@ MIXED = [
 class BaselineSetup(ModuleSetup, kind="baseline"):
     """Builds ``Baseline(vocab_size=, classes=, sizes=, dropout=)``.
 
-    One that learns from texts takes none of these, one that learns from token sequences only
+    One that learns from texts takes none of these, one that learns from token ids only
     ``vocab_size``.
     """
 
@@ -62,7 +63,7 @@ class BaselineSetup(ModuleSetup, kind="baseline"):
     quiet_training = False
 
     def make(self, dropout: float = 0.0) -> Any:
-        if self.can("stream"):
+        if self.can("stream") or self.can("masked"):
             return self.choice.build(vocab_size=VOCAB_SIZE)
         if not self.can("tokens"):
             return self.choice.build()
@@ -88,7 +89,7 @@ class BaselineSetup(ModuleSetup, kind="baseline"):
 
 @check("baseline")
 def sort(setup: BaselineSetup) -> None:
-    """It declares one of `texts`, `token-texts`, `tokens`, `stream`, and has its methods."""
+    """It declares one of `texts`, `token-texts`, `tokens`, `stream`, `masked`; has its methods."""
     declared = [c for c in METHODS if setup.can(c)]
     must(len(declared) == 1, f"declares {' and '.join(declared) or 'none of them'}")
     made = setup.make()
@@ -111,6 +112,11 @@ def padding_invariance(setup: BaselineSetup) -> None:
     more = torch.cat([dirty, dirty], dim=1)
     longer = Tokens(torch.cat([real, torch.zeros_like(real)], dim=1), torch.arange(2 * LENGTH))
     close(module(more, longer), out, "logits with more padding", tolerance=1e-6)
+
+
+# Texts of token ids in which every token stands between the same two; a text with two masks.
+WINDOWS = [np.arange(first, first + 12) for first in range(2, VOCAB_SIZE - 14)] * 2
+PLACES = (np.array([2, 5, 3, 7, 3, 9, 10]), np.array([2, 4]))
 
 
 def _fitted(setup: BaselineSetup) -> Any:
@@ -156,6 +162,10 @@ def fitted_once(setup: BaselineSetup) -> None:
             model.fit(TOKENS, TAGS)
             texts = [*TOKENS, *map(str.split, MIXED)]
             found.append([[int(tag) for tag in tags] for tags in model.predict(texts)])
+            continue
+        if setup.can("masked"):
+            model.fit(WINDOWS)
+            found.append(model.log_probabilities(*PLACES).tolist())
             continue
         must(setup.can("stream"), "is trained like a cell, from weights that depend on the seed")
         model.fit(ids)
@@ -247,3 +257,30 @@ def learns_stream(setup: BaselineSetup) -> None:
     must(nats.shape == (len(ids) - 1,), f"gives {nats.shape} for {len(ids)} tokens")
     mean = float(nats[VOCAB_SIZE:].mean())
     must(mean < 0.5 * np.log(VOCAB_SIZE), f"{mean:.2f} nats per token of a repeating sequence")
+
+
+@check("baseline", needs="masked")
+def mask_shares(setup: BaselineSetup) -> None:
+    """The probabilities of all tokens at a mask sum to one, whether seen in training or not."""
+    model = setup.make()
+    model.fit(WINDOWS)
+    unseen = np.array([0, 1, 3, VOCAB_SIZE - 1, 3])
+    for ids, places in (PLACES, (unseen, np.array([2, 4]))):
+        found = model.log_probabilities(ids, places)
+        shape = (len(places), VOCAB_SIZE)
+        must(found.shape == shape, f"gives {found.shape} for {len(places)} masks, not {shape}")
+        totals = np.exp(found).sum(axis=1)
+        worst = float(totals[np.abs(totals - 1).argmax()])
+        must(abs(worst - 1) < 1e-6, f"the probabilities at a mask sum to {worst:.6f}")
+
+
+@check("baseline", needs="masked")
+def learns_masked(setup: BaselineSetup) -> None:
+    """Fitted to texts that count, it finds a masked number between its neighbours."""
+    model = setup.make()
+    model.fit(WINDOWS)
+    text, places = WINDOWS[5].copy(), np.array([3, 6, 9])
+    targets = text[places]
+    text[places] = 1  # no text has this id
+    found = model.log_probabilities(text, places).argmax(axis=1)
+    must((found == targets).all(), f"finds {found.tolist()} where {targets.tolist()} are masked")

@@ -243,6 +243,15 @@ def executor_contract(setup: Setup) -> None:
     must(isinstance(executor, Executor), f"it builds a {type(executor).__name__}, not an Executor")
 
 
+@check("tracker", name="contract")
+def tracker_contract(setup: Setup) -> None:
+    """The factory builds a zoo.tracking.base.Tracker, also where its library is not installed."""
+    from zoo.tracking.base import Tracker
+
+    tracker = setup.make()
+    must(isinstance(tracker, Tracker), f"it builds a {type(tracker).__name__}, not a Tracker")
+
+
 @check("executor")
 def events(setup: Setup) -> None:
     """Every job starts once and ends once, and its result names the machine that ran it."""

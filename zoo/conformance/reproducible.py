@@ -13,10 +13,12 @@ from zoo.conformance.assertions import must
 from zoo.conformance.baseline import (
     LABELS,
     MIXED,
+    PLACES,
     TAGS,
     TEXTS,
     TOKENS,
     VOCAB_SIZE,
+    WINDOWS,
     BaselineSetup,
 )
 from zoo.conformance.check import check
@@ -114,7 +116,8 @@ def fit_and_predict(choice: Choice, seed: int = 0) -> str:
 
 
 def _built(choice: Choice) -> Any:
-    return choice.build(vocab_size=VOCAB_SIZE) if choice.can("stream") else choice.build()
+    by_ids = choice.can("stream") or choice.can("masked")
+    return choice.build(vocab_size=VOCAB_SIZE) if by_ids else choice.build()
 
 
 def _fit(choice: Choice, model: Any, *, turned: bool) -> None:
@@ -122,6 +125,8 @@ def _fit(choice: Choice, model: Any, *, turned: bool) -> None:
     if choice.can("stream"):
         ids = np.tile(np.arange(VOCAB_SIZE), 6)
         model.fit(ids[::-1].copy() if turned else ids)
+    elif choice.can("masked"):
+        model.fit([ids[::-1].copy() for ids in WINDOWS] if turned else WINDOWS)
     elif choice.can("token-texts"):
         model.fit(TOKENS, [[2 - tag for tag in tags] for tags in TAGS] if turned else TAGS)
     else:
@@ -132,6 +137,8 @@ def _predicted(choice: Choice, model: Any) -> str:
     if choice.can("stream"):
         ids = np.tile(np.arange(VOCAB_SIZE), 2)
         return json.dumps([round(float(x), 9) for x in model.nats(ids)])
+    if choice.can("masked"):
+        return json.dumps(model.log_probabilities(*PLACES).round(9).tolist())
     if choice.can("token-texts"):
         unseen = [*TOKENS, ["a", "new", "word"], ["The", "bank"]]
         return json.dumps([[int(tag) for tag in tags] for tags in model.predict(unseen)])

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel
 
+from zoo.config.pretraining import NO_PRETRAINING, Pretraining
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 from zoo.execution.cluster.engine import Node
@@ -52,6 +53,8 @@ class JobSetup:
     execution: device and precision as resolved before the first job. plugin_selection: the value
     of ``ZOO_PLUGINS``; None where it is not set. code: of the zoo, and of every distribution whose
     components are used; a job is refused where other code is installed (``same_code``).
+    pretraining: what encoders begin with, without paths: a saved model has its name there, and its
+    weights, like given texts, are among the data.
     """
 
     task: str
@@ -63,6 +66,7 @@ class JobSetup:
     plugin_files: tuple[PluginFile, ...] = ()
     plugin_selection: str | None = None
     code: tuple[CodeVersion, ...] = ()
+    pretraining: Pretraining = NO_PRETRAINING
 
 
 @dataclass(frozen=True)
@@ -103,12 +107,17 @@ class InspectJob(Job):
 
 @dataclass(frozen=True)
 class TrainJob(Job):
-    """Train one model with one seed. save_weights: leave ``WEIGHTS`` among the artifacts."""
+    """Train one model with one seed.
+
+    save_weights: leave ``WEIGHTS`` among the artifacts. all_data: train on every split, so that
+    nothing is left to score the model on.
+    """
 
     kind: ClassVar[str] = "train"
     model: ModelSpec = ModelSpec()
     seed: int = 0
     save_weights: bool = False
+    all_data: bool = False
 
 
 @dataclass(frozen=True)

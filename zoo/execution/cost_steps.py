@@ -16,7 +16,7 @@ from zoo.measure.matrix_rate import measure_matrix_rate
 from zoo.measure.memory import peak_of
 from zoo.measure.timing import EstimatorTiming, ModelTiming
 from zoo.registry.naming import split_pattern
-from zoo.train.device import resolve
+from zoo.training.device import resolve
 
 SEED = 0  # of the weights and of the batches
 SMALLEST_LENGTH = 8  # tokens of the first steps where examples are made up

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import zoo
 
 if TYPE_CHECKING:
-    from zoo.train.device import Runtime
+    from zoo.training.device import Runtime
 
 PACKAGE = Path(zoo.__file__).parent
 
 
 def environment(runtime: Runtime) -> dict[str, Any]:
     """Hardware, versions, threads, and the commit of the zoo's code."""
-    from zoo.train.device import describe
+    from zoo.training.device import describe
 
     return {**describe(runtime), "zoo": zoo.__version__, "git": git_state()}
 

@@ -78,6 +78,7 @@ def open_setup(setup: JobSetup, sizes: Sizes | None = None) -> OpenSetup:
             vocab_size=sizes.vocab_size if data is None else data.vocab_size,
             labels=MADE_UP_LABELS if data is None else data.label_names,
             data=data,
+            pretraining=setup.pretraining,
         ),
     )
 

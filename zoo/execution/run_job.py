@@ -47,7 +47,7 @@ def _environment(job: Job) -> dict[str, Any]:
     if "torch" not in sys.modules:
         return {}
     from zoo.execution.environment import environment
-    from zoo.train.device import resolve
+    from zoo.training.device import resolve
 
     try:
         return environment(resolve(job.setup.execution))

@@ -15,12 +15,13 @@ from zoo.errors import ComponentError, ZooError
 from zoo.execution.base import WEIGHTS, InspectJob, Limits, ModelSpec, Result, Step, TrainJob
 from zoo.execution.environment import environment
 from zoo.execution.open_setup import OpenSetup, open_setup
+from zoo.execution.pretrain import begin
 from zoo.models.seeding import derive
 from zoo.tasks.base import Estimator, Evaluation
-from zoo.train import checkpoint
-from zoo.train.device import resolve
-from zoo.train.sample_outputs import sample_outputs
-from zoo.train.trainer import Trainer, auxiliary_of
+from zoo.training import checkpoint
+from zoo.training.device import resolve
+from zoo.training.sample_outputs import sample_outputs
+from zoo.training.trainer import Trainer, auxiliary_of
 
 CHECKPOINT = "checkpoint.safetensors"
 
@@ -81,9 +82,13 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     runtime = resolve(job.setup.execution)
     task, setup = opened.task, opened.setup
     model = opened.build(job.model, job.seed).to(runtime.device)
+    before = yield from begin(job, opened, model, runtime, directory)
     if job.setup.execution.compile:
         model.compile(dynamic=True)
-    training, scored = task.splits(setup, runtime.device)
+    if job.all_data:
+        training, scored = task.all_examples(setup, runtime.device), None
+    else:
+        training, scored = task.splits(setup, runtime.device)
     loss = functools.partial(task.loss, setup)
     trainer = Trainer(model, training, loss, setup.training, runtime, job.seed)
     curve = checkpoint.restore(directory / CHECKPOINT, trainer)
@@ -92,9 +97,12 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
         curve.append(epoch.entry)
         if not trainer.finished:
             checkpoint.save(directory / CHECKPOINT, trainer, curve)
-        yield Step(epoch.number, setup.training.epochs, epoch.loss)
+        total = before.epochs + setup.training.epochs
+        yield Step(before.epochs + epoch.number, total, epoch.loss)
     start = time.perf_counter()
-    evaluation = task.evaluate(setup, model, scored, runtime)
+    found: dict[str, Any] = {"scored": ""}
+    if scored is not None:
+        found = _metrics(opened, task.evaluate(setup, model, scored, runtime))
     evaluate_seconds = time.perf_counter() - start
     outputs: dict[str, Any] = {}
     if job.save_weights:
@@ -107,8 +115,9 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
             "params": sum(p.numel() for p in model.parameters() if p.requires_grad),
             "train_seconds": sum(entry["seconds"] for entry in curve),
             "evaluate_seconds": evaluate_seconds,
+            **before.metrics,
             **({"auxiliary": auxiliary} if (auxiliary := auxiliary_of(curve[-1])) else {}),
-            **_metrics(opened, evaluation),
+            **found,
         },
         curve=curve,
         environment=environment(runtime),
@@ -128,6 +137,7 @@ def _fit(job: TrainJob, opened: OpenSetup, estimator: Estimator) -> Result:
             "params": getattr(estimator.model, "parameters", None),
             "train_seconds": seconds,
             **({"deterministic": True} if choice.can("deterministic") else {}),
+            **({"note": str(note)} if (note := getattr(estimator.model, "note", "")) else {}),
             **_metrics(opened, estimator.evaluate()),
         },
         environment=environment(resolve(job.setup.execution)),

@@ -17,6 +17,7 @@ from pydantic import (
 
 from zoo import __version__
 from zoo.config.metric_description import MetricDescription
+from zoo.config.pretraining import NO_PRETRAINING, Pretraining
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
@@ -27,6 +28,7 @@ from zoo.tasks.base import Task, find_task
 
 SCHEMA_VERSION: Final = 2
 FORMAT: Final = "encoder-zoo model"
+MODEL_TYPE: Final = "encoder-zoo"
 
 
 class Part(BaseModel):
@@ -87,15 +89,18 @@ class SampleOutputs(BaseModel):
 class Card(BaseModel):
     """A saved model, as ``config.json`` holds it.
 
-    task_part, parts: the task and, for each axis, the components of its pattern. labels: names of
-    the classes, where the task has classes. files: SHA-256 of the other files. data, execution: as
-    in a record. metrics, metric_descriptions: of the training. key: of the training's record in a
-    ``zoo bench``. command: trains and scores this model again.
+    model_type: by it Transformers finds the classes of ``zoo.hf``. task_part, parts: the task and,
+    for each axis, the components of its pattern. labels: names of the classes, where the task has
+    classes. files: SHA-256 of the weights and the tokenizer. data, execution: as in a record.
+    metrics, metric_descriptions: of the training; a model of all the data has no score among its
+    metrics, and ``scored`` there is empty. key: of the training's record in a ``zoo bench``.
+    command: trains and scores this model again.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
     format: Literal["encoder-zoo model"] = FORMAT
+    model_type: Literal["encoder-zoo"] = MODEL_TYPE
     schema_version: Literal[2] = SCHEMA_VERSION
     zoo: str = __version__
     task: str
@@ -107,6 +112,7 @@ class Card(BaseModel):
     vocab_size: PositiveInt
     sizes: Sizes
     training: Training
+    pretraining: Pretraining = NO_PRETRAINING
     seed: NonNegativeInt
     data: dict[str, Any]
     execution: dict[str, Any]

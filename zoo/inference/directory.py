@@ -8,14 +8,17 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from zoo.data.encoding.atomic_directory import damaged_file, draft_directory, file_digest
+from zoo.data.encoding.word_pieces import CLS, MASK, PAD, UNK
 from zoo.errors import WriteError, ZooError
-from zoo.inference.card import FORMAT, SCHEMA_VERSION, Card
+from zoo.inference.card import FORMAT, MODEL_TYPE, SCHEMA_VERSION, Card
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+TOKENIZER_CONFIG = "tokenizer_config.json"  # for Transformers; the zoo does not read it
 
 
 def refuse_taken(directory: Path) -> None:
@@ -47,13 +50,40 @@ def draft(final: Path) -> Iterator[Path]:
 
 
 def write(directory: Path, card: Card, weights: Path, tokenizer: Path) -> None:
-    """Put the three files of a model into a directory, the card last."""
+    """Put the files of a model into a directory, the card last."""
     shutil.copyfile(weights, directory / WEIGHTS)
     shutil.copyfile(tokenizer, directory / TOKENIZER)
+    described = tokenizer_config(json.loads(tokenizer.read_bytes()), card.sizes.max_length)
+    (directory / TOKENIZER_CONFIG).write_text(json.dumps(described, indent=1) + "\n")
     digests = {name: file_digest(directory / name) for name in (WEIGHTS, TOKENIZER)}
     whole = card.model_copy(update={"files": digests}).model_dump()
     text = json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False)
     (directory / CONFIG).write_text(text + "\n", encoding="utf-8")
+
+
+def tokenizer_config(tokenizer: dict[str, Any], max_length: int) -> dict[str, Any]:
+    """What Transformers has to know of a tokenizer besides ``tokenizer.json``, its content.
+
+    max_length: the most tokens that the model reads.
+    """
+    words = tokenizer["model"]["vocab"]
+    tokens = {"pad_token": PAD, "unk_token": UNK, "cls_token": CLS, "mask_token": MASK}
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": max_length,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "clean_up_tokenization_spaces": False,
+        **{name: token for name, token in tokens.items() if token in words},
+    }
+
+
+def saved_by_zoo(directory: Path) -> bool:
+    """Whether a directory's description is the zoo's own, and not that of another library."""
+    try:
+        value = json.loads((directory / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(value, dict) and value.get("format") == FORMAT
 
 
 def read(directory: Path) -> Card:
@@ -78,6 +108,10 @@ def _card(file: Path) -> Card:
         value = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ZooError(f"{file} cannot be read, it may be cut short: {error}") from error
+    if isinstance(value, dict) and value.get("model_type") == MODEL_TYPE and "format" not in value:
+        raise ZooError(
+            f"{file} was saved by Transformers: load it with AutoModel after 'import zoo.hf'"
+        )
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise ZooError(f"{file} does not describe a model: it has no 'format': '{FORMAT}'")
     version = value.get("schema_version")

@@ -17,7 +17,7 @@ from zoo.inference import directory as files
 from zoo.models.text_model import TextModel
 from zoo.registry import Registry, loading
 from zoo.tasks.base import TaskSetup
-from zoo.train.sample_outputs import same_outputs
+from zoo.training.sample_outputs import same_outputs
 
 
 def load(

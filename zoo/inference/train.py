@@ -12,16 +12,18 @@ from zoo.errors import ZooError
 from zoo.execution.base import WEIGHTS, Ended, Result, TrainJob
 from zoo.inference.card import Card, Part, SampleOutputs
 from zoo.inference.directory import draft, refuse_taken, write
+from zoo.inference.hub_card import write_card_files
 from zoo.registry import AXES, Choice
 from zoo.registry.cell import Cell
 from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
-from zoo.sweep.keys import training_key
+from zoo.sweep.keys import digest, training_key
 from zoo.sweep.make_request import refuse_several_values
-from zoo.sweep.plan import Plan, make_plan
-from zoo.sweep.prepare import Prepared, open_executor, prepare
+from zoo.sweep.plan import make_plan
+from zoo.sweep.prepare import open_executor, prepare
 from zoo.sweep.progress import Progress
 from zoo.sweep.repeat_command import repeat_command
+from zoo.sweep.run_state import Work
 
 if TYPE_CHECKING:
     from zoo.models.text_model import TextModel
@@ -43,13 +45,19 @@ def train(
     seed: int = 0,
     *,
     on: str | Choice = "local",
+    all_data: bool = False,
+    fingerprint: str = "",
 ) -> TextModel:
     """Train the one cell of a request with a seed, write it to ``save``, and return it loaded.
 
-    It is the model that ``zoo bench`` scores for that cell and seed. Raises ZooError where the
-    request has several cells or cannot be carried out, and TrainingFailedError.
+    It is the model that ``zoo bench`` scores for that cell and seed; with all_data it is trained on
+    every split instead, and has no score. fingerprint: of the data, where they must be these.
+    Raises ZooError where the request has several cells or cannot be carried out, and
+    TrainingFailedError.
     """
     refuse_several_values(request, "zoo train")
+    if all_data and request.training.validation:
+        raise ZooError("--validation has no effect where all the data are trained on")
     request = request.model_copy(update={"baseline": "none", "seeds": (seed,), "jobs": 1})
     plan = make_plan(request, zoo.registry)
     if len(plan.rows) > 1:
@@ -65,13 +73,22 @@ def train(
     ):
         prepared = prepare(request, plan, zoo, executor, progress, plan.rows)
         row = plan.rows[0]
+        data = prepared.config["data"]
+        if fingerprint and data["fingerprint"] != fingerprint:
+            raise ZooError(
+                f"data '{data['name']}' are not those of the run, they have changed since; --data "
+                "takes the data to train on"
+            )
         identity = {"cell": dict(row.model.cell), "baseline": ""}
         hashes = plugin_hashes([*row.choices, *plan.scoring])
         key = training_key(identity, seed, prepared.config, hashes)
         name = f"{row.name} seed {seed}"
-        job = TrainJob(prepared.setup, name, key, model=row.model, seed=seed, save_weights=True)
+        if all_data:
+            key = digest(["all data", key])
+        job = TrainJob(prepared.setup, name, key, row.model, seed, True, all_data)
         labels = prepared.loaded.encoded.label_names
         metrics = [metric.description for metric in plan.task.metrics_from(zoo.registry, labels)]
+        progress.begins(save, prepared.config)
         progress.phase("train", 1)
         with contextlib.closing(
             executor.run([job], limits=prepared.limits, directory=Path(scratch))
@@ -81,17 +98,16 @@ def train(
                 if isinstance(event, Ended):
                     if event.result.status != "ok":
                         raise TrainingFailedError(event.result)
-                    card = _card(request, zoo, plan, prepared, job, event.result)
-                    weights = event.result.artifacts[WEIGHTS]
-                    return _saved(card, prepared, weights, zoo, save)
+                    work = Work(request, zoo, plan, prepared, executor, progress)
+                    return _saved(work, job, event.result, save)
     raise RuntimeError(f"the executor '{on}' lost the job '{job.name}'")
 
 
-def _card(
-    request: Request, zoo: Zoo, plan: Plan, prepared: Prepared, job: TrainJob, result: Result
-) -> Card:
+def _card(work: Work, job: TrainJob, result: Result) -> Card:
+    request, zoo, plan, prepared = work.request, work.zoo, work.plan, work.prepared
     encoded, config = prepared.loaded.encoded, prepared.config
     cell = Cell.parse(zoo.registry, job.model.cell)
+    metrics = plan.task.metrics_from(zoo.registry, encoded.label_names)
     return Card(
         task=request.task,
         task_options=request.task_options,
@@ -101,30 +117,40 @@ def _card(
         labels=encoded.label_names,
         vocab_size=encoded.vocab_size,
         sizes=request.sizes,
-        training=request.training,
+        training=job.setup.training,
+        pretraining=job.setup.pretraining,
         seed=job.seed,
         data=config["data"],
         execution=config["execution"],
         metrics={name: value for name, value in result.metrics.items() if name != "errors"},
-        metric_descriptions=tuple(
-            metric.description
-            for metric in plan.task.metrics_from(zoo.registry, encoded.label_names)
-        ),
+        metric_descriptions=tuple(m.description for m in metrics),
         curve=[dict(entry) for entry in result.curve],
         sample_outputs=SampleOutputs(**result.sample_outputs),
         environment=dict(result.environment),
         key=job.key,
-        command=repeat_command(request, plan.task, job.model, request.training, job.seed),
+        command=repeat_command(request, plan.task, job.model, job.setup.training, job.seed),
     )
 
 
-def _saved(card: Card, prepared: Prepared, weights: Path, zoo: Zoo, save: Path) -> TextModel:
+def write_model(work: Work, job: TrainJob, result: Result, directory: Path) -> None:
+    """Write the model of a job that kept its weights into a new directory, without loading it."""
+    with draft(directory) as folder:
+        _write(folder, work, job, result)
+
+
+def _saved(work: Work, job: TrainJob, result: Result, save: Path) -> TextModel:
     """Write the model, and load it from what was written before the directory exists."""
     from zoo.inference.load import load_from
 
     with draft(save) as directory:
-        write(directory, card, weights, prepared.loaded.encoded.tokenizer_path)
+        _write(directory, work, job, result)
         try:
-            return load_from(directory, zoo.registry)
+            return load_from(directory, work.zoo.registry)
         except ZooError as error:
             raise ZooError(f"trained, but not saved: it cannot be loaded: {error}") from error
+
+
+def _write(directory: Path, work: Work, job: TrainJob, result: Result) -> None:
+    card, tokenizer = _card(work, job, result), work.prepared.loaded.encoded.tokenizer_path
+    write(directory, card, result.artifacts[WEIGHTS], tokenizer)
+    write_card_files(directory, card)

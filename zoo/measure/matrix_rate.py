@@ -7,7 +7,7 @@ import time
 
 import torch
 
-from zoo.train.device import Runtime
+from zoo.training.device import Runtime
 
 
 def measure_matrix_rate(runtime: Runtime, rounds: int = 7, size: int = 0) -> float:

@@ -14,8 +14,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from zoo.config.settings import Training
 from zoo.tasks.base import Estimator
-from zoo.train.device import Runtime
-from zoo.train.trainer import Loss, Trainer
+from zoo.training.device import Runtime
+from zoo.training.trainer import Loss, Trainer
 
 MAX_BATCHES = 8
 MAX_STEPS = 20  # of one round on made-up batches, which are all alike

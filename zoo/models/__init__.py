@@ -11,8 +11,16 @@ if TYPE_CHECKING:
     from zoo.models.encoder import Encoder
     from zoo.models.encoder_decoder import EncoderDecoder
     from zoo.models.language_model import LanguageModel
+    from zoo.models.masked_language_model import MaskedLanguageModel
 
-__all__ = ["Classifier", "Decoder", "Encoder", "EncoderDecoder", "LanguageModel"]
+__all__ = [
+    "Classifier",
+    "Decoder",
+    "Encoder",
+    "EncoderDecoder",
+    "LanguageModel",
+    "MaskedLanguageModel",
+]
 
 _WHERE = {
     "Classifier": "classifier",
@@ -20,6 +28,7 @@ _WHERE = {
     "Encoder": "encoder",
     "EncoderDecoder": "encoder_decoder",
     "LanguageModel": "language_model",
+    "MaskedLanguageModel": "masked_language_model",
 }
 
 

@@ -13,6 +13,7 @@ from zoo.models.deep_ensemble import DeepEnsemble
 from zoo.models.encoder import Encoder
 from zoo.models.encoder_decoder import EncoderDecoder
 from zoo.models.language_model import LanguageModel
+from zoo.models.masked_language_model import MaskedLanguageModel, masked_head
 from zoo.models.parts import StackOptions, build_pool, build_stack
 from zoo.models.seeding import derive, seeded
 from zoo.models.tagger import Tagger
@@ -86,6 +87,18 @@ def build_tagger(
     with seeded(seed, "head"):
         head = classification_head(sizes.dim, head_hidden, tags, options.get("dropout", 0.0))
     return Tagger(encoder, head)
+
+
+def build_masked_language_model(
+    cell: Cell, sizes: Sizes, *, vocab_size: int, seed: int, **options: Unpack[StackOptions]
+) -> MaskedLanguageModel:
+    """Assemble the cell as an encoder that predicts masked tokens; its pool is not used.
+
+    The encoder is that of ``build_classifier`` with this seed. options, errors: as there.
+    """
+    encoder = build_stack(Encoder, cell, sizes, vocab_size=vocab_size, seed=seed, **options)
+    with seeded(seed, "masked_head"):
+        return MaskedLanguageModel(encoder, masked_head(sizes.dim))
 
 
 def build_language_model(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 AXES = ("attention", "pe", "norm", "ffn", "block", "pool")
-KINDS = (*AXES, "data", "baseline", "task", "metric", "executor")
+KINDS = (*AXES, "data", "baseline", "task", "metric", "executor", "tracker")
 
 # Kind to capability to what declaring it means.
 CAPABILITIES: Mapping[str, Mapping[str, str]] = {
@@ -80,6 +80,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "token-texts": "learns from tokens and tags (fit, predict), outside the training loop",
         "tokens": "is a torch module, trained on the same batches as every cell",
         "stream": "models a sequence of tokens (fit, nats), for language modelling",
+        "masked": "models masked tokens (fit, log_probabilities), for masked language modelling",
         "deterministic": "is fitted to the same model with every seed, so it is fitted once",
         "constant": "gives every text the same class, whatever the text says",
         "vocabulary": "takes the word piece of every id, as vocabulary=",
@@ -89,6 +90,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
     "task": {},
     "metric": {},
     "executor": {},
+    "tracker": {},
 }
 
 # Kind to capability to parameters that every component which declares it can be given besides its

@@ -26,6 +26,7 @@ Rounds = list[dict[str, list[PositiveFloat]]]
 COSTS = (
     "params",
     "train_seconds",
+    "pretrain_seconds",
     "train_tokens_per_s",
     "infer_tokens_per_s",
     "latency_ms",
@@ -43,9 +44,18 @@ class _Until(BaseModel):
     analyses: PositiveInt
 
 
+class _Pretraining(BaseModel):
+    init: str = ""
+    pretrain_data: str = ""
+    pretrain_epochs: PositiveInt = 1
+    pretrain_lr: PositiveFloat = 1.0
+    pretrain_masked: PositiveFloat = 1.0
+
+
 class _Config(BaseModel):
     task: str
     data: _Data
+    pretraining: _Pretraining | None = None
     until: _Until | None = None
 
 

@@ -13,9 +13,11 @@ from zoo.report.rows import Row, make_rows, varying_axes
 from zoo.report.stats.effects import Effects, judge, main_effects
 from zoo.report.stats.ratios import Speeds, find_reference
 from zoo.report.stats.verdicts import Verdicts
-from zoo.report.tables.answer import answer
+from zoo.report.tables.answer import answer, best_cell
 from zoo.report.tables.chance import chance_note
-from zoo.report.tables.notes import made_on, notes, verdict_notes
+from zoo.report.tables.models_note import models_note
+from zoo.report.tables.notes import baseline_notes, made_on, notes, verdict_notes
+from zoo.report.tables.pretraining_notes import pretraining_notes
 from zoo.report.tables.readable import axes_in, readable
 from zoo.report.tables.table import build_table
 from zoo.report.tables.text import plain
@@ -74,8 +76,11 @@ class RunReport:
         return [
             *notes(self.table, self.verdicts.tests, self.verdicts.level),
             *verdict_notes(self.verdicts, self.short_name),
+            *baseline_notes(self.rows),
             *chance_note(self.lines, names, self.metric, self.chance),
+            *pretraining_notes(last.config, self.table),
             *tuning_notes(self.rows),
+            *models_note(self.rows, self.best),
             *last.config["data"].get("remarks", []),
             made_on(last, self.metric),
         ]
@@ -94,6 +99,11 @@ class RunReport:
             self.short_name,
             lambda row: value[row.name],
         )
+
+    @cached_property
+    def best(self) -> Row | None:
+        """The cell that the answer calls the best; None where no cell has a score."""
+        return best_cell(self.rows, self.verdicts)
 
     @cached_property
     def shown(self) -> pd.DataFrame:
@@ -147,6 +157,7 @@ class RunReport:
         line = self.shown.iloc[number].to_dict()
         others = (metric.label for metric in self.metrics[1:])
         skip = {*axes_in(self.table), "params", "seeds", "rank", "front", "train s", *others}
+        skip.add("pretrain s")
         if line.get("status") == "ok":
             skip.add("status")
         parts = [f"{head} {value}" for head, value in line.items() if value and head not in skip]

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from zoo.config.pretraining import PRETRAIN
 from zoo.config.request import PARTS, Request, flat_fields
 from zoo.config.settings import TUNABLE, Training
 from zoo.errors import ZooError, nearest
@@ -109,8 +110,15 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
             f"--validation scores a held-out part, on which {_flag(next(iter(tuned)))} would be "
             "chosen too: use one of the two"
         )
-    task_options = _validated(task.options, own).model_dump(mode="json")
-    made: Request = _validated(
+    made_options = validated(task.options, own)
+    init = parts["pretraining"].get("init")
+    if init and (reason := task.no_pretraining(made_options)):
+        raise ZooError(f"--init {init} has no effect with --task {task_name}: {reason}")
+    for name in parts["pretraining"]:
+        if name != "init" and init != PRETRAIN:
+            raise ZooError(f"{_flag(name)} has no effect without --init {PRETRAIN}")
+    task_options = made_options.model_dump(mode="json")
+    made: Request = validated(
         Request, {**request, **parts, "tuned": tuned, "task_options": task_options}
     )
     return made
@@ -132,11 +140,12 @@ def _numbers(name: str, value: Any) -> tuple[float, ...]:
     values = list(value) if isinstance(value, list | tuple) else [value]
     if not values:
         raise ZooError(f"{_flag(name)}: no value")
-    read = (getattr(_validated(Training, {name: one}), name) for one in values)
+    read = (getattr(validated(Training, {name: one}), name) for one in values)
     return tuple(sorted(set(read)))
 
 
-def _validated(model: type[BaseModel], values: dict[str, Any]) -> Any:
+def validated(model: type[BaseModel], values: Mapping[str, Any]) -> Any:
+    """The model of these values; ZooError, naming the option, where one is out of bounds."""
     try:
         return model.model_validate(values)
     except ValidationError as error:

@@ -12,6 +12,7 @@ from zoo.errors import ZooError, nearest
 from zoo.execution.base import ModelSpec
 from zoo.registry import AXES, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
+from zoo.sweep.initial_parts import other_parts, refuse_sizes
 from zoo.tasks.base import Task, find_task
 from zoo.tasks.data_of_task import refuse_unread
 
@@ -82,12 +83,14 @@ def make_plan(request: Request, registry: Registry) -> Plan:
     refuse_unread(registry, task, request.task, request.data)
     needs = task.needs_of(task.options.model_validate(request.task_options))
     axes = [registry.patterns(axis, getattr(request, axis)) for axis in AXES]
+    refuse_sizes(request)
     rows = []
     for patterns in DESIGNS[request.design](axes):
         cell = Cell(*patterns)
         if too_long := cell.too_long(request.sizes.layers):
             raise ZooError(f"--{too_long} (--layers)")
         obstacle = cell.obstacle(request.sizes, needs)
+        obstacle = obstacle or other_parts(request, cell)
         rows.append(PlanRow(ModelSpec(cell.names), cell.choices, obstacle))
     obstacles = {row.obstacle for row in rows}
     if "" not in obstacles:

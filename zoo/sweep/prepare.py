@@ -30,6 +30,7 @@ from zoo.execution.base import (
 from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, zoo_code
 from zoo.registry.loading import Zoo
+from zoo.sweep.initial_data import with_initial
 from zoo.sweep.keys import JOB_CODE
 from zoo.sweep.plan import Plan, PlanRow
 from zoo.sweep.progress import Progress
@@ -79,10 +80,13 @@ def prepare(
     Raises ZooError for data that cannot be had and for values that a component refuses.
     """
     options = plan.task.options.model_validate(request.task_options)
-    loaded = plan.task.load(request.data, options, request.sizes, zoo.registry)
+    given = {"tokenizer": request.initial.tokenizer} if request.initial else {}
+    loaded = plan.task.load(request.data, options, request.sizes, zoo.registry, **given)
+    loaded, pretraining = with_initial(request, loaded)
     for notice in loaded.notices:
         progress.notice(notice)
     setup = job_setup(request, plan, zoo, DataReference(loaded.encoded.key, loaded.spec))
+    setup = replace(setup, pretraining=pretraining)
     limits = job_limits(request, executor)
     environment, setup, refused = inspect(executor, setup, limits, progress, rows, trials)
     config = {
@@ -96,6 +100,8 @@ def prepare(
             "compile": request.execution.compile,
         },
     }
+    if pretraining.init:
+        config["pretraining"] = pretraining.model_dump()
     if request.tuned:
         config["tuning"] = {
             "values": {name: list(values) for name, values in request.tuned.items()},

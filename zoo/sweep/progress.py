@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, TextIO
 
 from zoo.config.metric_description import MetricDescription
@@ -16,6 +17,9 @@ class Progress:
 
     def notice(self, text: str) -> None:
         """Something worth a line: which data are used, what was repaired."""
+
+    def begins(self, directory: Path, config: Mapping[str, Any]) -> None:
+        """The work on one data set begins: where its results go, and the config of its records."""
 
     def phase(self, name: str, total: int) -> None:
         """A phase of so many jobs begins."""

@@ -13,6 +13,7 @@ import filelock
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from zoo.config.metric_description import MetricDescription
+from zoo.config.reading import Division, Reading
 from zoo.config.request import PARTS
 from zoo.errors import ZooError
 
@@ -21,6 +22,8 @@ FILE = "records.jsonl"
 
 Kind = Literal["train", "tune", "cost", "scale"]
 Status = Literal["ok", "skipped", "oom", "timeout", "crashed", "diverged", "lost"]
+# Options that only decide which data are read: their fingerprint says what came of them.
+DATA_OPTIONS = frozenset({*Reading.model_fields, *Division.model_fields, "min_class"})
 REUSABLE = ("ok", "skipped")  # work that ended otherwise is done again
 
 
@@ -36,7 +39,9 @@ class Record(BaseModel):
     by name. metric_descriptions: what a report needs to know of the task's metrics; the first one
     ranks rows. curve: one entry per epoch. samples: raw timings.
     environment: versions and hardware of the machine that ran the work. plugins: distribution to
-    version and hash. command: repeats this record. traceback: of a job that failed.
+    version and hash. command: repeats this record. traceback: of a job that failed. model: where
+    its trained model is (``--save-models``), relative to the run's directory; empty where it was
+    not kept.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -59,6 +64,7 @@ class Record(BaseModel):
     command: str = ""
     started: str = ""
     traceback: str = ""
+    model: str = ""
 
     @property
     def task(self) -> str:
@@ -199,6 +205,8 @@ def _tuning(tuning: Mapping[str, Any]) -> str:
 def shared_part(config: Mapping[str, Any], part: str) -> Any:
     """A part of a record's config without what is chosen for each row: see ``tuning``."""
     value = config.get(part, {})
+    if part == "task_options" and isinstance(value, dict):
+        value = {name: setting for name, setting in value.items() if name not in DATA_OPTIONS}
     if part in PARTS and isinstance(value, dict):
         # A record is older than a setting that it lacks: it was made with what is now the default.
         value = {**PARTS[part]().model_dump(), **value}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from zoo.config.request import Request
 from zoo.execution.artifacts import Artifacts
 from zoo.registry import Choice
 from zoo.registry.loading import Zoo
+from zoo.sweep.keep_models import Keep, KeptModels
 from zoo.sweep.keys import digest
 from zoo.sweep.measure_rows import measure_rows
 from zoo.sweep.plan import Plan
@@ -19,10 +19,11 @@ from zoo.sweep.prepare import open_executor
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import REUSABLE, Record, RecordFile, refuse_other_settings
 from zoo.sweep.run_state import RunState, Work, identity, prepare_work
+from zoo.sweep.slug import slug
 from zoo.sweep.train_rows import Settled, train_rows
 
 # What all records of one directory share, so that their rows can be in one table.
-SHARED = ("task", "task_options", "data", "sizes", "training", "tuning", "execution")
+SHARED = ("task", "task_options", "data", "sizes", "training", "tuning", "execution", "pretraining")
 # Called with the plan, the records and their directory.
 Finished = Callable[[Plan, Sequence[Record], Path], None]
 
@@ -72,17 +73,20 @@ def run_prepared(
     collect: bool = False,
     finished: Finished = lambda *_: None,
     settled: Settled = lambda *_: False,
+    keep: Keep | None = None,
 ) -> Outcome:
     """Carry out a request whose data are loaded.
 
     fresh: run again what is already there. collect: run nothing, only read what is there. finished:
     called with the records at the end, however the run ends. settled: of a request with ``until``
-    and its records, whether they have enough seeds.
+    and its records, whether they have enough seeds. keep: how trained models are written, for a
+    request with ``save_models``.
     """
     request, plan, prepared = work.request, work.plan, work.prepared
     file = RecordFile(directory)
     metrics = plan.task.metrics_from(work.zoo.registry, prepared.loaded.encoded.label_names)
     descriptions = tuple(metric.description for metric in metrics)
+    work.progress.begins(directory, prepared.config)
     with file.lock():
         if file.repaired:
             work.progress.notice(file.repaired)
@@ -99,7 +103,8 @@ def run_prepared(
             _skipped(this)
             # A phase that was not asked for shows what is already there, as --collect does.
             only_known = collect or "train" not in request.phases
-            chosen, trained = train_rows(this, only_known, fresh, settled)
+            models = KeptModels(this, keep)
+            chosen, trained = train_rows(this, only_known, fresh, settled, models)
             measured = measure_rows(this, chosen, collect or "cost" not in request.phases, fresh)
         finally:
             finished(plan, this.records, directory)
@@ -120,8 +125,3 @@ def directory_name(config: Mapping[str, Any]) -> str:
     """``TASK-DATA-HASH``: one directory for each task, data set and settings."""
     data = config["data"]["name"]
     return f"{config['task']}-{slug(data)}-{digest(config)[:8]}"
-
-
-def slug(name: str) -> str:
-    """A name as part of a file's name: ``recall(pairs=32)`` as ``recall-pairs-32``."""
-    return re.sub(r"[^\w.]+", "-", name).strip("-.") or "data"

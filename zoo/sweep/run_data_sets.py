@@ -14,8 +14,9 @@ from zoo.sweep.keys import digest
 from zoo.sweep.plan import make_plan
 from zoo.sweep.prepare import open_executor
 from zoo.sweep.progress import Progress
-from zoo.sweep.run import Outcome, run_prepared, slug
+from zoo.sweep.run import Outcome, run_prepared
 from zoo.sweep.run_state import prepare_work
+from zoo.sweep.slug import slug
 
 
 def run_data_sets(

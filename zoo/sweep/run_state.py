@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from zoo.config.metric_description import MetricDescription, ranked_by
@@ -86,6 +87,10 @@ class RunState:
     until: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def directory(self) -> Path:
+        return self.file.directory
+
+    @property
     def request(self) -> Request:
         return self.work.request
 
@@ -155,6 +160,12 @@ class RunState:
         self.records.append(record)
         return True
 
+    def replace(self, record: Record, **changes: Any) -> None:
+        """Write a record of this run again with these changes; the later one counts."""
+        changed = record.model_copy(update=changes)
+        self.file.append(changed)
+        self.records[self.records.index(record)] = changed
+
     def run_jobs(
         self, phase: str, jobs: Sequence[Job], ended: Callable[[Job, Result], None]
     ) -> None:
@@ -168,7 +179,7 @@ class RunState:
             return
         if note := threads_note(known, self.prepared.environment):
             progress.notice(f"{phase}: {note}")
-        limits, directory = self.prepared.limits, self.file.directory
+        limits, directory = self.prepared.limits, self.directory
         executor = self.work.executor
         run_jobs(executor, jobs, limits, directory, progress, ended, self.metrics, phase)
 

@@ -10,6 +10,7 @@ from zoo.config.request import Request
 from zoo.config.settings import Training
 from zoo.execution.base import Job, Result, TrainJob
 from zoo.registry.code_hash import plugin_hashes
+from zoo.sweep.keep_models import KeptModels
 from zoo.sweep.keys import digest, training_key
 from zoo.sweep.plan import FIRST_SEEDS, analyses_up_to
 from zoo.sweep.records import Record
@@ -20,17 +21,18 @@ Settled = Callable[[Request, Sequence[Record]], bool]
 
 
 def train_rows(
-    this: RunState, only_known: bool, fresh: bool, settled: Settled
+    this: RunState, only_known: bool, fresh: bool, settled: Settled, models: KeptModels
 ) -> tuple[dict[str, Training], int]:
     """Row name to the settings chosen for it, and how many models were trained.
 
     only_known: train nothing, take over what is there. fresh: train again what is there. settled:
-    of a request with ``until`` and its records, whether they have enough seeds.
+    of a request with ``until`` and its records, whether they have enough seeds. models: where
+    trained models are kept.
     """
     request = this.request
     trained = 0
     if request.tuned:
-        trained = _train(this, "tune", tuning_trials(request, this.plan), only_known, fresh)
+        trained = _train(this, "tune", tuning_trials(request, this.plan), only_known, fresh, None)
     chosen = chosen_settings(request, this.plan, this.records, this.metrics[0])
     if not only_known:
         _without_settings(this, chosen)
@@ -40,12 +42,15 @@ def train_rows(
         analyses = analyses_up_to(len(request.seeds))
         this.until = {"points": request.until, "analyses": analyses}
     for seeds in _rounds(request, FIRST_SEEDS if adds_seeds else len(request.seeds)):
-        trained += _train(this, "train", _trials(this, chosen, seeds), only_known, fresh)
+        trials = _trials(this, chosen, seeds)
+        trained += _train(this, "train", trials, only_known, fresh, models)
         if adds_seeds and settled(request, this.records):
             this.work.progress.notice(
                 f"Differences of {request.until:g} points are settled with these seeds."
             )
             break
+    if not only_known:
+        trained += models.complete()
     return chosen, trained
 
 
@@ -96,8 +101,12 @@ def _train(
     trials: Iterable[Trial],
     only_known: bool,
     fresh: bool,
+    models: KeptModels | None,
 ) -> int:
-    """Carry out the trials that are not known; how many there were."""
+    """Carry out the trials that are not known; how many there were.
+
+    models: where their models are kept; None: nowhere.
+    """
     jobs: list[Job] = []
     started: dict[str, Trial] = {}
     for trial in trials:
@@ -106,11 +115,16 @@ def _train(
         if not this.reuse(key, only_known or not fresh) and not only_known:
             setup = replace(this.prepared.setup, training=trial.training)
             name = f"{row.name} seed {trial.seed}{_values(this.request, trial)}"
-            jobs.append(TrainJob(setup, name, key, model=row.model, seed=trial.seed))
+            weights = models is not None and models.wants(row.model)
+            job = TrainJob(setup, name, key, row.model, trial.seed, save_weights=weights)
+            jobs.append(job)
             started[key] = trial
 
     def ended(job: Job, result: Result) -> None:
         trial = started[job.key]
+        assert isinstance(job, TrainJob)
+        # Before the record: what a kill leaves without a record is trained and kept again.
+        model = models.keep(job, result) if models and job.save_weights else ""
         this.record(
             kind,
             trial.row,
@@ -122,6 +136,7 @@ def _train(
             metrics={**result.metrics, "seconds": result.seconds},
             curve=[dict(entry) for entry in result.curve],
             traceback=result.traceback,
+            model=model,
             **environment_of(result),
         )
 

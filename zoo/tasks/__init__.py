@@ -36,6 +36,13 @@ def zoo_register(register: Register) -> None:
     )
     register(
         "task",
+        "mlm",
+        "zoo.tasks.mlm:MaskedLanguageModelling",
+        summary="masked tokens of a text: an encoder, scored in bits per byte of the masked text",
+        source="Devlin et al. 2019, section 3.1",
+    )
+    register(
+        "task",
         "seq2seq",
         "zoo.tasks.seq2seq:SequenceToSequence",
         summary="one text from another: encoder and decoder with cross-attention",

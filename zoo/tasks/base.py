@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from zoo.config.metric_description import MetricDescription
+from zoo.config.pretraining import NO_PRETRAINING, Pretraining
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
     from zoo.data.encoding.encoded_data import EncodedData
     from zoo.models.text_model import TextModel
     from zoo.registry.cell import Cell
-    from zoo.train.device import Runtime
+    from zoo.training.device import Runtime
+
+
+TextParts = list[list[str]]  # texts, each as its lines or other parts
 
 
 class Batch(Protocol):
@@ -89,7 +93,7 @@ class TaskSetup:
     """What a task is given for every piece of work.
 
     options: the task's own. vocab_size, labels: of the data that a model is for. data: None where
-    only a model is built, as when a saved one is loaded.
+    only a model is built, as when a saved one is loaded. pretraining: what encoders begin with.
     """
 
     options: Any
@@ -98,6 +102,7 @@ class TaskSetup:
     vocab_size: int
     labels: list[str]
     data: Any = None
+    pretraining: Pretraining = NO_PRETRAINING
 
 
 @dataclass(frozen=True)
@@ -166,7 +171,8 @@ class Task(ABC):
     these capabilities. defaults: shared options whose default differs for this task. unused: axes
     and shared options that have no effect, and why; giving one is an error. model_name: what a
     model of it is called. scored_split: the name of the split that is scored. commands: the
-    commands that take a saved model of the task.
+    commands that take a saved model of the task. gives_encoder: whether models of other tasks can
+    begin with the encoder of its models (``--init DIR``).
     """
 
     options: ClassVar[type[TaskOptions]] = TaskOptions
@@ -179,10 +185,25 @@ class Task(ABC):
     model_name: ClassVar[str] = "a model"
     scored_split: ClassVar[str] = "test"
     commands: ClassVar[tuple[str, ...]] = ("predict",)
+    gives_encoder: ClassVar[bool] = False
 
     def needs_of(self, options: Any) -> Mapping[str, frozenset[str]]:
         """``needs``, and what these options of the task need besides."""
         return self.needs
+
+    def no_pretraining(self, options: Any) -> str:
+        """Why its models begin with no pretrained encoder (``--init``); empty where they do."""
+        return f"{self.model_name} has no encoder that is pretrained"
+
+    def texts_to_pretrain(
+        self, setup: TaskSetup, given: TextParts | None, *, all_data: bool = False
+    ) -> list[str]:
+        """The texts that an encoder is pretrained on, none of which is scored.
+
+        given: those of ``--pretrain-data``; None: the task's own training texts. all_data: nothing
+        is scored, and the training texts are those of every split.
+        """
+        raise NotImplementedError(self.no_pretraining(setup.options))
 
     def accepts(self, baseline: Any) -> bool:
         """Whether a baseline (component or choice) can be compared with models of this task."""
@@ -245,6 +266,10 @@ class Task(ABC):
         ``setup.training.validation`` is the share of the training split to score instead of the
         scored split.
         """
+
+    def all_examples(self, setup: TaskSetup, device: torch.device) -> Any:
+        """The examples of all splits as one Split, to train on when nothing is to be scored."""
+        raise ZooError(f"{self.model_name} cannot be trained on all the data: its task has no way")
 
     def full_length_split(self, setup: TaskSetup, examples: int, device: torch.device) -> Any:
         """Made-up examples of ``max_length`` tokens, as a Split: what ``zoo scale`` measures."""

@@ -8,13 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
+from zoo.config.reading import Division, Reading, part_of
 from zoo.config.settings import Fraction
 from zoo.config.sizes import Sizes
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Estimator, Evaluation, Loaded, TaskSetup
-from zoo.tasks.data_remarks import CUT, UNBALANCED, cut_remark, unbalanced_remark
+from zoo.tasks.data_remarks import (
+    CUT,
+    UNBALANCED,
+    cut_remark,
+    reading_remark,
+    unbalanced_remark,
+)
 from zoo.tasks.encoder_task import EVALUATION_BATCH, EncoderOptions, EncoderTask, Rows, apart
 from zoo.tasks.text_estimator import TextEstimator, evaluation
 
@@ -29,19 +36,29 @@ if TYPE_CHECKING:
     from zoo.data.sources.files import LabelledTexts
     from zoo.models.text_classifier import TextClassifier
     from zoo.registry.cell import Cell
-    from zoo.train.device import Runtime
+    from zoo.training.device import Runtime
 
 
-class ClassifyOptions(EncoderOptions):
+class ClassifyOptions(EncoderOptions, Reading):
     """Options of text classification."""
 
-    data_fields = ("text_column", "label_column", *EncoderOptions.data_fields)
+    data_fields = (
+        *("text_column", "label_column", "min_class"),
+        *EncoderOptions.data_fields,
+        *(name for name in Reading.model_fields if name not in EncoderOptions.data_fields),
+    )
 
     text_column: str = Field(
-        default="text", description="Column of the texts, in files and Hub data."
+        default="text",
+        description="Column of the texts, in files and Hub data; of several, as in title,body, the "
+        "texts are joined.",
     )
     label_column: str = Field(
         default="label", description="Column of the labels, in files and Hub data."
+    )
+    min_class: NonNegativeInt = Field(
+        default=0,
+        description="Leave out classes with fewer training texts than this, and say which.",
     )
     members: PositiveInt = Field(
         default=1, description="Models of a deep ensemble, whose probabilities are averaged."
@@ -69,43 +86,52 @@ class Classify(EncoderTask):
     ) -> tuple[Corpus, list[str]]:
         from zoo.data.sources.load_corpus import load_corpus
 
-        return load_corpus(
-            registry,
-            spec,
-            text_column=options.text_column,
-            label_column=options.label_column,
-            group_column=options.group_column,
-        )
+        return load_corpus(registry, spec, self.reader(options))
 
     def reader(self, options: ClassifyOptions) -> LabelledTexts:
         from zoo.data.sources.files import LabelledTexts
 
-        return LabelledTexts(options.text_column, options.label_column, options.group_column)
+        return LabelledTexts(
+            options.text_column,
+            options.label_column,
+            options.group_column,
+            options.min_class,
+            reading=part_of(Reading, options),
+            division=part_of(Division, options),
+        )
 
-    def encode(self, corpus: Corpus, sizes: Sizes) -> EncodedDocuments:
+    def encode(
+        self, corpus: Corpus, sizes: Sizes, tokenizer: Path | None = None
+    ) -> EncodedDocuments:
         from zoo.data.encoding.encoded_documents import encode
 
-        return encode(corpus, sizes.vocab_size, sizes.max_length)
+        return encode(corpus, sizes.vocab_size, sizes.max_length, tokenizer)
 
     def load(
-        self, spec: str | None, options: ClassifyOptions, sizes: Sizes, registry: Registry
+        self,
+        spec: str | None,
+        options: ClassifyOptions,
+        sizes: Sizes,
+        registry: Registry,
+        tokenizer: Path | None = None,
     ) -> Loaded:
         """As for every labelled text, with what is cut off, and how often each class is there."""
         from zoo.data.encoding.encoded_documents import SPLITS
 
-        loaded = super().load(spec, options, sizes, registry)
+        loaded = super().load(spec, options, sizes, registry, tokenizer)
         data: EncodedDocuments = loaded.encoded  # type: ignore[assignment]
         cut = {split: data.truncation(split) for split in SPLITS}
         counts = np.bincount(data.split("train").labels, minlength=len(data.label_names))
         about_cut = cut_remark(data, cut)
         about_classes = unbalanced_remark(counts, data.label_names)
+        notes = loaded.description["notes"]
         description = {
             **loaded.description,
             "class_counts": counts.tolist(),
             "cut": {
                 split: {"texts": one.documents, "tokens": one.tokens} for split, one in cut.items()
             },
-            "remarks": [remark for remark in (about_cut, about_classes) if remark],
+            "remarks": [r for r in (about_cut, about_classes, reading_remark(notes)) if r],
         }
         return dataclasses.replace(
             loaded,
@@ -169,14 +195,20 @@ class Classify(EncoderTask):
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         if not self.fits_itself(choice):
             return None
-        rows, groups = self.scored_rows(setup), self.scored_groups(setup)
+        scored, groups = self.scored(setup), self.scored_groups(setup)
         whole = choice.harness.get("whole", False)
-        return TextEstimator(choice.build, setup.data, rows, groups, whole=whole)
+        return TextEstimator(choice.build, setup.data, scored, groups, whole=whole)
 
     def split(self, setup: TaskSetup, name: str, device: torch.device) -> Split:
         from zoo.data.batching.document_batches import Split
 
         return Split(setup.data.split(name), device)
+
+    def all_examples(self, setup: TaskSetup, device: torch.device) -> Split:
+        from zoo.data.batching.document_batches import Split
+        from zoo.data.encoding.encoded_documents import joined
+
+        return Split(joined([setup.data.split(name) for name in self.all_splits(setup)]), device)
 
     def validation_rows(self, setup: TaskSetup) -> Rows:
         corpus = setup.data.corpus()
@@ -201,7 +233,7 @@ class Classify(EncoderTask):
 
         from zoo.components.tokens import Tokens
         from zoo.models.deep_ensemble import DeepEnsemble, mean_log_probability
-        from zoo.train.token_noise import delete_tokens, hide_tokens
+        from zoo.training.token_noise import delete_tokens, hide_tokens
 
         members = len(model.members) if isinstance(model, DeepEnsemble) else 1
         mask = batch.tokens.attention_mask

@@ -36,6 +36,12 @@ def cut_remark(data: EncodedDocuments, cut: Mapping[str, Truncation]) -> str:
     )
 
 
+def reading_remark(notes: Mapping[str, str]) -> str:
+    """What was guessed or left out when the files were read; empty where nothing was."""
+    told = notes.get("reading", "")
+    return f"Reading the data: {told}." if told else ""
+
+
 def frequent_tag_remark(texts: Sequence[np.ndarray]) -> str:
     """What answering every token with the most frequent tag of its own text scores.
 

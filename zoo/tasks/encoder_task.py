@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
+from zoo.config.reading import Division, TextReading
 from zoo.config.settings import Fraction
 from zoo.config.sizes import Sizes
 from zoo.data.sources.load_corpus import portable_spec
 from zoo.errors import ZooError
 from zoo.registry import Registry
-from zoo.tasks.base import Loaded, Task, TaskOptions, TaskSetup
+from zoo.tasks.base import Loaded, Task, TaskOptions, TaskSetup, TextParts
 
 if TYPE_CHECKING:
     import torch
@@ -24,14 +26,19 @@ if TYPE_CHECKING:
 
 EVALUATION_BATCH = 128
 LATENCY_TEXTS = 10
+TRAIN, TEST, VALIDATION = "train", "test", "validation"
 
 Rows = tuple[np.ndarray, np.ndarray]  # of the training split: to train on, and to score
 
 
-class EncoderOptions(TaskOptions):
+class EncoderOptions(TaskOptions, TextReading, Division):
     """Options of every task on labelled texts."""
 
-    data_fields: ClassVar[tuple[str, ...]] = ("group_column", "keep_duplicates")
+    data_fields: ClassVar[tuple[str, ...]] = (
+        *("group_column", "keep_duplicates"),
+        *TextReading.model_fields,
+        *Division.model_fields,
+    )
 
     group_column: str = Field(
         default="",
@@ -53,7 +60,7 @@ class EncoderTask(Task):
     """A task whose model gives an answer for every text, or every token of it."""
 
     needs: ClassVar = {"attention": frozenset({"padding"})}
-    commands = ("predict", "evaluate", "attend")
+    commands = ("predict", "evaluate", "attend", "export")
 
     @abstractmethod
     def read(self, spec: str | None, options: Any, registry: Registry) -> tuple[Any, list[str]]:
@@ -68,37 +75,69 @@ class EncoderTask(Task):
         """What reads the task's files."""
 
     @abstractmethod
-    def encode(self, corpus: Any, sizes: Sizes) -> Any:
-        """The encoded data of what ``read`` gave."""
+    def encode(self, corpus: Any, sizes: Sizes, tokenizer: Path | None = None) -> Any:
+        """The encoded data of what ``read`` gave.
+
+        tokenizer: the file of one that is there; None: one is trained on the training split.
+        """
 
     @abstractmethod
     def split(self, setup: TaskSetup, name: str, device: torch.device) -> Any:
-        """``train`` or ``test`` on the device."""
+        """``train``, ``test`` or ``validation`` on the device."""
 
     @abstractmethod
     def validation_rows(self, setup: TaskSetup) -> Rows:
         """Rows of the training split to train on, and rows to hold out."""
 
-    def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
+    def no_pretraining(self, options: Any) -> str:
+        return ""
+
+    def texts_to_pretrain(
+        self, setup: TaskSetup, given: TextParts | None, *, all_data: bool = False
+    ) -> list[str]:
+        parts = {split: texts for split, texts, _ in setup.data.corpus().splits()}
+        train = parts.pop(TRAIN)
+        scored = [text for texts in parts.values() for text in texts]
+        if all_data:
+            train, scored = train + scored, []
+        elif not self.scored_part(setup):
+            fit, held_out = self.validation_rows(setup)
+            scored += [train[row] for row in held_out]
+            train = [train[row] for row in fit]
+        texts = [[_text(each)] for each in train] if given is None else given
+        return ["\n".join(parts) for parts in without_scored(texts, scored)[0]]
+
+    def load(
+        self,
+        spec: str | None,
+        options: Any,
+        sizes: Sizes,
+        registry: Registry,
+        tokenizer: Path | None = None,
+    ) -> Loaded:
+        """tokenizer: as of ``encode``; the data then have no spec, as they take that file."""
         corpus, notices = self.read(spec, options, registry)
         duplicates = corpus.duplicates
-        (_, *train), (_, *test) = corpus.splits()
+        counts = {split: len(texts) for split, texts, _ in corpus.splits()}
         if duplicates:
             action = "kept" if options.keep_duplicates else "dropped from training"
             notices = [
                 *notices,
-                f"{duplicates} of {len(test[0])} test documents are also in the training split: "
+                f"{duplicates} of {counts['test']} test documents are also in the training split: "
                 f"{action}",
             ]
-            if not options.keep_duplicates:
-                corpus = corpus.without_duplicates()
-                (_, *train), _ = corpus.splits()
-        encoded = self.encode(corpus, sizes)
+        if not options.keep_duplicates:
+            corpus = corpus.without_duplicates()
+            left = {split: len(texts) for split, texts, _ in corpus.splits()}
+            if dropped := counts.get(VALIDATION, 0) - left.get(VALIDATION, 0):
+                in_others = f"{dropped} of {counts[VALIDATION]} validation documents"
+                notices = [*notices, f"{in_others} are also in another split: dropped"]
+            counts = left
+        encoded = self.encode(corpus, sizes, *([tokenizer] if tokenizer else []))
         description = {
             "name": corpus.name,
             "fingerprint": corpus.fingerprint,
-            "train": len(train[0]),
-            "test": len(test[0]),
+            **counts,
             "labels": corpus.label_names,
             "duplicates": duplicates,
             "vocab_size": encoded.vocab_size,
@@ -106,21 +145,34 @@ class EncoderTask(Task):
         }
         if corpus.chance is not None:
             description["chance"] = corpus.chance
-        return Loaded(encoded, description, portable_spec(registry, corpus.name), notices)
+        # A test file is a file of this machine.
+        own_files = tokenizer is not None or options.test
+        portable = "" if own_files else portable_spec(registry, corpus.name)
+        return Loaded(encoded, description, portable, notices)
 
     def training_split(self, setup: TaskSetup, device: torch.device) -> Any:
         return self.split(setup, "train", device)
 
     def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Any, Any]:
         train = self.training_split(setup, device)
-        if not setup.training.validation:
-            return train, self.split(setup, "test", device)
+        if scored := self.scored_part(setup):
+            return train, self.split(setup, scored, device)
         rows, held_out = self.validation_rows(setup)
         return train.subset(rows), train.subset(held_out)
 
-    def scored_rows(self, setup: TaskSetup) -> Rows | None:
-        """What ``validation_rows`` gives; None where the test split is scored."""
-        return self.validation_rows(setup) if setup.training.validation else None
+    def all_splits(self, setup: TaskSetup) -> list[str]:
+        """The names of all splits that the data have."""
+        return [split for split in (TRAIN, TEST, VALIDATION) if setup.data.has(split)]
+
+    def scored_part(self, setup: TaskSetup) -> str:
+        """The split that is scored, ``test`` or ``validation``; empty for rows of train."""
+        if not setup.training.validation:
+            return TEST
+        return VALIDATION if setup.data.has(VALIDATION) else ""
+
+    def scored(self, setup: TaskSetup) -> str | Rows:
+        """The split that is scored, or rows of the training split to train on and to score."""
+        return self.scored_part(setup) or self.validation_rows(setup)
 
     def scored_groups(self, setup: TaskSetup) -> list[str]:
         """The group of every scored text; empty where there are none, as in validation."""
@@ -131,6 +183,26 @@ class EncoderTask(Task):
 
     def forward(self, model: nn.Module, batch: Any) -> object:
         return model(batch.ids, batch.tokens)
+
+
+def without_scored(
+    texts: TextParts, scored: Sequence[str | Sequence[str]]
+) -> tuple[TextParts, int]:
+    """The texts without the parts that are scored texts, ignoring case and spacing.
+
+    Second, how many scored texts were among them.
+    """
+    from zoo.data.sources.corpus import plain_words
+
+    known = {plain_words(_text(text)) for text in scored}
+    found = known & {plain_words(part) for parts in texts for part in parts}
+    kept = ([part for part in parts if plain_words(part) not in found] for parts in texts)
+    return [parts for parts in kept if parts], len(found)
+
+
+def _text(text: str | Sequence[str]) -> str:
+    """A text, or a list of tokens as one."""
+    return text if isinstance(text, str) else " ".join(text)
 
 
 def by_group(groups: Sequence[str]) -> Mapping[str, np.ndarray]:

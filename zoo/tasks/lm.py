@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
-from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskOptions, TaskSetup
+from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskSetup
+from zoo.tasks.plain_text_options import PlainTextOptions
 
 if TYPE_CHECKING:
     import torch
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from zoo.data.encoding.encoded_stream import EncodedStream
     from zoo.models.text_generator import TextGenerator
     from zoo.registry.cell import Cell
-    from zoo.train.device import Runtime
+    from zoo.training.device import Runtime
 
 DEFAULT_DATA = "newswire"
 EVALUATION_BATCH = 128
@@ -45,26 +45,10 @@ SAMPLE_SCORES = 32  # of the vocabulary, in sample_scores
 NO_POOL = "every position is read, none is pooled"
 
 
-class LanguageModellingOptions(TaskOptions):
-    """Options of language modelling."""
-
-    data_fields = ("text_column", "label_column", "keep_duplicates")
-
-    text_column: str = Field(
-        default="text", description="Column of the texts, in files and Hub data."
-    )
-    label_column: str = Field(
-        default="label", description="Column of the labels, in files and Hub data."
-    )
-    keep_duplicates: bool = Field(
-        default=False, description="Train also on texts that are held out."
-    )
-
-
 class LanguageModelling(Task):
     """The next token of a text; the baseline is an interpolated n-gram model."""
 
-    options = LanguageModellingOptions
+    options = PlainTextOptions
     reads = ("text", "text-labels")
     needs: ClassVar = {"attention": frozenset({"causal", "padding"})}
     metrics = ("bits_per_byte", "nats_per_token")
@@ -82,7 +66,7 @@ class LanguageModelling(Task):
     commands = ("generate",)
 
     def load(
-        self, spec: str | None, options: LanguageModellingOptions, sizes: Sizes, registry: Registry
+        self, spec: str | None, options: PlainTextOptions, sizes: Sizes, registry: Registry
     ) -> Loaded:
         from zoo.data.encoding.encoded_stream import encode_stream
         from zoo.data.sources.load_corpus import portable_spec
@@ -91,8 +75,7 @@ class LanguageModelling(Task):
         texts, notices = load_texts(
             registry,
             spec or DEFAULT_DATA,
-            text_column=options.text_column,
-            label_column=options.label_column,
+            options.reader(),
             keep_duplicates=options.keep_duplicates,
         )
         encoded = encode_stream(texts, sizes.vocab_size, sizes.max_length)
@@ -156,6 +139,12 @@ class LanguageModelling(Task):
             Blocks(train, length, device, short=False),
             Blocks(held_out, length, device, short=True),
         )
+
+    def all_examples(self, setup: TaskSetup, device: torch.device) -> Blocks:
+        from zoo.data.batching.block_batches import Blocks
+
+        stream = np.concatenate([setup.data.stream(split) for split in ("train", "validation")])
+        return Blocks(stream, setup.sizes.max_length, device, short=False)
 
     def _streams(self, setup: TaskSetup) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Token ids to train on and to score; validation takes the end of the training text."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import Field, PositiveInt
 
+from zoo.config.reading import TextReading, part_of
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.registry import Registry
@@ -30,14 +31,16 @@ if TYPE_CHECKING:
     from zoo.models.encoder_decoder import EncoderDecoder
     from zoo.models.text_generator import TextGenerator
     from zoo.registry.cell import Cell
-    from zoo.train.device import Runtime
+    from zoo.training.device import Runtime
 
 EVALUATION_BATCH = 128
 SAMPLE_SCORES = 32  # of the vocabulary, in sample_scores
 
 
-class SequenceToSequenceOptions(TaskOptions):
+class SequenceToSequenceOptions(TaskOptions, TextReading):
     """Options of sequence to sequence."""
+
+    data_fields = tuple(TextReading.model_fields)
 
     beam: PositiveInt = Field(default=4, description="Beams of the beam search that is scored.")
 
@@ -70,7 +73,8 @@ class SequenceToSequence(Task):
         from zoo.data.sources.load_corpus import portable_spec
         from zoo.data.sources.pairs import DEFAULT, load_pairs
 
-        pairs = load_pairs(spec or DEFAULT, registry)
+        notices: list[str] = []
+        pairs = load_pairs(spec or DEFAULT, registry, part_of(TextReading, options), notices)
         encoded = encode_pairs(pairs, sizes.vocab_size, sizes.max_length)
         description = {
             "name": pairs.name,
@@ -83,7 +87,7 @@ class SequenceToSequence(Task):
             "summary": f"{len(pairs.train):,} training and {len(pairs.test):,} test pairs. "
             "Speeds are of passes over given targets, not of decoding",
         }
-        return Loaded(encoded, description, portable_spec(registry, pairs.name))
+        return Loaded(encoded, description, portable_spec(registry, pairs.name), notices)
 
     def open(self, directory: Path) -> EncodedPairs:
         from zoo.data.encoding.encoded_pairs import EncodedPairs
@@ -119,6 +123,11 @@ class SequenceToSequence(Task):
         if held_out >= len(train):
             raise ZooError(f"--validation {share} leaves no pair to train on")
         return train.subset(np.sort(order[held_out:])), train.subset(np.sort(order[:held_out]))
+
+    def all_examples(self, setup: TaskSetup, device: torch.device) -> PairSplit:
+        from zoo.data.batching.pair_batches import PairSplit
+
+        return PairSplit(setup.data, ("train", "test"), device)
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: PairBatch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of every target token."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from zoo.config.reading import Division, Reading, part_of
 from zoo.config.sizes import Sizes
 from zoo.data.sources.tagged_corpus import IGNORED
 from zoo.registry import Choice, Registry
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from zoo.data.sources.tagged_files import TaggedTexts
     from zoo.models.text_tagger import TextTagger
     from zoo.registry.cell import Cell
-    from zoo.train.device import Runtime
+    from zoo.training.device import Runtime
 
 DEFAULT_DATA = "recall"
 
@@ -79,21 +80,40 @@ class Tag(EncoderTask):
     def reader(self, options: TagOptions) -> TaggedTexts:
         from zoo.data.sources.tagged_files import TaggedTexts
 
-        return TaggedTexts(options.tokens_column, options.tags_column, options.group_column)
+        return TaggedTexts(
+            options.tokens_column,
+            options.tags_column,
+            options.group_column,
+            reading=part_of(Reading, options),
+            division=part_of(Division, options),
+        )
 
-    def encode(self, corpus: TaggedCorpus, sizes: Sizes) -> EncodedTags:
+    def no_pretraining(self, options: TagOptions) -> str:
+        both = (
+            "the stage reads the tokens on both sides, and with --causal no token sees later ones"
+        )
+        return both if options.causal else ""
+
+    def encode(
+        self, corpus: TaggedCorpus, sizes: Sizes, tokenizer: Path | None = None
+    ) -> EncodedTags:
         from zoo.data.encoding.encoded_tags import encode_tags
 
-        return encode_tags(corpus, sizes.vocab_size, sizes.max_length)
+        return encode_tags(corpus, sizes.vocab_size, sizes.max_length, tokenizer)
 
     def load(
-        self, spec: str | None, options: TagOptions, sizes: Sizes, registry: Registry
+        self,
+        spec: str | None,
+        options: TagOptions,
+        sizes: Sizes,
+        registry: Registry,
+        tokenizer: Path | None = None,
     ) -> Loaded:
         """As for every labelled text, with a note on tags beyond ``max_length``.
 
         Where the chance level is known, a remark says what knowing a text's tags alone scores.
         """
-        loaded = super().load(spec, options, sizes, registry)
+        loaded = super().load(spec, options, sizes, registry, tokenizer)
         data: EncodedTags = loaded.encoded  # type: ignore[assignment]
         about = loaded.description
         _, tags = data.split("test")
@@ -141,14 +161,22 @@ class Tag(EncoderTask):
         return True
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
-        rows, groups = self.scored_rows(setup), self.scored_groups(setup)
-        return TagEstimator(choice.build, setup.data, rows, groups)
+        scored, groups = self.scored(setup), self.scored_groups(setup)
+        return TagEstimator(choice.build, setup.data, scored, groups)
 
     def split(self, setup: TaskSetup, name: str, device: torch.device) -> TagSplit:
         from zoo.data.batching.tag_batches import TagSplit
 
         texts, tags = setup.data.split(name)
         return TagSplit(texts, tags, device)
+
+    def all_examples(self, setup: TaskSetup, device: torch.device) -> TagSplit:
+        from zoo.data.batching.tag_batches import TagSplit
+        from zoo.data.encoding.encoded_documents import joined
+
+        parts = (setup.data.split(name) for name in self.all_splits(setup))
+        texts, tags = zip(*parts, strict=True)
+        return TagSplit(joined(texts), joined(tags), device)
 
     def validation_rows(self, setup: TaskSetup) -> Rows:
         texts = [" ".join(tokens) for tokens in setup.data.corpus().train_tokens]
@@ -177,7 +205,7 @@ class Tag(EncoderTask):
         """Cross-entropy of every tag that is scored; 0 where there is none."""
         import torch.nn.functional as F
 
-        from zoo.train.token_noise import hide_tokens
+        from zoo.training.token_noise import hide_tokens
 
         logits = model(hide_tokens(batch.ids, setup.options.token_dropout), batch.tokens)
         total = F.cross_entropy(

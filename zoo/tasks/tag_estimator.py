@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 class TagEstimator(Estimator):
     """A baseline that fits tokens and tags: those that the cells read, and no others.
 
-    rows: indices into the training split, to fit and to score; None: the splits as they are.
-    groups: of the scored texts.
+    scored: the split that is scored, or rows of the training split, to fit and to score. groups:
+    of the scored texts.
     """
 
     def __init__(
         self,
         factory: Callable[[], Any],
         data: EncodedTags,
-        rows: Rows | None,
+        scored: str | Rows,
         groups: Sequence[str] = (),
     ) -> None:
         self.factory, self.names, self.groups = factory, data.label_names, groups
@@ -37,14 +37,16 @@ class TagEstimator(Estimator):
             read = [text[:count] for text, count in zip(texts, counts, strict=True)]
             its_tags = [each[:count] for each, count in zip(tags, counts, strict=True)]
             splits[split] = read, its_tags, lengths
-        fit, scored = splits["train"], splits["test"]
-        if rows is not None:
-            fit, scored = (
+        fit = splits["train"]
+        if isinstance(scored, str):
+            held_out = splits[scored]
+        else:
+            fit, held_out = (
                 ([fit[0][i] for i in part], [fit[1][i] for i in part], fit[2][part])
-                for part in rows
+                for part in scored
             )
         self.texts, self.tags, fit_lengths = fit
-        self.scored_texts, self.scored_tags, scored_lengths = scored
+        self.scored_texts, self.scored_tags, scored_lengths = held_out
         self.train_tokens, self.scored_tokens = int(fit_lengths.sum()), int(scored_lengths.sum())
 
     def fit(self) -> None:

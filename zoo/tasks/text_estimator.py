@@ -18,32 +18,34 @@ if TYPE_CHECKING:
 class TextEstimator(Estimator):
     """A baseline that fits raw texts; its tokens are counted with the zoo's tokenizer.
 
-    rows: indices into the training split, to fit and to score; None: the splits as they are.
-    groups: of the scored texts. whole: it reads whole texts; else each is cut at the end of the
-    last token that a cell reads.
+    scored: the split that is scored, or rows of the training split, to fit and to score. groups:
+    of the scored texts. whole: it reads whole texts; else each is cut at the end of the last token
+    that a cell reads.
     """
 
     def __init__(
         self,
         factory: Callable[[], Any],
         data: EncodedDocuments,
-        rows: Rows | None,
+        scored: str | Rows,
         groups: Sequence[str] = (),
         *,
         whole: bool = False,
     ) -> None:
         self.factory, self.classes, self.groups = factory, len(data.label_names), groups
-        corpus = data.corpus()
-        self.labels, self.scored_labels = corpus.train_labels, corpus.test_labels
-        self.texts, fit_lengths = _texts_read(data, "train", corpus.train_texts, whole)
-        self.scored_texts, scored_lengths = _texts_read(data, "test", corpus.test_texts, whole)
-        if rows is not None:
-            fit, scored = rows
-            texts, labels = self.texts, self.labels
+        splits = {split: (texts, labels) for split, texts, labels in data.corpus().splits()}
+        texts, labels = splits["train"]
+        texts, lengths = _texts_read(data, "train", texts, whole)
+        if isinstance(scored, str):
+            self.texts, self.labels, fit_lengths = texts, labels, lengths
+            self.scored_texts, self.scored_labels = splits[scored]
+            self.scored_texts, scored_lengths = _texts_read(data, scored, self.scored_texts, whole)
+        else:
+            fit, held_out = scored
             self.texts, self.labels = [texts[i] for i in fit], [labels[i] for i in fit]
-            self.scored_texts = [texts[i] for i in scored]
-            self.scored_labels = [labels[i] for i in scored]
-            fit_lengths, scored_lengths = fit_lengths[fit], fit_lengths[scored]
+            self.scored_texts = [texts[i] for i in held_out]
+            self.scored_labels = [labels[i] for i in held_out]
+            fit_lengths, scored_lengths = lengths[fit], lengths[held_out]
         self.train_tokens, self.scored_tokens = int(fit_lengths.sum()), int(scored_lengths.sum())
 
     def fit(self) -> None:

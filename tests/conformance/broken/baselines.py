@@ -11,6 +11,7 @@ from torch import nn
 
 from zoo import hookimpl
 from zoo.components.baseline.frequent_tag import FrequentTag
+from zoo.components.baseline.neighbour_ngram import NeighbourNGram
 from zoo.components.baseline.ngram import NGram
 from zoo.components.baseline.tfidf_logreg import TfidfLogisticRegression
 from zoo.registry import Register
@@ -19,6 +20,7 @@ texts = Specimens("baseline", "texts")
 tokens = Specimens("baseline", "tokens")
 streams = Specimens("baseline", "stream")
 tagged = Specimens("baseline", "token-texts")
+masked = Specimens("baseline", "masked")
 
 
 @hookimpl
@@ -27,6 +29,7 @@ def zoo_register(register: Register) -> None:
     tokens.register(register)
     streams.register(register)
     tagged.register(register)
+    masked.register(register)
 
 
 class Fitted(TfidfLogisticRegression):
@@ -258,3 +261,17 @@ class GoesOnFromTheTextBefore:
                 before = self.tags.get(token, 0)
             found.append(row)
         return found
+
+
+@masked.caught_by("mask-shares", "sum to 1.1")
+class MaskSharesTooMuch(NeighbourNGram):
+    def log_probabilities(self, ids, places):
+        return super().log_probabilities(ids, places) + 0.1
+
+
+@masked.caught_by("learns-masked", "finds .* where .* are masked")
+class SwapsTheNeighbours(NeighbourNGram):
+    """Takes the token before for the one after, and the other way round."""
+
+    def log_probabilities(self, ids, places):
+        return super().log_probabilities(ids[::-1].copy(), len(ids) - 1 - places)

@@ -3,6 +3,8 @@
 Their capability says how they are built and called. Classifiers:
 ``texts``: built without arguments; ``fit(texts, labels)`` and ``predict(texts) -> labels``. The
 texts that it is given are cut where a cell stops reading them; with ``whole=True`` they are whole.
+A ``note``, where a fitted one has it and it is not empty, is printed under the table: a few words
+on what it chose.
 ``tokens``: a torch module built as ``Baseline(vocab_size=, classes=, sizes=, dropout=)`` that maps
 (ids, tokens) to logits (B, classes), trained on the same batches as every cell.
 ``vocabulary``, besides ``tokens``: also given ``vocabulary=``, the word piece of every id.
@@ -13,6 +15,10 @@ text is a list of tokens, its tags a list of one int for each: -100 where it doe
 Language models:
 ``stream``: built as ``Baseline(vocab_size=)``; ``fit(ids)`` and ``nats(ids)`` take numpy arrays of
 token ids; ``nats`` returns -ln P of every token but the first, given those before it.
+Masked language models:
+``masked``: built as ``Baseline(vocab_size=)``; ``fit(texts)`` takes a list of numpy arrays of token
+ids; ``log_probabilities(ids, places)`` takes one text and returns ln P (places, vocab_size) of what
+may stand at these places of it.
 """
 
 from __future__ import annotations
@@ -28,10 +34,10 @@ def zoo_register(register: Register) -> None:
         "baseline",
         "tfidf-logreg",
         "zoo.components.baseline.tfidf_logreg:TfidfLogisticRegression",
-        summary="logistic regression on TF-IDF of single words: a bag of words",
+        summary="logistic regression on TF-IDF of words, and of pairs of words if they help",
         source="https://scikit-learn.org/stable/modules/feature_extraction.html",
         capabilities=("texts", "deterministic"),
-        parameters={"c": 10.0, "ngrams": 1},
+        parameters={"c": 10.0, "ngrams": 2, "choose": True},
     )
     register(
         "baseline",
@@ -66,4 +72,12 @@ def zoo_register(register: Register) -> None:
         source="Witten and Bell, IEEE Transactions on Information Theory 37(4), 1991",
         capabilities=("stream", "deterministic"),
         parameters={"order": 3},
+    )
+    register(
+        "baseline",
+        "neighbour-ngram",
+        "zoo.components.baseline.neighbour_ngram:NeighbourNGram",
+        summary="counts of tokens between two neighbours, for --task mlm",
+        source="Witten and Bell, IEEE Transactions on Information Theory 37(4), 1991",
+        capabilities=("masked", "deterministic"),
     )

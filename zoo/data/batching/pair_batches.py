@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from zoo.components.tokens import Tokens
 from zoo.data.batching.document_batches import ByLength, Split
+from zoo.data.encoding.encoded_documents import joined
 from zoo.data.encoding.encoded_pairs import EncodedPairs
 
 
@@ -34,12 +36,15 @@ class PairBatch:
 
 
 class PairSplit(ByLength[PairBatch]):
-    """One split, held on the device, batched by the length of the source."""
+    """One split, or several as one, on the device, batched by the length of the source."""
 
-    def __init__(self, encoded: EncodedPairs, split: str, device: torch.device) -> None:
-        self.source = Split(encoded.side(split, "source"), device)
-        self.target = Split(encoded.side(split, "target"), device)
-        self.texts = encoded.targets(split)
+    def __init__(
+        self, encoded: EncodedPairs, split: str | Sequence[str], device: torch.device
+    ) -> None:
+        splits = [split] if isinstance(split, str) else split
+        self.source = Split(joined([encoded.side(s, "source") for s in splits]), device)
+        self.target = Split(joined([encoded.side(s, "target") for s in splits]), device)
+        self.texts = [text for one in splits for text in encoded.targets(one)]
         self.lengths = self.source.lengths
 
     def __len__(self) -> int:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from zoo.data.encoding.atomic_directory import json_digest, read_manifest, write_manifest
+from zoo.data.encoding.atomic_directory import (
+    MANIFEST,
+    file_digest,
+    json_digest,
+    read_manifest,
+    write_manifest,
+)
 from zoo.data.encoding.cache import entry
-from zoo.errors import ZooError
+from zoo.errors import ZooError, one_line
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -22,8 +30,9 @@ if TYPE_CHECKING:
     from zoo.data.sources.plain_text import Texts
     from zoo.data.sources.tagged_corpus import TaggedCorpus
 
-# Raise it whenever the files, or the ids in them, would come out differently.
-FORMAT = 3
+# Raise it whenever the files, or the ids in them, would come out differently. What fields the data
+# have is in the key of itself.
+FORMAT = 4
 TOKENIZER = "tokenizer.json"
 GROUPS = "test_groups.json"
 
@@ -68,6 +77,10 @@ class EncodedData:
         """The file of the tokenizer, for ``tokenizers.Tokenizer.from_file``."""
         return self.directory / TOKENIZER
 
+    def has(self, split: str) -> bool:
+        """Whether there are files of this split."""
+        return any(self.directory.glob(f"{split}_*.npy"))
+
     def tokenizer(self) -> Tokenizer:
         """The tokenizer, read from its file."""
         from tokenizers import Tokenizer
@@ -80,6 +93,22 @@ class EncodedData:
         found: list[str] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
         return found
 
+    def with_file(self, name: str, content: bytes) -> Self:
+        """The same data with one more file, as another entry of the cache, named by its content.
+
+        So whatever brings the data to another machine brings the file as well.
+        """
+        digest = hashlib.sha256(content).hexdigest()
+
+        def write(directory: Path) -> None:
+            for file in self.directory.iterdir():
+                if file.name != MANIFEST:
+                    shutil.copyfile(file, directory / file.name)
+            (directory / name).write_bytes(content)
+            write_manifest(directory, read_manifest(self.directory)["about"])
+
+        return self.open(entry(f"{self.key}-{digest[:16]}", write))
+
     @classmethod
     def encode(
         cls,
@@ -88,11 +117,12 @@ class EncodedData:
         max_length: int,
         build: Callable[[Path], Tokenizer],
         label_names: Sequence[str] = (),
+        tokenizer_file: Path | None = None,
     ) -> Self:
         """The source's cache entry for these sizes, built where it is missing or damaged.
 
-        build: writes the arrays into a directory, and returns the tokenizer it has trained.
-        Raises ZooError where the cache cannot be written.
+        build: writes the arrays into a directory, and returns the tokenizer it has trained, or
+        that of the file. Raises ZooError where the cache cannot be written.
         """
         import tokenizers
 
@@ -100,9 +130,12 @@ class EncodedData:
             "format": FORMAT,
             "tokenizers": tokenizers.__version__,
             "data": [source.fingerprint, source.name, source.notes],
+            "fields": [one.name for one in fields(source)],
             "vocab_size": vocab_size,
             "max_length": max_length,
         }
+        if tokenizer_file is not None:
+            request["tokenizer"] = file_digest(tokenizer_file)
         digest = json_digest(request)
 
         def write(directory: Path) -> None:
@@ -121,6 +154,16 @@ class EncodedData:
             write_manifest(directory, about)
 
         return cls.open(entry(f"{cls.kind}-{digest[:32]}", write))
+
+
+def read_tokenizer(file: Path) -> Tokenizer:
+    """The tokenizer in a file; ZooError where there is none."""
+    from tokenizers import Tokenizer
+
+    try:
+        return Tokenizer.from_file(str(file))
+    except Exception as error:  # the library raises no narrower class
+        raise ZooError(f"{file} is not a tokenizer: {one_line(error)}") from error
 
 
 def save_ids(directory: Path, name: str, documents: Sequence[Sequence[int]]) -> None:

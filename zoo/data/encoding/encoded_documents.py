@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from zoo.data.encoding.encoded_data import EncodedData, save_ids
+from zoo.data.encoding.encoded_data import EncodedData, read_tokenizer, save_ids
 from zoo.data.encoding.word_level import word_level_tokenizer
 from zoo.data.encoding.word_pieces import train_tokenizer
 from zoo.data.sources.corpus import Corpus
@@ -45,6 +46,16 @@ class Documents:
         return np.diff(self.offsets)
 
 
+def joined(parts: Sequence[Documents]) -> Documents:
+    """The documents of all parts, one part after another, in memory."""
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Documents(
+        ids=np.concatenate([part.ids for part in parts]),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        labels=np.concatenate([part.labels for part in parts]),
+    )
+
+
 @dataclass(frozen=True)
 class Truncation:
     """What was cut off the documents of one split.
@@ -67,8 +78,8 @@ class EncodedDocuments(EncodedData):
     kind: ClassVar[str] = "documents"
 
     def split(self, split: str) -> Documents:
-        """The documents of ``train`` or ``test``, memory-mapped."""
-        if split not in SPLITS:
+        """The documents of ``train``, ``test`` or ``validation``, memory-mapped."""
+        if not self.has(split):
             raise ValueError(f"no split {split!r}: train or test")
         arrays = ("ids", "offsets", "labels")
         return Documents(
@@ -76,7 +87,7 @@ class EncodedDocuments(EncodedData):
         )
 
     def truncation(self, split: str) -> Truncation:
-        """What was cut off the documents of ``train`` or ``test``."""
+        """What was cut off the documents of a split."""
         read = self.split(split).lengths
         lengths, ends = (np.load(self.directory / f"{split}_{a}.npy") for a in ("lengths", "ends"))
         return Truncation(lengths, ends, int((lengths > read).sum()), int((lengths - read).sum()))
@@ -91,20 +102,25 @@ class EncodedDocuments(EncodedData):
         return Corpus(**json.loads((self.directory / TEXTS).read_text(encoding="utf-8")))
 
 
-def encode(corpus: Corpus, vocab_size: int, max_length: int) -> EncodedDocuments:
-    """Both splits as token ids cut to max_length, from the cache or into it.
+def encode(
+    corpus: Corpus, vocab_size: int, max_length: int, tokenizer_file: Path | None = None
+) -> EncodedDocuments:
+    """All splits as token ids cut to max_length, from the cache or into it.
 
-    The tokenizer is trained on the train split alone. Raises ZooError where the cache cannot be
-    written, or a size is too small.
+    The tokenizer is trained on the train split alone, unless there is a file of one. Raises
+    ZooError where the cache cannot be written, or a size is too small.
     """
     if max_length < 2:
         raise ZooError(f"a length of {max_length} has no room for [CLS] and one token")
 
     def build(directory: Path) -> Tokenizer:
         texts = corpus.train_texts
-        tokenizer = (
-            word_level_tokenizer(texts) if corpus.word_level else train_tokenizer(texts, vocab_size)
-        )
+        if tokenizer_file is not None:
+            tokenizer = read_tokenizer(tokenizer_file)
+        elif corpus.word_level:
+            tokenizer = word_level_tokenizer(texts)
+        else:
+            tokenizer = train_tokenizer(texts, vocab_size)
         for split, texts, labels in corpus.splits():
             ids, lengths, ends = _cut(tokenizer, texts, max_length)
             save_ids(directory, split, ids)
@@ -114,7 +130,9 @@ def encode(corpus: Corpus, vocab_size: int, max_length: int) -> EncodedDocuments
         (directory / TEXTS).write_text(json.dumps(asdict(corpus)), encoding="utf-8")
         return tokenizer
 
-    return EncodedDocuments.encode(corpus, vocab_size, max_length, build, corpus.label_names)
+    return EncodedDocuments.encode(
+        corpus, vocab_size, max_length, build, corpus.label_names, tokenizer_file
+    )
 
 
 def _cut(

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from zoo.data.encoding.encoded_data import EncodedData, save_ids
-from zoo.data.encoding.encoded_documents import SPLITS, TEXTS, Documents
+from zoo.data.encoding.encoded_data import EncodedData, read_tokenizer, save_ids
+from zoo.data.encoding.encoded_documents import TEXTS, Documents
 from zoo.data.encoding.word_level import word_level_tokenizer
 from zoo.data.encoding.word_pieces import UNK, train_tokenizer
 from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus
@@ -32,8 +32,8 @@ class EncodedTags(EncodedData):
     kind: ClassVar[str] = "tags"
 
     def split(self, split: str) -> tuple[Documents, Documents]:
-        """The texts of ``train`` or ``test``, and their tags in place of ids; memory-mapped."""
-        if split not in SPLITS:
+        """The texts of a split, and their tags in place of ids; memory-mapped."""
+        if not self.has(split):
             raise ValueError(f"no split {split!r}: train or test")
         offsets = self._array(f"{split}_ids_offsets")
         ids, tags = (self._array(f"{split}_{array}_ids") for array in ("ids", "tags"))
@@ -57,18 +57,23 @@ class EncodedTags(EncodedData):
         return array
 
 
-def encode_tags(corpus: TaggedCorpus, vocab_size: int, max_length: int) -> EncodedTags:
-    """Both splits as token ids and tags cut to max_length, from the cache or into it.
+def encode_tags(
+    corpus: TaggedCorpus, vocab_size: int, max_length: int, tokenizer_file: Path | None = None
+) -> EncodedTags:
+    """All splits as token ids and tags cut to max_length, from the cache or into it.
 
-    The tokenizer is trained on the train split alone. Raises ZooError where the cache cannot be
-    written, or the vocabulary is too small.
+    The tokenizer is trained on the train split alone, unless there is a file of one. Raises
+    ZooError where the cache cannot be written, or the vocabulary is too small.
     """
 
     def build(directory: Path) -> Tokenizer:
         train = [" ".join(tokens) for tokens in corpus.train_tokens]
-        tokenizer = (
-            word_level_tokenizer(train) if corpus.word_level else train_tokenizer(train, vocab_size)
-        )
+        if tokenizer_file is not None:
+            tokenizer = read_tokenizer(tokenizer_file)
+        elif corpus.word_level:
+            tokenizer = word_level_tokenizer(train)
+        else:
+            tokenizer = train_tokenizer(train, vocab_size)
         for split, texts, tags in corpus.splits():
             pieces = pieces_of(tokenizer, (token for tokens in texts for token in tokens))
             ids, labels, counts, cut = list[list[int]](), list[list[int]](), list[int](), 0
@@ -88,7 +93,9 @@ def encode_tags(corpus: TaggedCorpus, vocab_size: int, max_length: int) -> Encod
         (directory / TEXTS).write_text(json.dumps(asdict(corpus)), encoding="utf-8")
         return tokenizer
 
-    return EncodedTags.encode(corpus, vocab_size, max_length, build, corpus.label_names)
+    return EncodedTags.encode(
+        corpus, vocab_size, max_length, build, corpus.label_names, tokenizer_file
+    )
 
 
 def pieces_of(tokenizer: Tokenizer, tokens: Iterable[str]) -> dict[str, list[int]]:

@@ -12,9 +12,9 @@ of another line. Elsewhere in a text, and without the space, as in ``#tag O``, i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from zoo.data.sources.tables import read_utf8
+from zoo.data.sources.data_file import DataFile
+from zoo.data.sources.text_encoding import read_text
 from zoo.errors import ZooError
 
 FORMATS = (".conll", ".txt", ".tsv")
@@ -24,13 +24,25 @@ COMMENT = "# "
 Line = tuple[int, list[str]]  # its number, from 1, and its columns
 
 
-def read_conll(path: Path) -> Iterator[list[Line]]:
+class BrokenTextError(ZooError):
+    """A text with a line that has another number of columns than the file's first."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+def read_conll(
+    path: DataFile, encoding: str = "", notices: list[str] | None = None
+) -> Iterator[list[Line] | BrokenTextError]:
     """The lines of each text, divided at tabs, or at spaces where a line has no tab.
 
-    Raises ZooError, naming the line, where lines have different numbers of columns, or where a line
-    may be a comment or a token.
+    A BrokenTextError, which names the line, stands in place of a text that is broken. encoding,
+    notices: as of ``encoding_of``. Raises ZooError, naming the line, where one may be a comment or
+    a token.
     """
-    given = [line.rstrip("\r") for line in read_utf8(path).split("\n")]
+    content = read_text(path, encoding, [] if notices is None else notices)
+    given = [line.rstrip("\r") for line in content.split("\n")]
     divided = [line.split("\t") if "\t" in line else line.split() for line in given]
     tokens = [
         (number, columns)
@@ -41,15 +53,16 @@ def read_conll(path: Path) -> Iterator[list[Line]]:
         return
     (first, usual), tags = tokens[0], {columns[-1].strip() for _, columns in tokens}
     text: list[Line] = []
+    broken: BrokenTextError | None = None
     for number, (line, columns) in enumerate(zip(given, divided, strict=True), start=1):
         if not line.strip():
-            if text:
-                yield text
-            text = []
+            if text or broken:
+                yield broken or text
+            text, broken = [], None
             continue
         if columns[0] == DOCUMENT:
             continue
-        if line.startswith(COMMENT) and not text:
+        if line.startswith(COMMENT) and not text and not broken:
             same_division = ("\t" in line) == ("\t" in given[first - 1])
             if not same_division or len(columns) != len(usual) or columns[2:3] == ["="]:
                 continue
@@ -59,13 +72,12 @@ def read_conll(path: Path) -> Iterator[list[Line]]:
                     "a comment as '# name = value', and tabs between the columns of a token"
                 )
         if len(columns) != len(usual):
-            raise ZooError(
-                f"{path}, line {number}: {_count(columns)}, where line {first} has "
-                f"{_count(usual)}: {line.strip()!r:.40}"
-            )
+            what = f"{_count(columns)}, where line {first} has {_count(usual)}"
+            message = f"{path}, line {number}: {what}: {line.strip()!r:.40}"
+            broken = broken or BrokenTextError(message, number)
         text.append((number, columns))
     if text:
-        yield text
+        yield broken or text
 
 
 def _count(columns: list[str]) -> str:

@@ -19,7 +19,8 @@ class Corpus:
     notes: where it came from and how it was split, copied to the record. chance: the accuracy of
     guessing, where it is known. test_groups: the group of every test text (a length, a language, a
     year), by which scores are reported too; empty where there are none. word_level: every word
-    between spaces is one token, however small the vocabulary.
+    between spaces is one token, however small the vocabulary. validation_texts: of a split that
+    settings are chosen on; empty where there is none, and part of train is held out for that.
     Raises ZooError where a split is empty, a text is blank or not a string, train has fewer than
     two classes, test has a class that train lacks, or groups do not fit.
     """
@@ -34,6 +35,8 @@ class Corpus:
     chance: float | None = None
     test_groups: list[str] = field(default_factory=list)
     word_level: bool = False
+    validation_texts: list[str] = field(default_factory=list)
+    validation_labels: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         check_chance_and_groups(self.name, self.chance, self.test_groups, len(self.test_texts))
@@ -47,15 +50,17 @@ class Corpus:
                 f"{self.name}: every train document is '{self.label_names[classes.pop()]}'; "
                 "a classifier needs two classes or more"
             )
-        unseen = sorted(set(self.test_labels) - classes)
-        if unseen:
-            names = ", ".join(f"'{self.label_names[label]}'" for label in unseen)
-            raise ZooError(f"{self.name}: test has a class that train lacks: {names}")
+        for split, _, labels in self.splits():
+            if unseen := sorted(set(labels) - classes):
+                names = ", ".join(f"'{self.label_names[label]}'" for label in unseen)
+                raise ZooError(f"{self.name}: {split} has a class that train lacks: {names}")
 
     def splits(self) -> Iterator[tuple[str, list[str], list[int]]]:
-        """``train`` and ``test``, each with its texts and labels."""
+        """``train``, ``test`` and, if there is one, ``validation``, with their texts and labels."""
         yield "train", self.train_texts, self.train_labels
         yield "test", self.test_texts, self.test_labels
+        if self.validation_texts or self.validation_labels:
+            yield "validation", self.validation_texts, self.validation_labels
 
     @cached_property
     def fingerprint(self) -> str:
@@ -76,20 +81,44 @@ class Corpus:
     def without_duplicates(self) -> Corpus:
         """The corpus without the train documents that are also in test.
 
-        The test split stays whole, so that scores remain comparable with published ones.
-        Raises ZooError where too little of train is left.
+        Nor are validation documents kept that are in train or test. The test split stays whole, so
+        that scores remain comparable with published ones. Raises ZooError where no train is left.
         """
-        if not self.duplicates:
+        train, validation, notes = rows_apart(
+            self.name, self.train_texts, self.test_texts, self.validation_texts
+        )
+        if not notes:
             return self
-        test = {plain_words(text) for text in self.test_texts}
-        documents = zip(self.train_texts, self.train_labels, strict=True)
-        kept = [document for document in documents if plain_words(document[0]) not in test]
-        if not kept:
-            raise ZooError(f"{self.name}: every train document is also in test")
-        texts, labels = map(list, zip(*kept, strict=True))
-        dropped = f"{len(self.train_texts) - len(texts)} dropped from train"
-        notes = {**self.notes, "duplicates": dropped}
-        return dataclasses.replace(self, train_texts=texts, train_labels=labels, notes=notes)
+        return dataclasses.replace(
+            self,
+            train_texts=[self.train_texts[row] for row in train],
+            train_labels=[self.train_labels[row] for row in train],
+            validation_texts=[self.validation_texts[row] for row in validation],
+            validation_labels=[self.validation_labels[row] for row in validation],
+            notes={**self.notes, **notes},
+        )
+
+
+def rows_apart(
+    name: str, train: Sequence[str], test: Sequence[str], validation: Sequence[str]
+) -> tuple[list[int], list[int], dict[str, str]]:
+    """Rows of train whose text is not in test, of validation whose is in neither, and notes.
+
+    Texts are equal by ``plain_words``. The notes are empty where every row is kept.
+    Raises ZooError where no row of train is left.
+    """
+    in_test, in_train = (set(map(plain_words, texts)) for texts in (test, train))
+    kept = [row for row, text in enumerate(train) if plain_words(text) not in in_test]
+    others = in_test | in_train
+    apart = [row for row, text in enumerate(validation) if plain_words(text) not in others]
+    if not kept:
+        raise ZooError(f"{name}: every train document is also in test")
+    notes = {}
+    if dropped := len(train) - len(kept):
+        notes["duplicates"] = f"{dropped} dropped from train"
+    if dropped := len(validation) - len(apart):
+        notes["duplicates of validation"] = f"{dropped} dropped from validation"
+    return kept, apart, notes
 
 
 def _check_split(what: str, texts: list[str], labels: list[int], names: list[str]) -> None:

@@ -1,20 +1,28 @@
-"""A corpus from labelled texts in rows: of CSV, TSV, JSON lines, JSON, Parquet or the Hub."""
+"""A corpus from labelled texts: in rows of files or the Hub, or in a folder for every class."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from itertools import chain
 from typing import Any
 
-from zoo.data.sources.corpus import Corpus, check_characters
+from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.data_file import DataFile
 from zoo.data.sources.row_reader import LabelledRows, RowReader
-from zoo.data.sources.tables import FORMATS, Row, read_rows
-from zoo.data.sources.train_test_split import stratified
+from zoo.data.sources.split_files import TRAIN
+from zoo.data.sources.table_format import FORMATS
+from zoo.data.sources.tables import Placed, Row, read_rows
+from zoo.data.sources.text_columns import column_names, joined_text
+from zoo.data.sources.train_test_split import DivisionError, stratified
 from zoo.errors import ZooError
 
+TEXT, LABEL = "text", "label"
 NAMES_COLUMN = "label_text"
+RARE = 10  # a class with fewer training texts, and a tenth of the largest's, is told of
+SHOWN = 12  # classes that a notice names
 
 
 @dataclass(frozen=True)
@@ -41,17 +49,32 @@ class Table:
 
 @dataclass(frozen=True)
 class LabelledTexts(RowReader[Table, Corpus]):
-    """Rows with a text and a label."""
+    """Rows with a text and a label.
 
-    text_column: str = "text"
-    label_column: str = "label"
+    text_column: a column, or a comma list of columns whose texts are joined. min_class: classes
+    with fewer training texts, before these are divided, are left out.
+    """
+
+    text_column: str = TEXT
+    label_column: str = LABEL
     group_column: str = ""
+    min_class: int = 0
 
     formats = FORMATS
     more_columns = (NAMES_COLUMN,)
+    class_folders = True
 
-    def rows(self, path: Path) -> Iterator[tuple[str, Row]]:
-        return read_rows(path)
+    @property
+    def columns(self) -> dict[str, str]:
+        columns = super().columns
+        columns.pop(self.text_column, None)
+        return {**dict.fromkeys(column_names(self.text_column), "text_column"), **columns}
+
+    def given(self) -> list[str]:
+        return [*super().given(), *(["--min-class"] if self.min_class else [])]
+
+    def rows(self, file: DataFile, notices: list[str]) -> Iterator[Placed]:
+        return read_rows(file, self.reading, notices)
 
     def name_labels(self, rows: Iterable[Row], features: Mapping[str, Any]) -> None:
         names = getattr(features.get(self.label_column), "names", None)
@@ -61,25 +84,26 @@ class LabelledTexts(RowReader[Table, Corpus]):
                 known = isinstance(code, int) and code >= 0
                 row[NAMES_COLUMN] = names[code] if known else None
 
-    def table(self, source: str, rows: Iterable[tuple[str, Row]]) -> Table:
-        rows = list(rows)
-        self.check_columns(source, [row for _, row in rows])
-        text_column, label_column = self.text_column, self.label_column
-        texts, labels, names = list[str](), list[str | int](), list[str]()
-        for place, row in rows:
-            text = row.get(text_column)
-            if not isinstance(text, str):
-                found = "missing" if text is None else f"not text but a {type(text).__name__}"
-                raise ZooError(f"{source}, {place}: '{text_column}' is {found}")
-            if not text.strip():
-                raise ZooError(f"{source}, {place}: '{text_column}' is empty")
-            texts.append(text)
-            labels.append(_label(f"{source}, {place}: '{label_column}'", row.get(label_column)))
+    def table(self, source: str, rows: Iterable[Placed], notices: list[str]) -> Table:
+        columns = column_names(self.text_column)
+
+        def parse(where: str, row: Row) -> tuple[str, str | int, str, str]:
             name = row.get(NAMES_COLUMN)
-            if isinstance(name, str) and name.strip():
-                names.append(name.strip())
-        groups = self.groups(source, rows)
-        return Table(texts, _integers(labels), names if len(names) == len(texts) else None, groups)
+            return (
+                joined_text(where, row, columns),
+                _label(f"{where}: '{self.label_column}'", row.get(self.label_column)),
+                name.strip() if isinstance(name, str) else "",
+                self.group(where, row),
+            )
+
+        parsed = self.usable(source, rows, parse, notices)
+        texts, labels, names, groups = map(list, zip(*parsed, strict=True))
+        return Table(
+            texts,
+            _integers(labels),
+            names if all(names) else None,
+            groups if self.group_column else [],
+        )
 
     def merged(self, tables: Sequence[Table]) -> Table:
         texts = [text for table in tables for text in table.texts]
@@ -88,13 +112,55 @@ class LabelledTexts(RowReader[Table, Corpus]):
         groups = [group for table in tables for group in table.groups]
         return Table(texts, labels, names if len(names) == len(texts) else None, groups)
 
-    def divided(self, name: str, table: Table, seed: int) -> tuple[Table, Table, str]:
-        train, test = stratified(table.labels, seed, what=name)
+    def selected(self, name: str, splits: dict[str, Table], notices: list[str]) -> dict[str, Table]:
+        if not self.min_class:
+            return splits
+        counts = Counter(splits[TRAIN].labels)
+        found = {label: 0 for table in splits.values() for label in table.labels} | counts
+        rare = {label: count for label, count in found.items() if count < self.min_class}
+        if len(rare) > len(found) - 2:
+            most = ", ".join(f"'{label}' ({n})" for label, n in counts.most_common(2))
+            raise ZooError(
+                f"--min-class {self.min_class} leaves too little: the largest are {most}"
+            )
+        kept = {
+            split: table.take([i for i, label in enumerate(table.labels) if label not in rare])
+            for split, table in splits.items()
+        }
+        if rare:
+            dropped = sum(len(splits[s].labels) - len(kept[s].labels) for s in splits)
+            classes = f"{len(rare)} class{'es' * (len(rare) > 1)}"
+            notices.append(
+                f"{classes} with fewer than {self.min_class} training texts left out "
+                f"(--min-class), together {dropped} of all texts: {_counted(rare)}"
+            )
+        return kept
+
+    def divided(self, name: str, table: Table) -> tuple[Table, Table, str]:
+        single = [label for label, count in Counter(table.labels).items() if count < 2]
+        if single:
+            named = ", ".join(f"'{label}'" for label in single[:SHOWN])
+            has = f"class {named} has" if len(single) == 1 else f"{len(single)} classes have"
+            more = "" if len(single) == 1 else f" ({named}{', …' * (len(single) > SHOWN)})"
+            raise DivisionError(
+                f"{name} has no test split and cannot be divided: {has} only one document{more}; "
+                "--min-class 2 leaves such classes out"
+            )
+        seed = self.division.split_seed
+        train, test = stratified(table.labels, seed, share=self.test_share, what=name)
         share = f"{len(test)} of {len(table.labels)} for test"
         return table.take(train), table.take(test), f"stratified, seed {seed}, {share}"
 
-    def corpus(self, name: str, train: Table, test: Table, notes: dict[str, str]) -> Corpus:
-        codes, label_names = _classes(name, train, test)
+    def corpus(
+        self,
+        name: str,
+        train: Table,
+        test: Table,
+        validation: Table | None,
+        notes: dict[str, str],
+    ) -> Corpus:
+        tables = [train, test, *([validation] if validation else [])]
+        codes, label_names = _classes(name, tables)
         return Corpus(
             name=name,
             train_texts=train.texts,
@@ -104,11 +170,23 @@ class LabelledTexts(RowReader[Table, Corpus]):
             label_names=label_names,
             notes=notes,
             test_groups=test.groups,
+            validation_texts=validation.texts if validation else [],
+            validation_labels=[codes[label] for label in validation.labels] if validation else [],
         )
 
+    def remarks(self, corpus: Corpus) -> list[str]:
+        counts = Counter(corpus.train_labels)
+        limit = min(RARE, max(counts.values()) / RARE)
+        rare = {corpus.label_names[label]: n for label, n in counts.items() if n < limit}
+        if not rare:
+            return []
+        has = f"{len(rare)} classes have" if len(rare) > 1 else "1 class has"
+        return [
+            f"{has} fewer than {RARE} training texts, and than a tenth of the largest class: "
+            f"{_counted(rare)}; --min-class N leaves out classes with fewer than N"
+        ]
+
     def labelled(self, table: Table) -> LabelledRows:
-        for number, text in enumerate(table.texts, start=1):
-            check_characters(f"document {number}", text)
         labels = table.names or [str(label) for label in table.labels]
         return LabelledRows(table.texts, labels, table.groups)
 
@@ -135,18 +213,26 @@ def _integers(labels: list[str | int]) -> list[str | int]:
     return labels
 
 
-def _classes(name: str, train: Table, test: Table) -> tuple[dict[str | int, int], list[str]]:
+def _counted(classes: Mapping[Any, int]) -> str:
+    """Classes with their numbers of texts, the rarest first, as many as a line has room for."""
+    ordered = sorted(classes.items(), key=lambda item: (item[1], str(item[0])))
+    named = ", ".join(f"'{label}' ({count})" for label, count in ordered[:SHOWN])
+    return f"{named} and {len(ordered) - SHOWN} more" if len(ordered) > SHOWN else named
+
+
+def _classes(name: str, tables: Sequence[Table]) -> tuple[dict[str | int, int], list[str]]:
     """The number of each label, and the classes' names."""
-    labels = [*train.labels, *test.labels]
+    labels = [label for table in tables for label in table.labels]
     integers = {x for x in labels if isinstance(x, int)}
     if integers and len(integers) < len(set(labels)):
         raise ZooError(f"{name}: some labels are numbers and some are text")
     ordered: list[Any] = sorted(set(labels))
     codes = {label: code for code, label in enumerate(ordered)}
-    if not integers or train.names is None:
+    if not integers or tables[0].names is None:
         return codes, [str(label) for label in ordered]
     names: dict[str | int, str] = {}
-    for label, text in zip(labels, [*train.names, *(test.names or ())], strict=False):
+    known = (zip(table.labels, table.names, strict=True) for table in tables if table.names)
+    for label, text in chain.from_iterable(known):
         if names.setdefault(label, text) != text:
             raise ZooError(
                 f"{name}: label {label} is '{names[label]}' in one row and '{text}' in another"

@@ -19,7 +19,8 @@ from typing import Any, TypeVar, cast
 
 from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.files import LabelledTexts
-from zoo.data.sources.row_reader import TEST_SPLITS, C, RowReader
+from zoo.data.sources.row_reader import C, RowReader
+from zoo.data.sources.split_files import NAMES, TRAIN
 from zoo.errors import ZooError, nearest, one_line
 
 # With the import of the Hub's client (half a second) this stays under five seconds.
@@ -52,7 +53,6 @@ def load(
     *,
     name: str = "",
     required: Sequence[str] = (),
-    seed: int = 0,
 ) -> tuple[C, list[str]]:
     """The corpus of a Hub data set ``owner/name`` or ``owner/name@revision``, and its notices.
 
@@ -65,13 +65,17 @@ def load(
     if not match:
         raise ZooError(f"'hub:{repository}' is no Hub data set; write hub:owner/name")
     name = name or f"hub:{repository}"
+    reader.refuse_formats(name)
     revision = match["revision"] or "main"
+
+    told: list[str] = []
 
     def fetch(*, cached: bool) -> tuple[str, dict[str, T]] | str:
         """Commit and splits, or why there are none."""
+        told.clear()
         try:
             folder = _download(match["id"], revision, cached=cached)
-            return folder.name, _read_splits(name, folder, required, reader)
+            return folder.name, _read_splits(name, folder, required, reader, told)
         except ZooError:
             raise
         except Exception as error:  # noqa: BLE001 - the client and datasets raise many kinds
@@ -90,7 +94,7 @@ def load(
         if reason:
             notices.append(f"{name}: {reason}; using the copy in the Hub's cache")
     commit, splits = found
-    corpus, more = reader.make(name, splits, seed)
+    corpus, more = reader.make(name, splits, told)
     corpus.notes.update(source=f"https://huggingface.co/datasets/{match['id']}", revision=commit)
     return corpus, notices + more
 
@@ -155,9 +159,9 @@ def _download(repository: str, revision: str, *, cached: bool) -> Path:
 
 
 def _read_splits(
-    name: str, folder: Path, required: Sequence[str], reader: RowReader[T, C]
+    name: str, folder: Path, required: Sequence[str], reader: RowReader[T, C], told: list[str]
 ) -> dict[str, T]:
-    """The tables of train and of the split used as test, as ``datasets`` reads the files."""
+    """The tables of train, test and validation, as ``datasets`` reads the files."""
     import datasets
 
     # The files are in the cache already, so the prepared copy is thrown away.
@@ -165,19 +169,22 @@ def _read_splits(
         found: Any = datasets.load_dataset(str(folder), cache_dir=scratch)
         if missing := [split for split in required if split not in found]:
             raise ValueError(f"it has no {' and no '.join(missing)} split")
-        if "train" not in found:
-            raise ZooError(f"{name} has no train split{nearest('train', found)}")
-        used: list[str] = ["train", *[split for split in TEST_SPLITS if split in found][:1]]
-        return {split: _table(f"{name}, {split}", found[split], reader) for split in used}
+        if TRAIN not in found:
+            raise ZooError(f"{name} has no train split{nearest(TRAIN, found)}")
+        splits = {}
+        for split, names in NAMES.items():
+            if theirs := next((one for one in names if one in found), None):
+                splits[split] = _table(f"{name}, {theirs}", found[theirs], reader, told)
+        return splits
 
 
-def _table(source: str, split: Any, reader: RowReader[T, C]) -> T:
+def _table(source: str, split: Any, reader: RowReader[T, C], told: list[str]) -> T:
     wanted = [c for c in split.column_names if c in (*reader.columns, *reader.more_columns)]
     # Where a column is missing all are given, so that the error can list them.
     rows = (split.select_columns(wanted) if set(reader.columns) <= set(wanted) else split).to_list()
     reader.name_labels(rows, split.features)
     places = ((f"row {number}", row) for number, row in enumerate(rows, start=1))
-    return reader.table(source, places)
+    return reader.table(source, places, told)
 
 
 def _endpoint() -> str:

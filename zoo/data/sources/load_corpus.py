@@ -16,45 +16,38 @@ from zoo.registry import Registry
 
 DEFAULT, FALLBACK = "bbc-news", "newswire"
 HUB = "hub:"
+LABELLED_TEXTS = LabelledTexts()
 T = TypeVar("T")
 
 
 def load_corpus(
-    registry: Registry,
-    spec: str | None,
-    *,
-    text_column: str = "text",
-    label_column: str = "label",
-    group_column: str = "",
-    seed: int = 0,
+    registry: Registry, spec: str | None, reader: LabelledTexts = LABELLED_TEXTS
 ) -> tuple[Corpus, list[str]]:
     """The corpus a user asked for, and notices of one line each to print.
 
     spec: as of ``load_data``; or None for bbc-news, or newswire where the Hub cannot be reached
-    and its cache has no copy. text_column, label_column, group_column: of a file or a Hub data
-    set. Raises as ``load_data`` does.
+    and its cache has no copy. Raises as ``load_data`` does.
     """
-    reader = LabelledTexts(text_column, label_column, group_column)
     if spec is None:
         reader.refuse_columns(DEFAULT)
         return _default(registry)
-    return load_data(registry, spec, reader, Corpus, seed)
+    return load_data(registry, spec, reader, Corpus)
 
 
 def load_data(
-    registry: Registry, spec: str, reader: RowReader[T, C], kind: type[C], seed: int = 0
+    registry: Registry, spec: str, reader: RowReader[T, C], kind: type[C]
 ) -> tuple[C, list[str]]:
     """The data a user asked for, of the class ``kind``, and notices of one line each to print.
 
     spec: a registered name, with or without parameters; a file or directory; ``hub:owner/name`` or
-    ``hub:owner/name@revision``. seed: divides data without a test split.
+    ``hub:owner/name@revision``. reader: of a file or Hub data.
     Raises ZooError where the data cannot be loaded or do not fit.
     """
     spec = spec.strip()
     if spec.startswith(HUB):
         from zoo.data.sources import hub
 
-        return hub.load(spec.removeprefix(HUB), reader, seed=seed)
+        return hub.load(spec.removeprefix(HUB), reader)
     choice = find_registered(registry, spec)
     if choice is not None:
         reader.refuse_columns(spec)
@@ -62,7 +55,7 @@ def load_data(
     path = Path(spec).expanduser()
     if not spec or not path.exists():
         raise ZooError(_unknown(registry, spec, path))
-    return reader.read(path, name=path.resolve().name, seed=seed)
+    return reader.read(path, name=path.resolve().name)
 
 
 def _default(registry: Registry) -> tuple[Corpus, list[str]]:

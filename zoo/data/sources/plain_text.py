@@ -1,9 +1,9 @@
 """Plain text for a language model: a file, or the training texts of any data set.
 
 The validation part is fixed by a rule and not by a seed. Of a file it is the last tenth, from the
-next line on, so that it comes after all the training text. Of a data set it is every tenth
-training text (the 10th, the 20th and so on), because many data sets are sorted by class; the test
-split of a data set is never read.
+next line on, so that it comes after all the training text. Of a data set it is its validation
+split or else every tenth training text (the 10th, the 20th and so on), because many data sets are
+sorted by class; the test split of a data set is never read.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from zoo.config.reading import Reading
 from zoo.data.sources.corpus import plain_words, split_digest
-from zoo.data.sources.load_corpus import load_corpus
+from zoo.data.sources.data_file import data_suffix
+from zoo.data.sources.files import LabelledTexts
+from zoo.data.sources.load_corpus import LABELLED_TEXTS, load_corpus
 from zoo.data.sources.registered import build_registered, find_registered
-from zoo.data.sources.tables import read_utf8
+from zoo.data.sources.text_encoding import read_text as read_file
 from zoo.errors import ZooError
 from zoo.registry import Registry
 
@@ -43,28 +46,33 @@ class Texts:
 def load_texts(
     registry: Registry,
     spec: str,
+    reader: LabelledTexts = LABELLED_TEXTS,
     *,
-    text_column: str = "text",
-    label_column: str = "label",
     keep_duplicates: bool = False,
 ) -> tuple[Texts, list[str]]:
     """The texts that a user asked for, and notices to print.
 
-    spec: a file that ends in .txt, or whatever ``load_corpus`` takes. Raises ZooError where they
-    cannot be loaded, or are too few to divide.
+    spec: a file that ends in .txt, compressed or not, or whatever ``load_corpus`` takes. reader: of
+    tables. Raises ZooError where they cannot be loaded, or are too few to divide.
     """
-    if spec.strip().lower().endswith(SUFFIX):
-        if (text_column, label_column) != ("text", "label"):
-            raise ZooError(f"--text-column and --label-column are for tables; '{spec}' is text")
-        return read_text(Path(spec.strip()).expanduser()), []
+    path = Path(spec.strip()).expanduser()
+    if data_suffix(path) == SUFFIX and reader.reading.file_format == "auto":
+        encoding = reader.reading.encoding
+        if reader != LabelledTexts(reading=Reading(encoding=encoding)):
+            raise ZooError(
+                f"'{spec}' is text, which --text-column and other options of tables are not for"
+            )
+        notices: list[str] = []
+        return read_text(path, encoding, notices), notices
     choice = find_registered(registry, spec)
     if choice is not None and choice.can("text"):
         return build_registered(choice, Texts), []
-    corpus, notices = load_corpus(
-        registry, spec, text_column=text_column, label_column=label_column
-    )
-    validation = corpus.train_texts[TENTH - 1 :: TENTH]
-    train = [t for i, t in enumerate(corpus.train_texts, start=1) if i % TENTH]
+    corpus, notices = load_corpus(registry, spec, reader)
+    validation, train, how = corpus.validation_texts, corpus.train_texts, "the validation split"
+    if not validation:
+        validation = corpus.train_texts[TENTH - 1 :: TENTH]
+        train = [t for i, t in enumerate(corpus.train_texts, start=1) if i % TENTH]
+        how = "every tenth training text"
     if not validation:
         raise ZooError(f"{corpus.name}: {len(train)} training texts; at least {TENTH} are needed")
     held_out, in_train = ({plain_words(text) for text in part} for part in (validation, train))
@@ -73,13 +81,16 @@ def load_texts(
         train = [text for text in train if plain_words(text) not in held_out]
         if not train:
             raise ZooError(f"{corpus.name}: every training text is also in the validation part")
-    notes = {**corpus.notes, "held out": "every tenth training text"}
+    notes = {**corpus.notes, "held out": how}
     return Texts(corpus.name, train, validation, notes, duplicates), notices
 
 
-def read_text(path: Path) -> Texts:
-    """One file of plain text in UTF-8, divided; ZooError where it cannot be read or is empty."""
-    text = read_utf8(path)
+def read_text(path: Path, encoding: str = "", notices: list[str] | None = None) -> Texts:
+    """One file of plain text, divided; ZooError where it cannot be read or is empty.
+
+    encoding, notices: as of ``encoding_of``.
+    """
+    text = read_file(path, encoding, [] if notices is None else notices)
     if not text.strip():
         raise ZooError(f"{path} is empty: there is no text to train on")
     cut = len(text) - max(1, len(text) // TENTH)

@@ -1,153 +1,115 @@
-"""Reading CSV, TSV, JSON lines, JSON and Parquet row by row, and UTF-8 text line by line."""
+"""Reading rows of CSV, TSV, JSON lines, JSON, Parquet, and of lines with a label and a text."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
-from zoo.errors import ZooError, nearest, one_line
+from zoo.config.reading import DELIMITERS, TABLES_ONLY, Reading, TextReading, given_flags
+from zoo.data.sources.data_file import DataFile, explained, opened
+from zoo.data.sources.delimited import delimited_rows, quotes_fit
+from zoo.data.sources.table_format import LABEL_TEXT, PREFIX, format_of
+from zoo.data.sources.text_encoding import UTF8, encoding_of, text_lines, without_end
+from zoo.errors import ZooError, one_line
 
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
-JSON_LINES = (".jsonl", ".ndjson")
-FORMATS = (*SEPARATORS, *JSON_LINES, ".json", ".parquet")
-PIPE = "-"  # stdin, given as a file
+READ_ALL = Reading()
 
 Row = dict[str, Any]
+Placed = tuple[str, Row | ZooError]  # a row, or what is wrong with it, after its place
 
 
-def read_rows(path: Path, chunk: int = 1000) -> Iterator[tuple[str, Row]]:
-    """Each row by column name, after its place: ``row 2``, in JSON lines ``line 2``.
+def read_rows(
+    file: DataFile, reading: Reading = READ_ALL, notices: list[str] | None = None
+) -> Iterator[Placed]:
+    """Each row by column name, or the error of one that is broken, after its place: ``line 2``.
 
-    CSV, TSV and JSON lines are read as the rows are asked for. chunk: rows of CSV or TSV read at
-    once. Every cell of CSV and TSV is text, empty where a row is too short.
-    Raises ZooError, naming the place where it is known, for what cannot be read.
+    Tables of text and JSON lines are read as the rows are asked for. Every cell of a table of text
+    is text, empty where a row is too short. notices: what was guessed is added to it.
+    Raises ZooError for a file that cannot be read.
     """
-    suffix = path.suffix.lower()
-    if suffix not in FORMATS:
-        raise ZooError(f"{path} is of no format the zoo reads ({', '.join(FORMATS)})")
-    try:
-        if suffix == ".parquet":
-            import pyarrow.parquet
-
-            rows: Iterator[Any] = iter(pyarrow.parquet.read_table(path).to_pylist())
-        elif suffix in SEPARATORS:
-            rows = _csv_rows(path, SEPARATORS[suffix], chunk)
-        else:
-            yield from _json_rows(path)
-            return
-        for number, row in enumerate(rows, start=1):
-            yield f"row {number}", row
-    except UnicodeDecodeError as error:
-        read_utf8(path)  # names the line; pandas does not
-        raise ZooError(f"{path} is not UTF-8: {one_line(error)}") from error
-    except OSError as error:
-        raise ZooError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, NotImplementedError) as error:  # as pandas and pyarrow raise them
-        raise ZooError(f"{path} cannot be read: {one_line(error)}") from error
-
-
-def read_texts(source: str, column: str = "text", what: str = "text") -> Iterator[str]:
-    """The texts of a file, or of stdin for ``-``, read as they are asked for.
-
-    The file's suffix decides: of CSV, TSV or JSON lines a column, of any other file every line.
-    what: how an error names one. Raises ZooError, naming the line or row, for an empty text and
-    whatever cannot be read, and at the end of a file that contains none.
-    """
-    path, name = Path(source), "stdin" if source == PIPE else source
-    if source != PIPE and path.suffix.lower() in (*SEPARATORS, *JSON_LINES):
-        placed = ((place, _cell(path, place, row, column)) for place, row in read_rows(path))
+    notices = [] if notices is None else notices
+    form, delimiter = format_of(file, reading, notices)
+    if form not in ("csv", "tsv"):
+        for name, flag in given_flags(reading).items():
+            if name in TABLES_ONLY:
+                raise ZooError(f"{flag}: for tables of text, and {file} is {form}")
+    if form == "parquet":
+        if reading.encoding:
+            raise ZooError(f"--encoding: for text, and {file} is parquet")
+        yield from _parquet_rows(file)
+    elif form in ("json", "jsonl"):
+        yield from _json_rows(file, reading)
     else:
-        lines = text_lines(name, None if source == PIPE else path)
-        placed = ((f"line {number}", line) for number, line in enumerate(lines, start=1))
-    place = ""
-    for place, text in placed:
-        if not text.strip():
-            raise ZooError(f"{name}, {place} is empty: every line must hold a text")
-        yield text
-    if not place:
-        raise ZooError(f"{name} contains no {what}")
+        encoding = encoding_of(file, reading.encoding, notices)
+        lines = text_lines(str(file), file, encoding)
+        if form == LABEL_TEXT:
+            yield from _label_text_rows(lines)
+            return
+        quotes = reading.quotes
+        if quotes is None:
+            tab = DELIMITERS["tab"]
+            quotes = delimiter != tab or quotes_fit(text_lines(str(file), file, encoding), tab)
+        yield from delimited_rows(
+            str(file), lines, delimiter, notices, header=reading.header, quotes=quotes
+        )
 
 
-def _cell(path: Path, place: str, row: Row, column: str) -> str:
-    """The text in a column of a row."""
-    if path.suffix.lower() in SEPARATORS and column not in row:
-        raise ZooError(f"{path} has no column '{column}' (--text-column){nearest(column, row)}")
-    text = row.get(column)
-    if not isinstance(text, str):
-        raise ZooError(f"{path}, {place}: '{column}' (--text-column) is not text")
-    return text
+def _label_text_rows(lines: Iterator[str]) -> Iterator[Placed]:
+    """The first word of a line is ``label``, the rest ``text``; ``coarse_label``: up to a colon."""
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        label, *text = line.split(maxsplit=1)
+        label = label.removeprefix(PREFIX)
+        row = {"label": label, "text": "".join(text).strip()}
+        yield f"line {number}", {**row, "coarse_label": label.partition(":")[0]}
 
 
-def text_lines(name: str, path: Path | None, *, ends: bool = False) -> Iterator[str]:
-    """Lines of UTF-8; only a newline ends a line, and a byte order mark goes.
+def _parquet_rows(file: DataFile) -> Iterator[Placed]:
+    import pyarrow.parquet
 
-    path: None for stdin. ends: keep the ends of the lines.
-    Raises ZooError where it cannot be read or, with the line's number, is not UTF-8.
-    """
-    stdin = contextlib.nullcontext(sys.stdin.buffer)
     try:
-        opened: contextlib.AbstractContextManager[BinaryIO] = path.open("rb") if path else stdin
-        with opened as file:
-            for number, line in enumerate(file, start=1):
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                yield text if ends else text.removesuffix("\n").removesuffix("\r")
-    except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        raise ZooError(f"{name} is not UTF-8: byte 0x{byte:02x} in line {number}") from error
-    except OSError as error:
-        raise ZooError(f"{name} cannot be read: {error.strerror}") from error
+        with explained(file), opened(file) as stream:
+            rows = pyarrow.parquet.read_table(stream).to_pylist()
+    except (ValueError, NotImplementedError) as error:  # as pyarrow raises them
+        raise ZooError(f"{file} cannot be read: {one_line(error)}") from error
+    for number, row in enumerate(rows, start=1):
+        yield f"row {number}", row
 
 
-def read_utf8(path: Path) -> str:
-    """A whole file as text; ZooError where it cannot be read or is not UTF-8."""
-    return "".join(text_lines(str(path), path, ends=True))
-
-
-def _csv_rows(path: Path, separator: str, chunk: int) -> Iterator[Row]:
-    import pandas as pd
-
-    # Everything stays text: a document may well read "null", and a label "007".
-    options: Any = {"dtype": str, "keep_default_na": False, "encoding": "utf-8-sig"}
-    try:
-        frames = pd.read_csv(path, sep=separator, chunksize=chunk, **options)
-    except pd.errors.EmptyDataError:
-        return
-    with frames:
-        for frame in frames:
-            if not isinstance(frame.index, pd.RangeIndex):
-                raise ZooError(f"{path} has rows with more fields than its header names")
-            yield from cast("list[Row]", frame.to_dict("records"))
-
-
-def _json_rows(path: Path) -> Iterator[tuple[str, Row]]:
+def _json_rows(file: DataFile, reading: TextReading) -> Iterator[Placed]:
     """Rows of JSON lines, or of one JSON array of objects.
 
-    Not by pandas, whose errors name no line, and which changes values of mixed types.
+    Not by pandas, whose errors name no line, and which changes values of mixed types. JSON is
+    UTF-8, and no other encoding is guessed.
     """
-    with path.open("rb") as file:
-        is_array = file.peek(64)[:64].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
-    items = _parsed(path, read_utf8(path)) if is_array else text_lines(str(path), path)
-    for number, row in enumerate(items, start=1):
-        place = f"{'row' if is_array else 'line'} {number}"
+    encoding = encoding_of(file, reading.encoding, []) if reading.encoding else UTF8
+    lines = text_lines(str(file), file, encoding)
+    text = next((line for line in lines if line.strip()), "")
+    is_array = text.lstrip().startswith("[")
+    lines = text_lines(str(file), file, encoding)
+    items: Any = _parsed(file, "".join(lines)) if is_array else lines
+    for number, item in enumerate(items, start=1):
+        place, row = f"{'row' if is_array else 'line'} {number}", item
         if not is_array:
-            if not row.strip():
+            if not item.strip():
                 continue
-            row = _parsed(path, row, number)
-        if not isinstance(row, dict):
-            raise ZooError(f"{path}, {place} is no object but a {type(row).__name__}")
+            try:
+                row = _parsed(file, without_end(item), number)
+            except ZooError as error:
+                row = error
+        if not isinstance(row, dict | ZooError):
+            row = ZooError(f"{file}, {place} is no object but a {type(row).__name__}")
         yield place, row
 
 
-def _parsed(path: Path, text: str, line: int = 1) -> Any:
+def _parsed(file: DataFile, text: str, line: int = 1) -> Any:
     """The value of a JSON text that begins in this line of the file."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         place = f"line {line + error.lineno - 1}, column {error.colno}: {error.msg}"
-        raise ZooError(f"{path} is broken JSON in {place}") from error
+        raise ZooError(f"{file} is broken JSON in {place}") from error
     except RecursionError as error:
-        raise ZooError(f"{path} is broken JSON: it is nested too deeply") from error
+        raise ZooError(f"{file} is broken JSON: it is nested too deeply") from error

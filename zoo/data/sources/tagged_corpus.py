@@ -13,6 +13,7 @@ from zoo.data.sources.corpus import (
     check_characters,
     content_digest,
     plain_words,
+    rows_apart,
 )
 from zoo.errors import ZooError
 
@@ -41,6 +42,8 @@ class TaggedCorpus:
     chance: float | None = None
     test_groups: list[str] = field(default_factory=list)
     word_level: bool = False
+    validation_tokens: list[list[str]] = field(default_factory=list)
+    validation_tags: list[list[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         check_chance_and_groups(self.name, self.chance, self.test_groups, len(self.test_tokens))
@@ -55,14 +58,17 @@ class TaggedCorpus:
             raise ZooError(
                 f"{self.name}: every tag of train is '{only}'; a tagger needs two tags or more"
             )
-        if unseen := sorted(seen["test"] - seen["train"]):
-            names = ", ".join(f"'{self.label_names[tag]}'" for tag in unseen)
-            raise ZooError(f"{self.name}: test has a tag that train lacks: {names}")
+        for split, tags in seen.items():
+            if unseen := sorted(tags - seen["train"]):
+                names = ", ".join(f"'{self.label_names[tag]}'" for tag in unseen)
+                raise ZooError(f"{self.name}: {split} has a tag that train lacks: {names}")
 
     def splits(self) -> Iterator[tuple[str, list[list[str]], list[list[int]]]]:
-        """``train`` and ``test``, each with its tokens and tags."""
+        """``train``, ``test`` and, if there is one, ``validation``, with their tokens and tags."""
         yield "train", self.train_tokens, self.train_tags
         yield "test", self.test_tokens, self.test_tags
+        if self.validation_tokens or self.validation_tags:
+            yield "validation", self.validation_tokens, self.validation_tags
 
     @cached_property
     def fingerprint(self) -> str:
@@ -81,23 +87,23 @@ class TaggedCorpus:
         return sum(plain_words(" ".join(tokens)) in train for tokens in self.test_tokens)
 
     def without_duplicates(self) -> TaggedCorpus:
-        """The corpus without the train texts that are also in test; ZooError where none is left."""
-        if not self.duplicates:
+        """The corpus without duplicates across splits, as ``Corpus`` has it."""
+        train, validation, notes = rows_apart(
+            self.name,
+            *(
+                [" ".join(tokens) for tokens in texts]
+                for texts in (self.train_tokens, self.test_tokens, self.validation_tokens)
+            ),
+        )
+        if not notes:
             return self
-        test = {plain_words(" ".join(tokens)) for tokens in self.test_tokens}
-        kept = [
-            row
-            for row, tokens in enumerate(self.train_tokens)
-            if plain_words(" ".join(tokens)) not in test
-        ]
-        if not kept:
-            raise ZooError(f"{self.name}: every train text is also in test")
-        dropped = f"{len(self.train_tokens) - len(kept)} dropped from train"
         return dataclasses.replace(
             self,
-            train_tokens=[self.train_tokens[row] for row in kept],
-            train_tags=[self.train_tags[row] for row in kept],
-            notes={**self.notes, "duplicates": dropped},
+            train_tokens=[self.train_tokens[row] for row in train],
+            train_tags=[self.train_tags[row] for row in train],
+            validation_tokens=[self.validation_tokens[row] for row in validation],
+            validation_tags=[self.validation_tags[row] for row in validation],
+            notes={**self.notes, **notes},
         )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from zoo.data.sources import conll
+from zoo.data.sources.data_file import DataFile, data_suffix
 from zoo.data.sources.row_reader import LabelledRows, RowReader
-from zoo.data.sources.tables import FORMATS, SEPARATORS, Row, read_rows
+from zoo.data.sources.table_format import FORMATS, SEPARATORS
+from zoo.data.sources.tables import Placed, Row, read_rows
 from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus, check_tokens
 from zoo.data.sources.train_test_split import DivisionError, stratified
 from zoo.errors import ZooError
@@ -49,15 +50,20 @@ class TaggedTexts(RowReader[TaggedTable, TaggedCorpus]):
 
     formats = (*conll.FORMATS, *(name for name in FORMATS if name not in SEPARATORS))
 
-    def rows(self, path: Path) -> Iterator[tuple[str, Row]]:
-        suffix = path.suffix.lower()
+    def rows(self, file: DataFile, notices: list[str]) -> Iterator[Placed]:
+        suffix = data_suffix(file)
         if suffix not in self.formats:
             known = ", ".join(self.formats)
-            raise ZooError(f"{path} is of no format that tagged texts are read from ({known})")
-        return self._conll_rows(path) if suffix in conll.FORMATS else read_rows(path)
+            raise ZooError(f"{file} is of no format that tagged texts are read from ({known})")
+        if suffix in conll.FORMATS:
+            return self._conll_rows(file, notices)
+        return read_rows(file, self.reading, notices)
 
-    def _conll_rows(self, path: Path) -> Iterator[tuple[str, Row]]:
-        for lines in conll.read_conll(path):
+    def _conll_rows(self, path: DataFile, notices: list[str]) -> Iterator[Placed]:
+        for lines in conll.read_conll(path, self.reading.encoding, notices):
+            if isinstance(lines, conll.BrokenTextError):
+                yield f"line {lines.line}", lines
+                continue
             number, columns = lines[0]
             place = f"line {number}"
             token, tag = (
@@ -82,20 +88,19 @@ class TaggedTexts(RowReader[TaggedTable, TaggedCorpus]):
                 for tag in row[self.tags_column]
             ]
 
-    def table(self, source: str, rows: Iterable[tuple[str, Row]]) -> TaggedTable:
-        rows = list(rows)
-        self.check_columns(source, [row for _, row in rows])
-        texts, tags = list[list[str]](), list[list[Tag]]()
-        for place, row in rows:
-            where = f"{source}, {place}"
+    def table(self, source: str, rows: Iterable[Placed], notices: list[str]) -> TaggedTable:
+        def parse(where: str, row: Row) -> tuple[list[str], list[Tag], str]:
             tokens, its_tags = (
                 _list(f"{where}: '{column}'", row.get(column))
                 for column in (self.tokens_column, self.tags_column)
             )
             check_tokens(where, tokens, its_tags)
-            texts.append(tokens)
-            tags.append([_tag(f"{where}: '{self.tags_column}'", tag) for tag in its_tags])
-        return TaggedTable(texts, tags, self.groups(source, rows))
+            tags = [_tag(f"{where}: '{self.tags_column}'", tag) for tag in its_tags]
+            return tokens, tags, self.group(where, row)
+
+        parsed = self.usable(source, rows, parse, notices)
+        texts, tags, groups = map(list, zip(*parsed, strict=True))
+        return TaggedTable(texts, tags, groups if self.group_column else [])
 
     def merged(self, tables: Sequence[TaggedTable]) -> TaggedTable:
         return TaggedTable(
@@ -104,12 +109,11 @@ class TaggedTexts(RowReader[TaggedTable, TaggedCorpus]):
             [group for table in tables for group in table.groups],
         )
 
-    def divided(
-        self, name: str, table: TaggedTable, seed: int
-    ) -> tuple[TaggedTable, TaggedTable, str]:
+    def divided(self, name: str, table: TaggedTable) -> tuple[TaggedTable, TaggedTable, str]:
         if len(table.tokens) < 2:
             raise DivisionError(f"{name} has no test split and cannot be divided: it has one text")
-        train, drawn = stratified([""] * len(table.tokens), seed, what=name)
+        seed = self.division.split_seed
+        train, drawn = stratified([""] * len(table.tokens), seed, share=self.test_share, what=name)
         seen = {tag for row in train for tag in table.tags[row]}
         test = list[int]()
         for row in drawn:  # a tag that only test has could not be learned
@@ -126,23 +130,32 @@ class TaggedTexts(RowReader[TaggedTable, TaggedCorpus]):
         return LabelledRows(table.tokens, tags, table.groups)
 
     def corpus(
-        self, name: str, train: TaggedTable, test: TaggedTable, notes: dict[str, str]
+        self,
+        name: str,
+        train: TaggedTable,
+        test: TaggedTable,
+        validation: TaggedTable | None,
+        notes: dict[str, str],
     ) -> TaggedCorpus:
-        used = {tag for table in (train, test) for tags in table.tags for tag in tags} - {IGNORED}
+        tables = [train, test, *([validation] if validation else [])]
+        used = {tag for table in tables for tags in table.tags for tag in tags} - {IGNORED}
         integers = [tag for tag in used if isinstance(tag, int)]
         if integers and len(integers) < len(used):
             raise ZooError(f"{name}: some tags are numbers and some are text")
         ordered: list[Any] = sorted(used, key=lambda tag: tag if integers else str(tag))
         codes = {IGNORED: IGNORED, **{tag: code for code, tag in enumerate(ordered)}}
+        coded = [[[codes[tag] for tag in tags] for tags in table.tags] for table in tables]
         return TaggedCorpus(
             name=name,
             train_tokens=train.tokens,
-            train_tags=[[codes[tag] for tag in tags] for tags in train.tags],
+            train_tags=coded[0],
             test_tokens=test.tokens,
-            test_tags=[[codes[tag] for tag in tags] for tags in test.tags],
+            test_tags=coded[1],
             label_names=[str(tag) for tag in ordered],
             notes=notes,
             test_groups=test.groups,
+            validation_tokens=validation.tokens if validation else [],
+            validation_tags=coded[2] if validation else [],
         )
 
 

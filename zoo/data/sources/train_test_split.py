@@ -15,12 +15,13 @@ class DivisionError(ZooError):
 
 
 def stratified(
-    labels: Sequence[Hashable], seed: int, *, what: str = "the data"
+    labels: Sequence[Hashable], seed: int, *, share: float = TEST_SHARE, what: str = "the data"
 ) -> tuple[list[int], list[int]]:
-    """Indices of train (three quarters) and test (one quarter), each in ascending order.
+    """Indices of train and test, each in ascending order.
 
-    A quarter of every class, at least one document, is for test; the same labels and seed give
-    the same split on every machine. Raises DivisionError where a class has only one document.
+    This share of every class, at least one document and not all, is for test; the same labels,
+    seed and share give the same split on every machine. Raises DivisionError where a class has
+    only one document.
     """
     indices_of: dict[Hashable, list[int]] = {}
     for index, label in enumerate(labels):
@@ -35,7 +36,7 @@ def stratified(
                 f"{what} has no test split and cannot be divided: class '{label}' "
                 "has only one document"
             )
-        count = max(1, round(len(indices) * TEST_SHARE))
+        count = min(max(1, round(len(indices) * share)), len(indices) - 1)
         test += sorted(indices, key=lambda _: draw())[:count]
     in_test = set(test)
     return [i for i in range(len(labels)) if i not in in_test], sorted(test)

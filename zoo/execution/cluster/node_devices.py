@@ -9,7 +9,7 @@ import torch
 from zoo.config.settings import Execution
 from zoo.errors import ZooError
 from zoo.execution.environment import environment
-from zoo.train.device import resolve
+from zoo.training.device import resolve
 
 
 def devices() -> dict[str, tuple[tuple[str, ...], dict[str, Any]]]:

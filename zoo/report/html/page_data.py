@@ -31,6 +31,7 @@ _NUMBERS = {
     "latency ms": ("latency_ms", False),
     "memory MiB": ("peak_memory_mib", False),
     "train s": ("train_seconds", False),
+    "pretrain s": ("pretrain_seconds", False),
 }
 
 

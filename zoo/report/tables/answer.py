@@ -32,21 +32,35 @@ def answer(
     which of them is the fastest and which the smallest; whether any beats the baselines; and what
     to try next. name: of a row; value: its mean with the interval, as the table shows it.
     """
-    scored = sorted(
-        (row for row in rows if row.values),
-        key=lambda row: -row.metric.better(statistics.fmean(row.values.values())),
-    )
-    cells = [row for row in scored if not row.baseline]
-    baselines = [row for row in scored if row.baseline]
+    cells, baselines = _by_score(rows, baseline=False), _by_score(rows, baseline=True)
     if not cells:
         return [f"No cell has a value of {rows[0].metric.label}."] if rows else []
-    ties = verdicts.tied()
-    tied = [row for row in cells if row.name in ties]
+    tied = _tied(cells, verdicts)
     said = _choices(effects)
     said.append(_best(cells, tied, verdicts, name, value))
     said += _cheapest(tied or cells[:1], speeds, name)
     said += _against_baselines(cells, baselines, verdicts, name, value)
     return said + _next(cells, tied, baselines, verdicts)
+
+
+def best_cell(rows: Sequence[Row], verdicts: Verdicts) -> Row | None:
+    """The cell that the answer calls the best; None where no cell has a score."""
+    cells = _by_score(rows, baseline=False)
+    return next(iter([*_tied(cells, verdicts), *cells]), None)
+
+
+def _by_score(rows: Sequence[Row], *, baseline: bool) -> list[Row]:
+    """The cells, or the baselines, that have a score, the best mean first."""
+    return sorted(
+        (row for row in rows if row.values and bool(row.baseline) == baseline),
+        key=lambda row: -row.metric.better(statistics.fmean(row.values.values())),
+    )
+
+
+def _tied(cells: Sequence[Row], verdicts: Verdicts) -> list[Row]:
+    """Those that cannot be distinguished from the best one, in their order."""
+    ties = verdicts.tied()
+    return [row for row in cells if row.name in ties]
 
 
 def _choices(effects: Effects | None) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -54,7 +54,8 @@ def data_summary(config: Mapping[str, Any], metric: MetricDescription) -> str:
         return str(summary).rstrip(".")
     if "train" not in data or "test" not in data:
         return ""
-    counts = f"{data['train']} training and {data['test']} test {metric.scored}"
+    validation = f", {data['validation']} validation" if data.get("validation") else ""
+    counts = f"{data['train']} training{validation} and {data['test']} test {metric.scored}"
     if (duplicates := data.get("duplicates")) is None:
         return counts
     dropped = duplicates and not options.get("keep_duplicates", True)
@@ -66,11 +67,11 @@ def held_out(record: Record, metric: MetricDescription) -> str:
     if record.kind == "tune":
         return ""
     share = record.config.get("training", {}).get("validation", 0.0)
-    return (
-        f"; scored on {share:.0%} of the training {metric.scored}, held out from it"
-        if share
-        else ""
-    )
+    if not share:
+        return ""
+    if validation := record.config["data"].get("validation"):
+        return f"; scored on the validation split, {validation} {metric.scored}"
+    return f"; scored on {share:.0%} of the training {metric.scored}, held out from it"
 
 
 def machine_summary(environment: Mapping[str, Any]) -> str:
@@ -182,6 +183,13 @@ def verdict_notes(verdicts: Verdicts, name: Callable[[Row], str]) -> list[str]:
             f"{'; '.join(equal)}."
         )
     return lines
+
+
+def baseline_notes(rows: Sequence[Row]) -> list[str]:
+    """What each baseline says that it chose when it was fitted."""
+    said = {row.name: [r.metrics.get("note") for r in row.trained.values()] for row in rows}
+    found = {name: dict.fromkeys(str(note) for note in its if note) for name, its in said.items()}
+    return [f"{name}: {'; '.join(its)}." for name, its in found.items() if its]
 
 
 def lower_is_better(metric: MetricDescription) -> str:

@@ -68,6 +68,8 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     columns["latency ms"] = _numbers(table["latency_ms"], "{:.2f}")
     columns["memory MiB"] = _numbers(table["peak_memory_mib"], "{:,.0f}")
     columns["train s"] = _numbers(table["train_seconds"], "{:.1f}")
+    if "pretrain_seconds" in table:
+        columns["pretrain s"] = _numbers(table["pretrain_seconds"], "{:.1f}")
     columns["front"] = [_fronts(row) for row in lines]
     for head, values in columns.items():
         if head == "params" or any(values):

@@ -9,7 +9,7 @@ from zoo.config.machine import MACHINE_FIELDS, machine_of
 from zoo.errors import ZooError
 from zoo.sweep.records import Record, shared_part
 
-PARTS = ("task_options", "sizes", "training", "tuning", "execution")
+PARTS = ("task_options", "sizes", "training", "tuning", "execution", "pretraining")
 
 
 def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from zoo.report.stats.intervals import Interval, over_seeds, sampling_error
 from zoo.report.stats.ratios import PHASES, Speeds, memory_verdict
 from zoo.report.stats.row_intervals import row_intervals
 from zoo.report.stats.verdicts import Verdicts
+from zoo.report.tables.models_note import model_of
 
 # Columns that have the names of metrics in records of kind "cost".
 COST_COLUMNS = ("train_tokens_per_s", "infer_tokens_per_s", "latency_ms", "peak_memory_mib")
@@ -47,9 +48,16 @@ def build_table(rows: Sequence[Row], reference: str, verdicts: Verdicts) -> pd.D
         _results(row, axes, auxiliary) | standings[row.name] | _ratios(row, base, reference, speeds)
         for row in shown
     ]
+    if not any(line["model"] for line in lines):  # most runs keep none
+        for line in lines:
+            del line["model"]
     if not trained_on_one_kind_of_machine(shown):
         for line in lines:
             line["train_seconds"] = None
+            line["pretrain_seconds"] = None
+    if not any(line["pretrain_seconds"] for line in lines):  # no row was pretrained
+        for line in lines:
+            del line["pretrain_seconds"]
     table = pd.DataFrame(lines).iloc[: len(rows)]
     table["rank"] = table["rank"].astype("Int64")
     order = pd.DataFrame(
@@ -74,7 +82,10 @@ def _results(row: Row, axes: Sequence[str], auxiliary: Sequence[str]) -> dict[st
     metrics = [record.metrics for record in row.trained.values()]
     means = {m.name: over_seeds(list(row.values_of(m.name).values())) for m in row.metrics}
     ranked, others = means[metric.name], {m.name: means[m.name] for m in row.metrics[1:]}
-    seconds = over_seeds([m["train_seconds"] for m in metrics if "train_seconds" in m])
+    seconds, before = (
+        over_seeds([m[name] for m in metrics if name in m])
+        for name in ("train_seconds", "pretrain_seconds")
+    )
     bad, reason = row.bad, row.bad.reason if row.bad else ""
     if bad is not None and bad.status != "skipped":
         reason = f"{'cost' if bad.kind == 'cost' else f'seed {bad.seed}'}: {reason}"
@@ -96,6 +107,7 @@ def _results(row: Row, axes: Sequence[str], auxiliary: Sequence[str]) -> dict[st
         **row.chosen,
         **{column: cost.get(column) for column in COST_COLUMNS},
         "train_seconds": seconds.mean if seconds else None,
+        "pretrain_seconds": before.mean if before else None,
     }
 
 
@@ -171,6 +183,7 @@ def _ratios(row: Row, base: Row | None, reference: str, speeds: Speeds) -> dict[
     return columns | {
         "kernels": " ".join(row.cost.get("kernels", [])),
         "deterministic": row.deterministic,
+        "model": model_of(row),
     }
 
 

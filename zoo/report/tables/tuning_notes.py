@@ -39,9 +39,12 @@ def _tuned(rows: Sequence[Row]) -> list[str]:
     metric, trial = tuned[0].metric, tuned[0].trials[0]
     tuning = trial.config["tuning"]
     values = " and ".join(f"{name} of {_text(values)}" for name, values in tuning["values"].items())
+    part = f"{tuning['share']:.0%} of the training split"
+    if trial.config["data"].get("validation"):
+        part = "the validation split"
     lines = [
         f"Each row was trained with {values.replace('_', ' ')} and scored on "
-        f"{tuning['share']:.0%} of the training split ({counted(tuning['seeds'], 'seed')}); the "
+        f"{part} ({counted(tuning['seeds'], 'seed')}); the "
         "first value within a standard error of the best is in the table, and was then trained on "
         "the whole training split."
     ]

@@ -1,0 +1,7 @@
+"""Data of small runs."""
+
+from __future__ import annotations
+
+from small_run_fixtures import _isolated, corpus, small
+
+__all__ = ["_isolated", "corpus", "small"]

@@ -1,0 +1,125 @@
+"""What ``zoo.bench`` returns, on a terminal and in a notebook."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from small_runs import CLASSIFY
+
+import zoo
+from zoo.report.bench_result import BenchResult
+from zoo.report.run_report import RunReport
+from zoo.sweep.bar_progress import Bars, for_python
+from zoo.sweep.progress import Silent
+from zoo.sweep.records import RecordFile
+
+RUN = {"attention": ["fused", "naive"], "pe": "sin", "phases": "train", "on": "inline", "seeds": 2}
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> BenchResult:
+    out = tmp_path_factory.mktemp("result") / "out"
+    return zoo.bench(**{**CLASSIFY, **RUN, "data": str(corpus), "save_models": "best"}, out=out)
+
+
+class Page(HTMLParser):
+    """The texts of a page's cells; its tags must be closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.cells: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in ("td", "th"):
+            self.cells.append(data)
+
+
+def test_the_columns_that_readers_want_come_first(result: BenchResult) -> None:
+    columns = list(result.table.columns)
+    score = ["accuracy_mean", "accuracy_low", "accuracy_high"]
+    assert columns[:7] == ["attention", *score, "rank", "seeds", "params"]
+    written = pd.read_csv(result.directory / "table.csv")
+    assert sorted(columns) == sorted(written.columns)
+    assert result.table.accuracy_mean.tolist() == pytest.approx(written.accuracy_mean.tolist())
+
+
+def test_it_has_the_answer_the_directory_and_the_models(result: BenchResult) -> None:
+    report = RunReport(RecordFile(result.directory).read())
+    assert result.answer == " ".join(report.answer)
+    assert report.best is not None
+    assert result.best == report.best.name
+    assert sorted(result.models) == [(result.best, 0), (result.best, 1)]
+    model: Any = zoo.load(result.models[result.best, 1])
+    assert model.predict(["the goal"])[0].label in model.labels
+
+
+def test_a_notebook_shows_the_table_the_answer_and_the_place(result: BenchResult) -> None:
+    shown = result._repr_html_()
+    assert {"attention", "accuracy", "fused", "naive"} <= set(Page(shown).cells)
+    assert result.answer in shown
+    assert str(result.directory) in shown
+    assert str(result.directory) in repr(result)
+    assert result.answer.split(". ")[0] in repr(result)
+
+
+def test_names_are_escaped_in_html() -> None:
+    frame = pd.DataFrame({"attention": ["<script>alert(1)</script>"]})
+    shown = BenchResult(frame, "a < b", Path("a&b"), ["<i>"], shown=frame)._repr_html_()
+    assert "<script>" not in shown
+    assert "<i>" not in shown
+    assert "a &lt; b" in shown
+    Page(shown)
+
+
+def test_progress_is_drawn_where_it_can_be_read() -> None:
+    own = Silent()
+    for given, kind in ((None, Silent), (False, Silent), (own, Silent), (True, Bars)):
+        progress = for_python(given)  # stderr is neither a terminal nor a notebook here
+        assert type(progress) is kind
+        assert (progress is own) == (given is own)
+        progress.close()
+
+
+def test_bars_count_jobs_and_say_how_they_ended(
+    small: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    zoo.bench(**{**small, **RUN, "seeds": 1, "epochs": 1}, progress=True, out=tmp_path / "out")
+    said = capsys.readouterr().err
+    assert "3.0/3" in said
+    assert "fused+sin" in said
+    assert "accuracy 0." in said
+
+
+def test_a_notebook_without_widgets_still_shows_bars() -> None:
+    """tqdm falls back to text there; rich would show nothing."""
+    script = (
+        "import sys, types\n"
+        "from zoo.sweep.bar_progress import for_python\n"
+        "for name in ('ipykernel', 'IPython'): sys.modules[name] = types.ModuleType(name)\n"
+        "sys.modules['ipywidgets'] = None\n"
+        "progress = for_python(None)\n"
+        "progress.phase('train', 2)\n"
+        "progress.notice('a note')\n"
+        "progress.close()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "train: " in done.stderr
+    assert "a note" in done.stderr
+    assert "Warning" not in done.stderr

@@ -1,0 +1,212 @@
+"""``ZooClassifier`` is an estimator of scikit-learn, by scikit-learn's own checks.
+
+Their X are numbers, which a text classifier refuses. So they run twice: on the estimator itself,
+where checks that train on numbers are expected to fail, each with its reason; and, all of them, on
+one that spells numbers as words.
+"""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+import zoo
+from zoo.sklearn import ZooClassifier
+
+TINY = {
+    "pe": "sin",
+    "dim": 16,
+    "heads": 2,
+    "hidden": 32,
+    "layers": 1,
+    "max_length": 24,
+    "vocab_size": 400,
+    "epochs": 1,
+    "batch_size": 16,
+    "lr": 0.02,
+    "threads": 1,
+    "device": "cpu",
+    "random_state": 0,
+}
+NUMBERS = "it trains on numbers, and a text classifier takes texts"
+TABLE = "it passes a table of numbers, and a text classifier takes one column of texts"
+OTHER_ERROR = "it expects an error about numbers; a text classifier says that X holds no texts"
+REASONS = {
+    NUMBERS: "fit_score_takes_y estimators_overwrite_params estimators_fit_returns_self "
+    "readonly_memmap_input n_features_in_after_fitting positive_only_tag_during_fit "
+    "estimators_dtypes dtype_object pipeline_consistency estimators_pickle "
+    "classifier_data_not_an_array classifiers_one_label classifiers_classes classifiers_train "
+    "supervised_y_2d fit_idempotent fit_check_is_fitted n_features_in",
+    TABLE: "dont_overwrite_parameters f_contiguous_array_estimator methods_subset_invariance "
+    "methods_sample_order_invariance fit2d_1sample fit2d_1feature dict_unchanged fit2d_predict1d",
+    OTHER_ERROR: "estimators_empty_data_messages estimators_nan_inf "
+    "estimator_sparse_tag estimator_sparse_array estimator_sparse_matrix",
+}
+EXPECTED = {f"check_{name}": why for why, names in REASONS.items() for name in names.split()}
+
+
+class EveryCheck(ZooClassifier):
+    """Says that it takes tables, without which scikit-learn runs none of its checks."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = True
+        return tags
+
+
+class OfNumbers(ZooClassifier):
+    """Spells each row of numbers as words: ``c0v52 c1v47``."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        if y is not None:
+            X, y = validate_data(self, X, y, dtype="numeric")
+        return super().fit(spelled(X), y)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return super().predict_proba(spelled(validate_data(self, X, reset=False)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = True
+        tags.input_tags.one_d_array = tags.input_tags.string = False
+        return tags
+
+
+def spelled(X: Any) -> list[str]:
+    return [
+        " ".join(f"c{column}v{round(4 * float(value)) + 50}" for column, value in enumerate(row))
+        for row in np.asarray(X)
+    ]
+
+
+@parametrize_with_checks([EveryCheck(**TINY)], expected_failed_checks=lambda _: EXPECTED)
+def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@parametrize_with_checks([OfNumbers(**TINY)])
+def test_checks_of_scikit_learn_with_numbers_as_words(
+    estimator: Any, check: Any, request: pytest.FixtureRequest
+) -> None:
+    if "check_classifiers_train" in str(check):  # must learn, which takes some seconds
+        if not request.config.getoption("--slow"):
+            pytest.skip("slow; run with --slow")
+        estimator.set_params(epochs=8)
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def documents(corpus: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return pd.read_csv(corpus / "train.csv"), pd.read_csv(corpus / "test.csv")
+
+
+@pytest.fixture(scope="module")
+def fitted(documents: tuple[pd.DataFrame, pd.DataFrame]) -> ZooClassifier:
+    train, _ = documents
+    return ZooClassifier(**{**TINY, "epochs": 8}).fit(train.text, train.label)
+
+
+def test_probabilities_are_in_the_order_of_the_classes(
+    fitted: ZooClassifier, documents: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
+    _, test = documents
+    assert list(fitted.classes_) == ["market", "music", "sport"]
+    probabilities = fitted.predict_proba(list(test.text))
+    assert probabilities.shape == (len(test), 3)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
+    predicted = [fitted.classes_[row] for row in probabilities.argmax(axis=1)]
+    assert predicted == fitted.predict(test[["text"]]).tolist()  # a frame of one column
+    assert fitted.score(test.text, test.label) > 0.6  # chance is 1/3
+
+
+def test_it_is_trained_on_every_document() -> None:
+    """Two documents of each class: none of them is held out."""
+    texts = ["goal", "goal goal", "bank", "bank bank"]
+    model = ZooClassifier(**{**TINY, "epochs": 20}).fit(texts, [True, True, False, False])
+    assert model.predict(texts).tolist() == [True, True, False, False]
+    data = model.model_.card.data
+    assert (data["train"], data["test"]) == (2, 2)
+    assert ZooClassifier(**TINY).fit(["goal", "bank"], [1, 0]).classes_.tolist() == [0, 1]
+
+
+def test_copies_predict_the_same_and_a_clone_is_not_fitted(
+    fitted: ZooClassifier, documents: tuple[pd.DataFrame, pd.DataFrame], tmp_path: Path
+) -> None:
+    _, test = documents
+    expected = fitted.predict_proba(test.text)
+    joblib.dump(fitted, tmp_path / "model.joblib")
+    for copy in (joblib.load(tmp_path / "model.joblib"), pickle.loads(pickle.dumps(fitted))):
+        np.testing.assert_array_equal(copy.predict_proba(test.text), expected)
+    fresh = clone(fitted)
+    assert fresh.get_params() == fitted.get_params()
+    assert not hasattr(fresh, "model_")
+
+
+def test_it_is_the_model_that_zoo_train_gives(
+    documents: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    train, _ = documents
+    texts, labels = train.text.tolist(), train.label.tolist()
+    model = ZooClassifier(**TINY).fit(texts, labels)
+    last = set({label: row for row, label in enumerate(labels)}.values())
+    parts = {"train": [r for r in range(len(texts)) if r not in last], "test": sorted(last)}
+    data = {s: ([texts[r] for r in its], [labels[r] for r in its]) for s, its in parts.items()}
+    options = {name: value for name, value in TINY.items() if name != "random_state"}
+    same: Any = zoo.train(data=data, all_data=True, on="inline", **options)
+    assert same.logits(texts[:5]).tolist() == model.model_.logits(texts[:5]).tolist()
+
+
+def test_cross_validation_grid_search_and_a_pipeline(
+    documents: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    train, _ = documents
+    estimator = ZooClassifier(**TINY)
+    scores = cross_val_score(estimator, train.text, train.label, cv=2, error_score="raise")
+    assert scores.shape == (2,)
+    lower = FunctionTransformer(lambda texts: [text.lower() for text in texts])
+    pipeline = Pipeline([("lower", lower), ("zoo", estimator)])
+    search = GridSearchCV(
+        pipeline, {"zoo__attention": ["fused", "naive"]}, cv=2, error_score="raise"
+    )
+    search.fit(train.text.str.upper().tolist(), train.label)
+    assert search.predict(["a goal"]).shape == (1,)
+    fused, naive = search.cv_results_["mean_test_score"]  # both compute the same function
+    assert fused == pytest.approx(naive, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "says"),
+    [
+        (["a b", "c d"], [1, 1], "one class, 1"),
+        (["a b", ""], [0, 1], "text 2 of X is empty"),
+        (["a b", None], [0, 1], "text 2 of X is no text but a NoneType"),
+        ("a b", [0], "one text"),
+        ([], [], "no texts"),
+        (["a", "b", "c"], [0, 1], "3 texts, and y 2 classes"),
+        (np.array([["a", "b"], ["c", "d"]]), [0, 1], "one column of texts"),
+    ],
+)
+def test_what_cannot_be_learned_is_a_value_error(texts: Any, labels: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        ZooClassifier(**TINY).fit(texts, labels)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"), [({"attention": "fusd"}, "did you mean 'fused'"), ({"dim": 0}, "--dim 0")]
+)
+def test_wrong_parameters_are_named(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(zoo.ZooError, match=says):
+        ZooClassifier(**{**TINY, **wrong}).fit(["a b", "c d"], [0, 1])

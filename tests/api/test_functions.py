@@ -1,0 +1,157 @@
+"""``import zoo`` offers functions that help, Tab and type checkers know; it stays quick."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import torch
+from torch import nn
+
+import zoo
+from bench import stub
+from zoo.cli.bench import bench as bench_command
+from zoo.cli.train import train as train_command
+from zoo.models.parts import build_stack
+from zoo.registry.loading import load
+
+# What the command line writes in another way: help and plan print and stop; in Python seeds are a
+# number or a list, "from" is a keyword, and the plug-in option is repeated.
+OTHERWISE = {"_click_default_help", "plan_only", "seed"}
+
+
+def test_dir_names_what_there_is() -> None:
+    assert {"bench", "train", "load", "build", "sklearn", "hookimpl", "ZooError"} <= set(dir(zoo))
+    for name in dir(zoo):
+        assert getattr(zoo, name) is not None or name.startswith("__")
+    with pytest.raises(AttributeError, match="no attribute 'bentch'"):
+        zoo.bentch  # noqa: B018
+
+
+def test_no_package_has_the_name_of_a_function() -> None:
+    """Its import would put it in the function's place."""
+    packages = {path.stem for path in Path(zoo.__file__).parent.iterdir()}
+    assert packages.isdisjoint({*zoo.__all__})
+
+
+def test_functions_that_plan_need_no_torch() -> None:
+    program = (
+        "import json, sys, zoo; first = 'torch' in sys.modules or 'pydantic' in sys.modules\n"
+        "import inspect; inspect.signature(zoo.bench); dir(zoo)\n"
+        "print(json.dumps([first, 'torch' in sys.modules]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert json.loads(done.stdout) == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("function", "command", "own"),
+    [
+        (zoo.bench, bench_command, {"seeds", "progress"}),
+        (zoo.train, train_command, {"seed", "progress"}),
+    ],
+    ids=["bench", "train"],
+)
+def test_a_function_takes_every_option_of_its_command_by_name(
+    function: Callable[..., Any], command: click.Command, own: set[str]
+) -> None:
+    context = command.make_context("zoo", ["--save", "x"] if function is zoo.train else [])
+    offered = {str(param.name) for param in command.get_params(context)}
+    parameters = inspect.signature(function).parameters
+    assert {*parameters} - {"options"} == (offered - OTHERWISE) | own
+    for parameter in parameters.values():
+        assert parameter.annotation is not parameter.empty, parameter.name
+    for option in offered - OTHERWISE:
+        assert option in str(function.__doc__), option
+
+
+def test_the_docstring_has_the_words_of_the_command_line() -> None:
+    help_text = " ".join(bench_command.get_help(bench_command.make_context("zoo", [])).split())
+    said = " ".join(str(zoo.bench.__doc__).split())
+    for words in ("Width of the model.", "Beams of the beam search that is scored."):
+        assert words in said
+        assert words in help_text
+
+
+def test_the_stub_for_editors_is_up_to_date() -> None:
+    assert stub.FILE.read_text(encoding="utf-8") == stub.text(), "run: make stub"
+    assert (stub.FILE.parent / "py.typed").exists()
+
+
+def test_a_type_checker_knows_options_and_results(tmp_path: Path) -> None:
+    from mypy import api
+
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import zoo\n"
+        "result = zoo.bench('fused', pe=['rope', 'sin'], dim=32, seeds=3, save_models='best')\n"
+        "reveal_type(result.table)\n"
+        "zoo.bench(dim='wide')\n"
+        "zoo.train(from_=result, save='model').predict\n"
+    )
+    cache = Path(zoo.__file__).parents[1] / ".mypy_cache"
+    out, _, _ = api.run([str(script), "--cache-dir", str(cache), "--follow-imports=silent"])
+    assert "pandas" in out.splitlines()[0]
+    assert 'Argument "dim" to "bench" has incompatible type "str"' in out
+    assert "save_models" not in out
+
+
+def test_build_gives_the_encoder_that_a_bench_begins_with() -> None:
+    sizes = {"dim": 16, "heads": 2, "hidden": 32, "layers": 2, "vocab_size": 50}
+    model = zoo.build({"attention": "fused", "pe": "rope", "norm": "rms"}, sizes, seed=3)
+    assert isinstance(model, nn.Module)
+    from zoo.config.sizes import Sizes
+    from zoo.models.encoder import Encoder
+    from zoo.registry.cell import Cell
+
+    names = ("fused", "rope", "rms", "gelu", "pre", "mean")
+    axes = ("attention", "pe", "norm", "ffn", "block", "pool")
+    cell = Cell.parse(load().registry, dict(zip(axes, names, strict=True)))
+    same = build_stack(Encoder, cell, Sizes(**sizes), vocab_size=50, seed=3)
+    built = dict(model.named_parameters())
+    assert len(built) == len(list(same.parameters()))
+    for name, weight in same.named_parameters():
+        assert torch.equal(built[f"model.{name}"], weight)
+
+
+def test_a_built_encoder_ignores_padding_and_learns() -> None:
+    torch.manual_seed(0)
+    sizes = {"dim": 16, "heads": 2, "hidden": 32, "layers": 2, "vocab_size": 50}
+    model = zoo.build("naive+sin", sizes, seed=0).eval()
+    ids = torch.randint(1, 50, (2, 7))
+    mask = torch.tensor([[1] * 7, [1] * 4 + [0] * 3])
+    vectors = model(ids, mask)
+    assert vectors.shape == (2, 7, 16)
+    changed = ids.clone()
+    changed[1, 4:] = 9
+    torch.testing.assert_close(model(changed, mask)[1, :4], vectors[1, :4])
+    torch.testing.assert_close(model(ids[1:, :4])[0], vectors[1, :4])
+    classifier = zoo.build("fused+rope", sizes, classes=3)
+    loss = nn.functional.cross_entropy(classifier(ids, mask), torch.tensor([0, 2]))
+    loss.backward()
+    assert all(weight.grad is not None for weight in classifier.parameters())
+
+
+@pytest.mark.parametrize(
+    ("cell", "sizes", "says"),
+    [
+        ("fusd", {}, "did you mean 'fused'"),
+        ("torch+rope", {}, "torch cannot rotate"),
+        ({"attenton": "fused"}, {}, "no axis 'attenton'"),
+        ("fused", {"dim": 0}, "--dim 0"),
+        ("fused", {"width": 3}, "--width"),
+        ("fused", {"dim": 10, "heads": 4}, "not divisible"),
+    ],
+)
+def test_what_cannot_be_built_is_one_line(cell: Any, sizes: dict[str, int], says: str) -> None:
+    with pytest.raises(zoo.ZooError, match=says):
+        zoo.build(cell, sizes)

@@ -1,0 +1,150 @@
+"""``data=`` takes what Python holds, and gives what a file of the same rows gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pandas as pd
+import pytest
+from small_runs import result_of
+
+import zoo
+from zoo.data.sources.in_memory import stored
+from zoo.sweep.records import Record, RecordFile
+
+ROWS = {"phases": "train", "baseline": "none", "epochs": 1, "on": "inline"}
+
+
+@pytest.fixture(scope="module")
+def frames(corpus: Path) -> dict[str, pd.DataFrame]:
+    return {split: pd.read_csv(corpus / f"{split}.csv") for split in ("train", "test")}
+
+
+def record_of(data: Any, out: Path, small: dict[str, Any], **more: Any) -> Record:
+    zoo.bench("fused", out=out, **{**small, **ROWS, **more, "data": data})
+    (record,) = RecordFile(out).read()
+    return record
+
+
+def test_every_form_of_the_same_rows_trains_the_same_model(
+    frames: dict[str, pd.DataFrame], small: dict[str, Any], tmp_path: Path
+) -> None:
+    by_file = record_of(small["data"], tmp_path / "file", small)
+    forms = {
+        "DataFrame": frames,
+        "lists": {s: (f.text.tolist(), f.label.tolist()) for s, f in frames.items()},
+        "Series": {s: (f.text, f.label.to_numpy()) for s, f in frames.items()},
+        "DatasetDict": datasets.DatasetDict(
+            {s: datasets.Dataset.from_pandas(f) for s, f in frames.items()}
+        ),
+    }
+    for name, form in forms.items():
+        record = record_of(form, tmp_path / name, small)
+        assert result_of(record) == result_of(by_file), name
+        data = record.config["data"]
+        assert data["fingerprint"] == by_file.config["data"]["fingerprint"]
+        kind = "lists" if name == "Series" else name
+        assert data["name"].startswith(f"{kind}-102-rows-")
+        assert data["name"] in record.command
+
+
+def test_one_frame_is_divided_and_the_key_is_its_content(
+    frames: dict[str, pd.DataFrame], small: dict[str, Any], tmp_path: Path
+) -> None:
+    frame = frames["train"].rename(columns={"text": "body", "label": "topic"})
+    named = {"text_column": "body", "label_column": "topic"}
+    first = record_of(frame, tmp_path / "out", small, **named)
+    assert (first.config["data"]["train"], first.config["data"]["test"]) == (54, 18)
+    options = {**small, **ROWS, **named}
+    options["data"] = frame.copy()
+    zoo.bench("fused", out=tmp_path / "out", **options)
+    assert len(RecordFile(tmp_path / "out").read()) == 1  # nothing is trained again
+    options["data"] = frame.assign(body=frame.body.str.upper())
+    with pytest.raises(zoo.ZooError, match="holds records of data"):
+        zoo.bench("fused", out=tmp_path / "out", **options)
+
+
+def test_classes_of_a_data_set_keep_their_names_and_order(
+    frames: dict[str, pd.DataFrame], small: dict[str, Any], tmp_path: Path
+) -> None:
+    names = ["sport", "music", "market"]  # not in alphabetical order
+    features = datasets.Features(
+        {"text": datasets.Value("string"), "label": datasets.ClassLabel(names=names)}
+    )
+    made = datasets.Dataset.from_dict(
+        {c: frames["train"][c].tolist() for c in ("text", "label")}, features=features
+    )
+    record = record_of(made, tmp_path / "out", small)
+    assert record.config["data"]["labels"] == names
+    assert record.config["data"]["name"].startswith("Dataset-72-rows-")
+
+
+def test_tags_are_lists_too(small: dict[str, Any], tmp_path: Path) -> None:
+    tokens = [["the", "owl", "sees", str(n)] for n in range(12)]
+    tags = [["O", "ANIMAL", "O", "NUMBER"]] * 12
+    options = {**small, **ROWS, "task": "tag", "keep_duplicates": True}
+    options["data"] = (tokens, tags)
+    result = zoo.bench("fused", out=tmp_path / "out", **options)
+    assert result.table.token_accuracy_mean.notna().all()
+
+
+def test_workers_in_other_processes_find_the_data(
+    frames: dict[str, pd.DataFrame], small: dict[str, Any], tmp_path: Path
+) -> None:
+    options = {**small, **ROWS, "data": frames["train"], "on": "local"}
+    result = zoo.bench("fused", out=tmp_path / "out", **options)
+    assert list(result.table.status) == ["ok"]
+
+
+def test_several_data_sets_may_be_given_in_python(
+    frames: dict[str, pd.DataFrame], small: dict[str, Any], tmp_path: Path
+) -> None:
+    options = {**small, **ROWS, "data": ["order(train=30,test=6)", frames["train"]]}
+    result = zoo.bench("fused", out=tmp_path / "out", **options)
+    names = set(result.table["data"])
+    assert {name.partition("(")[0][:9] for name in names} == {"order", "DataFrame"}
+    assert all(name in result._repr_html_() for name in names)
+
+
+def test_values_that_json_lacks_are_written_as_they_are_read() -> None:
+    frame = pd.DataFrame(
+        {
+            "text": ["naïve — ✓", 'with "quotes"\nand lines'],
+            "label": pd.Categorical(["a", "b"]),
+            "when": pd.to_datetime(["2026-01-01", None]),
+            "score": [1.5, np.nan],
+            "ids": [np.array([1, 2]), None],
+        }
+    )
+    lines = (Path(stored(frame, {})) / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    first, second = map(json.loads, lines)
+    assert (first["text"], second["text"]) == tuple(frame.text)
+    assert (first["label"], first["ids"], second["score"], second["when"]) == (
+        "a",
+        [1, 2],
+        None,
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (7, "data is a int"),
+        (pd.DataFrame({"body": ["a", "b"], "label": [0, 1]}), "no column 'text'"),
+        (pd.DataFrame({"text": ["a", None] * 4, "label": [0, 1] * 4}), "'text' is missing"),
+        ((["a", "b"], ["x"]), "2 texts but 1 labels"),
+        ({"test": (["a"], ["x"])}, "there must be train"),
+        (pd.DataFrame({"text": [], "label": []}), "empty"),
+    ],
+    ids=["number", "column", "missing", "lengths", "no train", "empty"],
+)
+def test_data_that_do_not_fit_are_one_line(
+    data: Any, says: str, small: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(zoo.ZooError, match=says):
+        zoo.bench("fused", out=tmp_path / "out", **{**small, **ROWS, "data": data})

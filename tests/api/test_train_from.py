@@ -1,0 +1,142 @@
+"""``zoo train --from RUN``: a row of a run once more, on all the data."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from small_runs import CLASSIFY, LM, MLM, SEQ2SEQ, bench, prepared, write_book
+
+import zoo
+from zoo.cli import main
+from zoo.execution.open_setup import open_setup
+from zoo.report.run_report import RunReport
+from zoo.sweep.records import RecordFile
+
+GRID = {**CLASSIFY, "attention": "fused", "pe": "sin,none", "lr": "0.001,0.02", "phases": "train"}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
+    """Two cells and a baseline; the learning rate was chosen for each."""
+    out = tmp_path_factory.mktemp("run") / "out"
+    bench(out, {**GRID, "data": str(corpus), "dropout": 0.05, "members": 2, "pool": "cls"})
+    return out
+
+
+def test_the_row_of_the_answer_has_its_settings_and_all_the_data(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save = tmp_path / "model"
+    assert main(["train", "--from", str(run), "--save", str(save), "--on", "inline"]) == 0
+    said = capsys.readouterr().out
+    report = RunReport(RecordFile(run).read())
+    best = report.best
+    assert best is not None
+    assert said.startswith(f"{best.name}, seed 0: trained on all the data of corpus")
+    assert report.shown.iloc[report.position[best.name]]["accuracy"] in said
+    model: Any = zoo.load(save)
+    config = best.trained[0].config
+    assert model.card.training.model_dump() == config["training"]
+    assert model.card.sizes.model_dump() == config["sizes"]
+    assert model.card.task_options == config["task_options"]
+    assert model.card.cell == best.name
+    assert (model.card.metrics["scored"], "accuracy" in model.card.metrics) == ("", False)
+    hub = (save / "README.md").read_text()
+    assert f"trained on all of {model.card.data['name']}, so that nothing is left" in hub
+    assert "pipeline_tag: text-classification" in hub
+    assert "| metric |" not in hub
+    assert model.predict(["the goal of the team"])[0].label in model.labels
+
+
+def test_another_row_from_python_with_an_option_over_its_own(run: Path) -> None:
+    report = RunReport(RecordFile(run).read())
+    (other,) = [row for row in report.rows if row.cell and row is not report.best]
+    model = zoo.train(from_=run, row=f"fused+{other.cell['pe']}", epochs=1, on="inline", seed=5)
+    assert (model.card.cell, model.card.seed) == (other.name, 5)
+    assert model.card.training.epochs == 1
+    assert model.card.training.lr == other.trained[0].config["training"]["lr"]
+
+
+def test_what_bench_returned_can_be_trained_from(corpus: Path, tmp_path: Path) -> None:
+    frame = pd.read_csv(corpus / "train.csv")
+    options = {**CLASSIFY, "phases": "train", "baseline": "none", "on": "inline"}
+    result = zoo.bench("fused", "sin", data=frame, out=tmp_path / "out", **options)
+    model: Any = zoo.train(from_=result, save=tmp_path / "model", on="inline")
+    assert model.card.cell == result.best
+    again: Any = zoo.load(tmp_path / "model")
+    assert torch.equal(again.logits(["the goal"]), model.logits(["the goal"]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--from", "RUN", "--row", "fused+rope"], "--row fused+rope: RUN has no such trained"),
+        (["--from", "nowhere"], "nowhere"),
+        (["--row", "fused"], "say which with --from"),
+        (["--from", "RUN", "--suite", "diagnostics"], "use one of them"),
+        (["--from", "RUN", "--validation", "0.2"], "--validation has no effect where all the data"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_wrong_row_or_run_is_one_line(
+    arguments: list[str], says: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(run) if word == "RUN" else word for word in arguments]
+    assert main(["train", *words, "--save", str(tmp_path / "model")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says.replace("RUN", str(run)) in line
+    assert not (tmp_path / "model").exists()
+
+
+def test_data_that_have_changed_since_are_refused(corpus: Path, tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(corpus, tmp_path / "corpus"))
+    out = tmp_path / "out"
+    options = {**CLASSIFY, "pe": "sin", "phases": "train", "baseline": "none", "epochs": 1}
+    bench(out, {**options, "data": str(copied)})
+    with (copied / "train.csv").open("a") as file:
+        file.write("one more goal,sport\n")
+    with pytest.raises(zoo.ZooError, match="not those of the run"):
+        zoo.train(from_=out, on="inline")
+    assert zoo.train(from_=out, data=str(copied), on="inline").card.data["train"] == 73
+
+
+def rows_of(split: Any) -> Counter[tuple[int, ...]]:
+    """The token ids of a split's examples."""
+    found: Counter[tuple[int, ...]] = Counter()
+    for row in range(len(split)):
+        batch = split.batch(np.array([row]))
+        sides = (batch.source, batch.written) if hasattr(batch, "source") else (batch.ids,)
+        found[tuple(int(token) for side in sides for token in side[0])] += 1
+    return found
+
+
+@pytest.mark.parametrize("task", ["classify", "tag", "lm", "mlm", "seq2seq"])
+def test_all_examples_are_those_of_every_split(task: str, corpus: Path, tmp_path: Path) -> None:
+    tag = {name: value for name, value in CLASSIFY.items() if name != "baseline"}
+    options = {
+        "classify": {**CLASSIFY, "data": str(corpus)},
+        "tag": {**tag, "task": "tag", "data": "recall(train=20,test=6,pairs=4,values=2)"},
+        "lm": {**LM, "data": str(write_book(tmp_path / "book.txt"))},
+        "mlm": {**MLM, "data": str(corpus)},
+        "seq2seq": SEQ2SEQ,
+    }[task]
+    opened = open_setup(prepared(options).setup)
+    device = torch.device("cpu")
+    whole = opened.task.all_examples(opened.setup, device)
+    train, scored = opened.task.splits(opened.setup, device)
+    if task == "mlm":  # a batch has masks, which are drawn for all texts together
+        ids = [part.documents.ids.tolist() for part in (whole, train, scored)]
+        assert ids[0] == ids[1] + ids[2]
+        assert len(whole) == len(train) + len(scored)
+    elif task == "lm":  # one text, cut at other places
+        assert whole.ids.tolist() == [*train.ids.tolist(), *scored.ids.tolist()]
+    else:
+        assert len(whole) == len(train) + len(scored)
+        assert rows_of(whole) == rows_of(train) + rows_of(scored)

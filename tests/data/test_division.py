@@ -1,0 +1,201 @@
+"""Where the test and the validation split come from, and classes that are left out of both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.load_corpus import load_corpus, load_data
+from zoo.data.sources.tagged_corpus import TaggedCorpus
+from zoo.data.sources.tagged_files import TaggedTexts
+from zoo.data.sources.train_test_split import stratified
+from zoo.errors import ZooError
+from zoo.registry import Registry
+from zoo.sweep.make_request import validated
+from zoo.tasks.classify import Classify, ClassifyOptions
+
+quick = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+
+
+def reader(**options: Any) -> Any:
+    return Classify().reader(validated(ClassifyOptions, options))
+
+
+def read(path: Path, **options: Any) -> tuple[Corpus, list[str]]:
+    return reader(**options).read(path, name="mine")
+
+
+def write(path: Path, counts: dict[str, int], what: str = "text") -> Path:
+    rows = [f"{what} {label} {i},{label}" for label, count in counts.items() for i in range(count)]
+    path.write_text("\n".join(["text,label", *rows]) + "\n")
+    return path
+
+
+@quick
+@given(
+    st.lists(st.integers(2, 60), min_size=2, max_size=5),
+    st.floats(0.01, 0.99),
+    st.integers(0, 2**31),
+)
+def test_the_share_of_every_class_is_held_out(counts: list[int], share: float, seed: int) -> None:
+    labels = [label for label, count in enumerate(counts) for _ in range(count)]
+    train, test = stratified(labels, seed, share=share)
+    assert sorted(train + test) == list(range(len(labels)))
+    in_test = Counter(labels[row] for row in test)
+    for label, count in enumerate(counts):
+        assert 1 <= in_test[label] < count
+        assert abs(in_test[label] - share * count) <= 1
+
+
+def test_size_and_seed_of_the_division(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", {"a": 20, "b": 40})
+    half, notices = read(path, test_size=0.5, split_seed=3)
+    assert (len(half.train_texts), len(half.test_texts)) == (30, 30)
+    assert notices == ["mine has no test split; stratified, seed 3, 30 of 60 for test"]
+    assert read(path, test_size=0.5, split_seed=3)[0] == half
+    assert read(path, test_size=0.5)[0].test_texts != half.test_texts
+    assert read(path, test_size=0.25)[0] == read(path)[0]
+    with pytest.raises(ZooError, match=r"--test-size 1.5: Input should be less than 1"):
+        read(path, test_size=1.5)
+
+
+def test_a_test_file_is_the_test_split(tmp_path: Path) -> None:
+    train = write(tmp_path / "mine.csv", {"a": 6, "b": 6})
+    test = write(tmp_path / "held out.csv", {"a": 2, "b": 1}, "test")
+    corpus, notices = read(train, test=str(test))
+    assert [(len(texts)) for _, texts, _ in corpus.splits()] == [12, 3]
+    assert corpus.test_texts[0] == "test a 0"
+    assert (notices, corpus.notes) == ([], {"split": "test split from held out.csv"})
+    with pytest.raises(ZooError, match=r"no file or directory '.*nowhere.csv'"):
+        read(train, test=str(tmp_path / "nowhere.csv"))
+    with pytest.raises(ZooError, match="--test and --test-size: a test file, or a part held out"):
+        read(train, test=str(test), test_size=0.5)
+
+
+@pytest.fixture
+def three_splits(tmp_path: Path) -> Path:
+    """Two of the validation texts are also in train, one is in test."""
+    folder = tmp_path / "three"
+    folder.mkdir()
+    write(folder / "train.csv", {"a": 6, "b": 6}, "train")
+    write(folder / "test.csv", {"a": 2, "b": 2}, "test")
+    lines = ["text,label", "v one,a", "v two,b", "Train a 0,a", "train  b 1,b", "test a 0,a"]
+    (folder / "dev.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_a_validation_file_is_the_validation_split(three_splits: Path) -> None:
+    corpus, notices = read(three_splits)
+    splits = {split: texts for split, texts, _ in corpus.splits()}
+    assert [(split, len(texts)) for split, texts in splits.items()] == [
+        ("train", 12),
+        ("test", 4),
+        ("validation", 5),
+    ]
+    assert notices == []
+    apart = corpus.without_duplicates()
+    assert apart.validation_texts == ["v one", "v two"]
+    assert apart.validation_labels == [0, 1]
+    assert (apart.train_texts, apart.test_texts) == (corpus.train_texts, corpus.test_texts)
+    assert apart.notes["duplicates of validation"] == "3 dropped from validation"
+
+
+def test_a_validation_file_is_part_of_the_fingerprint(three_splits: Path) -> None:
+    with_validation = read(three_splits)[0].fingerprint
+    (three_splits / "dev.csv").unlink()
+    without = read(three_splits)[0]
+    assert without.fingerprint != with_validation
+    assert [split for split, _, _ in without.splits()] == ["train", "test"]
+
+
+def test_without_a_test_split_validation_is_test_unless_another_is_asked_for(
+    three_splits: Path, tmp_path: Path
+) -> None:
+    (three_splits / "test.csv").unlink()
+    corpus, notices = read(three_splits)
+    assert [len(texts) for _, texts, _ in corpus.splits()] == [12, 5]
+    assert notices == ["mine has no test split; its validation split is used"]
+    corpus, _ = read(three_splits, test_size=0.5)
+    assert [len(texts) for _, texts, _ in corpus.splits()] == [6, 6, 5]
+    test = write(tmp_path / "other.csv", {"a": 1})
+    corpus, _ = read(three_splits, test=str(test))
+    assert [len(texts) for _, texts, _ in corpus.splits()] == [12, 1, 5]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"test": "x.csv"}, "--test: for data without a test split, and mine has one"),
+        ({"test_size": 0.5, "split_seed": 1}, "--test-size and --split-seed: for data without"),
+    ],
+)
+def test_data_with_a_test_split_are_not_divided(
+    three_splits: Path, options: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(ZooError, match=says):
+        read(three_splits, **options)
+
+
+def test_rare_classes_are_told_of_and_can_be_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", {"news": 200, "odd": 4, "sport": 150, "single": 1})
+    one = "class 'single' has only one document; --min-class 2 leaves such classes out"
+    with pytest.raises(ZooError, match=one):
+        read(path)
+    corpus, notices = read(path, min_class=2)
+    assert corpus.label_names == ["news", "odd", "sport"]
+    assert "1 class with fewer than 2 training texts left out (--min-class)" in notices[0]
+    assert notices[0].endswith("'single' (1)")
+    assert "1 class has fewer than 10 training texts, and than a tenth" in notices[2]
+    assert "'odd' (3); --min-class N leaves out classes with fewer than N" in notices[2]
+    corpus, notices = read(path, min_class=5)
+    assert corpus.label_names == ["news", "sport"]
+    assert notices[0].endswith("together 5 of all texts: 'single' (1), 'odd' (4)")
+    assert notices[0] == corpus.notes["reading"]
+    assert len(notices) == 2
+    with pytest.raises(ZooError, match=r"--min-class 160 leaves too little: .* 'news' \(200\)"):
+        read(path, min_class=160)
+
+
+def test_a_class_that_is_left_out_is_in_no_split(tmp_path: Path) -> None:
+    write(tmp_path / "train.csv", {"a": 5, "b": 5, "c": 2})
+    write(tmp_path / "test.csv", {"a": 1, "b": 1, "c": 3, "d": 4})
+    with pytest.raises(ZooError, match="test has a class that train lacks: 'd'"):
+        read(tmp_path)
+    corpus, notices = read(tmp_path, min_class=3)
+    assert (corpus.label_names, corpus.test_labels) == (["a", "b"], [0, 1])
+    assert "2 classes with fewer than 3 training texts left out" in notices[0]
+    assert notices[0].endswith("together 9 of all texts: 'd' (0), 'c' (2)")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"test_size": 0.1}, "--test-size: for files and hub: data, and 'newswire' is neither"),
+        ({"header": False, "min_class": 2}, "--no-header and --min-class: for files and hub: data"),
+    ],
+)
+def test_built_in_data_are_as_they_are(
+    registry: Registry, options: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(ZooError, match=says):
+        load_corpus(registry, "newswire", reader(**options))
+
+
+def test_hub_data_are_not_read_as_tables(registry: Registry) -> None:
+    with pytest.raises(ZooError, match="--delimiter: for files, and 'hub:owner/name' is read as"):
+        load_corpus(registry, "hub:owner/name", reader(delimiter=";"))
+
+
+def test_tagged_texts_have_a_validation_split_too(registry: Registry, tmp_path: Path) -> None:
+    (tmp_path / "train.conll").write_text("Anna P\nruns O\n\n" * 4)
+    (tmp_path / "test.conll").write_text("Ben P\nruns O\n")
+    (tmp_path / "valid.conll").write_text("Anna P\nruns O\n\nCarla P\nruns O\n")
+    corpus, _ = load_data(registry, str(tmp_path), TaggedTexts(), TaggedCorpus)
+    assert corpus.validation_tokens == [["Anna", "runs"], ["Carla", "runs"]]
+    assert corpus.without_duplicates().validation_tags == [[1, 0]]

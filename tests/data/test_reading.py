@@ -1,0 +1,446 @@
+"""Files are read as they come: AG News, SMS spam, TREC, folders, packed, in any encoding."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import lzma
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.delimited import delimited_rows
+from zoo.data.sources.text_encoding import encoding_of, read_text
+from zoo.errors import ZooError
+from zoo.sweep.make_request import validated
+from zoo.tasks.classify import Classify, ClassifyOptions
+
+quick = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+
+
+def read(path: Path, **options: Any) -> tuple[Corpus, list[str]]:
+    """A corpus and its notices, with the options of the command line by their names."""
+    return Classify().reader(validated(ClassifyOptions, options)).read(path, name="mine")
+
+
+def texts_of(path: Path, **options: Any) -> list[tuple[str, str]]:
+    """Every text with the name of its label, in the order of the file."""
+    rows = Classify().reader(validated(ClassifyOptions, options)).read_undivided(path, [])
+    return list(zip(rows.texts, rows.labels, strict=True))
+
+
+# AG News: no header, three columns that are all quoted, Windows line ends.
+AG_NEWS = (
+    '"3","Wall St. Bears Claw Back (Reuters)","Reuters - ""Ultra-cynics"", seeing green\\band."\r\n'
+    '"4","Chip, maker","Intel\'s #39;s profit, up 5%"\r\n'
+    '"1","Vote in Kabul","Polls open; queues"\r\n'
+    '"2","Final","Two goals, late"\r\n'
+)
+AG_ROWS = [
+    ("Wall St. Bears Claw Back (Reuters)", 'Reuters - "Ultra-cynics", seeing green\\band.', "3"),
+    ("Chip, maker", "Intel's #39;s profit, up 5%", "4"),
+    ("Vote in Kabul", "Polls open; queues", "1"),
+    ("Final", "Two goals, late", "2"),
+]
+AG_OPTIONS = {"header": False, "text_column": "2,3", "label_column": "1"}
+
+
+def test_ag_news_is_read_without_editing(tmp_path: Path) -> None:
+    path = tmp_path / "train.csv"
+    path.write_bytes(AG_NEWS.encode())
+    expected = [(f"{title}\n{body}", label) for title, body, label in AG_ROWS]
+    assert texts_of(path, **AG_OPTIONS) == expected
+    assert texts_of(path, **{**AG_OPTIONS, "text_column": "3"}) == [
+        (body, label) for _, body, label in AG_ROWS
+    ]
+    (tmp_path / "test.csv").write_bytes(AG_NEWS.encode())
+    corpus, notices = read(tmp_path, **AG_OPTIONS)
+    assert (corpus.label_names, notices) == (["1", "2", "3", "4"], [])
+
+
+# SMS spam: no header, a tab, quotes that are plain characters, no ending of the file's name.
+SMS = (
+    "ham\tGo until jurong point, crazy..\n"
+    'ham\t"Hello there\n'
+    "spam\tFree entry in 2 a wkly comp!\n"
+    'ham\tU dun say so "early" hor... I\'m\n'
+    'ham\tI said "ok" and left"\n'
+    'spam\t"Quoted whole"\n'
+) * 3
+
+
+def test_sms_spam_is_read_without_editing(tmp_path: Path) -> None:
+    path = tmp_path / "SMSSpamCollection"
+    path.write_text(SMS, encoding="utf-8")
+    options = {"header": False, "text_column": "2", "label_column": "1"}
+    expected = [tuple(line.split("\t")[::-1]) for line in SMS.splitlines()]
+    assert texts_of(path, **options) == expected
+    corpus, notices = read(path, **options)
+    assert (corpus.label_names, len(corpus.train_texts)) == (["ham", "spam"], 13)
+    assert "a table with columns divided by tab, which is a guess; --delimiter" in notices[0]
+    named = tmp_path / "sms.tsv"
+    named.write_text(SMS, encoding="utf-8")
+    assert texts_of(named, **options) == expected
+    with pytest.raises(ZooError, match=r"has no column 'text'.*no header, say --no-header"):
+        read(path)
+    with pytest.raises(
+        ZooError, match=r"by number there is: 1 \('ham'\), 2 \('Go until jurong poi"
+    ):
+        read(path, header=False)
+
+
+def test_quotes_of_a_tab_separated_file_are_an_option(tmp_path: Path) -> None:
+    path = tmp_path / "sms.tsv"
+    path.write_text('label\ttext\nham\t"all of it"\nspam\tnone\n', encoding="utf-8")
+    assert [text for text, _ in texts_of(path)] == ["all of it", "none"]
+    assert [text for text, _ in texts_of(path, quotes=False)] == ['"all of it"', "none"]
+
+
+# TREC: the first word is the label, and the file is latin-1.
+TREC = [
+    "DESC:manner How did serfdom develop in and then leave Russia ?",
+    "ENTY:cremat What films featured the character Popeye Doyle ?",
+    "HUM:ind Who was Ren\u00e9 Descartes ?",
+    "LOC:other Where is S\u00e3o Paulo ?",
+] * 4
+
+
+def test_trec_is_read_without_editing(tmp_path: Path) -> None:
+    path = tmp_path / "train_5500.label"
+    path.write_bytes("".join(f"{line}\n" for line in TREC).encode("latin-1"))
+    expected = [line.partition(" ") for line in TREC]
+    assert texts_of(path) == [(text, label) for label, _, text in expected]
+    coarse = [(text, label.partition(":")[0]) for label, _, text in expected]
+    assert texts_of(path, encoding="latin-1", label_column="coarse_label") == coarse
+    test = tmp_path / "TREC_10.label"
+    test.write_bytes("".join(f"{line}\n" for line in TREC[:4]).encode("latin-1"))
+    corpus, notices = read(path, test=str(test), label_column="coarse_label")
+    assert corpus.label_names == ["DESC", "ENTY", "HUM", "LOC"]
+    assert (len(corpus.train_texts), len(corpus.test_texts)) == (16, 4)
+    assert "Who was Ren\u00e9 Descartes ?" in corpus.test_texts
+    text = "\n".join(notices)
+    assert "train_5500.label is not UTF-8 (byte 0xe9 in line 3): read as cp1252" in text
+    assert "which is a guess; --encoding NAME reads it otherwise" in text
+    assert "--file-format reads it otherwise" in text
+    assert corpus.notes["split"] == "test split from TREC_10.label"
+    assert "TREC_10.label is not UTF-8 (byte 0xe9 in line 3): read" in corpus.notes["reading"]
+    assert str(tmp_path) not in corpus.notes["reading"]  # data are the same wherever they are
+
+
+def test_labels_of_fasttext_lose_their_prefix(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.txt"
+    path.write_text("__label__1 good: very\n__label__2 bad\n", encoding="utf-8")
+    assert texts_of(path) == [("good: very", "1"), ("bad", "2")]
+
+
+def rows(count: int = 8) -> str:
+    return "text,label\n" + "".join(f"text {i},{'ab'[i % 2]}\n" for i in range(count))
+
+
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
+
+
+@pytest.mark.parametrize("ending", PACKED)
+def test_a_compressed_file_is_read_as_the_file_that_is_in_it(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "plain.csv").write_text(rows())
+    packed = tmp_path / f"data.csv{ending}"
+    packed.write_bytes(PACKED[ending](rows().encode()))
+    assert read(packed) == read(tmp_path / "plain.csv")
+    (tmp_path / "both").mkdir()
+    for split in ("train", "test"):
+        (tmp_path / "both" / f"{split}.csv{ending}").write_bytes(PACKED[ending](rows().encode()))
+    assert len(read(tmp_path / "both")[0].test_texts) == 8
+    packed.write_bytes(packed.read_bytes()[:-9])
+    with pytest.raises(ZooError, match=f"data.csv{ending} cannot be"):
+        read(packed)
+    packed.write_text("not packed")
+    with pytest.raises(ZooError, match=f"data.csv{ending} cannot be"):
+        read(packed)
+
+
+@pytest.mark.parametrize("folder", ["", "archive/"])
+def test_a_zip_archive_is_a_file_or_a_directory(tmp_path: Path, folder: str) -> None:
+    path = tmp_path / "data.zip"
+    members = {f"{folder}texts.csv": rows(), "readme.txt": "about", "__MACOSX/x": "y"}
+    write_zip(path, members)
+    assert len(texts_of(path)) == 8
+    write_zip(path, {f"{folder}train.csv": rows(), f"{folder}test.csv": rows(4), "LICENSE": ""})
+    assert [len(texts) for _, texts, _ in read(path)[0].splits()] == [8, 4]
+    texts = {f"{folder}{split}/{c}/{i}": f"{c} {i}" for split in SPLITS for c in "ab" for i in "12"}
+    write_zip(path, texts)
+    assert sorted(read(path)[0].test_texts) == ["a 1", "a 2", "b 1", "b 2"]
+    write_zip(path, {"readme": "nothing else"})
+    with pytest.raises(ZooError, match=r"data.zip holds no data file"):
+        read(path)
+    path.write_text("no archive")
+    with pytest.raises(ZooError, match=r"data.zip cannot be unpacked: BadZipFile"):
+        read(path)
+
+
+SPLITS = ("train", "test")
+
+
+def write_zip(path: Path, members: dict[str, str]) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def write_folders(root: Path, texts: dict[str, bytes]) -> Path:
+    for name, content in texts.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return root
+
+
+def test_a_folder_for_every_class(tmp_path: Path) -> None:
+    texts = {f"{c}/{i}": f"{c} text {i}".encode() for c in ("alt.x", "sci.y") for i in range(4)}
+    root = write_folders(tmp_path / "news", {**texts, ".DS_Store": b"\0", "alt.x/.hidden": b"\0"})
+    assert texts_of(root) == [(text.decode(), name.split("/")[0]) for name, text in texts.items()]
+    assert [len(part) for _, part, _ in read(root)[0].splits()] == [6, 2]
+
+
+@pytest.mark.parametrize("prefix", ["", "20news-bydate-"])
+def test_folders_of_classes_within_those_of_splits(tmp_path: Path, prefix: str) -> None:
+    root = write_folders(
+        tmp_path / "news",
+        {
+            f"{prefix}{split}/{c}/{i}.txt": f"{split} {c} caf\u00e9".encode("latin-1")
+            for split in (*SPLITS, "dev")
+            for c in ("a", "b")
+            for i in range(3)
+        },
+    )
+    corpus, notices = read(root)
+    assert [(split, len(texts)) for split, texts, _ in corpus.splits()] == [
+        ("train", 6),
+        ("test", 6),
+        ("validation", 6),
+    ]
+    assert corpus.test_texts[:3] == ["test a caf\u00e9"] * 3
+    assert "6 files are not UTF-8" in notices[0]
+    alone, _ = read(root / f"{prefix}train", test=str(root / f"{prefix}test"))
+    assert alone.test_texts == corpus.test_texts
+    with pytest.raises(ZooError, match=r"--delimiter: for tables, and .* a folder for every class"):
+        read(root, delimiter=";")
+
+
+# Encodings
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Die schönen Häuser stehen größtenteils in der Straße über dem Fluß.\n", "cp1252"),
+        ("Привет, как дела? Сегодня хорошая погода, и мы идём гулять.\n", "cp1251"),
+        ("Привет, как дела? Сегодня хорошая погода, и мы идём гулять.\n", "koi8-r"),
+        ("今日は天気がいいです。東京に行きました。\n", "shift_jis"),
+        ("今天天气很好,我们去公园散步。\n", "gb18030"),
+        ("Zażółć gęślą jaźń. Dziś jest piękna pogoda.\n", "cp1250"),
+        ("text with a mark\n", "utf-8-sig"),
+        ("text with a mark é\n", "utf-16"),
+        ("text without a mark\n", "utf-16-le"),
+        ("plain é 東京\n", "utf-8"),
+    ],
+)
+def test_the_encoding_of_a_file_is_found_and_a_guess_is_named(
+    tmp_path: Path, text: str, encoding: str
+) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes((text * 3).encode(encoding))
+    notices: list[str] = []
+    assert read_text(path, "", notices) == text * 3
+    assert len(notices) == (encoding not in ("utf-8", "utf-8-sig", "utf-16"))
+    assert read_text(path, encoding, []) == text * 3
+
+
+def test_an_encoding_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(b"text,label\nx,1\nna\xefve,1\n")
+    for encoding, shown in (("utf-8", "UTF-8"), ("ascii", "ascii")):
+        with pytest.raises(ZooError, match=f"x.csv is not {shown}: byte 0xef in line 3"):
+            read(path, encoding=encoding)
+    with pytest.raises(ZooError, match="--encoding 'latin-7x': no such encoding"):
+        read(path, encoding="latin-7x")
+    path.write_bytes(b"text,label\ncaf\xc3\xa9,1\nd\xc3\xa9j\xc3\xa0,1\n\xff\xfe broken,0\n")
+    damaged = r"x.csv is not UTF-8: byte 0xff in line 4; no other encoding can be guessed: name its"
+    with pytest.raises(ZooError, match=damaged):
+        read(path)
+    path.write_bytes(bytes(range(256)) * 4)
+    with pytest.raises(ZooError, match=r"x.csv is not UTF-8"):
+        read(path)
+
+
+@quick
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=200))
+def test_utf_8_is_never_guessed_to_be_anything_else(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    path = tmp_path_factory.mktemp("utf8") / "x"
+    path.write_bytes(b"a" + text.encode())
+    notices: list[str] = []
+    assert encoding_of(path, "", notices) == "utf-8-sig"
+    assert (read_text(path, "", []), notices) == ("a" + text, [])
+
+
+# Tables
+
+CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=8)
+TABLES = st.integers(1, 4).flatmap(
+    lambda width: st.lists(
+        st.lists(CELLS, min_size=width, max_size=width).filter(any), min_size=1, max_size=6
+    )
+)
+
+
+@quick
+@given(TABLES, st.sampled_from([",", "\t", ";", "|"]), st.sampled_from(["\n", "\r\n"]))
+def test_whatever_the_csv_module_writes_comes_back(
+    table: list[list[str]], delimiter: str, end: str
+) -> None:
+    written = io.StringIO()
+    csv.writer(written, delimiter=delimiter, lineterminator=end).writerows(table)
+    lines = io.StringIO(written.getvalue(), newline="\n")
+    found = list(delimited_rows("x", lines, delimiter, [], header=False))
+    expected = [dict(zip(map(str, range(1, 5)), row, strict=False)) for row in table]
+    assert [row for _, row in found] == expected
+    text = written.getvalue()
+    starts = [int(place.removeprefix("line ")) for place, _ in found]
+    assert starts == sorted(starts)
+    assert starts[0] == 1
+    assert starts[-1] <= text.count("\n")
+
+
+@quick
+@given(st.lists(st.text("ab\"' ,é", min_size=1).filter(str.strip), min_size=1, max_size=8))
+def test_without_quotes_every_line_is_a_row(texts: list[str]) -> None:
+    lines = [f"x\t{text}\n" for text in texts]
+    found = delimited_rows("x", lines, "\t", [], header=False, quotes=False)
+    assert [row for _, row in found] == [{"1": "x", "2": text} for text in texts]
+
+
+@pytest.mark.parametrize("delimiter", [";", "|", "\t"])
+def test_the_delimiter_of_a_csv_file_is_guessed_from_its_lines(
+    tmp_path: Path, delimiter: str
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(rows().replace(",", delimiter))
+    corpus, notices = read(path)
+    assert len(corpus.train_texts) == 6
+    assert "which is a guess; --delimiter reads it otherwise" in notices[0]
+    assert read(path, delimiter=delimiter)[1] == notices[1:]
+
+
+def test_a_delimiter_is_a_character_or_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "x.dat"
+    path.write_text(rows().replace(",", "\t"))
+    for given_as in ("\t", "\\t", "tab"):
+        assert len(texts_of(path, delimiter=given_as)) == 8
+    with pytest.raises(ZooError, match="--delimiter '::': expected one character, or one of tab,"):
+        read(path, delimiter="::")
+
+
+def test_columns_that_are_joined_may_be_empty_but_not_all(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("title,body,label\none,two,a\n,three,b\n,,a\n")
+    with pytest.raises(ZooError, match="line 4: 'title' and 'body' are empty"):
+        read(path, text_column="title,body")
+    found = texts_of(path, text_column="title,body", drop_bad_rows=True)
+    assert found == [("one\ntwo", "a"), ("three", "b")]
+    with pytest.raises(ZooError, match=r"no column 'text' \(--text-column\)"):
+        read(path, text_column="title,text")
+
+
+def test_a_header_without_some_names_or_with_one_twice(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("label,text,,text\na,one,,two\nb,three,,four\n")
+    assert texts_of(path, text_column="text,text.4") == [("one\ntwo", "a"), ("three\nfour", "b")]
+
+
+def test_a_warning_where_a_quoted_field_swallows_rows(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(rows() + 'one,a\n"two,b\nthree,a\nfour "x" here,b\n')
+    assert any(
+        "lines 11 to 13: one quoted field goes over 3 lines and seems to have swallowed rows; if "
+        "quotes are plain characters in this file, say --no-quotes" in notice
+        for notice in read(path, drop_bad_rows=True)[1]
+    )
+    path.write_text("label,text\n" + 'a,one\nb,two\na,"three\nb,four"\n' * 4)
+    assert any("lines 4 to 5: one quoted field goes over 2 lines" in n for n in read(path)[1])
+    path.write_text(rows() + '"a text, of two\nlines, with ""commas"", here",a\nlast,b\n')
+    assert len(read(path)[1]) == 1  # a field of several lines is nothing odd
+    path.write_text(rows() + '"no end,a\nlast,b\n')
+    with pytest.raises(ZooError, match=r"x.csv, line 10: a quoted field has no end; if quotes are"):
+        read(path)
+    assert len(texts_of(path, quotes=False)) == 10
+
+
+def test_broken_rows_are_left_out_where_asked_counted_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(rows() + "one,a,more\n ,b\nlast,\nfine,b\n")
+    with pytest.raises(ZooError, match="line 10 has more fields than its header: 3 fields, where"):
+        read(path)
+    corpus, notices = read(path, drop_bad_rows=True)
+    dropped = "3 of 12 rows left out, line 10, line 11 and line 12; the first: line 10 has more"
+    assert dropped in notices[0]
+    assert dropped in corpus.notes["reading"]
+    assert len(corpus.train_texts) + len(corpus.test_texts) == 9
+    lines = tmp_path / "x.jsonl"
+    lines.write_text('{"text": "a", "label": 1}\n{"text":\n{"text": 3, "label": 1}\n[]\n')
+    assert texts_of(lines, drop_bad_rows=True) == [("a", "1")]
+    lines.write_text('{"text":\n')
+    with pytest.raises(ZooError, match=r"x.jsonl is empty|no row can be used"):
+        read(lines, drop_bad_rows=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("x.parquet", {"delimiter": ";"}, "--delimiter: for tables of text, and .* is parquet"),
+        ("x.parquet", {"encoding": "latin-1"}, "--encoding: for text, and .* is parquet"),
+        ("x.jsonl", {"header": False}, "--no-header: for tables of text, and .* is jsonl"),
+        ("x.jsonl", {"quotes": False}, "--no-quotes: for tables of text, and .* is jsonl"),
+    ],
+)
+def test_an_option_that_would_have_no_effect_is_refused(
+    tmp_path: Path, name: str, options: dict[str, Any], says: str
+) -> None:
+    frame = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
+    path = tmp_path / name
+    if name.endswith("parquet"):
+        frame.to_parquet(path)
+    else:
+        frame.to_json(path, orient="records", lines=True)
+    with pytest.raises(ZooError, match=says):
+        read(path, **options)
+
+
+def test_a_format_can_be_given_whatever_the_ending(tmp_path: Path) -> None:
+    path = tmp_path / "x.data"
+    path.write_text('{"text": "a", "label": 1}\n')
+    assert texts_of(path, file_format="jsonl") == [("a", "1")]
+    assert texts_of(path) == [("a", "1")]
+    path.write_text("good it was\nbad it was not\n")
+    assert texts_of(path, file_format="label-text") == [("it was", "good"), ("it was not", "bad")]
+    path.write_bytes(b"PK\x03\x04\x14\x00" + bytes(range(256)))  # as a spreadsheet begins
+    with pytest.raises(ZooError, match=r"x.data is of no format the zoo reads .* --file-format or"):
+        read(path)
+    path.write_text("what is this\nnothing to go by\nat all\nis there\n")
+    with pytest.raises(ZooError, match=r"x.data is of no format the zoo reads"):
+        read(path)
+    with pytest.raises(ZooError, match="--file-format 'xml': Input should be 'auto', 'csv'"):
+        read(path, file_format="xml")

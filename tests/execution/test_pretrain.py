@@ -1,0 +1,253 @@
+"""What encoders begin with: a saved one, or a stage of masked language modelling in every job."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from small_runs import CLASSIFY, MLM, Stop, bench, cell, prepared, result_of
+
+from zoo.cli import main
+from zoo.data.batching.masked_batches import MaskedSplit, Masking
+from zoo.data.encoding.encoded_texts import Vocabulary, windows
+from zoo.execution.base import Event, Limits, Progress, Result, TrainJob
+from zoo.execution.open_setup import OpenSetup, open_setup
+from zoo.execution.pretrain import CHECKPOINT, FINISHED, begin
+from zoo.execution.run_job import run_job
+from zoo.models.build import build_masked_language_model
+from zoo.models.deep_ensemble import DeepEnsemble
+from zoo.registry.cell import Cell
+from zoo.sweep.progress import Silent
+from zoo.sweep.records import Record
+from zoo.tasks.mlm import masked_loss
+from zoo.training.device import Runtime
+from zoo.training.trainer import Trainer
+
+RUNTIME = Runtime(torch.device("cpu"), "fp32")
+STAGE = {"init": "pretrain", "pretrain_epochs": 3, "pretrain_lr": 0.01}
+TAGGED = "recall(train=60,test=30,pairs=4,values=3)"
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Changes the cache to a new one, in which nothing is pretrained."""
+    numbers = itertools.count()
+    return lambda: monkeypatch.setenv("ZOO_CACHE", str(tmp_path / f"cache{next(numbers)}"))
+
+
+@pytest.fixture
+def options(corpus: Path) -> dict[str, Any]:
+    return {**CLASSIFY, **STAGE, "data": str(corpus), "baseline": "none", "phases": "train"}
+
+
+@pytest.fixture(scope="module")
+def encoder(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a masked language model with the sizes of the others."""
+    directory = tmp_path_factory.mktemp("encoder") / "enc"
+    words = [f"--{name.replace('_', '-')}={value}" for name, value in MLM.items()]
+    words += ["--data", str(corpus), "--on", "inline", "--save", str(directory)]
+    assert main(["train", *words]) == 0
+    return directory
+
+
+def begun(opened: OpenSetup, job: TrainJob, directory: Path) -> tuple[Any, dict[str, Any]]:
+    """A job's model with what it begins with, and its weights before that."""
+    model = opened.build(job.model, job.seed)
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    list(begin(job, opened, model, RUNTIME, directory))
+    return model, before
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"members": 2}, {"task": "tag", "data": TAGGED, "baseline": "window-logreg"}],
+    ids=["classify", "ensemble", "tag"],
+)
+def test_before_the_first_step_the_encoder_is_the_saved_one_and_the_head_is_new(
+    changes: dict[str, Any], encoder: Path, corpus: Path, tmp_path: Path
+) -> None:
+    options = {**CLASSIFY, "data": str(corpus), "init": str(encoder), **changes}
+    setup = prepared(options).setup
+    job = TrainJob(setup, "a cell", "key", model=cell(), seed=3)
+    model, before = begun(open_setup(setup), job, tmp_path)
+    saved = {
+        name.removeprefix("encoder."): tensor
+        for name, tensor in load_file(encoder / "model.safetensors").items()
+        if name.startswith("encoder.")
+    }
+    assert saved
+    members = model.members if isinstance(model, DeepEnsemble) else [model]
+    assert len(members) == changes.get("members", 1)
+    for member in members:
+        own = member.encoder.state_dict()
+        assert own.keys() == saved.keys()
+        assert all(torch.equal(own[name], saved[name]) for name in saved)
+    after = model.state_dict()
+    for name in after:
+        changed = not torch.equal(after[name], before[name])
+        assert not changed or ".encoder." in f".{name}", name
+    assert any("head" in name for name in after)
+
+
+def test_the_stage_is_masked_language_modelling_on_the_training_texts(
+    options: dict[str, Any], own_cache: Callable[[], None], tmp_path: Path
+) -> None:
+    """The same encoder, built and trained as that task does, has the same bits at the end."""
+    own_cache()
+    setup = prepared(options).setup
+    opened = open_setup(setup)
+    job = TrainJob(setup, "a cell", "key", model=cell(), seed=3)
+    model, _ = begun(opened, job, tmp_path)
+    data = opened.setup.data
+    documents = windows(data.tokenizer(), data.corpus().train_texts, setup.sizes.max_length)
+    vocabulary = Vocabulary.of(data.tokenizer())
+    split = MaskedSplit(documents, Masking(0.3, False), vocabulary, RUNTIME.device)
+    expected = build_masked_language_model(
+        Cell.parse(opened.registry, job.model.cell),
+        setup.sizes,
+        vocab_size=data.vocab_size,
+        seed=3,
+        dropout=setup.training.dropout,
+    )
+    training = setup.training.model_copy(update={"epochs": 3, "lr": 0.01})
+    trainer = Trainer(expected, split, masked_loss, training, RUNTIME, seed=3)
+    first = trainer.run_epoch().loss
+    trainer.run_epoch()
+    assert trainer.run_epoch().loss < first
+    theirs, ours = expected.encoder.state_dict(), model.encoder.state_dict()
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+def run(job: TrainJob, directory: Path) -> tuple[list[int], Result]:
+    """The numbers of the steps of a job, and its result."""
+    *steps, result = run_job(job, directory, Limits())
+    assert isinstance(result, Result)
+    assert result.status == "ok", result.traceback
+    assert {step.total for step in steps} == {3 + CLASSIFY["epochs"]}
+    return [step.done for step in steps], result
+
+
+def test_trainings_that_differ_in_what_comes_after_the_stage_share_it(
+    options: dict[str, Any], own_cache: Callable[[], None], tmp_path: Path
+) -> None:
+    own_cache()
+    done = {}
+    for name, changes in {
+        "first": {},
+        "other rate": {"lr": 0.02},
+        "other head": {"head_hidden": 8, "token_deletion": 0.2},
+        "other share": {"validation": 0.25},
+        "other seed": {"seeds": [1]},
+        "other stage": {"pretrain_masked": 0.2},
+        "other cell": {"pe": "sin"},
+    }.items():
+        setup = prepared({**options, **changes}).setup
+        seed, pe = changes.get("seeds", [0])[0], changes.get("pe", "rope")
+        job = TrainJob(setup, name, name, model=cell(pe=pe), seed=seed)
+        (tmp_path / name).mkdir()
+        steps, result = run(job, tmp_path / name)
+        done[name] = steps, result.metrics
+    shared = [name for name, (steps, _) in done.items() if steps == [4, 5]]
+    assert shared == ["other rate", "other head"]
+    assert all(done[n][0] == [1, 2, 3, 4, 5] for n in done if n not in shared)
+    for name in shared:
+        for metric in ("pretraining", "pretrain_seconds"):
+            assert done[name][1][metric] == done["first"][1][metric]
+    # The held-out part of the training split is not pretrained on.
+    assert done["first"][1]["pretraining"]["texts"] == 72
+    assert done["other share"][1]["pretraining"]["texts"] == 54
+
+
+class StopAfterSteps(Silent):
+    """Interrupts a run, like Ctrl-C, after so many steps."""
+
+    def __init__(self, count: int) -> None:
+        self.left = count
+
+    def event(self, event: Event, metrics: object = ()) -> None:
+        if isinstance(event, Progress):
+            self.left -= 1
+            if not self.left:
+                raise Stop
+
+
+class Steps(Silent):
+    """Notes the steps that were done."""
+
+    def __init__(self) -> None:
+        self.done: list[int] = []
+
+    def event(self, event: Event, metrics: object = ()) -> None:
+        if isinstance(event, Progress):
+            self.done.append(event.step.done)
+
+
+def by_key(records: list[Record]) -> dict[str, object]:
+    assert [record.status for record in records] == ["ok"] * len(records)
+    return {record.key: result_of(record) for record in records}
+
+
+@pytest.mark.parametrize(("first", "second"), [("inline", "local"), ("local", "inline")])
+@pytest.mark.parametrize("steps", [1, 4], ids=["in the stage", "in the training"])
+def test_a_job_that_is_interrupted_goes_on_in_either_stage_on_either_executor(
+    options: dict[str, Any],
+    own_cache: Callable[[], None],
+    tmp_path: Path,
+    first: str,
+    second: str,
+    steps: int,
+) -> None:
+    own_cache()
+    whole = bench(tmp_path / "whole", options, on=second)
+    own_cache()
+    out, rest = tmp_path / "out", Steps()
+    with pytest.raises(Stop):
+        bench(out, options, on=first, progress=StopAfterSteps(steps))
+    left = {path.name for path in out.glob("unfinished/*/*.safetensors")}
+    assert (CHECKPOINT in left, FINISHED in left) == (steps == 1, steps == 4)
+    own_cache()  # on another machine, whose cache has nothing of the stage
+    resumed = bench(out, options, on=second, progress=rest)
+    # A process of ``local`` may have done one more step before it was stopped.
+    assert rest.done[0] in ((steps + 1,) if first == "inline" else (steps + 1, steps + 2))
+    assert rest.done[-1] == 5
+    assert by_key(resumed.records) == by_key(whole.records)
+    assert not (out / "unfinished").exists()
+
+
+def test_a_file_of_texts_is_read_and_training_begins_with_what_was_learned_from_it(
+    corpus: Path, tmp_path: Path, own_cache: Callable[[], None]
+) -> None:
+    own_cache()
+    more = tmp_path / "more.txt"
+    more.write_text("\n".join((corpus / "train.csv").read_text().splitlines()[1:] * 3))
+    options = {**CLASSIFY, "data": str(corpus), "baseline": "none", "phases": "train"}
+    options |= {"epochs": 1, "lr": 1e-9, "weight_decay": 0.0}
+    stage = {**STAGE, "pretrain_data": str(more)}
+    out = tmp_path / "out"
+    (plain,) = bench(tmp_path / "plain", options).records
+    (given,) = bench(out, {**options, **stage}).records
+    assert given.curve[0]["loss"] != plain.curve[0]["loss"]
+    assert given.config["pretraining"]["pretrain_data"].startswith("more.txt (")
+    assert given.metrics["pretraining"]["texts"] == 1
+    losses = given.metrics["pretraining"]["losses"]
+    assert len(losses) == 3
+    assert losses[-1] < losses[0]
+
+
+def test_a_job_holds_no_path_of_what_it_begins_with(
+    corpus: Path, encoder: Path, tmp_path: Path
+) -> None:
+    more = tmp_path / "more.txt"
+    more.write_text("some text of the match\n")
+    home = str(Path(tmp_path.anchor) / "tmp")
+    for own in ({"init": str(encoder)}, {**STAGE, "pretrain_data": str(more)}):
+        found = prepared({**CLASSIFY, "data": str(corpus), **own})
+        assert home not in repr(found.setup)
+        assert home not in repr(found.config)
+        assert found.setup.data is not None
+        assert found.setup.data.spec == ""

@@ -1,0 +1,324 @@
+"""Transformers loads, saves and trains what the zoo saved."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+    AutoTokenizer,
+    DataCollatorWithPadding,
+    Trainer,
+    TrainingArguments,
+    pipeline,
+)
+
+import zoo
+import zoo.hf
+from zoo.models.text_classifier import TextClassifier
+
+
+def logits(model: torch.nn.Module, directory: Path, texts: list[str]) -> Tensor:
+    """Of texts tokenized by Transformers, without dropout."""
+    tokenizer = AutoTokenizer.from_pretrained(directory)
+    batch = tokenizer(texts, padding=True, truncation=True, return_tensors="pt")
+    with torch.no_grad():
+        found: Tensor = model.eval()(**batch).logits
+    return found
+
+
+def test_the_configuration_has_the_fields_that_others_read(classifier: Path):
+    config = AutoConfig.from_pretrained(classifier)
+    assert isinstance(config, zoo.hf.ZooConfig)
+    assert config.id2label == {0: "market", 1: "music", 2: "sport"}
+    assert config.label2id == {"market": 0, "music": 1, "sport": 2}
+    sizes = (config.hidden_size, config.num_hidden_layers, config.num_attention_heads)
+    assert sizes == (16, 2, 2)
+    assert config.max_position_embeddings == 24
+    assert config.vocab_size == zoo.load(classifier).card.vocab_size
+
+
+def test_the_tokenizer_gives_the_zoos_ids(classifier: Path, texts: list[str]):
+    tokenizer = AutoTokenizer.from_pretrained(classifier)
+    model = zoo.load(classifier)
+    assert isinstance(model, TextClassifier)
+    strange = [*texts, "Naïve [MASK] owls, 漢字 and \U0001f600!", "[CLS] of [PAD]"]
+    read = [encoding.ids[:24] for encoding in model.encode(strange)]
+    assert tokenizer(strange, truncation=True)["input_ids"] == read
+    assert set(tokenizer(texts)) == {"input_ids", "attention_mask"}
+    assert (tokenizer.pad_token_id, tokenizer.unk_token_id, tokenizer.model_max_length) == (
+        0,
+        1,
+        24,
+    )
+    assert tokenizer.mask_token == "[MASK]"
+
+
+@pytest.mark.parametrize("saved", ["classifier", "ensemble"])
+def test_a_classifier_gives_the_zoos_logits_bit_for_bit(
+    saved: str, texts: list[str], tmp_path: Path, request: pytest.FixtureRequest
+):
+    directory = request.getfixturevalue(saved)
+    own = zoo.load(directory)
+    assert isinstance(own, TextClassifier)
+    model = AutoModelForSequenceClassification.from_pretrained(directory)
+    # In one batch with padding, and each alone, which needs no mask.
+    for batch in (texts, texts[:1], texts[3:]):
+        assert torch.equal(logits(model, directory, batch), own.logits(batch))
+    model.save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(directory).save_pretrained(tmp_path)
+    again = AutoModelForSequenceClassification.from_pretrained(tmp_path)
+    assert torch.equal(logits(again, tmp_path, texts), own.logits(texts))
+    assert again.config.id2label == {0: "market", 1: "music", 2: "sport"}
+
+
+def test_nothing_is_missing_or_left_over(classifier: Path, tagger: Path):
+    for load, directory in (
+        (AutoModelForSequenceClassification, classifier),
+        (AutoModelForTokenClassification, tagger),
+        (AutoModel, classifier),
+        (AutoModel, tagger),
+    ):
+        _, report = load.from_pretrained(directory, output_loading_info=True)
+        assert {name: len(found) for name, found in report.items() if found} == {}, load
+
+
+def test_the_encoder_gives_what_the_zoos_encoder_gives(
+    classifier: Path, texts: list[str], tmp_path: Path
+):
+    own = zoo.load(classifier)
+    tokenizer = AutoTokenizer.from_pretrained(classifier)
+    batch = tokenizer(texts, padding=True, truncation=True, return_tensors="pt")
+    model = AutoModel.from_pretrained(classifier).eval()
+    model.save_pretrained(tmp_path)
+    for each in (model, AutoModel.from_pretrained(tmp_path).eval()):
+        with torch.no_grad():
+            found = each(**batch).last_hidden_state
+            tokens = each.tokens(batch["input_ids"], batch["attention_mask"])
+            wanted = own.model.encoder(batch["input_ids"], tokens)
+        assert found.shape == (4, 24, 16)
+        assert torch.equal(found, wanted)
+    assert model(**batch, return_dict=False)[0].shape == (4, 24, 16)
+    with pytest.raises(zoo.ZooError, match="a Classifier, which has another head than a tagger"):
+        AutoModelForTokenClassification.from_pretrained(classifier)
+
+
+def test_the_encoder_gives_the_output_of_every_block(classifier: Path, texts: list[str]):
+    model = AutoModel.from_pretrained(classifier).eval()
+    batch = AutoTokenizer.from_pretrained(classifier)(texts[:1], return_tensors="pt")
+    with torch.no_grad():
+        output = model(**batch, output_hidden_states=True)
+    assert len(output.hidden_states) == 3  # of 2 blocks
+    embedded = model.get_input_embeddings()(batch["input_ids"])  # rotary positions add nothing
+    assert torch.equal(output.hidden_states[0], embedded)
+    assert torch.equal(output.hidden_states[-1], output.last_hidden_state)
+    assert not torch.equal(output.hidden_states[1], output.hidden_states[0])
+    assert model(**batch).hidden_states is None
+
+
+def test_a_tagger_gives_the_zoos_logits(tagger: Path):
+    own = zoo.load(tagger)
+    model = AutoModelForTokenClassification.from_pretrained(tagger).eval()
+    ids = torch.randint(4, own.card.vocab_size, (2, 9), generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        output = model(ids, labels=torch.zeros(2, 9, dtype=torch.long))
+        assert torch.equal(output.logits, own(ids, model.tokens(ids, None)))
+    assert output.loss.isfinite()
+
+
+def test_the_pipeline_predicts_what_the_zoo_predicts(classifier: Path, texts: list[str]):
+    answers = pipeline("text-classification", model=str(classifier))(
+        texts, truncation=True, top_k=3
+    )
+    for answer, prediction in zip(answers, zoo.load(classifier).predict(texts), strict=True):
+        assert answer[0]["label"] == prediction.label
+        for one in answer:
+            assert one["score"] == pytest.approx(prediction.probabilities[one["label"]], abs=1e-6)
+
+
+def test_the_trainer_trains_it(classifier: Path, corpus: Path, tmp_path: Path):
+    datasets = pytest.importorskip("datasets")
+    tokenizer = AutoTokenizer.from_pretrained(classifier)
+    model = AutoModelForSequenceClassification.from_pretrained(classifier)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    data = datasets.load_dataset(
+        "csv", data_files=str(corpus / "train.csv"), cache_dir=str(tmp_path / "c")
+    )["train"]
+    data = data.map(
+        lambda row: (
+            tokenizer(row["text"], truncation=True)
+            | {"labels": model.config.label2id[row["label"]]}
+        ),
+        remove_columns=["text", "label"],
+    )
+    options = TrainingArguments(
+        str(tmp_path / "out"),
+        num_train_epochs=4,
+        learning_rate=0.01,
+        per_device_train_batch_size=8,
+        report_to="none",
+        save_strategy="no",
+        use_cpu=True,
+        disable_tqdm=True,
+        seed=0,
+    )
+    trainer = Trainer(
+        model,
+        options,
+        train_dataset=data,
+        eval_dataset=data,
+        data_collator=DataCollatorWithPadding(tokenizer),
+    )
+    worse = trainer.evaluate()["eval_loss"]
+    trainer.train()
+    better = trainer.evaluate()["eval_loss"]
+    assert better < 0.5 * worse
+    assert any(not torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    trainer.save_model(str(tmp_path / "saved"))
+    again = AutoModelForSequenceClassification.from_pretrained(tmp_path / "saved")
+    for name, value in again.state_dict().items():
+        assert torch.equal(value, model.state_dict()[name]), name
+
+
+def test_another_number_of_classes_gets_a_new_head_with_the_zoos_initial_weights(classifier: Path):
+    load = AutoModelForSequenceClassification.from_pretrained
+    model = load(classifier, num_labels=5, ignore_mismatched_sizes=True)
+    again = load(classifier, num_labels=5, ignore_mismatched_sizes=True)
+    own, head = zoo.load(classifier).model, model.model.head[1]
+    assert head.weight.shape == (5, 16)
+    assert head.weight.abs().max() <= 16**-0.5  # the range of nn.Linear's own initial weights
+    assert torch.equal(head.weight, again.model.head[1].weight)
+    assert torch.equal(model.model.encoder.embedding.weight, own.encoder.embedding.weight)
+
+
+def test_a_model_built_from_its_configuration_is_the_zoos_untrained_one(classifier: Path):
+    config = AutoConfig.from_pretrained(classifier)
+    one, other = (AutoModelForSequenceClassification.from_config(config) for _ in range(2))
+    trained = AutoModelForSequenceClassification.from_pretrained(classifier)
+    for name, value in one.state_dict().items():
+        assert torch.equal(value, other.state_dict()[name])
+    assert any(not torch.equal(v, trained.state_dict()[n]) for n, v in one.state_dict().items())
+
+
+def test_more_tokens_than_the_model_reads_are_refused(ensemble: Path):
+    model = AutoModelForSequenceClassification.from_pretrained(ensemble)
+    with pytest.raises(zoo.ZooError, match=r"30 tokens.*at most 24: tokenize with truncation=True"):
+        model(torch.ones(1, 30, dtype=torch.long))
+
+
+def test_an_ensemble_has_no_single_encoder(ensemble: Path):
+    with pytest.raises(zoo.ZooError, match="a DeepEnsemble of task 'classify' has not exactly one"):
+        AutoModel.from_pretrained(ensemble)
+
+
+def test_a_component_that_is_missing_is_named(classifier: Path, tmp_path: Path):
+    config = AutoConfig.from_pretrained(classifier)
+    config.card["parts"]["pe"]["choice"] = "encoder-zoo:rop"
+    with pytest.raises(zoo.ZooError, match="needs pe 'rop' of encoder-zoo"):
+        AutoModelForSequenceClassification.from_config(config)
+    with pytest.raises(zoo.ZooError, match="without a card describes no model"):
+        zoo.hf.ZooForSequenceClassification(zoo.hf.ZooConfig())
+
+
+def test_other_outputs_than_when_it_was_saved_are_refused_until_they_are_allowed(
+    classifier: Path, tmp_path: Path
+):
+    directory = Path(shutil.copytree(classifier, tmp_path / "model"))
+    config = json.loads((directory / "config.json").read_text())
+    config["sample_outputs"]["scores"][1][2] += 0.01
+    (directory / "config.json").write_text(json.dumps(config))
+    load = AutoModelForSequenceClassification.from_pretrained
+    with pytest.raises(zoo.ZooError, match="other outputs here than when it was saved; allow_ch"):
+        load(directory)
+    assert load(directory, allow_changed=True).config.num_labels == 3
+    # A new head is no saved model, and neither is one that Transformers saved.
+    assert load(directory, num_labels=2, ignore_mismatched_sizes=True).config.num_labels == 2
+    load(directory, allow_changed=True).save_pretrained(tmp_path / "copy")
+    assert load(tmp_path / "copy").config.num_labels == 3
+
+
+def test_weights_that_are_not_those_of_the_card_are_refused(classifier: Path, tmp_path: Path):
+    directory = Path(shutil.copytree(classifier, tmp_path / "model"))
+    weights = load_file(directory / "model.safetensors")
+    save_file({name: 2 * value for name, value in weights.items()}, directory / "model.safetensors")
+    with pytest.raises(zoo.ZooError, match=r"model\.safetensors is damaged, or not the file"):
+        AutoModel.from_pretrained(directory)
+
+
+def test_a_directory_of_transformers_is_none_of_the_zoos(classifier: Path, tmp_path: Path):
+    AutoModelForSequenceClassification.from_pretrained(classifier).save_pretrained(tmp_path)
+    assert json.loads((tmp_path / "config.json").read_text())["model_type"] == "encoder-zoo"
+    with pytest.raises(zoo.ZooError, match=r"saved by Transformers.*zoo\.hf"):
+        zoo.load(tmp_path)
+
+
+def test_without_transformers_the_extra_is_named():
+    code = "import sys; sys.modules['transformers'] = None; import zoo.hf"
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 1
+    assert "ZooError: zoo.hf needs Transformers: pip install 'encoder-zoo[hf]'" in found.stderr
+
+
+def test_it_runs_in_bfloat16_with_the_tables_of_float32(classifier: Path, texts: list[str]):
+    load = AutoModelForSequenceClassification.from_pretrained
+    model = load(classifier, dtype=torch.bfloat16)
+    assert model.model.encoder.embedding.weight.dtype == torch.bfloat16
+    found = logits(model, classifier, texts).float()
+    torch.testing.assert_close(
+        found, logits(load(classifier), classifier, texts), atol=0.05, rtol=0.05
+    )
+
+
+AUXILIARY = '''
+"""A feed-forward network that adds to the loss."""
+
+from torch import nn
+
+from zoo import hookimpl
+
+
+class Adds(nn.Linear):
+    def __init__(self, dim, hidden, dropout):
+        super().__init__(dim, dim)
+
+    def forward(self, x, layer):
+        layer.add_loss("two", x.new_tensor(2.0), weight=0.5)
+        return super().forward(x)
+
+
+@hookimpl
+def zoo_register(register):
+    register("ffn", "adds", Adds, summary="adds")
+'''
+
+
+def test_what_a_part_adds_to_the_loss_is_in_it_in_training(
+    train: Callable[..., Path], tmp_path: Path
+):
+    plugin = tmp_path / "adds.py"
+    plugin.write_text(AUXILIARY)
+    directory = train("--ffn", "adds", "--plugin", str(plugin))
+    with pytest.raises(zoo.ZooError, match=r"ffn 'adds' of the plug-in file adds\.py"):
+        AutoModelForSequenceClassification.from_pretrained(directory)
+    zoo.hf.use_plugins(plugin)
+    model = AutoModelForSequenceClassification.from_pretrained(directory)
+    ids, labels = torch.ones(2, 5, dtype=torch.long), torch.tensor([0, 2])
+    for mode, added in ((False, 0.0), (True, 2.0)):  # half of 2 from each of two layers
+        output = model.train(mode)(ids, labels=labels)
+        plain = torch.nn.functional.cross_entropy(output.logits, labels)
+        torch.testing.assert_close(output.loss, plain + added)
+    zoo.hf.use_plugins()

@@ -1,0 +1,84 @@
+"""Masked language models: the zoo's logits, fill-mask, and new heads on their encoder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from transformers import (
+    AutoModel,
+    AutoModelForMaskedLM,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+    AutoTokenizer,
+    pipeline,
+)
+
+import zoo
+import zoo.hf
+
+TEXTS = ["the [MASK] of the band", "a goal by the [MASK] of the team in the [MASK] match"]
+
+
+def test_it_gives_the_zoos_logits_bit_for_bit(masked: Path, tmp_path: Path):
+    own = zoo.load(masked)
+    batch = AutoTokenizer.from_pretrained(masked)(TEXTS, padding=True, return_tensors="pt")
+    model, report = AutoModelForMaskedLM.from_pretrained(masked, output_loading_info=True)
+    assert not any(report.values())
+    model.save_pretrained(tmp_path)
+    for each in (model.eval(), AutoModelForMaskedLM.from_pretrained(tmp_path).eval()):
+        with torch.no_grad():
+            found = each(**batch).logits
+            tokens = each.tokens(batch["input_ids"], batch["attention_mask"])
+            assert torch.equal(found, own(batch["input_ids"], tokens))
+    assert found.shape == (*batch["input_ids"].shape, own.card.vocab_size)
+
+
+def test_its_loss_is_of_the_labelled_tokens_alone(masked: Path):
+    batch = AutoTokenizer.from_pretrained(masked)(TEXTS, padding=True, return_tensors="pt")
+    labels = torch.full_like(batch["input_ids"], -100)
+    labels[0, 2], labels[1, 5] = 9, 11
+    output = AutoModelForMaskedLM.from_pretrained(masked).eval()(**batch, labels=labels)
+    wanted = F.cross_entropy(output.logits[[0, 1], [2, 5]], torch.tensor([9, 11]))
+    torch.testing.assert_close(output.loss, wanted)
+
+
+def test_the_pipeline_fills_masks_as_the_zoo_does(masked: Path):
+    answers = pipeline("fill-mask", model=str(masked))(TEXTS[0], top_k=10)
+    (filled,) = zoo.load(masked).predict(TEXTS[:1])
+    found = {answer["token_str"]: answer["score"] for answer in answers}
+    (pieces,) = filled.masks
+    # The zoo leaves special tokens out, and their share goes to the others.
+    shared = [(found[piece], share) for piece, share in pieces if piece in found]
+    assert shared
+    ratios = [score / share for score, share in shared]
+    assert max(ratios) == pytest.approx(min(ratios), rel=1e-3)
+    assert max(ratios) <= 1 + 1e-6
+
+
+@pytest.mark.parametrize(
+    "load", [AutoModelForSequenceClassification, AutoModelForTokenClassification]
+)
+def test_a_new_head_is_put_on_its_encoder(load: type, masked: Path):
+    own = zoo.load(masked).model
+    model, report = load.from_pretrained(masked, num_labels=3, output_loading_info=True)
+    assert {name.split(".")[1] for name in report["missing_keys"]} == {"head"}
+    for name, value in own.encoder.state_dict().items():
+        assert torch.equal(model.model.encoder.state_dict()[name], value), name
+    head = model.model.head[1]
+    assert head.weight.shape == (3, 16)
+    assert head.weight.abs().max() <= 16**-0.5
+    ids = torch.ones(2, 5, dtype=torch.long)
+    assert model(ids).logits.shape[-1] == 3
+
+
+def test_its_encoder_alone_is_a_model_as_well(masked: Path):
+    _, report = AutoModel.from_pretrained(masked, output_loading_info=True)
+    assert not any(report.values())
+
+
+def test_a_classifier_predicts_no_masked_tokens(classifier: Path):
+    with pytest.raises(zoo.ZooError, match="saved a Classifier, which predicts no masked tokens"):
+        AutoModelForMaskedLM.from_pretrained(classifier)

@@ -1,0 +1,291 @@
+"""``zoo export``: a file with the model's own logits in the real runtimes, or a named refusal."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from saved_models import TINY, test_documents
+
+import zoo
+from zoo.cli import main
+from zoo.cli.export import FORMATS as OFFERED
+from zoo.components.tokens import Tokens
+from zoo.inference.exported_program import FORMATS
+from zoo.inference.load import load
+from zoo.models.text_classifier import TextClassifier
+from zoo.models.text_model import TextModel
+from zoo.models.text_tagger import TextTagger
+
+PAGE = (Path(__file__).parents[2] / "docs" / "export.md").read_text("utf-8")
+CODE = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+PACKAGE = str(Path(zoo.__file__).parent).encode()  # a path of this machine
+Run = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+def onnx_logits(directory: Path) -> Run:
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(directory / "model.onnx")
+
+    def run(ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        given = {"input_ids": ids.numpy(), "attention_mask": mask.numpy()}
+        return torch.from_numpy(session.run(["logits"], given)[0])
+
+    return run
+
+
+def torch_logits(directory: Path) -> Run:
+    module: Run = torch.export.load(directory / "model.pt2").module()
+    return module
+
+
+def assert_equal_logits(model: TextModel, run: Run, max_length: int) -> None:
+    """For batches of several sizes and lengths, padded at the end of texts."""
+    draw = torch.Generator().manual_seed(0)
+    for batch, length in [(1, 1), (1, max_length), (2, 3), (3, max_length), (7, 11), (16, 2)]:
+        ids = torch.randint(2, model.card.vocab_size, (batch, length), generator=draw)
+        lengths = torch.randint(1, length + 1, (batch, 1), generator=draw)
+        for real in (torch.arange(length) < lengths, torch.ones(batch, length, dtype=torch.bool)):
+            with torch.no_grad():
+                wanted = model(ids, Tokens(real, torch.arange(length)))
+                found = run(ids, real.long())
+            if wanted.dim() == 3:
+                wanted, found = wanted[real], found[real]
+            torch.testing.assert_close(found, wanted, atol=1e-4, rtol=0)
+
+
+@pytest.fixture(scope="module")
+def onnx(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("export") / "model-onnx"
+    assert main(["export", str(trained), "--to", "onnx", "--out", str(out)]) == 0
+    return out
+
+
+def test_the_pages_code_gives_what_predict_gives(
+    onnx: Path, model: TextClassifier, corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    texts = [*test_documents(corpus)[0], "goal", "a word nobody knows", "bond " * 100]
+    monkeypatch.chdir(onnx.parent)
+    page: dict[str, Any] = {}
+    exec(re.sub(r"^texts = .*$", f"texts = {texts!r}", CODE[0], flags=re.MULTILINE), page)
+    predicted = model.predict(texts)
+    assert capsys.readouterr().out == f"{[p.label for p in predicted]}\n"
+    wanted = torch.tensor([list(p.probabilities.values()) for p in predicted])
+    shares = torch.from_numpy(page["logits"]).softmax(dim=-1)
+    torch.testing.assert_close(shares, wanted, atol=1e-5, rtol=0)
+    assert page["about"]["labels"] == model.labels
+
+
+def test_onnx_has_equal_logits_for_any_batch_and_length(onnx: Path, model: TextClassifier) -> None:
+    assert_equal_logits(model, onnx_logits(onnx), model.max_length)
+
+
+def test_the_description_is_the_files_own(onnx: Path, model: TextClassifier) -> None:
+    import onnxruntime
+
+    about = json.loads((onnx / "export.json").read_text())
+    session = onnxruntime.InferenceSession(onnx / about["file"])
+    types = {"int64": "tensor(int64)", "float32": "tensor(float)"}
+    for described, found in (
+        (about["inputs"], session.get_inputs()),
+        (about["outputs"], session.get_outputs()),
+    ):
+        assert [(one["name"], one["shape"], types[one["type"]]) for one in described] == [
+            (one.name, one.shape, one.type) for one in found
+        ]
+    assert about["max_length"] == 24
+    assert about["cell"] == model.card.cell
+    assert about["compared"]["runtime"] == f"onnxruntime {onnxruntime.__version__}"
+    assert about["compared"]["difference"] <= 1e-4
+    assert sorted(path.name for path in onnx.iterdir()) == [
+        "export.json",
+        "model.onnx",
+        "tokenizer.json",
+    ]
+    assert PACKAGE not in (onnx / "model.onnx").read_bytes()
+
+
+def test_torch_has_equal_logits_and_a_directory_of_its_own(
+    trained: Path,
+    model: TextClassifier,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Any,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(trained, "model")
+    assert main(["export", "model", "--to", "torch"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Exported: model-torch\nCompared in torch ")
+    assert "1 to 24 tokens" in said
+    assert_equal_logits(model, torch_logits(Path("model-torch")), model.max_length)
+    with zipfile.ZipFile("model-torch/model.pt2") as archive:
+        assert not any(PACKAGE in archive.read(name) for name in archive.namelist())
+    assert main(["export", "model", "--to", "torch"]) == 2
+    assert "model-torch exists already" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_an_ensemble_is_exported_as_one(ensemble: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert main(["export", str(ensemble), "--to", "onnx", "--out", str(out)]) == 0
+    assert_equal_logits(load(ensemble), onnx_logits(out), 24)
+
+
+@pytest.mark.slow
+def test_a_tagger_gives_the_tag_of_every_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    people, places = ("Ann", "Bob", "Carla", "Dan"), ("Rome", "Paris", "Oslo", "Lima")
+    Path("data").mkdir()
+    for split, verb in (("train", "lives"), ("test", "stays")):
+        texts = [f"{a} B-PER\n{verb} O\nin O\n{b} B-LOC\n" for a in people for b in places]
+        Path(f"data/{split}.conll").write_text("\n".join(texts))
+    assert main(["train", "--task", "tag", *TINY, "--data", "data", "--save", "model"]) == 0
+    assert main(["export", "model", "--to", "onnx"]) == 0
+    capsys.readouterr()
+    tagger = load("model")
+    assert isinstance(tagger, TextTagger)
+    page: dict[str, Any] = {}
+    exec(CODE[0].rpartition("\n(logits")[0], page)
+    exec(CODE[1], page)
+    (wanted,) = tagger.predict(["Ann lives in Rome".split()])
+    assert capsys.readouterr().out == f"{wanted.tags}\n"
+    assert_equal_logits(tagger, onnx_logits(Path("model-onnx")), tagger.max_length)
+
+
+PLUGIN = '''
+"""Attentions that run, and cannot be exported: each for a reason of its own."""
+
+import torch
+
+from zoo import hookimpl
+from zoo.components.attention.fused import Fused
+
+
+class Asks(Fused):
+    def attend(self, q, k, v, mask, bias):
+        return super().attend(q, k, v, mask, bias) * (2 if q.sum().item() > 0 else 1)
+
+
+class Counts(Fused):
+    """What it multiplies by is a constant of the exported program, though it changes."""
+
+    calls = 0
+
+    def attend(self, q, k, v, mask, bias):
+        type(self).calls += 1
+        return super().attend(q, k, v, mask, bias) * (1 + type(self).calls % 7)
+
+
+@hookimpl
+def zoo_register(register):
+    for made in (Asks, Counts):
+        register("attention", made.__name__.lower(), made, summary="for tests",
+                 capabilities=("rotate", "bias", "padding"))
+'''
+
+
+@pytest.fixture(scope="module")
+def asks(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A model with an attention that cannot be exported, and the options that load it."""
+    home = tmp_path_factory.mktemp("asks")
+    (home / "asking.py").write_text(PLUGIN)
+    plugin = ["--plugin", str(home / "asking.py")]
+    options = [*TINY, *plugin, "--attention", "naive/asks", "--pe", "none"]
+    options += ["--norm", "rms", "--data", str(corpus)]
+    assert main(["train", *options, "--epochs", "1", "--save", str(home / "model")]) == 0
+    return home / "model", plugin
+
+
+def test_a_component_that_cannot_be_exported_is_named(
+    asks: tuple[Path, list[str]], tmp_path: Path, capsys: Any
+) -> None:
+    directory, plugin = asks
+    out = tmp_path / "out"
+    capsys.readouterr()
+    assert main(["export", str(directory), *plugin, "--to", "torch", "--out", str(out)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.match(
+        r"zoo export: error: .*model cannot be exported to torch: "
+        r"attention 'asks' of asking\.py [0-9a-f]{12}: \S",
+        line,
+    ), line
+    assert "rms" not in line
+    assert "naive" not in line
+    assert not out.exists()
+
+
+def test_a_file_that_gives_other_logits_is_not_kept(
+    asks: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    from zoo.inference.exported_program import write_program
+    from zoo.models.build import build_classifier
+    from zoo.registry.cell import Cell
+    from zoo.registry.loading import load as load_zoo
+
+    directory, plugin = asks
+    card = load(directory, plugins=plugin[1:]).card
+    names = {"attention": "counts", "pe": "sin", "norm": "none", "ffn": "none", "block": "bare"}
+    cell = Cell.parse(load_zoo(plugin[1:]).registry, {**names, "pool": "mean"})
+    model = build_classifier(cell, card.sizes, vocab_size=100, classes=3, seed=0).eval()
+    with pytest.raises(
+        ValueError, match=r"its logits differ by \S+ from the model's, for texts of"
+    ):
+        write_program(model, 100, 24, FORMATS["torch"], tmp_path / "model.pt2")
+
+
+def test_models_that_generate_are_refused(
+    language_model: Path, encoder_decoder: Path, tmp_path: Path, capsys: Any
+) -> None:
+    for directory, what in (
+        (language_model, "a language model"),
+        (encoder_decoder, "an encoder-decoder"),
+    ):
+        out = str(tmp_path / "out")
+        assert main(["export", str(directory), "--to", "onnx", "--out", out]) == 2
+        error = capsys.readouterr().err
+        assert f"holds {what}, which zoo export does not take; it is for zoo generate" in error
+
+
+def test_what_is_not_installed_is_said_in_one_line(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxscript", None)  # as where it is not installed
+    out = tmp_path / "out"
+    assert main(["export", str(trained), "--to", "onnx", "--out", str(out)]) == 2
+    assert capsys.readouterr().err == (
+        "zoo export: error: --to onnx needs onnxscript: pip install 'encoder-zoo[export]'\n"
+    )
+    assert not out.exists()
+
+
+@pytest.mark.slow
+def test_without_onnxruntime_it_is_said_that_nothing_was_compared(
+    trained: Path,
+    model: TextClassifier,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Any,
+) -> None:
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "onnxruntime", None)
+        assert main(["export", str(trained), "--to", "onnx", "--out", str(out)]) == 0
+    assert "Not compared with the model: onnxruntime is not installed" in capsys.readouterr().out
+    assert json.loads((out / "export.json").read_text())["compared"] is None
+    assert_equal_logits(model, onnx_logits(out), model.max_length)
+
+
+def test_the_command_offers_every_format() -> None:
+    assert set(OFFERED) == set(FORMATS)

@@ -1,0 +1,126 @@
+"""Which components can be exported: all but those that docs/export.md names."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from zoo.config.sizes import Sizes
+from zoo.inference.export import PLAIN
+from zoo.inference.exported_program import FORMATS, write_program
+from zoo.models.build import build_classifier
+from zoo.registry import AXES, Choice, Owner, Pattern, Register, Registry
+from zoo.registry.cell import Cell
+from zoo.registry.loading import built_ins
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "export.md").read_text("utf-8")
+PLUGINS = ("zoo-efficient", "zoo-modern")
+SIZES = Sizes(dim=16, layers=1, heads=2, hidden=32, max_length=24, vocab_size=60)
+ENCODINGS = ("none", "sin", "learned", "rope", "alibi")
+
+
+@pytest.fixture(scope="module")
+def everything() -> Registry:
+    """The built-ins, and the components of the plug-ins, which need not be installed."""
+    registry = built_ins()
+    for name in PLUGINS:
+        directory = ROOT / "plugins" / name
+        project = tomllib.loads((directory / "pyproject.toml").read_text("utf-8"))["project"]
+        register = Register(Owner(name, project["version"]))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(directory)
+            for module in project["entry-points"]["zoo"].values():
+                importlib.import_module(module).zoo_register(register=register)
+        registry.admit(register)
+    return registry
+
+
+def refused() -> set[str]:
+    """``kind/choice`` of everything that the page's table names."""
+    rows = re.findall(r"^\| (\w+) \| (`.*?`) \|", PAGE, re.MULTILINE)
+    return {f"{kind}/{name}" for kind, names in rows for name in re.findall(r"`([^`]+)`", names)}
+
+
+def components(registry: Registry, kind: str) -> list[Choice]:
+    """Every component of a kind as an encoder has it: what is causal by nature, both ways."""
+    found = []
+    for component in registry.components(kind):
+        for choice in registry.examples(component):
+            causal = choice.can("causal-only")
+            found.append(registry.choose(kind, f"bidirectional({choice})") if causal else choice)
+    return found
+
+
+def cell_of(**parts: Sequence[Choice]) -> Cell:
+    plain = Cell.parse(built_ins(), PLAIN)
+    return Cell(**{**vars(plain), **{axis: Pattern.of(list(c)) for axis, c in parts.items()}})
+
+
+def obstacle(cell: Cell, layers: int) -> str:
+    sizes = SIZES.model_copy(update={"layers": layers})
+    return cell.obstacle(sizes, {"attention": {"padding"}})
+
+
+def export(cell: Cell, layers: int, to: str, directory: Path) -> None:
+    """Write the cell's model and compare it; raises where either is not possible."""
+    assert not obstacle(cell, layers)
+    sizes = SIZES.model_copy(update={"layers": layers})
+    model = build_classifier(cell, sizes, vocab_size=60, classes=3, seed=0).eval()
+    form = FORMATS[to]
+    assert write_program(model, 60, sizes.max_length, form, directory / form.file)
+
+
+def exportable(registry: Registry, kind: str) -> list[Choice]:
+    """What can be exported to ONNX."""
+    found = [one for one in components(registry, kind) if f"{kind}/{one}" not in refused()]
+    return [one for one in found if one.component.name != "bidirectional"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pe", ENCODINGS)
+def test_every_attention_of_the_zoo_with_every_encoding_of_the_zoo(pe: str, tmp_path: Path):
+    """One model for each encoding: its layers have the attentions that take it, in turn."""
+    registry = built_ins()
+    assert set(registry.labels("pe")) == set(ENCODINGS)
+    encoding = [registry.choose("pe", pe)]
+    attentions = [
+        one
+        for one in exportable(registry, "attention")
+        if not obstacle(cell_of(attention=[one], pe=encoding), 1)
+    ]
+    assert len(attentions) == len(registry.labels("attention")) - 1 - (pe == "rope")
+    pool = "cls" if pe == "sin" else "mean"
+    cell = cell_of(attention=attentions, pe=encoding, pool=[registry.choose("pool", pool)])
+    export(cell, len(attentions), "onnx", tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["attention", "pe", "norm", "ffn", "block"])
+def test_all_others_but_those_on_the_page(kind: str, everything: Registry, tmp_path: Path):
+    """One model whose layers have the components of a kind, in turn."""
+    found = exportable(everything, kind)
+    if kind == "pe":  # only one may add to the embeddings, and those of the zoo were tried above
+        found = [one for one in found if not one.can("embed")]
+    export(cell_of(**{kind: found}), len(found), "onnx", tmp_path)
+
+
+@pytest.mark.slow
+def test_every_pool(everything: Registry, tmp_path: Path):
+    for pool in exportable(everything, "pool"):
+        export(cell_of(pool=[pool]), 1, "onnx", tmp_path)
+
+
+@pytest.mark.slow
+def test_what_is_on_the_page_cannot_be_exported(everything: Registry, tmp_path: Path):
+    named = {f"{k}/{one}": one for k in AXES for one in components(everything, k)}
+    assert refused() <= set(named)
+    for name in sorted(refused()):
+        cell = cell_of(**{name.partition("/")[0]: [named[name]]})
+        with pytest.raises(Exception, match=r"\S"):
+            export(cell, 1, "torch", tmp_path)

@@ -1,0 +1,164 @@
+"""``--save-models``: the models of a run can be loaded, and an interruption loses none."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from small_runs import CLASSIFY, Stop, StopAfter, bench, flags, result_of
+
+import zoo
+from zoo.api import KEEP
+from zoo.cli import main
+from zoo.execution.base import Ended
+from zoo.report.run_report import RunReport
+from zoo.sweep.records import Record, RecordFile
+from zoo.sweep.run import Outcome
+
+PAIR = {**CLASSIFY, "attention": "fused,naive", "pe": "sin", "seeds": 2, "phases": "train"}
+BEST = {**PAIR, "pe": "sin,none", "attention": "fused", "epochs": 1, "save_models": "best"}
+
+
+def run(out: Path, corpus: Path, **options: Any) -> Outcome:
+    more = {name: options.pop(name) for name in ("progress", "fresh") if name in options}
+    return bench(out, {**PAIR, "data": str(corpus), **options}, keep=KEEP, **more)
+
+
+def cells(outcome: Outcome) -> list[Record]:
+    return [record for record in outcome.records if record.cell]
+
+
+def names(out: Path) -> list[str]:
+    return sorted(path.name for path in (out / "models").iterdir())
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> tuple[Path, str]:
+    """A run that kept all models, and what the command printed."""
+    out = tmp_path_factory.mktemp("all") / "out"
+    words = [*flags({**PAIR, "data": corpus, "out": out}), "--save-models", "all", "--on", "inline"]
+    with pytest.MonkeyPatch.context() as patch:
+        said: list[str] = []
+        patch.setattr("click.echo", lambda text="", **_: said.append(str(text)))
+        assert main(["bench", *words]) == 0
+    return out, "\n".join(said)
+
+
+@pytest.fixture
+def copied(everything: tuple[Path, str], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(everything[0], tmp_path / "copied"))
+
+
+def test_every_model_predicts_what_its_record_says(everything: tuple[Path, str], corpus: Path):
+    out, _ = everything
+    records = [record for record in RecordFile(out).read() if record.cell]
+    assert len({record.model for record in records}) == 4
+    test = pd.read_csv(corpus / "test.csv")
+    for record in records:
+        model = zoo.load(out / record.model)
+        assert (model.card.key, model.card.seed) == (record.key, record.seed)
+        assert model.card.metrics["accuracy"] == record.metrics["accuracy"]
+        predicted = [p.label for p in model.predict(test.text)]
+        wrong = [row for row, label in enumerate(test.label) if label != predicted[row]]
+        assert wrong == [error[0] for error in record.metrics["errors"]]
+
+
+def test_table_and_output_say_where_the_models_are(everything: tuple[Path, str]):
+    out, printed = everything
+    table = pd.read_csv(out / "table.csv")
+    kept = table[table.baseline.isna()].model
+    assert all((out / place / "model.safetensors").is_file() for place in kept)
+    best = RunReport(RecordFile(out).read()).best
+    assert best is not None
+    note = "4 models kept in this directory, for zoo predict; of the best row: "
+    assert note + best.trained[0].model in printed
+    assert best.trained[0].model in (out / "table.md").read_text()
+    assert not (out / "unfinished").exists()
+
+
+def test_without_the_option_nothing_is_kept_and_no_column_says_so(tmp_path: Path, corpus: Path):
+    outcome = run(tmp_path / "out", corpus, attention="fused", seeds=1)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [".lock", "records.jsonl"]
+    assert "model" not in RunReport(outcome.records).table.columns
+
+
+def test_best_keeps_the_row_that_the_answer_names_and_nothing_else(tmp_path: Path, corpus: Path):
+    out = tmp_path / "out"
+    outcome = run(out, corpus, **BEST)
+    best = RunReport(outcome.records).best
+    assert best is not None
+    kept = {record.model for record in cells(outcome) if record.model}
+    assert kept == {record.model for record in best.trained.values()}
+    assert names(out) == sorted(Path(place).name for place in kept)
+    assert len(kept) == 2
+    assert not (out / "unfinished").exists()
+    assert zoo.load(out / best.trained[1].model).card.seed == 1
+
+
+def test_a_run_that_kept_no_models_trains_again_only_what_it_keeps_now(
+    tmp_path: Path, corpus: Path
+):
+    out = tmp_path / "out"
+    before = run(out, corpus)
+    assert not (out / "models").exists()
+    after = run(out, corpus, save_models="best")
+    assert after.trained == 2
+    assert {r.name for r in cells(after) if r.model} == {RunReport(after.records).best.name}  # type: ignore[union-attr]
+    assert [result_of(r) for r in after.records] == [result_of(r) for r in before.records]
+    whole = run(out, corpus, save_models="all")
+    assert whole.trained == 2
+    assert all(record.model for record in cells(whole))
+    assert len(names(out)) == 4
+    assert run(out, corpus, save_models="all").trained == 0
+
+
+def test_a_model_that_was_deleted_is_trained_again(copied: Path, corpus: Path):
+    first = names(copied)[0]
+    weights = (copied / "models" / first / "model.safetensors").read_bytes()
+    shutil.rmtree(copied / "models" / first)
+    assert run(copied, corpus, save_models="all").trained == 1
+    assert (copied / "models" / first / "model.safetensors").read_bytes() == weights
+
+
+def test_a_kill_between_model_and_record_costs_one_training(copied: Path, corpus: Path):
+    lines = (copied / "records.jsonl").read_text().splitlines()
+    (last,) = [
+        n for n, line in enumerate(lines) if json.loads(line)["seed"] == 1 and "naive" in line[:300]
+    ]
+    (copied / "records.jsonl").write_text(
+        "".join(f"{x}\n" for n, x in enumerate(lines) if n != last)
+    )
+    draft = copied / "models" / ".something.1a2b.draft"  # what a kill leaves of a model
+    draft.mkdir()
+    outcome = run(copied, corpus, save_models="all")
+    assert outcome.trained == 1
+    assert not draft.exists()
+    assert all((copied / record.model / "config.json").is_file() for record in cells(outcome))
+
+
+@pytest.mark.parametrize("which", ["best", "all"])
+def test_an_interrupted_run_ends_with_all_its_models(which: str, tmp_path: Path, corpus: Path):
+    out = tmp_path / "out"
+    with pytest.raises(Stop):
+        run(out, corpus, save_models=which, progress=StopAfter(Ended))
+    assert len(RecordFile(out).read()) == 1
+    outcome = run(out, corpus, save_models=which)
+    assert outcome.trained == 4  # three cells and the baseline
+    kept = [record for record in cells(outcome) if record.model]
+    assert len(kept) == (4 if which == "all" else 2)
+    for record in kept:
+        assert zoo.load(out / record.model).card.key == record.key
+    assert not (out / "unfinished").exists()
+
+
+def test_a_tuned_row_is_kept_with_the_settings_that_were_chosen(tmp_path: Path, corpus: Path):
+    options = {"attention": "fused", "seeds": 1, "lr": "0.001,0.02", "baseline": "none"}
+    outcome = run(tmp_path / "out", corpus, save_models="all", **options)
+    (record,) = [record for record in outcome.records if record.kind == "train"]
+    card = zoo.load(tmp_path / "out" / record.model).card
+    assert card.training.lr == record.config["training"]["lr"]
+    assert [r.model for r in outcome.records if r.kind == "tune"] == ["", ""]

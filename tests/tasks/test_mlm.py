@@ -1,0 +1,321 @@
+"""Masked language modelling: which tokens are masked, the loss, the scores, and the n-gram."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_runs import DEFAULT_CELL, MLM, bench
+
+from zoo.components.baseline.neighbour_ngram import NeighbourNGram
+from zoo.components.tokens import Tokens
+from zoo.config.settings import Training
+from zoo.config.sizes import Sizes
+from zoo.data.batching.masked_batches import MASK_ID, MaskedSplit, Masking
+from zoo.data.encoding.encoded_documents import Documents
+from zoo.data.encoding.encoded_texts import (
+    FIRST_PIECE,
+    EncodedTexts,
+    Vocabulary,
+    encode_texts,
+    windows,
+)
+from zoo.data.encoding.word_pieces import CLS, PAD_ID, SPECIALS, train_tokenizer
+from zoo.data.sources.plain_text import Texts, read_text
+from zoo.errors import ZooError
+from zoo.registry import Registry
+from zoo.registry.cell import Cell
+from zoo.tasks.base import TaskSetup
+from zoo.tasks.mlm import MaskedLanguageModelling, MaskedOptions, masked_loss, validation_rows
+from zoo.training.device import Runtime
+
+RUNTIME = Runtime(torch.device("cpu"), "fp32")
+CPU = RUNTIME.device
+TASK = MaskedLanguageModelling()
+quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)
+
+
+def drawn(windows: int = 400, length: int = 50, size: int = 60) -> tuple[Documents, Vocabulary]:
+    """Windows that begin with [CLS], of words of one to three pieces; a tenth are unknown."""
+    draw = np.random.default_rng(0)
+    vocabulary = Vocabulary(
+        np.where(np.arange(size) < FIRST_PIECE, 0, np.arange(size) % 5 + 1), np.arange(size) >= 40
+    )
+    ids = draw.integers(FIRST_PIECE, 40, windows * length)
+    later = draw.random(len(ids)) < 0.4
+    ids[later] = draw.integers(40, size, int(later.sum()))
+    ids[draw.random(len(ids)) < 0.1] = SPECIALS.index("[UNK]")
+    ids[::length] = SPECIALS.index(CLS)
+    offsets = np.arange(windows + 1, dtype=np.int64) * length
+    return Documents(ids.astype(np.int32), offsets, np.arange(windows)), vocabulary
+
+
+def split_of(share: float = 0.3, *, whole_words: bool = False) -> MaskedSplit:
+    documents, vocabulary = drawn()
+    return MaskedSplit(documents, Masking(share, whole_words), vocabulary, CPU)
+
+
+@pytest.mark.parametrize("whole_words", [False, True])
+@pytest.mark.parametrize("share", [0.15, 0.3])
+def test_a_share_of_the_pieces_is_chosen_and_never_a_special_token(
+    share: float, whole_words: bool
+) -> None:
+    split = split_of(share, whole_words=whole_words)
+    ids = np.asarray(split.documents.ids)
+    real = ids >= FIRST_PIECE
+    assert not split.chosen[~real].any()
+    # Words of several pieces are chosen at once, so the share varies as that of fewer draws.
+    error = 4 * math.sqrt(share * (1 - share) / real.sum() * (3 if whole_words else 1))
+    assert abs(split.chosen[real].mean() - share) < error
+
+
+def test_whole_words_are_chosen_as_a_whole_and_pieces_are_not() -> None:
+    def divided(split: MaskedSplit) -> int:
+        """Pieces that continue a word and are chosen without the piece before, or it without."""
+        ids = np.asarray(split.documents.ids)
+        joined = split.vocabulary.continues[ids[1:]] & (ids[:-1] >= FIRST_PIECE)
+        return int((joined & (split.chosen[1:] != split.chosen[:-1])).sum())
+
+    assert divided(split_of(whole_words=True)) == 0
+    assert divided(split_of()) > 1000
+
+
+def test_in_training_80_percent_are_masks_10_another_piece_and_10_as_they_are() -> None:
+    split, seen = split_of(), Counter[str]()
+    for batch in split.shuffled(16, seed=1, epoch=0):
+        shown = batch.ids.flatten()[batch.places]
+        seen["mask"] += int((shown == MASK_ID).sum())
+        seen["same"] += int((shown == batch.targets).sum())
+        seen["all"] += batch.items
+        assert int(shown.min()) >= MASK_ID  # never [PAD], [UNK] or [CLS]
+    # One random piece of 56 is the one that it replaces.
+    expected = {"mask": 0.8, "same": 0.1 + 0.1 / 56}
+    for kind, share in expected.items():
+        error = 4 * math.sqrt(share * (1 - share) / seen["all"])
+        assert abs(seen[kind] / seen["all"] - share) < error, kind
+
+
+def rows_of(split: MaskedSplit, seed: int, epoch: int) -> dict[int, tuple[list[int], list[int]]]:
+    """Row to the ids that a model sees, and those that it should give, 0 elsewhere."""
+    found = {}
+    for batch in split.shuffled(16, seed, epoch):
+        wanted = torch.zeros_like(batch.ids).flatten()
+        wanted[batch.places] = batch.targets
+        both = zip(batch.ids.tolist(), wanted.view_as(batch.ids).tolist(), strict=True)
+        found |= dict(zip(batch.rows.tolist(), both, strict=True))
+    return found
+
+
+def test_masks_are_new_in_every_epoch_and_follow_from_the_seed() -> None:
+    split = split_of()
+    first = rows_of(split, seed=0, epoch=0)
+    assert sorted(first) == list(range(len(split)))
+    assert rows_of(split_of(), seed=0, epoch=0) == first
+    ids = np.asarray(split.documents.ids).reshape(len(split), -1)
+    for other in (rows_of(split, seed=0, epoch=1), rows_of(split, seed=1, epoch=0)):
+        assert sum(other[row] == first[row] for row in first) == 0
+    for row, (seen, wanted) in first.items():
+        true = [w or s for s, w in zip(seen, wanted, strict=True)]
+        assert true == ids[row].tolist()
+
+
+def test_what_is_scored_has_the_same_masks_for_every_model_and_all_are_masks() -> None:
+    one, other = split_of(), split_of()
+    list(one.shuffled(16, seed=3, epoch=4))  # training on it changes nothing
+    for mine, theirs in zip(one.ordered(32), other.ordered(32), strict=True):
+        assert torch.equal(mine.ids, theirs.ids)
+        assert torch.equal(mine.places, theirs.places)
+        assert (mine.ids.flatten()[mine.places] == MASK_ID).all()
+        assert int(mine.counts.sum()) == mine.items
+
+
+@pytest.fixture(scope="module")
+def encoded(tmp_path_factory: pytest.TempPathFactory) -> EncodedTexts:
+    words = "the owl saw a naïve fox run over hills and sleep till dawn".split()
+    draw = np.random.default_rng(0)
+    texts = [" ".join(draw.choice(words, draw.integers(3, 60))) for _ in range(60)]
+    return encode_texts(Texts("drawn", texts[:45], texts[45:]), 60, 16)
+
+
+def setup_of(encoded: EncodedTexts, **options: Any) -> TaskSetup:
+    sizes = Sizes(dim=16, heads=2, hidden=32, layers=1, max_length=16, vocab_size=60)
+    training = Training(dropout=0.0)
+    return TaskSetup(MaskedOptions(**options), sizes, training, encoded.vocab_size, [], encoded)
+
+
+def logits_alone(model: torch.nn.Module, ids: torch.Tensor) -> torch.Tensor:
+    """Every logit of one text, in float64 and without padding."""
+    real = ids[ids != PAD_ID][None]
+    logits: torch.Tensor = model(real, Tokens.whole(real.shape[1]))[0]
+    return logits
+
+
+def test_the_loss_is_the_mean_negative_log_likelihood_of_the_masked_tokens(
+    encoded: EncodedTexts, registry: Registry
+) -> None:
+    setup = setup_of(encoded)
+    model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0).double().eval()
+    split = TASK.training_split(setup, CPU)
+    batch = next(iter(split.shuffled(32, seed=0, epoch=0)))
+    loss, right = masked_loss(model, batch)
+    nats, hits = list[float](), 0
+    width = batch.ids.shape[1]
+    for place, target in zip(batch.places.tolist(), batch.targets.tolist(), strict=True):
+        row, position = divmod(place, width)
+        scores = logits_alone(model, batch.ids[row])[position].tolist()
+        nats.append(math.log(sum(math.exp(s) for s in scores)) - scores[target])
+        hits += max(range(len(scores)), key=scores.__getitem__) == target
+    assert len(nats) > 20
+    assert loss.item() == pytest.approx(sum(nats) / len(nats), rel=1e-6)
+    assert right.item() == hits
+
+
+def test_scores_are_of_the_masked_tokens_and_the_bytes_that_they_stand_for(
+    encoded: EncodedTexts, registry: Registry
+) -> None:
+    setup = setup_of(encoded)
+    model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0).eval()
+    _, scored = TASK.splits(setup, CPU)
+    found = TASK.evaluate(setup, model, scored, RUNTIME)
+    tokenizer = encoded.tokenizer()
+    nats, size, right, tokens = 0.0, 0, 0, 0
+    with torch.no_grad():
+        for row in range(len(scored)):
+            start, end = scored.documents.offsets[row : row + 2]
+            true, chosen = scored.documents.ids[start:end], scored.chosen[start:end]
+            hidden = torch.tensor(np.where(chosen, MASK_ID, true), dtype=torch.long)
+            shares = logits_alone(model, hidden).double().softmax(dim=-1)
+            for place in np.flatnonzero(chosen):
+                target = int(true[place])
+                nats -= math.log(shares[place, target])
+                size += len(tokenizer.id_to_token(target).removeprefix("##").encode())
+                right += int(shares[place].argmax()) == target
+                tokens += 1
+    assert (found.outputs["tokens"], found.outputs["bytes"]) == (tokens, size)
+    assert found.outputs["right_tokens"] == right
+    values = {m.description.name: m.compute(found.outputs) for m in TASK.metrics_from(registry, [])}
+    assert values["bits_per_byte"] == pytest.approx(nats / math.log(2) / size, rel=1e-4)
+    assert values["token_accuracy"] == right / tokens
+    assert list(values) == ["bits_per_byte", "token_accuracy"]
+
+
+def test_windows_lose_no_piece_and_are_about_equal() -> None:
+    texts = ["the owl saw a fox " * 30, "the owl", "", "a fox saw the owl " * 7]
+    tokenizer = train_tokenizer([text for text in texts if text], 40)
+    found = windows(tokenizer, texts, 12)
+    cls = tokenizer.token_to_id(CLS)
+    for number, text in enumerate(texts):
+        rows = np.flatnonzero(found.labels == number)
+        parts = [found.ids[found.offsets[r] : found.offsets[r + 1]].tolist() for r in rows]
+        assert all(part[0] == cls and 2 <= len(part) <= 12 for part in parts)
+        assert [i for part in parts for i in part[1:]] == tokenizer.encode(text).ids[1:]
+        assert not parts or max(map(len, parts)) - min(map(len, parts)) <= 1
+    assert found.labels.tolist() == sorted(found.labels.tolist())
+
+
+def test_pieces_stand_for_the_bytes_of_their_letters() -> None:
+    tokenizer = train_tokenizer(["naïve über straße ## #"], 40)
+    pieces = Vocabulary.of(tokenizer)
+    for text in ("naïve", "straße", "#"):
+        ids = tokenizer.encode(text).ids[1:]
+        letters = tokenizer.normalizer.normalize_str(text)
+        assert pieces.bytes[ids].sum() == len(letters.encode()), text
+        assert not pieces.continues[ids[0]]
+        assert pieces.continues[ids[1:]].all()
+    assert not pieces.bytes[: len(SPECIALS)].any()
+
+
+def test_a_share_for_validation_is_of_whole_texts_and_leaves_none_of_them_in_training(
+    encoded: EncodedTexts, book: Path
+) -> None:
+    train = encoded.split("train")
+    fit, held_out = validation_rows(train, 0.2)
+    assert len(set(train.labels[held_out])) == 9
+    assert not set(train.labels[fit]) & set(train.labels[held_out])
+    assert len(fit) + len(held_out) == len(train)
+    setup = setup_of(encoded)
+    held = replace(setup, training=setup.training.model_copy(update={"validation": 0.2}))
+    assert [len(split) for split in TASK.splits(held, CPU)] == [len(fit), len(held_out)]
+    # A single text is divided, and its end is held out.
+    one = encode_texts(read_text(book), 120, 24).split("train")
+    fit, held_out = validation_rows(one, 0.25)
+    assert set(one.labels) == {0}
+    assert fit.max() < held_out.min()
+
+
+def test_texts_without_a_masked_token_are_refused(
+    encoded: EncodedTexts, registry: Registry
+) -> None:
+    setup = setup_of(encoded, masked=1e-9)
+    model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0)
+    with pytest.raises(ZooError, match="more --masked"):
+        TASK.evaluate(setup, model, TASK.splits(setup, CPU)[1], RUNTIME)
+
+
+def between(texts: list[list[int]], left: int, right: int, size: int) -> list[float]:
+    """The formula of the docstring, with dictionaries: P of every token between two others."""
+    triples = [
+        (before, token, behind)
+        for text in texts
+        for before, token, behind in zip(text, text[1:], [*text[2:], 0], strict=False)
+    ]
+
+    def smoothed(chosen: list[int], lower: list[float]) -> list[float]:
+        counts = Counter(chosen)
+        if not counts:
+            return lower
+        total = len(chosen) + len(counts)
+        return [(counts[w] + len(counts) * lower[w]) / total for w in range(size)]
+
+    alone = smoothed([w for _, w, _ in triples], [1 / size] * size)
+    of_left = smoothed([w for b, w, _ in triples if b == left], alone)
+    of_right = smoothed([w for _, w, a in triples if a == right], alone)
+    product = [x * y / z for x, y, z in zip(of_left, of_right, alone, strict=True)]
+    apart = [p / sum(product) for p in product]
+    return smoothed([w for b, w, a in triples if (b, a) == (left, right)], apart)
+
+
+TEXTS = st.lists(st.lists(st.integers(0, 5), min_size=2, max_size=12), min_size=1, max_size=4)
+TEXT = st.lists(st.integers(0, 6), min_size=3, max_size=8)
+
+
+@quick
+@given(TEXTS, TEXT, st.data())
+def test_the_ngram_of_neighbours_is_that_of_its_formula_and_sums_to_one(
+    texts: list[list[int]], text: list[int], data: st.DataObject
+) -> None:
+    place = data.draw(st.integers(1, len(text) - 1))
+    model = NeighbourNGram(vocab_size=7)
+    model.fit([np.array(each) for each in texts])
+    (found,) = np.exp(model.log_probabilities(np.array(text), np.array([place])))
+    assert found.sum() == pytest.approx(1)
+    right = text[place + 1] if place + 1 < len(text) else 0
+    assert found.tolist() == pytest.approx(between(texts, text[place - 1], right, 7))
+
+
+def test_cells_and_the_ngram_are_scored_on_the_same_masks_in_one_table(
+    book: Path, tmp_path: Path
+) -> None:
+    options = {**MLM, "data": str(book), "attention": "fused,naive", "phases": "train"}
+    records = bench(tmp_path, {**options, "seeds": 2, "whole_words": True}).records
+    assert [record.status for record in records] == ["ok"] * 5
+    for name in ("tokens", "bytes", "texts"):
+        assert len({record.metrics[name] for record in records}) == 1
+    values = {r.name: r.metrics["bits_per_byte"] for r in records}
+    assert values["neighbour-ngram"] < 1  # few words follow one another
+    assert len(values) == 3
+    (command,) = {r.command for r in records if r.baseline}
+    assert command.endswith("--whole-words --dim 16 --layers 1 --heads 2 --hidden 32 "
+                            "--max-length 24 --vocab-size 120 --epochs 2 --batch-size 8 "
+                            "--lr 0.01 --device cpu --threads 1")  # fmt: skip
+    first = next(r for r in records if r.cell)
+    assert first.metrics["scored"] == "validation"
+    assert first.curve[-1]["loss"] < first.curve[0]["loss"]

@@ -1,0 +1,91 @@
+"""A validation split of the data is what is scored in validation, by cells and baselines alike."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from small_runs import CLASSIFY, bench
+
+from zoo.config.settings import Training
+from zoo.registry import Registry
+from zoo.registry.loading import load
+from zoo.report.run_report import RunReport
+from zoo.sweep.make_request import make_request
+from zoo.tasks.base import TaskSetup, find_task
+
+TOPICS = {"sport": ["goal", "match"], "market": ["shares", "bank"]}
+
+
+def write(folder: Path, task: str) -> Path:
+    """20 training, 6 test and 8 validation texts."""
+    draw = random.Random(0)
+    folder.mkdir()
+    for split, count in (("train", 20), ("test", 6), ("validation", 8)):
+        lines = []
+        for number in range(count):
+            label = sorted(TOPICS)[number % 2]
+            words = [split, str(draw.random()), draw.choice(TOPICS[label])]
+            row = "".join(f"{word} {label}\n" for word in words)
+            lines.append(f"{row}\n" if task == "tag" else f"{' '.join(words)},{label}\n")
+        header = "" if task == "tag" else "text,label\n"
+        name = f"{split}.{'conll' if task == 'tag' else 'csv'}"
+        (folder / name).write_text(header + "".join(lines))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load().registry
+
+
+@pytest.mark.parametrize("task_name", ["classify", "tag"])
+@pytest.mark.parametrize(("share", "scored"), [(0.0, 6), (0.3, 8)])
+def test_it_is_scored_whole_and_nothing_is_held_out(
+    tmp_path: Path, registry: Registry, task_name: str, share: float, scored: int
+) -> None:
+    folder = write(tmp_path / "data", task_name)
+    request = make_request(
+        {"task": task_name, "data": str(folder), "vocab_size": 90, "max_length": 16}, registry
+    )
+    task = find_task(registry, task_name)
+    options = task.options.model_validate(request.task_options)
+    loaded = task.load(request.data, options, request.sizes, registry)
+    assert loaded.description["validation"] == 8
+    data = task.open(loaded.encoded.directory)
+    training = Training(validation=share)
+    setup = TaskSetup(options, request.sizes, training, data.vocab_size, data.label_names, data)
+    train, split = task.splits(setup, torch.device("cpu"))
+    assert (len(train), len(split)) == (20, scored)
+    name = "tfidf-logreg" if task_name == "classify" else "frequent-tag"
+    estimator = task.estimator(setup, registry.choose("baseline", name))
+    assert estimator is not None
+    estimator.fit()
+    texts = estimator.scored_texts  # type: ignore[attr-defined]
+    assert len(texts) == scored
+    assert estimator.evaluate().details["examples"] >= scored
+    first = {text.split()[0] if isinstance(text, str) else text[0] for text in texts}
+    assert first == {"validation" if share else "test"}
+    assert len(estimator.texts) == 20  # type: ignore[attr-defined]
+
+
+def test_settings_are_chosen_on_it_and_the_table_says_so(tmp_path: Path) -> None:
+    folder = write(tmp_path / "data", "classify")
+    options = {**CLASSIFY, "data": str(folder), "lr": "1e-3,1e-2", "phases": "train", "epochs": 1}
+    options["baseline"] = "none"
+    outcome = bench(tmp_path / "out", options)
+    trials = [record for record in outcome.records if record.kind == "tune"]
+    assert len(trials) == 2
+    for record in trials:
+        assert record.metrics["examples"] == 8
+        assert record.metrics["scored"] == "validation"
+    (trained,) = (record for record in outcome.records if record.kind == "train")
+    assert (trained.metrics["examples"], trained.metrics["scored"]) == (6, "test")
+    notes = "\n".join(RunReport(outcome.records).notes)
+    assert "and scored on the validation split (1 seed)" in notes
+    validated = bench(tmp_path / "v", {**options, "lr": "1e-3", "validation": 0.5})
+    assert "scored on the validation split, 8 documents" in RunReport(validated.records).notes[-1]
+    assert np.sum(validated.records[0].metrics["confusion"]) == 8

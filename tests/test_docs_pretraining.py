@@ -1,0 +1,60 @@
+"""The commands of docs/pretraining.md do what the page says, in its order."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from zoo.cli import main
+from zoo.config.pretraining import Pretraining
+
+PAGE = (Path(__file__).parents[1] / "docs" / "pretraining.md").read_text(encoding="utf-8")
+DATA = "newswire(train=60,test=30)"
+TINY = (
+    "--dim 16 --heads 2 --hidden 32 --layers 1 --max-length 16 --vocab-size 300 --epochs 1 "
+    "--batch-size 32 --threads 1 --on inline"
+).split()
+
+
+@pytest.mark.timeout(300)
+def test_the_commands_run_one_after_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("more.txt").write_text("a match of the league\nthe shares of a bank fell\n")
+    seen, blocks = set(), re.findall(r"^    (zoo .*)$", PAGE, re.MULTILINE)
+    commands = [line for line in dict.fromkeys(blocks) if not line.startswith("zoo train: error")]
+    assert len(commands) >= 8
+    for number, command in enumerate(commands):
+        words = [DATA if word == "newswire" else word for word in shlex.split(command)[1:]]
+        seen.add(words[0])
+        wrong = "--dim" in words
+        if words[0] in ("bench", "train"):
+            given = {word for word in words if word.startswith("--")}
+            tiny = zip(TINY[::2], TINY[1::2], strict=True)
+            words += [part for pair in tiny if pair[0] not in given for part in pair]
+        if words[0] == "bench":
+            words += ["--phases", "train", "--out", f"out{number}"]
+            words += ["--pretrain-epochs", "1"] * ("pretrain" in words)
+        assert main(words) == (2 if wrong else 0), command
+        printed = capsys.readouterr()
+        if wrong:
+            assert re.search(r"--init encoder: its model has --dim 16.*--dim 128", printed.err)
+        if "neighbour-ngram" in printed.out:
+            seen.add("baseline")
+        if "pretrain s" in printed.out:
+            seen.add("seconds")
+    assert seen == {"train", "predict", "evaluate", "bench", "baseline", "seconds"}
+
+
+def test_every_option_of_the_stage_has_its_default_on_the_page() -> None:
+    for name, field in Pretraining.model_fields.items():
+        if name == "init":
+            continue
+        flag = f"--{name.replace('_', '-')}"
+        row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{flag}"))
+        default = {"": "the training split's own texts", False: "no"}.get(field.default)
+        assert row.split("|")[2].strip() == (default or str(field.default)), flag

@@ -1,0 +1,116 @@
+"""Every command of docs/your-data.md reads the data that it names, in the forms it describes."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import re
+import shlex
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.cli.request_options import build_requests
+from zoo.execution.executor_choice import executor_options
+from zoo.registry import Registry
+from zoo.tasks.base import find_task
+
+DOC = (Path(__file__).parents[1] / "docs" / "your-data.md").read_text(encoding="utf-8")
+COMMANDS = [
+    line.split("   #")[0].strip() for line in re.findall(r"^ {4}(zoo [^\n]*)$", DOC, re.MULTILINE)
+]
+OF_COMMANDS = (
+    *("on", "out", "track", "fresh", "collect", "plan_only", "seed"),
+    *("save", "from_", "row", "all_data"),
+)
+
+ARTICLES = "text,label,title,body,section,year\n" + "".join(
+    f"text {n},{'ab'[n % 2]},Title {n},the body {n},{'xy'[n % 2]},{2000 + n % 3}\n"
+    for n in range(40)
+)
+AG_NEWS = "".join(f'"{n % 4 + 1}","Title ""{n}""","Body, {n}"\r\n' for n in range(24))
+SMS = "".join(f'{"ham" if n % 4 else "spam"}\t"Message {n}\n' for n in range(24))
+TREC = ["DESC:def What is caf\u00e9 number {} ?", "HUM:ind Who was Ren\u00e9 the {} ?"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All files that the page names."""
+    here = tmp_path_factory.mktemp("page")
+    trec = "".join(f"{TREC[n % 2].format(n)}\n" for n in range(40)).encode("latin-1")
+    content: dict[str, bytes] = {
+        "articles.csv": ARTICLES.encode(),
+        "new-articles.csv": ARTICLES.replace("text ", "new ").encode(),
+        "articles.csv.gz": gzip.compress(ARTICLES.encode()),
+        "messages.csv": ARTICLES.replace("text 3,", '"text 3,').encode(),
+        "european.csv": ARTICLES.replace(",", ";").replace("text", "text \u20ac").encode("cp1252"),
+        "ag_news/train.csv": AG_NEWS.encode(),
+        "ag_news/test.csv": AG_NEWS.replace("Body", "Test").encode(),
+        "SMSSpamCollection": SMS.encode(),
+        "train_5500.label": trec,
+        "TREC_10.label": trec.replace(b"?", b"!"),
+        "export.txt": b"".join(b'{"text": "t%d", "label": %d}\n' % (n, n % 2) for n in range(8)),
+        "reviews.txt": b"".join(
+            b"%s it was %d\n" % ((b"good", b"bad")[n % 2], n) for n in range(8)
+        ),
+        "reviews/train.csv": ARTICLES.encode(),
+        "reviews/test.csv": ARTICLES.replace("text ", "test ").encode(),
+        "reviews/validation.csv": ARTICLES.replace("text ", "other ").encode(),
+        **{
+            f"20news/20news-bydate-{split}/{group}/{n}": f"{split} {group} {n}".encode()
+            for split in ("train", "test")
+            for group in ("alt.atheism", "sci.space")
+            for n in range(4)
+        },
+    }
+    content["european.csv"] = content["european.csv"].replace(b"text \x80;", b"text;", 1)
+    for name, held in content.items():
+        (here / name).parent.mkdir(parents=True, exist_ok=True)
+        (here / name).write_bytes(held)
+    with zipfile.ZipFile(here / "ag_news.zip", "w") as archive:
+        for split in ("train", "test"):
+            archive.write(here / f"ag_news/{split}.csv", f"ag_news/{split}.csv")
+    return here
+
+
+def parsed(command: str) -> tuple[str, dict[str, Any]]:
+    """The name of a command and what its options are parsed to."""
+    _, name, *arguments = shlex.split(command)
+    context = getattr(importlib.import_module(f"zoo.cli.{name}"), name).make_context(
+        name, arguments
+    )
+    return name, context.params
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_reads_what_the_page_says(
+    command: str, files: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(files)
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path))
+    name, params = parsed(command)
+    for option in ("data", "input", "source", "test"):
+        if params.get(option):
+            assert Path(params[option]).exists(), f"{option} of {command}"
+    if name not in ("bench", "train"):
+        return
+    others = {*OF_COMMANDS, *executor_options(registry)}
+    for request in build_requests({n: v for n, v in params.items() if n not in others}, registry):
+        task = find_task(registry, request.task)
+        options = task.options.model_validate(request.task_options)
+        loaded = task.load(request.data, options, request.sizes, registry)
+        assert len(loaded.encoded.label_names) >= 2
+        assert (loaded.description.get("validation", 0) > 0) == ("reviews/" in command)
+
+
+def test_every_option_of_the_page_exists() -> None:
+    known = set()
+    for name in ("bench", "train", "predict", "evaluate"):
+        command = getattr(importlib.import_module(f"zoo.cli.{name}"), name)
+        context = command.make_context(name, [], resilient_parsing=True)
+        for param in command.get_params(context):
+            known |= {*param.opts, *param.secondary_opts}
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", DOC)) <= known
+    assert len(COMMANDS) > 20

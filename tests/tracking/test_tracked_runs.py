@@ -1,0 +1,305 @@
+"""``--track``: what trackers are shown of a run, and that none of them can hurt it."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zoo
+from zoo.cli import main
+from zoo.config.request import Request
+from zoo.config.settings import Execution
+from zoo.execution.base import (
+    CostJob,
+    CostMember,
+    Ended,
+    JobSetup,
+    ModelSpec,
+    Progress,
+    Result,
+    Started,
+    Step,
+    TrainJob,
+)
+from zoo.registry.loading import load
+from zoo.sweep import tracked_progress
+from zoo.sweep.progress import Plain, Silent
+from zoo.sweep.records import RecordFile
+from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
+
+SMALL = (
+    "--data order(train=60,test=12) --dim 16 --heads 2 --hidden 32 --layers 1 --max-length 16 "
+    "--vocab-size 100 --epochs 2 --threads 1 --device cpu --on inline"
+).split()
+TINY = {"dim": 16, "heads": 2, "hidden": 32, "layers": 1, "max_length": 16, "vocab_size": 100}
+BENCH = ["bench", *SMALL, "--phases", "train", "--pe", "rope,sin"]
+
+TRACKERS = '''
+"""A tracker that writes all it is told to a file, and others that fail in one way each."""
+
+import json
+import os
+import time
+from dataclasses import asdict
+
+from zoo import hookimpl
+from zoo.tracking.base import Tracker
+
+
+class Lines(Tracker):
+    def __init__(self, file="lines"):
+        self.file = file
+
+    def write(self, *what):
+        with open(f"{self.file}.jsonl", "a") as file:
+            file.write(json.dumps([self.name, *what]) + "\\n")
+
+    def start(self, run):
+        self.name = run.name
+        self.write("start", run.group, str(run.directory), run.config)
+        print("a tracker may print")
+
+    def log(self, values, step):
+        self.write("log", values, step)
+
+    def end(self, status, values):
+        self.write("end", status, values)
+
+
+class Raises(Lines):
+    def log(self, values, step):
+        raise ConnectionError("the server is away")
+
+
+class Exits(Lines):
+    def start(self, run):
+        raise SystemExit("enough")
+
+
+class Dies(Lines):
+    def start(self, run):
+        os._exit(3)
+
+
+class Hangs(Lines):
+    def end(self, status, values):
+        time.sleep(1000)
+
+
+class Needs(Lines):
+    def start(self, run):
+        import a_library_that_nobody_has
+
+
+class Cannot:
+    def __new__(cls, file="lines"):
+        raise ValueError("no such project")
+
+
+@hookimpl
+def zoo_register(register):
+    for made in (Lines, Raises, Exits, Dies, Hangs, Needs, Cannot):
+        register("tracker", made.__name__.lower(), made, summary="for tests",
+                 parameters={"file": "lines"})
+'''
+REASONS = {
+    "raises": "ConnectionError: the server is away",
+    "exits": "SystemExit: enough",
+    "dies": "its process died",
+    "needs": "a_library_that_nobody_has is not installed",
+    "cannot": "ValueError: no such project",
+}
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Options that name the trackers above; the test runs in an empty folder."""
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ZOO_PLUGINS", "")
+    monkeypatch.chdir(tmp_path)
+    Path("trackers.py").write_text(TRACKERS)
+    return ["--plugin", "trackers.py"]
+
+
+def lines(file: str = "lines") -> dict[str, list[list[Any]]]:
+    """What the tracker was told of each run, by the run's name."""
+    found: dict[str, list[list[Any]]] = {}
+    for line in Path(f"{file}.jsonl").read_text().splitlines():
+        name, *what = json.loads(line)
+        found.setdefault(name, []).append(what)
+    return found
+
+
+def test_a_run_for_every_training_and_nothing_of_it_in_the_records(
+    plugin: list[str], tmp_path: Path, capfd: Any
+) -> None:
+    trackers = ",".join([*REASONS, "lines(file='told')"])
+    assert main([*BENCH, *plugin, "--out", "tracked", "--track", trackers]) == 0
+    printed = capfd.readouterr()
+    for name, reason in REASONS.items():
+        (warning,) = (
+            s for s in printed.err.splitlines() if s.startswith(f"warning: tracker '{name}'")
+        )
+        assert f"is left out: {reason}; the run goes on" in warning
+    assert "may print" not in printed.out + printed.err
+
+    records = {r.name: r for r in RecordFile(Path("tracked")).read()}
+    told = lines("told")
+    assert set(told) == {f"{name} seed 0" for name in records}
+    for name, record in records.items():
+        (start, group, directory, config), *logs, (end, status, values) = told[f"{name} seed 0"]
+        assert (start, group, directory) == ("start", "tracked", str(tmp_path / "tracked"))
+        assert (config["phase"], config["task"], config["seed"]) == ("train", "classify", 0)
+        assert config["data"] == record.config["data"]["name"]
+        assert {axis: config[axis] for axis in record.cell} == dict(record.cell)
+        assert config["lr"] == record.config["training"]["lr"]
+        assert [what for what, *_ in logs] == ["log"] * len(record.curve)
+        assert [step for _, _, step in logs] == list(range(1, len(record.curve) + 1))
+        assert [v["loss"] for _, v, _ in logs] == [entry["loss"] for entry in record.curve]
+        assert (end, status, values["accuracy"]) == ("end", "ok", record.metrics["accuracy"])
+
+    # The same run without trackers: the same keys and commands, so all of it is there already.
+    assert "--track" not in " ".join(r.command for r in records.values())
+    before = Path("tracked/records.jsonl").read_bytes()
+    assert main([*BENCH, "--out", "tracked"]) == 0
+    assert f"train: {len(records)} there already" in capfd.readouterr().err
+    assert Path("tracked/records.jsonl").read_bytes() == before
+
+
+def test_a_bench_from_python_is_tracked(plugin: list[str]) -> None:
+    options = {**TINY, "data": "order(train=60,test=12)", "epochs": 1, "phases": "train"}
+    zoo.bench(pe="sin", plugins="trackers.py", track="lines", on="inline", out="python", **options)
+    told = lines()
+    assert len(told) >= 2, "the cell and its baselines"
+    assert told["fused+sin+layer+gelu+pre+mean seed 0"][-1][:2] == ["end", "ok"]
+    with pytest.raises(zoo.ZooError, match="no tracker 'wand'"):
+        zoo.bench(track="wand", out="none")
+
+
+def test_train_is_tracked_and_a_model_is_saved(plugin: list[str], capfd: Any) -> None:
+    options = [*SMALL, *plugin, "--track", "lines,dies"]
+    assert main(["train", *options, "--save", "model"]) == 0
+    (run,) = lines().values()
+    assert [what for what, *_ in run] == ["start", "log", "log", "end"]
+    assert run[0][1] == "model"
+    assert "tracker 'dies' is left out: its process died" in capfd.readouterr().err
+    command = json.loads(Path("model/config.json").read_text())["command"]
+    assert "--track" not in command
+
+
+def test_an_unknown_tracker_is_refused_before_anything_runs(plugin: list[str], capfd: Any) -> None:
+    assert main([*BENCH, "--out", "out", "--track", "wand"]) == 2
+    error = capfd.readouterr().err
+    assert "no tracker 'wand'; did you mean 'wandb'?" in error
+    assert main([*BENCH, "--out", "out", "--track", ""]) == 2
+    assert not Path("out").exists()
+
+
+def test_a_suite_may_not_name_trackers(plugin: list[str], capfd: Any) -> None:
+    """They say where a run is shown, not what it is."""
+    Path("suite.toml").write_text('track = "lines"\n')
+    assert main([*BENCH, "--suite", "suite.toml"]) == 2
+    assert "no option 'track'" in capfd.readouterr().err
+
+
+REQUEST = Request()
+SETUP = JobSetup("classify", {}, REQUEST.sizes, REQUEST.training, Execution(device="cpu"))
+CONFIG = {"data": {"name": "order"}, "execution": {"precision": "fp32", "compile": False}}
+
+
+def training(key: str) -> TrainJob:
+    return TrainJob(SETUP, key, key, model=ModelSpec({"attention": "fused", "pe": key}), seed=4)
+
+
+def tracked(directory: Path) -> TrackedProgress:
+    progress = TrackedProgress(Silent(), find_trackers("lines", load(["trackers.py"])))
+    progress.begins(directory, CONFIG)
+    return progress
+
+
+def test_trackers_rest_during_cost_measurements(plugin: list[str], tmp_path: Path) -> None:
+    progress = tracked(tmp_path / "out")
+    progress.phase("train", 1)
+    progress.event(Started(training("rope")))
+    progress.event(Progress(training("rope"), Step(1, 1, 2.5)))
+    progress.event(Ended(training("rope"), Result(metrics={"accuracy": 0.5, "errors": [[1]]})))
+    progress.phase("cost", 2)
+    assert lines()["fused+rope seed 4"][-1] == ["end", "ok", {"accuracy": 0.5}]
+
+    reference, other = (ModelSpec({"attention": "fused", "pe": pe}) for pe in ("rope", "sin"))
+    members = CostMember(reference), CostMember(reference, twin=True), CostMember(other)
+    for group in ("group 1", "group 2"):
+        job = CostJob(SETUP, group, group, members=members)
+        cost = Result(metrics={"train_tokens_per_second": 1e4})
+        failed = Result("oom", "out of memory")
+        progress.event(Started(job))
+        progress.event(Ended(job, Result(members=(cost, Result(), failed))))
+    assert set(lines()) == {"fused+rope seed 4"}, "a tracker worked during a measurement"
+    progress.close()
+    told = lines()
+    assert told["fused+rope cost"][1:] == [["end", "ok", {"train_tokens_per_second": 1e4}]]
+    assert told["fused+rope cost"][0][3]["phase"] == "cost"
+    assert told["fused+sin cost"][1:] == [["end", "oom", {}]]
+
+
+def test_an_interrupted_run_is_ended_as_that(plugin: list[str], tmp_path: Path) -> None:
+    progress = tracked(tmp_path / "out")
+    progress.phase("train", 2)
+    progress.event(Started(training("rope")))
+    progress.event(Started(training("rope")))  # again, on another machine
+    progress.event(Progress(training("rope"), Step(1, 2, float("nan"))))
+    progress.close()
+    assert [what for what, *_ in lines()["fused+rope seed 4"]] == ["start", "end"]
+    assert lines()["fused+rope seed 4"][-1] == ["end", "interrupted", {}]
+
+
+def test_the_pages_tracker_writes_a_line_for_every_run(plugin: list[str], tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "tracking.md").read_text("utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    Path("page.py").write_text(code)
+    progress = TrackedProgress(Silent(), find_trackers("lines", load(["page.py"])))
+    progress.begins(tmp_path, CONFIG)
+    progress.event(Started(training("rope")))
+    progress.event(Ended(training("rope"), Result(metrics={"accuracy": 0.5})))
+    progress.close()
+    assert Path("runs.txt").read_text() == "fused+rope seed 4: ok {'accuracy': 0.5}\n"
+
+
+def test_trackers_that_hang_are_left_out(
+    plugin: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    trackers = find_trackers("hangs,lines(file='other')", load(["trackers.py"]))
+    progress = TrackedProgress(Plain(), trackers)
+    progress.begins(tmp_path, CONFIG)
+    progress.event(Started(training("rope")))
+    for tracker in trackers:
+        tracker.wait(60)
+    begun = time.monotonic()
+    progress.event(Ended(training("rope"), Result()))
+    assert time.monotonic() - begun < 1, "the run waited for a tracker"
+    trackers[1].wait(60)
+    with monkeypatch.context() as patch:
+        patch.setattr(tracked_progress, "PATIENCE", 0.3)
+        progress.phase("cost", 1)
+    progress.close()
+    (warning,) = (s for s in capfd.readouterr().err.splitlines() if "warning" in s)
+    assert "tracker 'hangs' is left out: it did not do its work in time" in warning
+    assert lines("other")["fused+rope seed 4"][-1] == ["end", "ok", {}]
+
+
+def test_a_run_whose_process_was_killed_is_ended_by_its_tracker(
+    plugin: list[str], tmp_path: Path
+) -> None:
+    (tracker,) = find_trackers("lines", load(["trackers.py"]))
+    progress = TrackedProgress(Plain(), [tracker])
+    progress.begins(tmp_path, CONFIG)
+    progress.event(Started(training("rope")))
+    tracker.wait(30)
+    tracker.close(30)  # as when the pipe closes because its writer is gone
+    assert tracker.failure == ""
+    assert lines()["fused+rope seed 4"][-1] == ["end", "interrupted", {}]

@@ -1,0 +1,268 @@
+"""What parts ask of the trainer: auxiliary losses, no weight decay, a step of their own."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from paper_models import with_papers
+from small_runs import CLASSIFY, bench
+from torch import nn
+
+from zoo.components.layer_context import LayerContext
+from zoo.components.tokens import Tokens
+from zoo.config.settings import Training
+from zoo.config.sizes import Sizes
+from zoo.data.batching.document_batches import Split
+from zoo.data.encoding.encoded_documents import Documents
+from zoo.errors import DivergedError
+from zoo.models.build import build_ensemble
+from zoo.registry import Owner, Register, Registry
+from zoo.registry.cell import Cell
+from zoo.report.run_report import RunReport
+from zoo.tasks.base import TaskSetup
+from zoo.tasks.classify import Classify, ClassifyOptions
+from zoo.training import checkpoint
+from zoo.training.auxiliary_losses import AuxiliaryLosses
+from zoo.training.device import Runtime
+from zoo.training.optimizer import make_optimizer
+from zoo.training.trainer import Trainer
+
+RUNTIME = Runtime(torch.device("cpu"), "fp32")
+SIZES = Sizes(dim=8, layers=2, heads=2, hidden=12, max_length=16, vocab_size=40)
+USUAL = {"attention": "fused", "pe": "rope", "norm": "layer", "block": "pre", "pool": "mean"}
+
+
+class Weighed(nn.Module):
+    """Two matrices, and an auxiliary loss that is the mean square of one of them."""
+
+    no_weight_decay = ("spared",)
+
+    def __init__(self, dim: int, hidden: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.spared, self.decayed = (nn.Parameter(torch.randn(dim, dim)) for _ in range(2))
+        self.steps = 0
+
+    def forward(self, x: torch.Tensor, layer: LayerContext) -> torch.Tensor:
+        layer.add_loss("size", self.decayed.square().mean(), weight=0.25)
+        layer.add_loss("tokens", torch.tensor(float(layer.out_tokens.positions.numel())), 0.0)
+        return x @ self.spared @ self.decayed
+
+    def after_step(self) -> None:
+        self.steps += 1
+        self.spared.clamp_(-0.5, 0.5)
+
+
+@pytest.fixture
+def parts(registry: Registry) -> Registry:
+    register = Register(Owner("elsewhere", "1"))
+    register("ffn", "weighed", Weighed, summary="")
+    registry.admit(register)
+    return registry
+
+
+def split(texts: int = 12) -> Split:
+    lengths = [3 + i % 5 for i in range(texts)]
+    ids = torch.randint(2, 40, (sum(lengths),), generator=torch.Generator().manual_seed(0))
+    offsets = [0, *torch.tensor(lengths).cumsum(0).tolist()]
+    labels = torch.arange(texts) % 3
+    return Split(
+        Documents(ids.int().numpy(), torch.tensor(offsets).numpy(), labels.numpy()), RUNTIME.device
+    )
+
+
+def trainer(registry: Registry, members: int = 1, **settings: Any) -> Trainer:
+    training = Training(**{"epochs": 2, "batch_size": 5, "lr": 0.01, "dropout": 0.0, **settings})
+    cell = Cell.parse(registry, {**USUAL, "ffn": "weighed"})
+    model = build_ensemble(cell, SIZES, members=members, seed=0, vocab_size=40, classes=3)
+    setup = TaskSetup(ClassifyOptions(members=members), SIZES, training, 40, ["a", "b", "c"])
+    loss = functools.partial(Classify().loss, setup)
+    return Trainer(model, split(), loss, training, RUNTIME, seed=1)
+
+
+def weighed(model: nn.Module) -> list[Weighed]:
+    return [module for module in model.modules() if isinstance(module, Weighed)]
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_the_gradient_is_of_the_tasks_loss_plus_weight_times_each(
+    parts: Registry, members: int
+) -> None:
+    one = trainer(parts, members, lr=1e-12, clip=0.0)
+    batch = next(iter(one.train.shuffled(5, 1, 0)))
+    alone, _ = one.loss(one.model, batch)
+    # An ensemble's loss is the mean over its members.
+    total = alone + sum(0.25 * w.decayed.square().mean() for w in weighed(one.model)) / members
+    names, parameters = zip(*one.model.named_parameters(), strict=True)
+    expected = torch.autograd.grad(total, parameters)
+    loss, _ = one.train_step(batch)
+    assert loss.item() == pytest.approx(alone.item(), rel=1e-6)  # what is reported is the task's
+    for name, parameter, right in zip(names, parameters, expected, strict=True):
+        assert torch.allclose(parameter.grad, right, atol=1e-7), name
+
+
+def test_an_epoch_reports_the_mean_before_its_weight(parts: Registry) -> None:
+    one = trainer(parts, lr=1e-12)
+    epoch = one.run_epoch()
+    sizes = [w.decayed.square().mean().item() for w in weighed(one.model)]
+    assert epoch.auxiliary["size"] == pytest.approx(sum(sizes) / 2, rel=1e-5)
+    lengths = [b.ids.shape[1] * b.items for b in one.train.shuffled(5, 1, 0)]
+    assert epoch.auxiliary["tokens"] == pytest.approx(sum(lengths) / 12)
+    assert epoch.entry["auxiliary: size"] == epoch.auxiliary["size"]
+    assert one.run_epoch().auxiliary["size"] == pytest.approx(sum(sizes) / 2, rel=1e-5)
+
+
+def test_nothing_is_collected_outside_of_training(parts: Registry) -> None:
+    one = trainer(parts)
+    one.run_epoch()
+    stack = one.model.encoder
+    assert stack.losses is None
+    one.model.eval()
+    with torch.inference_mode():
+        one.model(torch.ones(1, 3, dtype=torch.long), Tokens.whole(3))
+    assert stack.losses is None
+    assert one.auxiliary.sums == {}
+
+
+def test_an_auxiliary_loss_that_is_no_number_ends_the_training(parts: Registry) -> None:
+    one = trainer(parts)
+
+    class NotANumber(Weighed):
+        def forward(self, x: torch.Tensor, layer: LayerContext) -> torch.Tensor:
+            layer.add_loss("odd", torch.tensor(float("nan")), weight=0.0)
+            return x
+
+    one.model.encoder.blocks[0].ffn = NotANumber(8, 12)
+    with pytest.raises(DivergedError, match="the odd loss became nan in epoch 1"):
+        one.run_epoch()
+
+
+def test_parameters_that_ask_for_it_do_not_decay_and_others_do(parts: Registry) -> None:
+    one = trainer(parts, weight_decay=0.3)
+    decay = {id(p): g["weight_decay"] for g in one.optimizer.param_groups for p in g["params"]}
+    for module in weighed(one.model):
+        assert (decay[id(module.spared)], decay[id(module.decayed)]) == (0.0, 0.3)
+    assert decay[id(one.model.encoder.embedding.weight)] == 0.3
+    one.model.no_weight_decay = ("encoder.blocks.*",)
+    optimizer = make_optimizer(one.model, one.training, RUNTIME)
+    decay = {id(p): g["weight_decay"] for g in optimizer.param_groups for p in g["params"]}
+    assert {decay[id(p)] for p in one.model.encoder.blocks.parameters()} == {0.0}
+    one.model.no_weight_decay = ("encoder.missing",)
+    with pytest.raises(ValueError, match=r"has no parameter 'encoder\.missing'"):
+        make_optimizer(one.model, one.training, RUNTIME)
+
+
+def test_a_parts_own_step_follows_every_step_of_the_optimizer(parts: Registry) -> None:
+    one = trainer(parts, lr=0.5)
+    one.run_epoch()
+    for module in weighed(one.model):
+        assert module.steps == one.step == 3
+        assert module.spared.abs().max() <= 0.5
+
+
+def test_a_resumed_training_with_such_parts_ends_with_the_same_bits(
+    parts: Registry, tmp_path: Path
+) -> None:
+    whole, first, second = trainer(parts), trainer(parts), trainer(parts)
+    curve = [whole.run_epoch().entry, whole.run_epoch().entry]
+    begun = [first.run_epoch().entry]
+    checkpoint.save(tmp_path / "one", first, begun)
+    assert checkpoint.restore(tmp_path / "one", second) == begun
+    again = second.run_epoch().entry
+    assert {**again, "seconds": 0} == {**curve[1], "seconds": 0}
+    for one, other in zip(whole.model.parameters(), second.model.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+@pytest.mark.slow
+def test_a_compiled_model_collects_the_same(registry: Registry) -> None:
+    names = {**USUAL, "attention": "value-residual", "pe": "none", "ffn": "experts(experts=2)"}
+    cell = Cell.parse(with_papers(registry), names)
+    model = build_ensemble(cell, SIZES, members=1, seed=0, vocab_size=40, classes=3).train()
+    batch = torch.ones(2, 3, dtype=torch.long), Tokens.whole(3)
+    found: list[list[float]] = []
+    collector = AuxiliaryLosses(model)
+    for compiled in (False, True):
+        if compiled:
+            torch.compiler.reset()
+            model.compile(backend="eager", fullgraph=True, dynamic=True)
+        for _ in range(2):
+            with collector.collected() as losses:
+                out = model(*batch)
+            found.append([*out.flatten().tolist(), *(one.value.item() for one in losses)])
+    assert len(found[0]) == 6 + SIZES.layers
+    assert all(one == pytest.approx(found[0], rel=1e-5) for one in found)
+
+
+PLUGIN = """
+from paper_attention import register_attentions
+from paper_parts import register_parts
+from zoo import hookimpl
+
+
+@hookimpl
+def zoo_register(register):
+    register_attentions(register)
+    register_parts(register)
+"""
+
+
+def test_a_bench_reports_an_auxiliary_loss_as_a_column_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "papers.py").write_text(PLUGIN, "utf-8")
+    options = {
+        **CLASSIFY,
+        "data": "newswire(train=60,test=20)",
+        "attention": "bidirectional(gla),value-residual",
+        "ffn": "experts(experts=2),gelu",
+        "block": "macaron",
+        "pool": "two-queries",
+        "pe": "none",
+        "baseline": "none",
+        "phases": "train",
+        "seeds": (0,),
+        "epochs": 1,
+        "design": "one-factor",
+        "layers": 2,
+    }
+    outcome = bench(tmp_path / "out", options, plugins=(tmp_path / "papers.py",))
+    records = {"+".join(r.cell.values()): r for r in outcome.records}
+    assert len(records) == 3
+    for name, record in records.items():
+        assert record.status == "ok", record.reason
+        assert ("auxiliary" in record.metrics) == ("experts" in name)
+        if "experts" in name:
+            assert 0.9 < record.metrics["auxiliary"]["balance"] < 2.0
+            assert record.curve[-1]["auxiliary: balance"] == record.metrics["auxiliary"]["balance"]
+    report = RunReport(outcome.records)
+    shown = report.shown
+    losses = dict(zip(shown["ffn"], shown["balance loss"], strict=True))
+    assert losses["gelu"] == ""
+    assert 0.9 < float(losses["experts(experts=2)"]) < 2.0
+    assert any(note.startswith("balance loss: ") for note in report.notes)
+
+
+def test_balance_is_that_of_the_paper() -> None:
+    from paper_parts import Experts
+
+    torch.manual_seed(0)
+    experts = Experts(6, 8, experts=3).double().train()
+    x, mask = torch.randn(2, 4, 6).double(), torch.tensor([[True] * 4, [True, False, False, False]])
+    layer = LayerContext(Tokens(mask, torch.arange(4)), None, losses=[])  # type: ignore[arg-type]
+    out = experts(x, layer)
+    shares, counts = torch.zeros(3).double(), torch.zeros(3).double()
+    for text, token in mask.nonzero().tolist():
+        own = F.softmax(experts.router.weight @ x[text, token], dim=0)
+        best = int(own.argmax())
+        shares += own / 5
+        counts[best] += 1 / 5
+        assert torch.allclose(out[text, token], own[best] * experts.experts[best](x[text, token]))
+    (loss,) = layer.losses or []
+    assert (loss.name, loss.weight) == ("balance", 0.01)
+    assert torch.allclose(loss.value, 3 * (shares * counts).sum())

@@ -1,0 +1,498 @@
+# Written by `python -m bench.stub`; not by hand.
+"""A registry of transformer parts and a harness that compares them honestly."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from zoo import sklearn as sklearn
+from zoo.config.sizes import Sizes
+from zoo.errors import ZooError as ZooError
+from zoo.models.text_model import TextModel
+from zoo.registry.hookspecs import hookimpl as hookimpl
+from zoo.report.bench_result import BenchResult
+from zoo.sweep.progress import Progress
+
+__version__: str
+
+Names = str | Sequence[str]
+Files = str | Path | Sequence[str | Path]
+
+def bench(
+    attention: Names | None = None,
+    pe: Names | None = None,
+    *,
+    task: str | None = None,
+    data: Any = None,
+    suite: str | Path | None = None,
+    seeds: int | Sequence[int] | None = None,
+    on: str = "local",
+    out: str | Path | None = None,
+    fresh: bool = False,
+    collect: bool = False,
+    track: str | None = None,
+    plugins: Files | None = None,
+    progress: bool | Progress | None = None,
+    norm: str | Sequence[str] | None = None,
+    ffn: str | Sequence[str] | None = None,
+    block: str | Sequence[str] | None = None,
+    pool: str | Sequence[str] | None = None,
+    baseline: str | None = None,
+    design: Literal["factorial", "one-factor"] | None = None,
+    tuning_seeds: int | None = None,
+    tuning_share: float | None = None,
+    until: float | None = None,
+    phases: str | Sequence[str] | None = None,
+    reference: str | None = None,
+    metric: str | None = None,
+    jobs: int | None = None,
+    threads: int | None = None,
+    rounds: int | None = None,
+    timeout: float | None = None,
+    memory_limit: int | None = None,
+    save_models: Literal["none", "best", "all"] | None = None,
+    dim: int | None = None,
+    layers: int | None = None,
+    heads: int | None = None,
+    hidden: int | None = None,
+    max_length: int | None = None,
+    vocab_size: int | None = None,
+    epochs: int | None = None,
+    batch_size: int | None = None,
+    lr: float | Sequence[float] | None = None,
+    weight_decay: float | Sequence[float] | None = None,
+    dropout: float | Sequence[float] | None = None,
+    attention_dropout: float | None = None,
+    embedding_std: float | None = None,
+    label_smoothing: float | None = None,
+    schedule: Literal["linear", "cosine", "constant"] | None = None,
+    warmup: float | None = None,
+    clip: float | None = None,
+    validation: float | None = None,
+    device: Literal["auto", "cpu", "cuda", "mps"] | None = None,
+    precision: Literal["auto", "fp32", "bf16"] | None = None,
+    compile: bool | None = None,
+    init: str | None = None,
+    pretrain_data: str | None = None,
+    pretrain_epochs: int | None = None,
+    pretrain_lr: float | None = None,
+    pretrain_masked: float | None = None,
+    pretrain_whole_words: bool | None = None,
+    test: str | None = None,
+    test_size: float | None = None,
+    split_seed: int | None = None,
+    encoding: str | None = None,
+    drop_bad_rows: bool | None = None,
+    file_format: Literal["auto", "csv", "tsv", "json", "jsonl", "parquet", "label-text"]
+    | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    quotes: bool | None = None,
+    group_column: str | None = None,
+    keep_duplicates: bool | None = None,
+    head_hidden: int | None = None,
+    token_dropout: float | None = None,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    min_class: int | None = None,
+    members: int | None = None,
+    token_deletion: float | None = None,
+    all_positions: bool | None = None,
+    tokens_column: str | None = None,
+    tags_column: str | None = None,
+    causal: bool | None = None,
+    masked: float | None = None,
+    whole_words: bool | None = None,
+    beam: int | None = None,
+    address: str | None = None,
+    **options: Any,
+) -> BenchResult:
+    """Train and measure every combination: the table, the answer, and where everything is.
+
+    attention, pe and the other axes (norm, ffn, block, pool): a name, a comma list or a list. In
+    all but the pool, ``a/b`` takes turns over the layers.
+
+    data: what ``--data`` takes; a pandas DataFrame or a ``datasets.Dataset``, with a column of
+    texts and one of labels; a DatasetDict, or a dict of splits (``train``, ``test``); a pair of
+    lists ``(texts, labels)``. Several names, or tables with a ``name`` and options for that data
+    set alone, give one line for each row on each data set.
+
+    suite: a file of options, or one of the zoo's own; those given here win. seeds: how many, or
+    which. on: a registered executor, whose own options, such as the ``address`` of ``ray``, are
+    among the others. out: the directory of records and tables, by default one under ``runs``.
+    fresh: run again what is already there; collect: run nothing, only read it. track: a comma list
+    of trackers, which show the run while it goes on. plugins: single-file plug-ins. progress: True
+    or False; by default bars in a notebook and on a terminal, and nothing elsewhere. An object of
+    ``zoo.sweep.progress.Progress`` gets every event, and is closed at the end.
+
+    Raises ZooError for bad usage or data. Cells that fail are rows with their status and reason.
+
+    Options, all by name:
+
+    norm: Norms: a comma list, or all. [default: 'layer']
+    ffn: Feed-forward networks: a comma list, or all. [default: 'gelu']
+    block: Blocks: a comma list, or all. [default: 'pre']
+    pool: Pools: a comma list, or all. [default: 'mean']
+    baseline: Baselines: a comma list, all that fit the task, or none. Where texts are cut,
+        one that reads texts has a second row, NAME(whole=True); with whole=True or =False
+        it has one. Where classes are unbalanced, there is the row majority. [default:
+        'tfidf-logreg'; tag: 'window-logreg'; lm: 'ngram'; mlm: 'neighbour-ngram'; seq2seq:
+        'none']
+    design: factorial: every combination; one-factor: the first choice of each axis, and one
+        change at a time. [default: 'factorial']
+    tuning_seeds: Seeds with which each setting is tried, where several values are given.
+        [default: 1]
+    tuning_share: Share of the training split that settings are chosen on, where several
+        values are given. Of data with a validation split they are chosen on that. [default:
+        0.2]
+    until: Add seeds one by one until differences of so many points between the leaders are
+        settled, up to the number of seeds asked for; by default all are trained. For 1
+        point, 8 to 16 equal cells that vary by half a point take 15 to 20 seeds. Verdicts
+        are corrected for repeated analyses.
+    phases: What is done: train (scores), cost (speed and memory). [default: ('train',
+        'cost')]
+    reference: The cell that speeds are compared with, such as fused+sin; by default the
+        first that can run.
+    metric: The metric that ranks rows, such as macro_f1; by default the task's first.
+    jobs: Models trained at once; costs are measured alone. By default one, and on a cluster
+        as many as it has room for.
+    threads: Threads of one job; 0: its share of the cores, and on a cluster 1. [default: 0]
+    rounds: Rounds of each cost measurement. [default: 5]
+    timeout: Most seconds that one job may take; by default there is no limit.
+    memory_limit: Most MiB of data that one process may hold; 0: no limit. [default: 0]
+    save_models: Keep trained models under models/ in the run's directory, as zoo train
+        writes them. best: those of the row that the answer names, one a seed; all: those of
+        every cell and seed. [default: 'none']
+    dim: Width of the model. [default: 64]
+    layers: Number of blocks. [default: 2]
+    heads: Attention heads. [default: 4]
+    hidden: Inner width of the feed-forward networks. [default: 256]
+    max_length: Most tokens of a text, special tokens included; the rest is cut off.
+        [default: 256; lm: 128; seq2seq: 32]
+    vocab_size: Entries of the vocabulary. [default: 4000; lm: 1000; seq2seq: 1000]
+    epochs: Passes over the training split. [default: 6; lm: 2; seq2seq: 12]
+    batch_size: Examples per training step. [default: 32; lm: 8]
+    lr: Peak learning rate. Of several, each row gets the one that suits it best. [default:
+        0.003]
+    weight_decay: AdamW's weight decay. Of several, each row gets the one that suits it
+        best. [default: 0.01]
+    dropout: Dropout of embeddings, feed-forward networks, residual branches and the head.
+        Of several, each row gets the one that suits it best. [default: 0.1]
+    attention_dropout: Dropout of attention weights. [default: 0.0]
+    embedding_std: Standard deviation of the token embeddings before training. [default:
+        1.0]
+    label_smoothing: Share of the target probability spread over all classes. [default: 0.0]
+    schedule: How the learning rate falls after warm-up. [default: 'linear']
+    warmup: Share of all steps over which the rate rises. [default: 0.1]
+    clip: Largest gradient norm; 0: no clipping. [default: 1.0]
+    validation: Hold out this share of the training split and score it instead of the test
+        split. Of data with a validation split, any share scores that, and nothing is held
+        out. [default: 0.0]
+    device: Where to compute. [default: 'auto']
+    precision: Precision of the arithmetic; auto: bf16 on a GPU that has it. [default:
+        'auto']
+    compile: Compile models with torch.compile. [default: False]
+    init: What encoders begin with: pretrain, for masked language modelling before each
+        training, or the directory of a masked language model; by default new weights.
+    pretrain_data: Texts to pretrain on: a file of plain text, or a column of CSV, TSV or
+        JSON lines; by default those of the training split. Texts that are scored are left
+        out.
+    pretrain_epochs: Passes over the texts to pretrain on. [default: 20]
+    pretrain_lr: Peak learning rate of the pretraining. [default: 0.003]
+    pretrain_masked: Share of the word pieces that the pretraining masks. [default: 0.3]
+    pretrain_whole_words: Mask words as a whole in the pretraining. [default: False]
+    test: File or directory of the test split, for data without one; by default a part of
+        the data is held out. [task classify, tag only]
+    test_size: Share of data without a test split that is held out as one; by default 0.25.
+        [task classify, tag only]
+    split_seed: Of the division of data without a test split. [task classify, tag only;
+        default: 0]
+    encoding: Encoding of text files, such as latin-1; by default UTF-8 or, where a file is
+        not UTF-8, a guess, which is named.
+    drop_bad_rows: Leave out rows that cannot be used, and say which; by default they are
+        errors. [default: False]
+    file_format: Format of the files; auto: by their endings, and of other endings by what
+        is in them. label-text: the first word of every line is its label. [task classify,
+        lm, mlm only; default: 'auto']
+    delimiter: What divides the columns of a table: a character, or tab, comma, semicolon,
+        pipe, space; by default a tab in TSV and a comma in CSV, or what else divides every
+        line alike. [task classify, lm, mlm only]
+    header: Whether the first line of a table names its columns; without it columns are
+        numbers, from 1. [task classify, lm, mlm only; default: True]
+    quotes: Whether double quotes enclose fields of a table, or are plain characters; by
+        default they enclose fields, and in tables divided by tabs only if all of them fit.
+        [task classify, lm, mlm only]
+    group_column: Column of the texts' groups (language, year), in files and Hub data, by
+        which scores are reported too; by default there are none. [task classify, tag only]
+    keep_duplicates: Train also on documents that are in the test split. [task classify,
+        tag, lm, mlm only; default: False]
+    head_hidden: Width of the head's hidden layer; 0: none. [task classify, tag only;
+        default: 0]
+    token_dropout: Share of tokens replaced by the unknown token in training. [task
+        classify, tag only; default: 0.0]
+    text_column: Column of the texts, in files and Hub data; of several, as in title,body,
+        the texts are joined. [task classify, lm, mlm only; default: 'text']
+    label_column: Column of the labels, in files and Hub data. [task classify, lm, mlm only;
+        default: 'label']
+    min_class: Leave out classes with fewer training texts than this, and say which. [task
+        classify only; default: 0]
+    members: Models of a deep ensemble, whose probabilities are averaged. [task classify
+        only; default: 1]
+    token_deletion: Share of tokens deleted from each text in training. [task classify only;
+        default: 0.0]
+    all_positions: Compute every position in the last layer, also those that the pool
+        ignores. [task classify only; default: False]
+    tokens_column: Column of the lists of tokens, in files and Hub data; in a CoNLL file its
+        number, the first by default. [task tag only; default: 'tokens']
+    tags_column: Column of the lists of tags, in files and Hub data; in a CoNLL file its
+        number, the last by default. [task tag only; default: 'tags']
+    causal: Let a token see only itself and those before it. [task tag only; default: False]
+    masked: Share of the word pieces that are masked. [task mlm only; default: 0.3]
+    whole_words: Mask words as a whole, not pieces. [task mlm only; default: False]
+    beam: Beams of the beam search that is scored. [task seq2seq only; default: 4]
+    address: HOST:PORT of a Ray cluster that runs already; by default RAY_ADDRESS and, where
+        that is not set, a Ray of this machine's own, which ends with the run. [on ray only]
+    """
+
+def build(
+    cell: str | Mapping[str, str] = "fused+rope",
+    sizes: Sizes | Mapping[str, int] | None = None,
+    *,
+    classes: int | None = None,
+    dropout: float = 0.0,
+    seed: int = 0,
+    plugins: Files | None = None,
+) -> nn.Module:
+    """An untrained encoder of these components, as a plain ``torch.nn.Module``.
+
+    It maps token ids (B, L), and if texts are padded an ``attention_mask`` (B, L) that is true
+    where a token is real, to vectors (B, L, dim); with ``classes``, to logits (B, classes) by the
+    cell's pool and a linear layer.
+
+    cell: ``{"attention": "fused", "pe": "rope"}``, or the names in the order of the axes
+    (attention, pe, norm, ffn, block, pool) as ``"fused+rope"``; what is not named is the default.
+    sizes: ``{"dim": 64, "layers": 2, ...}``, by default those of ``zoo.bench``. seed: of the
+    initial weights, which are those of ``zoo.bench`` for this cell and seed.
+
+    Raises ZooError for names that do not exist, and for parts that cannot be combined.
+    """
+
+def load(
+    directory: str | Path,
+    *,
+    plugins: Sequence[str | Path] = (),
+    device: str | torch.device = "cpu",
+    allow_changed: bool = False,
+) -> TextModel:
+    """The model that ``zoo train --save`` wrote, in float32, ready to predict or to generate.
+
+    plugins: single-file plug-ins that it was trained with. allow_changed: load it also where
+    components have changed. Only code of registered components runs. Raises ZooError where the
+    directory holds no intact model, or components are missing or have changed.
+    """
+
+def train(
+    attention: str | None = None,
+    pe: str | None = None,
+    *,
+    task: str | None = None,
+    data: Any = None,
+    suite: str | Path | None = None,
+    save: str | Path | None = None,
+    from_: str | Path | BenchResult | None = None,
+    row: str = "",
+    all_data: bool = False,
+    seed: int = 0,
+    on: str = "local",
+    track: str | None = None,
+    plugins: Files | None = None,
+    progress: bool | Progress | None = None,
+    norm: str | Sequence[str] | None = None,
+    ffn: str | Sequence[str] | None = None,
+    block: str | Sequence[str] | None = None,
+    pool: str | Sequence[str] | None = None,
+    tuning_seeds: int | None = None,
+    tuning_share: float | None = None,
+    until: float | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    memory_limit: int | None = None,
+    dim: int | None = None,
+    layers: int | None = None,
+    heads: int | None = None,
+    hidden: int | None = None,
+    max_length: int | None = None,
+    vocab_size: int | None = None,
+    epochs: int | None = None,
+    batch_size: int | None = None,
+    lr: float | Sequence[float] | None = None,
+    weight_decay: float | Sequence[float] | None = None,
+    dropout: float | Sequence[float] | None = None,
+    attention_dropout: float | None = None,
+    embedding_std: float | None = None,
+    label_smoothing: float | None = None,
+    schedule: Literal["linear", "cosine", "constant"] | None = None,
+    warmup: float | None = None,
+    clip: float | None = None,
+    validation: float | None = None,
+    device: Literal["auto", "cpu", "cuda", "mps"] | None = None,
+    precision: Literal["auto", "fp32", "bf16"] | None = None,
+    compile: bool | None = None,
+    init: str | None = None,
+    pretrain_data: str | None = None,
+    pretrain_epochs: int | None = None,
+    pretrain_lr: float | None = None,
+    pretrain_masked: float | None = None,
+    pretrain_whole_words: bool | None = None,
+    test: str | None = None,
+    test_size: float | None = None,
+    split_seed: int | None = None,
+    encoding: str | None = None,
+    drop_bad_rows: bool | None = None,
+    file_format: Literal["auto", "csv", "tsv", "json", "jsonl", "parquet", "label-text"]
+    | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    quotes: bool | None = None,
+    group_column: str | None = None,
+    keep_duplicates: bool | None = None,
+    head_hidden: int | None = None,
+    token_dropout: float | None = None,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    min_class: int | None = None,
+    members: int | None = None,
+    token_deletion: float | None = None,
+    all_positions: bool | None = None,
+    tokens_column: str | None = None,
+    tags_column: str | None = None,
+    causal: bool | None = None,
+    masked: float | None = None,
+    whole_words: bool | None = None,
+    beam: int | None = None,
+    address: str | None = None,
+    **options: Any,
+) -> TextModel:
+    """Train one model as ``zoo.bench`` trains it, and return it, ready to predict or generate.
+
+    save: a new directory for the model; by default it is not written. from_: the directory of a
+    run, or what ``zoo.bench`` returned: trains the row that its answer names, or the one called
+    ``row`` (``"fused+sin"``), with the settings that it had, on all the data, those it was scored
+    on included; nothing is left to score it. Options given here win over the row's. all_data: train
+    any model so. seed: of initial weights, dropout and the order of the batches. attention, pe,
+    task, data, suite, on, track, plugins, progress and options are as for ``zoo.bench``.
+
+    Raises ZooError for bad usage or data, and
+    ``zoo.inference.train.TrainingFailedError`` where the training itself fails.
+
+    Options, all by name:
+
+    norm: Norms: a comma list, or all. [default: 'layer']
+    ffn: Feed-forward networks: a comma list, or all. [default: 'gelu']
+    block: Blocks: a comma list, or all. [default: 'pre']
+    pool: Pools: a comma list, or all. [default: 'mean']
+    tuning_seeds: Seeds with which each setting is tried, where several values are given.
+        [default: 1]
+    tuning_share: Share of the training split that settings are chosen on, where several
+        values are given. Of data with a validation split they are chosen on that. [default:
+        0.2]
+    until: Add seeds one by one until differences of so many points between the leaders are
+        settled, up to the number of seeds asked for; by default all are trained. For 1
+        point, 8 to 16 equal cells that vary by half a point take 15 to 20 seeds. Verdicts
+        are corrected for repeated analyses.
+    threads: Threads of one job; 0: its share of the cores, and on a cluster 1. [default: 0]
+    timeout: Most seconds that one job may take; by default there is no limit.
+    memory_limit: Most MiB of data that one process may hold; 0: no limit. [default: 0]
+    dim: Width of the model. [default: 64]
+    layers: Number of blocks. [default: 2]
+    heads: Attention heads. [default: 4]
+    hidden: Inner width of the feed-forward networks. [default: 256]
+    max_length: Most tokens of a text, special tokens included; the rest is cut off.
+        [default: 256; lm: 128; seq2seq: 32]
+    vocab_size: Entries of the vocabulary. [default: 4000; lm: 1000; seq2seq: 1000]
+    epochs: Passes over the training split. [default: 6; lm: 2; seq2seq: 12]
+    batch_size: Examples per training step. [default: 32; lm: 8]
+    lr: Peak learning rate. Of several, each row gets the one that suits it best. [default:
+        0.003]
+    weight_decay: AdamW's weight decay. Of several, each row gets the one that suits it
+        best. [default: 0.01]
+    dropout: Dropout of embeddings, feed-forward networks, residual branches and the head.
+        Of several, each row gets the one that suits it best. [default: 0.1]
+    attention_dropout: Dropout of attention weights. [default: 0.0]
+    embedding_std: Standard deviation of the token embeddings before training. [default:
+        1.0]
+    label_smoothing: Share of the target probability spread over all classes. [default: 0.0]
+    schedule: How the learning rate falls after warm-up. [default: 'linear']
+    warmup: Share of all steps over which the rate rises. [default: 0.1]
+    clip: Largest gradient norm; 0: no clipping. [default: 1.0]
+    validation: Hold out this share of the training split and score it instead of the test
+        split. Of data with a validation split, any share scores that, and nothing is held
+        out. [default: 0.0]
+    device: Where to compute. [default: 'auto']
+    precision: Precision of the arithmetic; auto: bf16 on a GPU that has it. [default:
+        'auto']
+    compile: Compile models with torch.compile. [default: False]
+    init: What encoders begin with: pretrain, for masked language modelling before each
+        training, or the directory of a masked language model; by default new weights.
+    pretrain_data: Texts to pretrain on: a file of plain text, or a column of CSV, TSV or
+        JSON lines; by default those of the training split. Texts that are scored are left
+        out.
+    pretrain_epochs: Passes over the texts to pretrain on. [default: 20]
+    pretrain_lr: Peak learning rate of the pretraining. [default: 0.003]
+    pretrain_masked: Share of the word pieces that the pretraining masks. [default: 0.3]
+    pretrain_whole_words: Mask words as a whole in the pretraining. [default: False]
+    test: File or directory of the test split, for data without one; by default a part of
+        the data is held out. [task classify, tag only]
+    test_size: Share of data without a test split that is held out as one; by default 0.25.
+        [task classify, tag only]
+    split_seed: Of the division of data without a test split. [task classify, tag only;
+        default: 0]
+    encoding: Encoding of text files, such as latin-1; by default UTF-8 or, where a file is
+        not UTF-8, a guess, which is named.
+    drop_bad_rows: Leave out rows that cannot be used, and say which; by default they are
+        errors. [default: False]
+    file_format: Format of the files; auto: by their endings, and of other endings by what
+        is in them. label-text: the first word of every line is its label. [task classify,
+        lm, mlm only; default: 'auto']
+    delimiter: What divides the columns of a table: a character, or tab, comma, semicolon,
+        pipe, space; by default a tab in TSV and a comma in CSV, or what else divides every
+        line alike. [task classify, lm, mlm only]
+    header: Whether the first line of a table names its columns; without it columns are
+        numbers, from 1. [task classify, lm, mlm only; default: True]
+    quotes: Whether double quotes enclose fields of a table, or are plain characters; by
+        default they enclose fields, and in tables divided by tabs only if all of them fit.
+        [task classify, lm, mlm only]
+    group_column: Column of the texts' groups (language, year), in files and Hub data, by
+        which scores are reported too; by default there are none. [task classify, tag only]
+    keep_duplicates: Train also on documents that are in the test split. [task classify,
+        tag, lm, mlm only; default: False]
+    head_hidden: Width of the head's hidden layer; 0: none. [task classify, tag only;
+        default: 0]
+    token_dropout: Share of tokens replaced by the unknown token in training. [task
+        classify, tag only; default: 0.0]
+    text_column: Column of the texts, in files and Hub data; of several, as in title,body,
+        the texts are joined. [task classify, lm, mlm only; default: 'text']
+    label_column: Column of the labels, in files and Hub data. [task classify, lm, mlm only;
+        default: 'label']
+    min_class: Leave out classes with fewer training texts than this, and say which. [task
+        classify only; default: 0]
+    members: Models of a deep ensemble, whose probabilities are averaged. [task classify
+        only; default: 1]
+    token_deletion: Share of tokens deleted from each text in training. [task classify only;
+        default: 0.0]
+    all_positions: Compute every position in the last layer, also those that the pool
+        ignores. [task classify only; default: False]
+    tokens_column: Column of the lists of tokens, in files and Hub data; in a CoNLL file its
+        number, the first by default. [task tag only; default: 'tokens']
+    tags_column: Column of the lists of tags, in files and Hub data; in a CoNLL file its
+        number, the last by default. [task tag only; default: 'tags']
+    causal: Let a token see only itself and those before it. [task tag only; default: False]
+    masked: Share of the word pieces that are masked. [task mlm only; default: 0.3]
+    whole_words: Mask words as a whole, not pieces. [task mlm only; default: False]
+    beam: Beams of the beam search that is scored. [task seq2seq only; default: 4]
+    address: HOST:PORT of a Ray cluster that runs already; by default RAY_ADDRESS and, where
+        that is not set, a Ray of this machine's own, which ends with the run. [on ray only]
+    """

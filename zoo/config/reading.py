@@ -1,0 +1,116 @@
+"""How files of data are read, and how data without a test split are divided. No torch here."""
+
+from __future__ import annotations
+
+import codecs
+from encodings.aliases import aliases
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt
+from pydantic_core import PydanticCustomError
+
+from zoo.errors import nearest
+
+# Words for delimiters that are hard to type or to see.
+DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+TABLES_ONLY = ("delimiter", "header", "quotes")  # options that are for tables of text alone
+_WORDS = {"\\t": "tab", **{character: word for word, character in DELIMITERS.items()}}
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def part_of(model: type[M], options: BaseModel) -> M:
+    """The fields of ``model`` among the options of a task, which have others besides."""
+    return model.model_validate(options.model_dump(include=set(model.model_fields)))
+
+
+def given_flags(options: BaseModel) -> dict[str, str]:
+    """Field to its flag on the command line, of the options that are not as by default."""
+    flags = {}
+    for name, field in type(options).model_fields.items():
+        value = getattr(options, name)
+        if value != field.default:
+            flags[name] = f"--{'no-' if value is False else ''}{name.replace('_', '-')}"
+    return flags
+
+
+def _delimiter(value: str) -> str:
+    word = _WORDS.get(value, value)
+    if word and word not in DELIMITERS and (len(word) > 1 or word in '"\r\n'):
+        known = ", ".join(DELIMITERS)
+        raise PydanticCustomError("delimiter", f"expected one character, or one of {known}")
+    return word
+
+
+def _encoding(value: str) -> str:
+    try:
+        if value and not codecs.lookup(value)._is_text_encoding:
+            raise LookupError
+    except (LookupError, ValueError):
+        close = nearest(value.replace("-", "_"), aliases).partition(" There is")[0].rstrip(".;")
+        raise PydanticCustomError(
+            "encoding", f"no such encoding, as Python names them{close}"
+        ) from None
+    return value
+
+
+class TextReading(BaseModel):
+    """How any file of texts is read; the same for training, scoring and predicting."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    encoding: Annotated[str, AfterValidator(_encoding)] = Field(
+        default="",
+        description="Encoding of text files, such as latin-1; by default UTF-8 or, where a file is "
+        "not UTF-8, a guess, which is named.",
+    )
+    drop_bad_rows: bool = Field(
+        default=False,
+        description="Leave out rows that cannot be used, and say which; by default they are "
+        "errors.",
+    )
+
+
+class Reading(TextReading):
+    """How a file is read that may be a table of text."""
+
+    file_format: Literal["auto", "csv", "tsv", "json", "jsonl", "parquet", "label-text"] = Field(
+        default="auto",
+        description="Format of the files; auto: by their endings, and of other endings by what is "
+        "in them. label-text: the first word of every line is its label.",
+    )
+    delimiter: Annotated[str, AfterValidator(_delimiter)] = Field(
+        default="",
+        description="What divides the columns of a table: a character, or tab, comma, semicolon, "
+        "pipe, space; by default a tab in TSV and a comma in CSV, or what else divides every line "
+        "alike.",
+    )
+    header: bool = Field(
+        default=True,
+        description="Whether the first line of a table names its columns; without it columns are "
+        "numbers, from 1.",
+    )
+    quotes: bool | None = Field(
+        default=None,
+        description="Whether double quotes enclose fields of a table, or are plain characters; by "
+        "default they enclose fields, and in tables divided by tabs only if all of them fit.",
+    )
+
+
+class Division(BaseModel):
+    """Where the test split of data comes from that have none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    test: str = Field(
+        default="",
+        description="File or directory of the test split, for data without one; by default a part "
+        "of the data is held out.",
+    )
+    test_size: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        default=None,
+        description="Share of data without a test split that is held out as one; by default 0.25.",
+    )
+    split_seed: NonNegativeInt = Field(
+        default=0, description="Of the division of data without a test split."
+    )

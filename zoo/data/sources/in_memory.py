@@ -1,0 +1,124 @@
+"""Data that Python holds: frames, data sets of Hugging Face and lists become files of the cache.
+
+A file travels to every executor, and is read as a user's own is. Its directory is named after what
+the data were, how many rows they have, and their content: ``DataFrame-1200-rows-1a2b3c4d``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from zoo.data.encoding.atomic_directory import write_manifest
+from zoo.data.encoding.cache import entry
+from zoo.data.sources.files import NAMES_COLUMN
+from zoo.data.sources.tables import Row
+from zoo.errors import ZooError
+
+SPLITS = ("train", "test", "validation")
+
+
+def stored(data: Any, options: Mapping[str, Any]) -> Any:
+    """What ``--data`` takes in place of data that Python holds; anything else as it is.
+
+    data: a pandas DataFrame, a ``datasets.Dataset``, a pair of lists (texts, labels), or a mapping
+    of these by split, such as a DatasetDict; a list of data sets may hold them too. options: of the
+    task, among them the names of columns. Raises ZooError for data of another form.
+    """
+    if isinstance(data, list | tuple) and not _is_pair(data):
+        return [stored(one, options) for one in data]
+    if isinstance(data, Mapping) and isinstance(data.get("name"), str):
+        return data  # a table of a suite
+    if data is None or isinstance(data, str | Path):
+        return data
+    parts = dict(data) if isinstance(data, Mapping) else {"train": data}
+    if "train" not in parts or not set(parts) <= {*SPLITS, "unsupervised"}:
+        raise ZooError(
+            f"data has the splits {', '.join(map(str, parts))}: there must be train, and there may "
+            "be test and validation"
+        )
+    files = {split: _lines(_rows(parts[split], options)) for split in SPLITS if split in parts}
+    kind = type(parts["train"] if type(data) is dict else data).__name__
+    kind = "lists" if kind in ("tuple", "list") else kind
+    count = sum(len(lines) for lines in files.values())
+    digest = hashlib.sha256(json.dumps(files).encode()).hexdigest()[:8]
+
+    def build(directory: Path) -> None:
+        for split, lines in files.items():
+            text = "".join(f"{line}\n" for line in lines)
+            (directory / f"{split}.jsonl").write_text(text, encoding="utf-8")
+        write_manifest(directory, {"kind": "data given in Python"})
+
+    return str(entry(f"{kind}-{count}-rows-{digest}", build))
+
+
+def _is_pair(data: Sequence[Any]) -> bool:
+    """Whether it is (texts, labels), and not a list of data sets."""
+    if len(data) != 2 or any(isinstance(one, str | Path | Mapping) for one in data):
+        return False
+    return all(hasattr(one, "__len__") and not hasattr(one, "columns") for one in data) and not any(
+        hasattr(one, "column_names") for one in data
+    )
+
+
+def _rows(data: Any, options: Mapping[str, Any]) -> list[Row]:
+    """The rows of a frame, a data set or a pair of lists."""
+    if isinstance(data, list | tuple) and _is_pair(data):
+        return _paired(data[0], data[1], options)
+    if hasattr(data, "column_names") and hasattr(data, "features"):
+        return _named(data.to_list(), data.features, options)
+    if hasattr(data, "columns") and hasattr(data, "to_dict"):
+        columns = [str(column) for column in data.columns]
+        lists = [data.iloc[:, place].tolist() for place in range(len(columns))]
+        return [dict(zip(columns, values, strict=True)) for values in zip(*lists, strict=True)]
+    raise ZooError(
+        f"data is a {type(data).__name__}: give a name, a path, a DataFrame, a datasets.Dataset, a "
+        "dict of splits, or a pair of lists (texts, labels)"
+    )
+
+
+def _paired(texts: Any, labels: Any, options: Mapping[str, Any]) -> list[Row]:
+    texts, labels = list(texts), list(labels)
+    if len(texts) != len(labels):
+        raise ZooError(f"data has {len(texts)} texts but {len(labels)} labels")
+    tagged = bool(texts) and not isinstance(texts[0], str) and hasattr(texts[0], "__len__")
+    heads = ("tokens", "tags") if tagged else ("text", "label")
+    columns = [str(options.get(f"{head}_column") or head) for head in heads]
+    return [dict(zip(columns, row, strict=True)) for row in zip(texts, labels, strict=True)]
+
+
+def _named(rows: list[Row], features: Mapping[str, Any], options: Mapping[str, Any]) -> list[Row]:
+    """The rows with the names of their classes and tags, which the features of a data set know."""
+    for column, feature in features.items():
+        names = getattr(feature, "names", None)
+        of_items = getattr(getattr(feature, "feature", None), "names", None)
+        if names and column == str(options.get("label_column") or "label"):
+            for row in rows:
+                known = isinstance(row[column], int) and row[column] >= 0
+                row.setdefault(NAMES_COLUMN, names[row[column]] if known else None)
+        elif of_items:
+            for row in rows:
+                row[column] = [of_items[code] if code >= 0 else code for code in row[column] or []]
+    return rows
+
+
+def _lines(rows: Iterable[Row]) -> list[str]:
+    """Each row as a line of JSON; values that are not JSON as text, missing ones as null."""
+    return [json.dumps(_plain(row), ensure_ascii=False, default=str) for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    """A value without numpy's types and without NaN, which JSON lacks."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, str | int | float | bool):
+        return None if value != value else value
+    missing = value is None or type(value).__name__ in ("NAType", "NaTType")
+    return None if missing else str(value)

@@ -1,0 +1,151 @@
+"""The zoo's attentions as attention implementations of Transformers' own models.
+
+A model there projects, splits into heads and rotates by itself; the zoo's attention does what is
+between: from queries, keys and values to the outputs of the heads. So an attention is offered where
+it does nothing else. One that projects in its own way, changes its output or has weights of its own
+would not be itself there, and is not offered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from transformers import AttentionInterface, AttentionMaskInterface
+
+from zoo.components.attention.base import MultiHead, ProjectedAttention
+from zoo.components.attention.fused import Fused
+from zoo.components.attention.projections import Packed, PerHead, Separate
+from zoo.components.layer_context import LayerContext, with_layer
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.pe.rope import Rotary
+from zoo.components.tokens import Tokens
+from zoo.errors import ZooError, one_line
+from zoo.hf.attention_functions import (
+    NO_ENCODING,
+    AttentionFunctions,
+    build_attention,
+    mixed,
+)
+from zoo.hf.plugin_files import components, load_components
+from zoo.models.seeding import seeded
+from zoo.registry import Choice
+
+PREFIX = "zoo_"
+# Transformers takes a name with one of these for an implementation of its own, or of its Hub.
+TAKEN = ("flash", "sdpa", "flex_attention", "/", "|")
+REFUSED = {
+    "causal-only": "it attends only to the past",
+    "fixed-length": "it is built for a maximum length",
+    "one-head": "it has a single head, whatever the number of heads",
+}
+
+
+@dataclass(frozen=True)
+class OfferedAttention:
+    """An attention of the zoo, and what it is to Transformers.
+
+    implementation: the value of ``attn_implementation``; empty where it is not offered, for this
+    reason. any_mask: it takes sliding windows, causal and other masks, and not padding alone.
+    """
+
+    attention: str
+    implementation: str = ""
+    any_mask: bool = False
+    reason: str = ""
+
+
+def offer_all() -> list[OfferedAttention]:
+    """Offer every registered attention that can be, with its default parameters.
+
+    Returns all of them, also those that are not offered. One that is built around another is not
+    among them: ``offer("bidirectional(fused)")``.
+    """
+    registry = components()
+    found = [c for c in registry.components("attention") if c.wraps is None]
+    return [_offer(Choice(component, registry.label(component))) for component in found]
+
+
+def offer(attention: str) -> str:
+    """Offer one attention, which may have parameters: ``top-k(keys=4)``.
+
+    Returns the value of ``attn_implementation``. Raises ZooError where it cannot be offered.
+    """
+    offered = _offer(components().choose("attention", attention))
+    if offered.reason:
+        raise ZooError(f"attention '{attention}' cannot be used in Transformers: {offered.reason}")
+    return offered.implementation
+
+
+def use_plugins(*files: str | Path) -> list[OfferedAttention]:
+    """Load single-file plug-ins, for models that are loaded later, and offer their attentions.
+
+    They take the place of those of an earlier call. Returns what ``offer_all`` does.
+    """
+    load_components(*files)
+    return offer_all()
+
+
+def _offer(choice: Choice) -> OfferedAttention:
+    name = str(choice)
+    if reason := _why_not(choice):
+        return OfferedAttention(name, reason=reason)
+    attention = AttentionFunctions(choice)
+    implementation = PREFIX + name
+    AttentionInterface.register(implementation, attention.forward)
+    # Under the same name: a model is given no mask at all where its attention has no entry here.
+    AttentionMaskInterface.register(implementation, attention.make_mask)
+    return OfferedAttention(name, implementation, attention.any_mask)
+
+
+def _why_not(choice: Choice) -> str:
+    """Why an attention is not offered; empty where it is."""
+    if not choice.can("padding"):
+        return "it does not declare 'padding'"
+    if found := [reason for capability, reason in REFUSED.items() if choice.can(capability)]:
+        return found[0]
+    if found := [word for word in TAKEN if word in str(choice)]:
+        return f"Transformers has another meaning for '{found[0]}' in a name"
+    try:
+        attention = build_attention(choice, 2, 16)
+        if not isinstance(attention, ProjectedAttention):
+            return "it is no ProjectedAttention, whose 'mix' can be called by itself"
+        if any(map(choice.takes, ("layer_index", "layer_count"))) or _reads_layer(attention):
+            return "it differs from layer to layer"
+        if type(attention.project) not in (Packed, PerHead, Separate):
+            return "it projects queries, keys or values in its own way"
+        inside = (*attention.named_parameters(), *attention.named_buffers())
+        own = [name for name, _ in inside if name.split(".")[0] not in ("project", "out")]
+        if own:
+            return f"it has weights or tables of its own, such as '{own[0]}'"
+        if not _is_its_mixing(attention.eval(), rotate=choice.can("rotate")):
+            return "it does more than its 'mix': before it, around it or after it"
+    except Exception as error:  # noqa: BLE001 - of a plug-in
+        return f"it failed on a small input: {one_line(error)}"
+    return ""
+
+
+def _reads_layer(attention: ProjectedAttention) -> bool:
+    """Whether a method of its own is given the LayerContext, which Transformers does not have."""
+    context = LayerContext(Tokens.whole(1), NO_ENCODING)
+    inherited = (ProjectedAttention.queries_keys_values, MultiHead.mix, Fused.mix)
+    methods = ("queries_keys_values", "adjust", "mix", "attend", "output")
+    own = [m for m in methods if getattr(type(attention), m, None) not in (None, *inherited)]
+    return any(with_layer(attention, method, context) for method in own)
+
+
+@torch.no_grad()
+def _is_its_mixing(attention: ProjectedAttention, *, rotate: bool) -> bool:
+    """Whether projections, a rotation and ``mixed`` give what the whole attention gives."""
+    with seeded(0, "input"):
+        x = torch.randn(2, 6, 16)
+    mask = torch.arange(6) < torch.tensor([[6], [4]])
+    tokens = Tokens(mask, torch.arange(6), in_order=True)
+    encoding = Rotary if rotate else PositionalEncoding
+    position = encoding(dim=16, heads=2, head_dim=8, max_length=6)
+    q, k, v = attention.project(x, x)
+    q, k = position.rotate(q, tokens.positions), position.rotate(k, tokens.positions)
+    heads = mixed(attention, q, k, v, mask)
+    found = attention.out(heads.transpose(1, 2).flatten(2))[mask]
+    return torch.allclose(found, attention(x, tokens=tokens, position=position)[mask], atol=1e-5)

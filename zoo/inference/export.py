@@ -1,0 +1,148 @@
+"""``zoo export``: a saved model as a file for other runtimes, with tokenizer and description."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer, processors
+
+from zoo import __version__
+from zoo.config.sizes import Sizes
+from zoo.data.encoding.word_pieces import PAD, PAD_ID
+from zoo.errors import ZooError
+from zoo.inference.directory import TOKENIZER, draft
+from zoo.inference.exported_program import (
+    FORMATS,
+    INPUTS,
+    OUTPUT,
+    Comparison,
+    Format,
+    write_program,
+)
+from zoo.inference.load import load_from
+from zoo.models.text_model import TextModel
+from zoo.models.text_tagger import TextTagger
+from zoo.registry import AXES, Choice, Pattern, Registry
+from zoo.registry.cell import Cell
+from zoo.registry.hooks import described
+from zoo.registry.loading import built_ins
+from zoo.tasks.base import TaskSetup
+
+DESCRIPTION = "export.json"
+# Every one of these can be exported, so that a part tried among them is the one that cannot be.
+PLAIN = {
+    "attention": "naive",
+    "pe": "none",
+    "norm": "layer",
+    "ffn": "gelu",
+    "block": "pre",
+    "pool": "mean",
+}
+LAYERS = 1  # of a model in which one part is tried
+
+
+def export(
+    directory: Path, registry: Registry, to: str, out: Path, *, allow_changed: bool = False
+) -> Comparison | None:
+    """Write a saved model to ``out``: the file, its tokenizer, and ``export.json``.
+
+    to: of ``FORMATS``. The tokenizer cuts and pads texts as ``zoo predict`` does. The logits of
+    the file are compared with the model's before ``out`` exists; None where the runtime is not
+    installed, so that nothing was compared. Raises ZooError where the model cannot be loaded,
+    ``out`` exists, a package is missing, or a component cannot be exported, which is named.
+    """
+    form = FORMATS[to]
+    if missing := form.missing():
+        raise ZooError(
+            f"--to {to} needs {' and '.join(missing)}: pip install 'encoder-zoo[export]'"
+        )
+    with draft(out) as written:
+        model = load_from(directory, registry, allow_changed=allow_changed)
+        file = written / form.file
+        try:
+            compared = write_program(model, model.card.vocab_size, model.max_length, form, file)
+        except OSError:  # a full disk, which draft reports
+            raise
+        except Exception as error:  # torch and the runtime raise errors of many kinds
+            reason = _refusal(model.card, registry, form) or _worded(error)
+            raise ZooError(f"{directory} cannot be exported to {to}: {reason}") from error
+        _tokenizer(model).save(str(written / TOKENIZER))
+        text = json.dumps(_description(model, form, compared), indent=1, ensure_ascii=False)
+        (written / DESCRIPTION).write_text(text + "\n", encoding="utf-8")
+    return compared
+
+
+def _tokenizer(model: TextModel) -> Tokenizer:
+    """The model's tokenizer, which cuts and pads texts, and for a tagger adds no [CLS]."""
+    tokenizer = Tokenizer.from_str(model.tokenizer.to_str())
+    tokenizer.enable_truncation(model.max_length)
+    tokenizer.enable_padding(pad_id=PAD_ID, pad_token=PAD)
+    if isinstance(model, TextTagger):
+        tokenizer.post_processor = processors.TemplateProcessing(single="$A")
+    return tokenizer
+
+
+def _description(model: TextModel, form: Format, compared: Comparison | None) -> dict[str, Any]:
+    """What a program that runs the file has to know."""
+    card = model.card
+    output = ["batch", "length"] if isinstance(model, TextTagger) else ["batch"]
+    return {
+        "format": "encoder-zoo export",
+        "file": form.file,
+        "task": card.task,
+        "cell": card.cell,
+        "inputs": [
+            {"name": name, "type": "int64", "shape": ["batch", "length"]} for name in INPUTS
+        ],
+        "outputs": [{"name": OUTPUT, "type": "float32", "shape": [*output, len(card.labels)]}],
+        "labels": card.labels,
+        "max_length": model.max_length,
+        "pad_id": PAD_ID,
+        "compared": None if compared is None else vars(compared),
+        "encoder_zoo": __version__,
+        "key": card.key,
+    }
+
+
+def _refusal(card: Any, registry: Registry, form: Format) -> str:
+    """The components that cannot be exported, each with its owner and why; empty where all can.
+
+    Each is tried alone, in a small model of plain parts.
+    """
+    cell = card.find_cell(registry, allow_changed=True)
+    found = []
+    for axis in AXES:
+        for choice in getattr(cell, axis):
+            if str(choice) != PLAIN[axis] and (reason := _why_not(card, registry, choice, form)):
+                owners = " and ".join(dict.fromkeys(str(c.component.owner) for c in choice.nested))
+                found.append(f"{axis} '{choice}' of {owners}: {reason}")
+    return "; ".join(found)
+
+
+def _why_not(card: Any, registry: Registry, choice: Choice, form: Format) -> str:
+    """Why a model of plain parts with this one cannot be exported; empty where it can."""
+    task = card.find_task(registry, allow_changed=True)
+    options = task.options.model_validate(card.task_options)
+    sizes: Sizes = card.sizes.model_copy(update={"layers": LAYERS})
+    setup = TaskSetup(options, sizes, card.training, card.vocab_size, card.labels)
+    plain = Cell.parse(built_ins(), PLAIN)
+    cell = Cell(**{**vars(plain), choice.component.kind: Pattern.of([choice])})
+    with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
+        try:
+            model = task.build(setup, cell, card.seed).eval()
+            file = Path(scratch) / form.file
+            write_program(model, card.vocab_size, sizes.max_length, form, file)
+        except Exception as error:  # noqa: BLE001 - see export
+            return _worded(error)
+    return ""
+
+
+def _worded(error: BaseException) -> str:
+    """The first sentence of what went wrong at first; ``zoo --debug`` prints all of it."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return re.split(r"(?<=[.!])\s", described(error), maxsplit=1)[0]

@@ -1,0 +1,182 @@
+"""A saved model's card for the Hugging Face Hub: README.md, and results in .eval_results/.
+
+The form of the results: https://huggingface.co/docs/hub/eval-results. It has no field for an
+interval, which is therefore in the notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zoo.config.metric_description import MetricDescription
+from zoo.errors import WriteError, ZooError
+from zoo.inference.card import Card
+from zoo.inference.directory import read
+
+README, RESULTS = "README.md", ".eval_results/encoder-zoo.yaml"
+LEVEL = 0.95
+DRAWS = 2000  # of the bootstrap
+DATASETS = "https://huggingface.co/datasets/"
+# What is scored where there are classes, to the Hub's name of what the model does.
+PIPELINES = {"documents": "text-classification", "tokens": "token-classification"}
+
+
+@dataclass(frozen=True)
+class ScoredMetric:
+    """One metric of a card, as it is printed; interval: ``0.912 to 0.961``, empty if unknown."""
+
+    label: str
+    value: str
+    interval: str
+
+    def __str__(self) -> str:
+        within = f" (95% interval {self.interval})" if self.interval else ""
+        return f"{self.label} {self.value}{within}"
+
+
+def write_model_card(
+    directory: str | Path, *, dataset: str = "", task: str = "default", license: str = ""
+) -> list[Path]:
+    """Write README.md into a directory of ``zoo train --save``, and the results in the Hub's form.
+
+    dataset: the Hub's data set ``owner/name`` that the model is scored on; by default the one that
+    it was trained on, if that is from the Hub. Without one there are no results but in README.md.
+    task: which of the data set's benchmarks the score belongs to. license: the model's. Returns
+    the files. Raises ZooError where the directory holds no intact model, or the score is of a part
+    of the training split, which is no result for the Hub.
+    """
+    return write_card_files(Path(directory), read(Path(directory)), dataset, task, license)
+
+
+def write_card_files(
+    directory: Path, card: Card, dataset: str = "", task: str = "default", license: str = ""
+) -> list[Path]:
+    """As ``write_model_card``, for a directory that has this card."""
+    revision = ""
+    if card.training.validation:
+        if dataset:
+            raise ZooError(
+                f"{directory} was scored on a part of the training split (--validation "
+                f"{card.training.validation}); train without it for a result on {dataset}"
+            )
+    elif not dataset:
+        notes = card.data.get("notes", {})
+        source, revision = str(notes.get("source", "")), str(notes.get("revision", ""))
+        dataset = source.removeprefix(DATASETS) if source.startswith(DATASETS) else ""
+    written = [directory / README]
+    try:
+        written[0].write_text(_readme(card, dataset, license), encoding="utf-8")
+        if dataset and scored_metrics(card):
+            written.append(directory / RESULTS)
+            written[1].parent.mkdir(exist_ok=True)
+            written[1].write_text(_results(card, dataset, revision, task), encoding="utf-8")
+    except OSError as error:
+        raise WriteError(f"cannot write to {directory}: {error.strerror or error}") from error
+    return written
+
+
+def scored_metrics(card: Card) -> list[ScoredMetric]:
+    """The card's metrics with their intervals, in its order: the first ranks models."""
+    return [
+        ScoredMetric(
+            about.label, about.format(card.metrics[about.name]), _interval(about, card.metrics)
+        )
+        for about in card.metric_descriptions
+        if about.name in card.metrics
+    ]
+
+
+def _interval(about: MetricDescription, metrics: Mapping[str, Any]) -> str:
+    """The interval of one model's score over the examples that were scored.
+
+    Of a share of examples it is Wilson's (1927); of macro F1 the percentiles of 2000 bootstrap
+    samples of the examples (Efron 1979), drawn as confusion matrices. Of other metrics it is not
+    known: their examples are not in the card.
+    """
+    value = metrics[about.name]
+    if about.paired and metrics.get("examples"):
+        from scipy import stats
+
+        count = int(metrics["examples"])
+        share = stats.binomtest(round(value * count), count)
+        low, high = share.proportion_ci(LEVEL, method="wilson")
+    elif about.name == "macro_f1" and "confusion" in metrics:
+        low, high = bootstrapped_f1(np.array(metrics["confusion"]))
+    else:
+        return ""
+    return f"{about.format(float(low))} to {about.format(float(high))}"
+
+
+def bootstrapped_f1(confusion: np.ndarray) -> tuple[float, float]:
+    """Both ends of the 95% interval of macro F1, from counts (true class, predicted class)."""
+    count = confusion.sum()
+    draws = np.random.default_rng(0).multinomial(count, confusion.flatten() / count, size=DRAWS)
+    tables = draws.reshape(DRAWS, *confusion.shape)
+    right = np.diagonal(tables, axis1=1, axis2=2)  # (draws, classes)
+    both = tables.sum(axis=1) + tables.sum(axis=2)  # predicted plus true, of each class
+    f1 = np.divide(2 * right, both, out=np.zeros(right.shape), where=both > 0).mean(axis=1)
+    low, high = np.quantile(f1, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def _results(card: Card, dataset: str, revision: str, task: str) -> str:
+    """The content of RESULTS: the metric that ranks, the others in the notes."""
+    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+    from huggingface_hub.utils import yaml_dump  # type: ignore[attr-defined]
+
+    first, *others = scored_metrics(card)
+    notes = [str(first), *map(str, others), f"on {_scored(card)}"]
+    notes += [f"one training, seed {card.seed}", card.cell, f"encoder-zoo {card.zoo}"]
+    entry = EvalResultEntry(
+        dataset_id=dataset,
+        task_id=task,
+        value=card.metrics[card.metric_descriptions[0].name],
+        dataset_revision=revision or None,
+        date=card.saved,
+        notes="; ".join(notes),
+    )
+    text: str = yaml_dump(eval_result_entries_to_yaml([entry]), sort_keys=False)
+    return text
+
+
+def _readme(card: Card, dataset: str, license: str) -> str:
+    from huggingface_hub import ModelCardData
+    from jinja2 import Environment
+
+    pipeline = PIPELINES.get(_what_is_scored(card), "") if card.labels else ""
+    parts = [part.name for parts in card.parts.values() for part in parts]
+    data = ModelCardData(
+        license=license or None,
+        library_name="encoder-zoo",
+        pipeline_tag=pipeline or None,
+        tags=["encoder-zoo", *dict.fromkeys(parts)],
+        datasets=[dataset] if dataset else None,
+        metrics=[d.name for d in card.metric_descriptions if d.name in card.metrics],
+    )
+    template = files("zoo.inference").joinpath("templates", "model_card.md").read_text("utf-8")
+    body = Environment(keep_trailing_newline=True).from_string(template)
+    return f"---\n{data.to_yaml()}\n---\n\n" + body.render(
+        card=card,
+        pipeline=pipeline,
+        results=scored_metrics(card),
+        scored=_scored(card),
+    )
+
+
+def _what_is_scored(card: Card) -> str:
+    return card.metric_descriptions[0].scored if card.metric_descriptions else "examples"
+
+
+def _scored(card: Card) -> str:
+    """What the metrics are of, in words."""
+    what = _what_is_scored(card)
+    count = f"{card.metrics['examples']:,} {what}" if "examples" in card.metrics else what
+    if card.training.validation:
+        return f"{count} of {card.data['name']} that were held out of the training split"
+    return f"the {count} held out of {card.data['name']}"

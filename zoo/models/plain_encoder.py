@@ -1,0 +1,77 @@
+"""An encoder of registered parts as a plain torch module: ``zoo.build``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch import Tensor, nn
+
+from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
+from zoo.errors import ZooError
+from zoo.models.build import build_classifier
+from zoo.models.encoder import Encoder
+from zoo.models.parts import build_stack
+from zoo.registry import AXES, Registry
+from zoo.registry.cell import Cell
+
+NEEDS = {"attention": frozenset({"padding"})}  # every token sees all others, padding apart
+
+
+class PlainEncoder(nn.Module):
+    """Takes ids and an attention mask, as modules of Transformers do."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """Ids (B, L), and a mask (B, L) that is true where a token is real; None: all are.
+
+        To vectors (B, L, D), of which those of padding mean nothing, or to logits (B, classes).
+        """
+        tokens = Tokens.whole(ids.shape[1], ids.device)
+        if attention_mask is not None:
+            tokens = Tokens(attention_mask.bool(), tokens.positions, in_order=True)
+        found: Tensor = self.model(ids, tokens)
+        return found
+
+
+def plain_encoder(
+    cell: Cell, sizes: Sizes, *, classes: int | None, dropout: float, seed: int
+) -> PlainEncoder:
+    """The encoder of a cell; with classes, a classifier with the cell's pool.
+
+    Raises ZooError where the parts cannot be combined or refuse these sizes.
+    """
+    if obstacle := cell.obstacle(sizes, NEEDS):
+        raise ZooError(f"{cell} cannot be built: {obstacle}")
+    model: nn.Module
+    try:
+        if classes is None:
+            model = build_stack(
+                Encoder, cell, sizes, vocab_size=sizes.vocab_size, seed=seed, dropout=dropout
+            )
+        else:
+            vocabulary = sizes.vocab_size
+            model = build_classifier(
+                cell, sizes, vocab_size=vocabulary, classes=classes, seed=seed, dropout=dropout
+            )
+    except (ValueError, TypeError) as error:
+        raise ZooError(f"{cell} cannot be built: {error}") from error
+    return PlainEncoder(model)
+
+
+def cell_of(registry: Registry, given: str | Mapping[str, str], default: Mapping[str, str]) -> Cell:
+    """The cell of axis to component, or of names joined by + in the order of the axes.
+
+    default: for axes that are not named. Raises ZooError for an axis or a name that does not exist.
+    """
+    if isinstance(given, str):
+        names = [name.strip() for name in given.split("+")]
+        if len(names) > len(AXES):
+            raise ZooError(f"cell {given}: {len(names)} names, and the axes are {', '.join(AXES)}")
+        given = dict(zip(AXES, names, strict=False))
+    if unknown := [axis for axis in given if axis not in AXES]:
+        raise ZooError(f"no axis '{unknown[0]}'; there is {', '.join(AXES)}")
+    return Cell.parse(registry, {axis: given.get(axis, default[axis]) for axis in AXES})

@@ -1,0 +1,191 @@
+"""The zoo's classifiers as estimators of scikit-learn."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from zoo.data.sources.in_memory import stored
+from zoo.errors import ZooError
+from zoo.inference.train import train
+from zoo.registry import loading
+from zoo.sweep.make_request import make_request
+from zoo.sweep.progress import Silent
+
+
+class InputError(ZooError, ValueError):
+    """Data that cannot be learned from; a ValueError, as scikit-learn expects."""
+
+
+class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A text classifier made of the zoo's components and trained from scratch on the texts given.
+
+    X is a list, an array or a Series of texts, or has one column of them; y their classes. All of X
+    is trained on. The parameters are the options of ``zoo bench`` of the same names; threads 0:
+    every core. plugins: single-file plug-ins. random_state: an int is the seed of ``zoo train``;
+    None draws one.
+
+    classes_: the classes, sorted. model_: the trained ``TextClassifier``, as of ``zoo.load``.
+    """
+
+    def __init__(
+        self,
+        attention: str = "fused",
+        pe: str = "rope",
+        *,
+        norm: str = "layer",
+        ffn: str = "gelu",
+        block: str = "pre",
+        pool: str = "mean",
+        dim: int = 64,
+        layers: int = 2,
+        heads: int = 4,
+        hidden: int = 256,
+        max_length: int = 256,
+        vocab_size: int = 4000,
+        epochs: int = 6,
+        batch_size: int = 32,
+        lr: float = 3e-3,
+        weight_decay: float = 0.01,
+        dropout: float = 0.1,
+        label_smoothing: float = 0.0,
+        schedule: str = "linear",
+        warmup: float = 0.1,
+        clip: float = 1.0,
+        head_hidden: int = 0,
+        token_dropout: float = 0.0,
+        token_deletion: float = 0.0,
+        members: int = 1,
+        device: str = "auto",
+        precision: str = "auto",
+        threads: int = 0,
+        plugins: Sequence[str] = (),
+        random_state: Any = None,
+    ) -> None:
+        self.attention = attention
+        self.pe = pe
+        self.norm = norm
+        self.ffn = ffn
+        self.block = block
+        self.pool = pool
+        self.dim = dim
+        self.layers = layers
+        self.heads = heads
+        self.hidden = hidden
+        self.max_length = max_length
+        self.vocab_size = vocab_size
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.dropout = dropout
+        self.label_smoothing = label_smoothing
+        self.schedule = schedule
+        self.warmup = warmup
+        self.clip = clip
+        self.head_hidden = head_hidden
+        self.token_dropout = token_dropout
+        self.token_deletion = token_deletion
+        self.members = members
+        self.device = device
+        self.precision = precision
+        self.threads = threads
+        self.plugins = plugins
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on texts and their classes.
+
+        Raises InputError for what are no texts or classes, ZooError for parameters that do not fit,
+        and ``TrainingFailedError`` where the training diverges or fails.
+        """
+        if y is None:
+            raise InputError("ZooClassifier requires y to be passed, but the target y is None")
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        texts = _texts(X)
+        if len(texts) != len(y):
+            raise InputError(f"X has {len(texts)} texts, and y {len(y)} classes")
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InputError(
+                f"every text is of one class, {self.classes_[0]}: a classifier needs two classes"
+            )
+        options = self.get_params(deep=False)
+        seed = self.random_state
+        if not isinstance(seed, int | np.integer):
+            seed = check_random_state(seed).randint(2**31)
+        plugins, _ = options.pop("plugins"), options.pop("random_state")
+        loaded = loading.load(list(plugins))
+        data = stored(_splits(texts, codes.tolist()), {})
+        request = make_request({**options, "data": data, "keep_duplicates": True}, loaded.registry)
+        with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
+            save = Path(scratch) / "model"
+            self.model_ = train(
+                request, loaded, Silent(), save, int(seed), on="inline", all_data=True
+            )
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of every class (texts, classes), in the order of ``classes_``."""
+        check_is_fitted(self)
+        model: Any = self.model_
+        predictions = model.predict(_texts(X))
+        # The names of the model's classes are the numbers of ``classes_``.
+        names = [str(code) for code in range(len(self.classes_))]
+        return np.array([[found.probabilities[name] for name in names] for found in predictions])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The likeliest class of every text (texts)."""
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        found: np.ndarray = self.classes_[likeliest]
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _texts(X: Any) -> list[str]:
+    """Texts as a list; InputError where one is none, or there is more than one column."""
+    if isinstance(X, str):
+        raise InputError("X is one text: give a list of texts")
+    shape = getattr(X, "shape", None)
+    if shape is not None and len(shape) != 1:
+        if len(shape) != 2 or shape[1] != 1 or not hasattr(X, "__array__"):
+            raise InputError(f"X has the shape {tuple(shape)}: give one column of texts")
+        X = np.asarray(X)[:, 0]
+    if not hasattr(X, "__len__"):
+        raise InputError(f"X is a {type(X).__name__}: give a list of texts")
+    texts = list(X)
+    if not texts:
+        raise InputError("X has no texts (0 samples): a minimum of 1 is required")
+    for number, text in enumerate(texts, start=1):
+        if not isinstance(text, str):
+            raise InputError(f"text {number} of X is no text but a {type(text).__name__}")
+        if not text.strip():
+            raise InputError(f"text {number} of X is empty")
+    return [str(text) for text in texts]
+
+
+def _splits(texts: list[str], codes: list[int]) -> dict[str, tuple[list[str], list[int]]]:
+    """Two splits, as data must have, that are all the texts together: both are trained on.
+
+    The last text of every class that has several is the test split; where no class has, it is the
+    first of all texts once more.
+    """
+    last = {code: row for row, code in enumerate(codes)}
+    test = {row for code, row in last.items() if codes.count(code) > 1}
+    rows = range(len(texts))
+    parts = {"train": [r for r in rows if r not in test], "test": sorted(test) or [0]}
+    return {s: ([texts[r] for r in its], [codes[r] for r in its]) for s, its in parts.items()}
