@@ -96,7 +96,7 @@ def test_the_run_and_its_result_are_sentences():
         "documents), trained with 4 to 5 seeds each for 6 epochs, speed and memory measured on a "
         "machine, 2 threads, torch 2.13.0+cpu, fp32; 20 November 2026."
     )
-    (outcome,) = texts(tree, "p", id="outcome")
+    (outcome,) = texts(tree, "div", id="outcome")
     assert re.search(r"Best accuracy: \S+ with 0\.9\d\d ± 0\.0\d\d; \d+ others cannot", outcome)
     assert re.search(r"the baseline tfidf-logreg with 0\.9\d\d\W", outcome)
 
@@ -214,7 +214,7 @@ def test_another_task_has_its_own_metric_and_direction():
     tree = parsed(made.page)
     cells = [row for row in made.run.rows if not row.baseline]
     best = min(cells, key=lambda row: np.mean([*row.values.values()]))
-    (outcome,) = texts(tree, "p", id="outcome")
+    (outcome,) = texts(tree, "div", id="outcome")
     assert f"Best bits/byte: {made.run.short_name(best)} with 2." in outcome
     heads = list(results_of(tree).find(f"{XHTML}thead").iter(f"{XHTML}button"))
     first = {"".join(b.itertext()): b.get("data-first") for b in heads}
