@@ -6,7 +6,6 @@ Each cell of the table has what it shows, what it sorts by, and an interval to d
 from __future__ import annotations
 
 import shlex
-import statistics
 from collections.abc import Sequence
 from typing import Any
 
@@ -107,32 +106,31 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
     return lines
 
 
-def _best(run: RunReport) -> Row | None:
-    """The cell with the best mean."""
-    cells = [row for row in run.rows if not row.baseline and row.values]
-    means = {row.name: statistics.fmean(row.values.values()) for row in cells}
-    return max(cells, key=lambda row: row.metric.better(means[row.name]), default=None)
-
-
 def _differing(run: RunReport) -> dict[str, int]:
-    """Rows that differ significantly from the best cell: 1 for better, -1 for worse."""
-    if (best := _best(run)) is None:
-        return {}
-    verdicts = {row.name: run.verdicts.verdict(row.name, best.name) for row in run.rows}
-    return {name: verdict for name, verdict in verdicts.items() if verdict}
+    """-1 for rows that are significantly worse than a cell; 1 for those better than the best."""
+    verdict, tied = run.verdicts.verdict, run.verdicts.tied()
+    cells = [row.name for row in run.rows if not row.baseline]
+    found = {}
+    for row in run.rows if tied else []:
+        if verdict(row.name, tied[0]) == 1:
+            found[row.name] = 1
+        elif any(verdict(row.name, cell) == -1 for cell in cells):
+            found[row.name] = -1
+    return found
 
 
 def tints_of(run: RunReport) -> str:
     """What tinted rows are; "" where nothing was ranked."""
-    best, differing = _best(run), _differing(run)
-    if best is None or not run.verdicts.pairs:
+    differing, best = _differing(run), run.verdicts.tied()[:1]
+    if not best or not run.verdicts.pairs:
         return ""
-    name = run.short_name(best)
-    if not differing:
-        return f"No row differs significantly from the best cell, {name}."
-    kinds = {1: "blue ones are better", -1: "orange ones are worse"}
-    said = " and ".join(text for verdict, text in kinds.items() if verdict in differing.values())
-    return f"Tinted rows differ significantly from the best cell, {name}: {said}."
+    name = run.short_name(run.rows[run.position[best[0]]])
+    said = {
+        1: f"Blue rows are significantly better than the best cell, {name}.",
+        -1: "Orange rows are significantly worse than some cell.",
+    }
+    lines = [text for verdict, text in said.items() if verdict in differing.values()]
+    return " ".join(lines or [f"No row differs significantly from the best cell, {name}."])
 
 
 def _classes(marks: dict[str, bool]) -> str:
