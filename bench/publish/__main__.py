@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,12 +65,12 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         runs.append(Run(place, (out or source) / place, home, report, suite, published, figures))
     for run in runs:
         run.directory.mkdir(parents=True, exist_ok=True)
-        write_report(run.report, run.directory)
+        write_report(run.report, run.directory, _name(run, pages))
         write_file(run.directory / PAGE, page(run))
     for place, (suite, published) in pages.items():
         if profile := read_profile(source / place):
             directory = (out or source) / place
-            write_profile_page(profile, directory)
+            write_profile_page(profile, directory, published.title)
             write_file(directory / PAGE, profile_page(profile, published, directory))
             profiles.append(ProfileRun(place, profile, published, suite))
     for scale in scales:
@@ -90,6 +90,12 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     places = [*(one.place for one in profiles), *(scale.place for scale in scales)]
     made += [(out or source) / place for place in places]
     return Made(made, missing)
+
+
+def _name(run: Run, pages: Mapping[str, tuple[Path, Published]]) -> str:
+    """A run's title; one data set of a run on several has the title of that run before its own."""
+    whole, _, part = run.place.rpartition("/")
+    return f"{pages[whole][1].title}: {part}" if whole in pages else run.title
 
 
 def _published_pages(suites: Path) -> dict[str, tuple[Path, Published]]:

@@ -22,7 +22,7 @@ seeds. A rank of 1= means that no row is significantly better, and that there ar
 the page of each run says how that was decided, and how large its machine's noise is."""
 BEST = 5  # cells of a run that the overview shows
 PROFILE_FILES = (("page", "README.md"), ("interactive", "report.html"), ("CSV", "profile.csv"))
-LEFT_OUT = ("train s", "latency ms", "front", "seeds")
+LEFT_OUT = ("train_seconds", "latency_ms", "front", "seeds")
 
 
 SIMULATED = """\
@@ -88,13 +88,15 @@ def _run(run: Run) -> list[str]:
 
 def _best(run: Run) -> str:
     """The best rows and the baselines, in the most important columns."""
-    table, text = run.report.table, run.report.shown
+    table, text = run.report.table, run.report.cells
+    heads = text.attrs["heads"]
     cells = table[(table["baseline"] == "") & (table["status"] == "ok")]
     text = text.loc[[*cells.head(BEST).index, *table[table["baseline"] != ""].index]]
-    left_out = {*LEFT_OUT, *(metric.label for metric in run.report.metrics[1:])}
+    left_out = {*LEFT_OUT, *(f"{metric.name}_mean" for metric in run.report.metrics[1:])}
     columns = [c for c in text.columns if c not in left_out and (text[c] != "").any()]
     rows = [
-        dict(zip(columns, map(line, row), strict=True)) for row in text[columns].values.tolist()
+        dict(zip([heads[c] for c in columns], map(line, row), strict=True))
+        for row in text[columns].values.tolist()
     ]
     notes = []
     if (tied := int(table["tie"].eq(True).sum())) > 1:

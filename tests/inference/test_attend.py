@@ -15,10 +15,12 @@ from saved_models import similar
 
 from zoo.cli import main
 from zoo.errors import ZooError
+from zoo.inference import attention_files
 from zoo.inference.attention_files import render_page, write_picture
 from zoo.inference.attention_map import View, attention_map
 from zoo.models.text_classifier import TextClassifier
 from zoo.registry import Registry
+from zoo.report.plots.plot import SMALL
 
 TEXT = "can you can that"
 
@@ -122,6 +124,30 @@ def test_a_token_that_looks_like_a_formula_is_drawn_as_text(tmp_path: Path) -> N
     svg = (tmp_path / "map.svg").read_text()
     assert svg.count(">$\\frac$<") == 2
     assert "a title of $1 and $2" in svg
+
+
+def test_labels_of_a_long_text_are_readable(tmp_path: Path, monkeypatch) -> None:
+    """As many tokens are named as there is room for; none in smaller letters."""
+    monkeypatch.setattr(attention_files, "MOST", 3.0)
+    tokens = [f"word{number}" for number in range(40)]
+    view = View(layer=1, head=None, weights=np.full((40, 40), 1 / 40, dtype=np.float32))
+    write_picture(tmp_path / "map.svg", tokens, [view], "a title")
+    svg = (tmp_path / "map.svg").read_text()
+    assert svg.count(">word0<") == svg.count(">word3<") == 2
+    assert ">word1<" not in svg
+    assert min(map(float, re.findall(r"font-size: ([\d.]+)px", svg))) >= SMALL
+
+
+def test_the_predicted_class_stands_beside_the_map(
+    trained: Path, model: TextClassifier, tmp_path: Path, capsys
+) -> None:
+    (answer,) = model.predict([TEXT])
+    predicted = f"{answer.label} ({answer.probability:.1%})"
+    assert maps(capsys, str(trained), TEXT)["predicted"] == predicted
+    assert main(["attend", str(trained), TEXT]) == 0
+    assert f"predicted: {predicted}\n" in capsys.readouterr().out
+    page = render_page(attention_map(model, TEXT), "a cell")
+    assert f"<bdi>{predicted}</bdi>" in page
 
 
 def test_the_page_needs_no_other_file_and_no_network(

@@ -5,12 +5,19 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
+import numpy as np
 from factory import cell, failed
 from hostile import CLOSING, LABELS, LONG, NAMES, SCRIPT
 from large_run import large_run
+from test_profile import ACCURACIES, records_of
 
+from zoo.inference.attention_files import render_page
+from zoo.inference.attention_map import AttentionMap
+from zoo.report.html.profile_page import profile_page
 from zoo.report.html.report_page import report_page
-from zoo.report.plots.plot import Plot
+from zoo.report.plots.plot import Plot, styled
+from zoo.report.profile.profile import DataSet, Profile
+from zoo.report.profile.profile_plot import profile_plots
 from zoo.report.run_report import RunReport
 from zoo.report.write import make_plots
 
@@ -40,6 +47,29 @@ _RUNS = {
     "long": lambda: large_run(cells=24, seeds=3, examples=200, names=LONG),
     "hostile": _hostile,
 }
+
+
+@functools.cache
+def profile_page_of_six():
+    """The page of a run on six data sets; on one of them all rows are at chance."""
+    data_sets = [
+        DataSet(name, name, RunReport(records_of(name, accuracies)))
+        for name, accuracies in ACCURACIES.items()
+    ]
+    profile = Profile(data_sets)
+    with styled():
+        plots = list(profile_plots(profile))
+    return profile_page(profile, plots, "A run on six data sets")
+
+
+def attention_page(tokens=40):
+    """The page of a text of so many tokens, of two layers with two heads each."""
+    draw = np.random.default_rng(1)
+    words = [SCRIPT, *(f"word{number}" for number in range(1, tokens))]
+    weights = draw.dirichlet(np.full(tokens, 0.2), (2, 2, tokens)).astype(np.float32)
+    by_layer = dict(enumerate(weights, start=1))
+    found = AttentionMap(" ".join(words), words, by_layer, predicted="sport (93.1%)")
+    return found, render_page(found, "fused+rope")
 
 
 @functools.cache

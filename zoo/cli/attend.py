@@ -48,8 +48,9 @@ def attend(
     zoo attend model "can you can that" --layer 1 --head all --out heads.png
     zoo attend model "can you can that" --out map.html
 
-    Rows are queries, columns are keys; rows sum to one. Layers whose attention gives no weights are
-    left out. A page has every other layer and head, whatever --layer and --head say.
+    Rows are queries, columns are keys; rows sum to one. The predicted class stands above them.
+    Layers whose attention gives no weights are left out. A page has every other layer and head,
+    whatever --layer and --head say.
     """
     for file in files:
         if Path(file).suffix.lower() not in FORMATS:
@@ -71,9 +72,11 @@ def attend(
         click.echo(f"wrote {file}", err=True)
     if as_json:
         rows = [{"layer": v.layer, "head": v.head, "weights": v.weights.tolist()} for v in shown]
-        content = {"tokens": found.tokens, "cut": found.cut, "maps": rows}
+        content = {"tokens": found.tokens, "cut": found.cut, "predicted": found.predicted}
+        content["maps"] = rows
         print_json(content, indent=None)
     elif not files:
+        click.echo(f"predicted: {found.predicted}\n")
         _print(found.tokens, shown)
     if found.missing:
         missing = " and ".join(f"layer {number}" for number in found.missing)

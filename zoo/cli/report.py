@@ -85,7 +85,10 @@ def report(
     runs = _runs(directories, out, metric)
     for number, (directory, records) in enumerate(runs):
         if isinstance(records, Profile):
-            (write_profile if tables_only else write_whole_profile)(records, directory)
+            if tables_only:
+                write_profile(records, directory)
+            else:
+                write_whole_profile(records, directory, directory.resolve().name)
             if as_json:
                 lines = json.loads(records.table.to_json(orient="records", double_precision=15))
                 answer = profile_answer(records)
@@ -94,7 +97,10 @@ def report(
                 click.echo(profile_summary(records))
             continue
         run = RunReport(records, reference, metric)
-        (write_tables if tables_only else write_report)(run, directory)
+        if tables_only:
+            write_tables(run, directory)
+        else:
+            write_report(run, directory, directory.resolve().name)
         rows = run.recorded_rows
         found = make_effects(rows, run.reference, restricted) if effects else None
         if as_json:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-CELL, LEAST, MOST = 0.3, 2.5, 30.0  # inches: of a token, and of a whole map at least and at most
+CELL, LEAST, MOST = 0.3, 2.5, 20.0  # inches: of a token, and of a whole map at least and at most
+LABEL = 0.17  # inches: from one label to the next at least
 COLUMNS = 4
 DIGITS = 4  # of a weight in a page, so that it stays small
 
@@ -29,7 +30,7 @@ def write_map(file: Path, attention_map: AttentionMap, shown: Sequence[View], ti
         if file.suffix.lower() == ".html":
             file.write_text(render_page(attention_map, title), encoding="utf-8")
         else:
-            write_picture(file, attention_map.tokens, shown, title)
+            write_picture(file, attention_map.tokens, shown, _title(attention_map, title))
     except OSError as error:
         raise ZooError(f"cannot write to {file}: {error.strerror}") from error
 
@@ -39,20 +40,20 @@ def render_page(attention_map: AttentionMap, title: str) -> str:
 
     Markup in the tokens is escaped.
     """
-    from jinja2 import Environment
+    from zoo.report.html.report_page import page_environment
 
-    template = files("zoo.inference").joinpath("templates", "attention.html").read_text("utf-8")
     by_layer = attention_map.by_layer.values()
     rounded = {
         "mean": [_rounded(weights.mean(axis=0)) for weights in by_layer],
         "heads": [_rounded(weights) for weights in by_layer],
     }
     page: str = (
-        Environment(autoescape=True)
-        .from_string(template)
+        page_environment("zoo.inference")
+        .get_template("attention.html")
         .render(
-            title=title,
-            text=attention_map.text,
+            title=f"Attention: {attention_map.text}",
+            model=title,
+            predicted=attention_map.predicted,
             cut=attention_map.cut,
             missing=attention_map.missing,
             data={
@@ -65,6 +66,10 @@ def render_page(attention_map: AttentionMap, title: str) -> str:
     return page
 
 
+def _title(attention_map: AttentionMap, title: str) -> str:
+    return f"{title}; predicted: {attention_map.predicted}" if attention_map.predicted else title
+
+
 def _rounded(weights: npt.NDArray[np.float32]) -> Any:
     return weights.astype(float).round(DIGITS).tolist()
 
@@ -72,16 +77,18 @@ def _rounded(weights: npt.NDArray[np.float32]) -> Any:
 def write_picture(file: Path, tokens: Sequence[str], shown: Sequence[View], title: str) -> None:
     """Draw the views in a grid with one colour scale from 0, as PNG or SVG by the file's suffix.
 
-    Needs no display. Raises OSError where the file cannot be written.
+    Of a long text, as many tokens are named as there is room for in letters of readable size. Needs
+    no display. Raises OSError where the file cannot be written.
     """
     from matplotlib.figure import Figure
 
     from zoo.report.plots.plot import finish, styled
+    from zoo.report.tables.text import plain
 
     columns = min(COLUMNS, len(shown))
     rows = math.ceil(len(shown) / columns)
     side = min(MOST, max(LEAST, CELL * len(tokens)))
-    size = min(8.0, 8 * MOST / (len(tokens) * CELL))
+    every = math.ceil(LABEL * len(tokens) / side)
     most = max(float(view.weights.max()) for view in shown)
     with styled():
         figure = Figure(figsize=(columns * (side + 1.2) + 0.6, rows * (side + 1.2)))
@@ -90,13 +97,14 @@ def write_picture(file: Path, tokens: Sequence[str], shown: Sequence[View], titl
         for axes, view in zip(grid.flat, shown, strict=False):
             image = axes.imshow(view.weights, vmin=0.0, vmax=most, cmap="viridis")
             axes.set(title=view.title, xlabel="key", ylabel="query")
-            axes.set_xticks(range(len(tokens)), tokens, rotation=90, fontsize=size)
-            axes.set_yticks(range(len(tokens)), tokens, fontsize=size)
+            named = range(0, len(tokens), every)
+            axes.set_xticks(named, tokens[::every], rotation=90)
+            axes.set_yticks(named, tokens[::every])
             axes.grid(visible=False)
         for axes in list(grid.flat)[len(shown) :]:
             axes.set_axis_off()
         figure.colorbar(image, ax=grid, shrink=0.8, label="attention weight")
-        figure.suptitle(title, fontsize=9)
+        figure.suptitle(textwrap.fill(plain(title), max(30, int(12 * columns * side))))
         about = "Each row is a query, each column a key; the weights of a row sum to one."
         plot = finish("attention", title, about, figure, {})
     if file.suffix.lower() == ".png":

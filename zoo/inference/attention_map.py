@@ -22,7 +22,7 @@ from zoo.models.encoder import Encoder
 from zoo.models.tagger import Tagger
 from zoo.models.text_classifier import TextClassifier
 from zoo.models.text_model import evaluating
-from zoo.models.text_tagger import TextTagger
+from zoo.models.text_tagger import TaggedText, TextTagger
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,16 @@ class AttentionMap:
 
     tokens: L word pieces. by_layer: the layer, from 1, to its weights, float32 (H, L, L), for the
     layers whose attention gives them; rows are queries, columns are keys, and each row sums to one.
-    missing: the other layers. cut: how many tokens were beyond the model's length; unknown: how
-    many of those read are not in its vocabulary. specials: how many, such as [CLS], are no words.
+    missing: the other layers. predicted: the model's answer, in words. cut: how many tokens were
+    beyond the model's length; unknown: how many of those read are not in its vocabulary. specials:
+    how many, such as [CLS], are no words.
     """
 
     text: str
     tokens: list[str]
     by_layer: dict[int, npt.NDArray[np.float32]]
     missing: tuple[int, ...] = ()
+    predicted: str = ""
     cut: int = 0
     unknown: int = 0
     specials: int = 1
@@ -83,10 +85,22 @@ def attention_map(model: TextClassifier | TextTagger, text: str) -> AttentionMap
         encoding.tokens[: model.max_length],
         by_layer,
         tuple(n for n in range(1, len(encoder.blocks) + 1) if n not in by_layer),
+        predicted=_predicted(model, text),
         cut=len(encoding.ids) - len(read),
         unknown=read.count(model.unknown_id),
         specials=int(isinstance(model.model, Classifier)),
     )
+
+
+def _predicted(model: TextClassifier | TextTagger, text: str) -> str:
+    """A class with its probability, or the tag of each token."""
+    (found,) = model.predict([text])
+    if isinstance(found, TaggedText):
+        return " ".join(
+            f"{token}/{tag}" for token, tag in zip(found.tokens, found.tags, strict=True)
+        )
+    sure = "" if found.probability is None else f" ({found.probability:.1%})"
+    return f"{found.label}{sure}"
 
 
 def attention_weights(

@@ -18,7 +18,7 @@ from zoo.report.tables.chance import chance_note
 from zoo.report.tables.models_note import models_note
 from zoo.report.tables.notes import baseline_notes, made_on, notes, verdict_notes
 from zoo.report.tables.pretraining_notes import pretraining_notes
-from zoo.report.tables.readable import axes_in, readable
+from zoo.report.tables.readable import axes_in, readable, readable_cells
 from zoo.report.tables.table import build_table
 from zoo.report.tables.text import plain
 from zoo.report.tables.tuning_notes import tuning_notes
@@ -90,7 +90,8 @@ class RunReport:
         """What the table says, in a few sentences."""
         if not self.records:
             return []
-        value = dict(zip(self.position, self.shown.get(self.metric.label, ()), strict=False))
+        values = self.cells.get(f"{self.metric.name}_mean", ())
+        value = dict(zip(self.position, values, strict=False))
         return answer(
             self.rows,
             self.verdicts,
@@ -106,8 +107,13 @@ class RunReport:
         return best_cell(self.rows, self.verdicts)
 
     @cached_property
+    def cells(self) -> pd.DataFrame:
+        """The table as a person reads it, under the names of its columns (``readable_cells``)."""
+        return readable_cells(self.table)
+
+    @cached_property
     def shown(self) -> pd.DataFrame:
-        """The table as a person reads it."""
+        """The same under the heads that are printed."""
         return readable(self.table)
 
     @property
@@ -154,11 +160,11 @@ class RunReport:
 
     def describe(self, number: int) -> str:
         """A row of the table in one line: ``fused+rope: accuracy 0.943 ± 0.008; × train 1.10``."""
-        line = self.shown.iloc[number].to_dict()
-        others = (metric.label for metric in self.metrics[1:])
-        skip = {*axes_in(self.table), "params", "seeds", "rank", "front", "train s", *others}
-        skip.add("pretrain s")
+        line, heads = self.cells.iloc[number].to_dict(), self.cells.attrs["heads"]
+        others = (f"{metric.name}_mean" for metric in self.metrics[1:])
+        skip = {*axes_in(self.table), "params", "seeds", "rank", "front", *others}
+        skip |= {"train_seconds", "pretrain_seconds"}
         if line.get("status") == "ok":
             skip.add("status")
-        parts = [f"{head} {value}" for head, value in line.items() if value and head not in skip]
+        parts = [f"{heads[key]} {text}" for key, text in line.items() if text and key not in skip]
         return f"{self.short_name(self.rows[number])}: {plain('; '.join(parts), 200)}"

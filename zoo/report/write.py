@@ -21,8 +21,8 @@ NAMES = ("pareto-speed", "pareto-memory", "grid", "effects", "epochs", "by-group
 PAGE = "report.html"
 
 
-def write_report(run: RunReport, directory: Path) -> None:
-    """Write tables, plots and page into an existing directory.
+def write_report(run: RunReport, directory: Path, name: str = "") -> None:
+    """Write tables, plots and page into an existing directory. name: of the run, for the page.
 
     ``table.csv``, ``table.md``, ``table.tex``, ``report.html``, and under ``plots/``, as PNG and
     SVG, the plots that there are enough records for; older files of the others are deleted. The
@@ -34,7 +34,7 @@ def write_report(run: RunReport, directory: Path) -> None:
     write_tables(run, directory)
     plots = make_plots(run)
     write_plots(plots, NAMES, directory / PLOTS)
-    write_file(directory / PAGE, report_page(run, plots))
+    write_file(directory / PAGE, report_page(run, plots, name))
 
 
 def make_plots(run: RunReport) -> list[Plot]:

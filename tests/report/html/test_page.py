@@ -10,15 +10,18 @@ import html5lib
 import numpy as np
 import pytest
 from example import run
-from factory import LM, cell, skipped
+from factory import CLASSIFY, LM, cell, skipped
 from hostile import ARABIC, ARABIC_SHOWN, CLOSING, EMOJI, QUOTES, SCRIPT
 from hostile import LABELS as HOSTILE_LABELS
 from large_run import LABELS, large_run
 from rendered import render, rendered
 from sklearn.metrics import precision_recall_fscore_support
 
-from zoo.report.html.page_data import row_command
+from zoo.report.html.environment_table import environment_of
+from zoo.report.html.page_data import lines_of, row_command, tints_of
+from zoo.report.html.report_page import report_page
 from zoo.report.rows import class_scores, make_rows
+from zoo.report.run_report import RunReport
 
 XHTML = "{http://www.w3.org/1999/xhtml}"
 
@@ -96,7 +99,7 @@ def test_the_run_and_its_result_are_sentences():
         "documents), trained with 4 to 5 seeds each for 6 epochs, speed and memory measured on a "
         "machine, 2 threads, torch 2.13.0+cpu, fp32; 20 November 2026."
     )
-    (outcome,) = texts(tree, "p", id="outcome")
+    (outcome,) = texts(tree, "div", id="outcome")
     assert re.search(r"Best accuracy: \S+ with 0\.9\d\d ± 0\.0\d\d; \d+ others cannot", outcome)
     assert re.search(r"the baseline tfidf-logreg with 0\.9\d\d\W", outcome)
 
@@ -214,7 +217,7 @@ def test_another_task_has_its_own_metric_and_direction():
     tree = parsed(made.page)
     cells = [row for row in made.run.rows if not row.baseline]
     best = min(cells, key=lambda row: np.mean([*row.values.values()]))
-    (outcome,) = texts(tree, "p", id="outcome")
+    (outcome,) = texts(tree, "div", id="outcome")
     assert f"Best bits/byte: {made.run.short_name(best)} with 2." in outcome
     heads = list(results_of(tree).find(f"{XHTML}thead").iter(f"{XHTML}button"))
     first = {"".join(b.itertext()): b.get("data-first") for b in heads}
@@ -252,3 +255,62 @@ def test_a_deterministic_fit_is_one_value_and_its_errors_count_once():
     assert seed == "any: a deterministic fit"
     assert f"{value} (deterministic fit)" in row["summary"]
     assert sum(row["examples"]) == 200
+
+
+def test_a_page_is_called_like_its_run():
+    run = render(large_run(cells=15), plots=False).run
+    (named,) = texts(parsed(report_page(run, [], "tuesday's <run>")), "h1")
+    assert named == "tuesday's <run>"
+    (unnamed,) = texts(parsed(report_page(run, [])), "h1")
+    assert unnamed == "bbc-news: 15 cells (of 5 pe × 3 norm), 20 November 2026"
+
+
+def test_what_all_environments_share_is_told_once():
+    records = large_run(cells=2, seeds=3, failures=False)
+    other = {**records[0].environment, "threads": 8}
+    mixed = [records[0].model_copy(update={"environment": other}), *records[1:]]
+    found = environment_of(RunReport(mixed))
+    assert ("torch", "2.13.0+cpu") in found.shared
+    assert found.heads == ["what", "threads"]
+    assert found.rows == [["1 training", "8"], ["8 trainings and 2 cost measurements", "2"]]
+    assert environment_of(RunReport(records)).heads == ["what"]
+
+
+def test_a_metric_may_be_called_like_another_column():
+    """Numbers are looked up by their key, whatever is printed above them."""
+    named = [
+        metric.model_copy(update={"label": label})
+        for metric, label in zip(CLASSIFY, ("seeds", "memory MiB"), strict=True)
+    ]
+    records = [
+        record.model_copy(update={"metric_descriptions": tuple(named)})
+        for record in large_run(cells=3, seeds=3, failures=False)
+    ]
+    made = render(records, plots=False)
+    run = made.run
+    keys = list(run.cells)
+    for line, row, values in zip(lines_of(run), run.rows, run.lines, strict=True):
+        cells = dict(zip(keys, line["cells"], strict=True))
+        assert float(cells["accuracy_mean"]["key"]) == np.mean([*row.values.values()])
+        assert float(cells["seeds"]["key"]) == len(row.values)
+        if not row.baseline:
+            assert float(cells["peak_memory_mib"]["key"]) == values["peak_memory_mib"]
+            assert run.describe(run.position[row.name]).count("memory MiB") == 1
+    best = run.cells["accuracy_mean"].iloc[0]
+    assert f"Best seeds: {run.short_name(run.rows[0])} with {best}" in " ".join(run.answer)
+
+
+def test_tinted_rows_are_those_that_the_answer_tells_apart():
+    made = RunReport(run())
+    classes = {line["name"]: line["classes"] for line in lines_of(made)}
+    assert made.verdicts.tied() == [
+        row.name for row in made.rows if row.cell.get("pe") in ("rope", "sin")
+    ]
+    assert classes == {"rope": "", "sin": "", "none": "worse", "words": "better"}
+    assert tints_of(made) == (
+        "Blue rows are significantly better than the best cell, rope. "
+        "Orange rows are significantly worse than some cell."
+    )
+    few = RunReport(run(seeds=2))
+    assert {line["classes"] for line in lines_of(few)} == {""}
+    assert tints_of(few) == ""

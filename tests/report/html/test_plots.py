@@ -16,6 +16,8 @@ from hostile import DOLLARS, SCRIPT
 from large_run import large_run
 from rendered import rendered
 
+from zoo.report.plots.epochs import epoch_plots
+from zoo.report.plots.plot import INK, MUTED, PAPER, styled
 from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import judge, main_effects
@@ -79,6 +81,60 @@ def test_every_axis_has_a_unit(large):
     }.items():
         for unit in units:
             assert unit in large.plots[plot].svg, (plot, unit)
+
+
+def test_a_heat_map_whose_differences_are_all_ties_is_pale(large):
+    grid = rendered("small").plots["grid"]
+    assert "Pale: no two cells differ significantly in accuracy." in grid.about
+    assert "fill-opacity: 0.22" in grid.svg
+    assert "Pale" not in large.plots["grid"].about
+    assert "fill-opacity: 0.22" not in large.plots["grid"].svg
+
+
+def curves_of(records):
+    """The plot of the curves in these records."""
+    with styled():
+        (plot,) = epoch_plots(RunReport(records))
+    return plot
+
+
+def test_lines_that_lie_on_each_other_say_so():
+    records = large_run(cells=3, seeds=2, failures=False)
+    first = {r.seed: r.curve for r in records if r.cell == records[0].cell}
+    assert "lie on each other" not in curves_of(records).about
+    twins = {tuple(r.cell.values()): r.cell for r in records if r.cell}
+    twin = list(twins.values())[1]
+    same = [
+        r.model_copy(update={"curve": first[r.seed]}) if r.cell == twin and r.kind == "train" else r
+        for r in records
+    ]
+    plot = curves_of(same)
+    assert re.search(r"lie on each other: (layer, rms|rms, layer)\.", plot.about)
+    assert re.search(">(layer = rms|rms = layer)<", plot.svg)
+
+
+def test_scores_of_texts_held_out_are_in_the_curves():
+    records = large_run(cells=2, seeds=2, failures=False)
+    assert "held out for validation" not in curves_of(records).about
+    assert "Circles: the score of the trained models" in curves_of(records).about
+    scored = [
+        r.model_copy(update={"curve": [s | {"validation_accuracy": 0.8} for s in r.curve]})
+        for r in records
+    ]
+    assert "Dotted lines with crosses: on the texts held out" in curves_of(scored).about
+
+
+def test_a_picture_follows_dark_mode(large):
+    """Every colour of ink, paper and lines has a twin; colours of heat maps work on both."""
+    for title, plot in large.plots.items():
+        style = next(e.text for e in ElementTree.fromstring(plot.svg).iter(f"{SVG}style"))
+        assert "prefers-color-scheme: dark" in style
+        used = set(
+            re.findall(r"(?:fill|stroke): (#[0-9a-f]{6})", plot.svg.partition("</style>")[2])
+        )
+        known = set(re.findall(r": (#[0-9a-f]{6})\"", style))
+        assert {INK, MUTED, PAPER} <= used, title
+        assert title == "grid" or used <= known, title
 
 
 def test_names_are_text():

@@ -6,7 +6,6 @@ Each cell of the table has what it shows, what it sorts by, and an interval to d
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,38 +14,56 @@ from numpy.typing import NDArray
 
 from zoo.report.rows import Row, class_scores, confusions_of, labels_of
 from zoo.report.run_report import RunReport
+from zoo.report.tables.readable import axes_in, numbers_in
 from zoo.report.tables.table import NOT_TRAINED
-from zoo.report.tables.text import counted, plain
+from zoo.report.tables.text import plain
 from zoo.sweep.records import Record
 
-# Columns of numbers: head to the table's column, and whether more is better.
-_NUMBERS = {
-    "rank": ("rank", False),
-    "seeds": ("seeds", False),
-    "params": ("params", False),
-    "train tok/s": ("train_tokens_per_s", True),
-    "infer tok/s": ("infer_tokens_per_s", True),
-    "× train": ("train_ratio", True),
-    "× infer": ("infer_ratio", True),
-    "latency ms": ("latency_ms", False),
-    "memory MiB": ("peak_memory_mib", False),
-    "train s": ("train_seconds", False),
-    "pretrain s": ("pretrain_seconds", False),
-}
-
-
-def _numbers(run: RunReport) -> dict[str, tuple[str, bool]]:
-    return _NUMBERS | {m.label: (f"{m.name}_mean", m.higher_is_better) for m in run.metrics}
+LONGEST = 120  # characters of a row's name
+# Columns that are shown only where they are asked for.
+_ASKED_FOR = ("train_ratio", "infer_ratio")
+# Where the page is narrow, columns are left out in this order; then metrics, but the ranking one.
+_LEFT_OUT = (
+    "latency_ms",
+    "pretrain_seconds",
+    "train_seconds",
+    "params",
+    "seeds",
+    "infer_tokens_per_s",
+    "front",
+    "rank",
+    "status",
+    "peak_memory_mib",
+    "train_tokens_per_s",
+)
 
 
 def heads_of(run: RunReport) -> list[dict[str, Any]]:
-    """The columns of the readable table; ``first``: the order in which the first click sorts."""
-    numbers = _numbers(run)
-    heads = []
-    for head in map(str, run.shown.columns):
-        _, more_is_better = numbers.get(head, ("", False))
-        first = "descending" if more_is_better else "ascending"
-        heads.append({"text": head, "number": head in numbers, "first": first})
+    """The columns of the readable table.
+
+    ``first``: the order in which the first click sorts. ``choice``: whether the column can be
+    switched off; ``on``: whether it is there from the start; ``order``: when it is left out where
+    the page is narrow, from 0.
+    """
+    numbers, names = numbers_in(run.table), run.cells.attrs["heads"]
+    axes, heads = axes_in(run.table), []
+    fixed = {*axes, f"{run.metric.name}_mean"}
+    order = [key for key in names if key not in fixed and key not in _LEFT_OUT] + [*_LEFT_OUT]
+    for place, (key, text) in enumerate(names.items()):
+        heads.append(
+            {
+                "text": text,
+                "place": place,
+                "number": key in numbers,
+                "first": "descending" if numbers.get(key) else "ascending",
+                "choice": key not in fixed,
+                "on": key not in _ASKED_FOR,
+                "order": order.index(key) if key in order else -1,
+                "classes": _classes(
+                    {"number": key in numbers, "axis": bool(place) and key in axes}
+                ),
+            }
+        )
     return heads
 
 
@@ -56,37 +73,65 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
     ``facets``: a row's choices on the axes that vary, which filters use. ``key`` of a cell: what
     it sorts by, "" if empty. ``classes``: of CSS.
     """
-    numbers = _numbers(run)
+    numbers, axes = numbers_in(run.table), axes_in(run.table)
     with_whiskers = [f"{run.metric.name}_mean", "train_ratio", "infer_ratio"]
     whiskers = {column: _whiskers(run, column) for column in with_whiskers}
+    differing = _differing(run)
 
-    def cell(number: int, head: str, text: str) -> dict[str, Any]:
-        column, _ = numbers.get(head, ("", False))
-        key, values = text, run.lines[number]
-        if column:
-            key = "" if values[column] is None else repr(float(values[column]))
-        tie = column.endswith("_ratio") and bool(values[column.replace("_ratio", "_tie")])
-        marks = {"number": bool(column), "tie": tie, "words": not column and len(text) > 24}
-        whisker = whiskers[column][number] if column in whiskers else None
-        return {"text": text, "key": key, "whisker": whisker, "classes": _classes(marks)}
+    def cell(number: int, key: str, text: str) -> dict[str, Any]:
+        value, sorts_by = run.lines[number].get(key), text
+        if key in numbers:
+            sorts_by = "" if value is None else repr(float(value))
+        tie = key.endswith("_ratio") and bool(run.lines[number][key.replace("_ratio", "_tie")])
+        marks = {"number": key in numbers, "tie": tie, "words": key not in numbers}
+        marks["words"] = marks["words"] and len(text) > 24
+        marks |= {"axis": key in axes[1:], "score": key == f"{run.metric.name}_mean"}
+        whisker = whiskers[key][number] if key in whiskers else None
+        return {"text": text, "key": sorts_by, "whisker": whisker, "classes": _classes(marks)}
 
     lines = []
     for number, (row, values) in enumerate(zip(run.rows, run.lines, strict=True)):
-        ok, best = values["status"] == "ok", bool(values["tie"])
-        marks = {"best": best, "bad": not ok, "reference": row.name == run.reference}
+        ok, verdict = values["status"] == "ok", differing.get(row.name)
+        marks = {"better": verdict == 1, "worse": verdict == -1, "bad": not ok}
         lines.append(
             {
                 "number": number,
-                "name": run.short_name(row),
-                "cells": [cell(number, str(h), t) for h, t in run.shown.iloc[number].items()],
+                "name": run.short_name(row, LONGEST),
+                "cells": [cell(number, str(k), t) for k, t in run.cells.iloc[number].items()],
                 "facets": {axis: row.cell[axis] for axis in run.axes if not row.baseline},
                 "baseline": bool(row.baseline),
                 "ok": ok,
-                "best": best,
                 "classes": _classes(marks),
             }
         )
     return lines
+
+
+def _differing(run: RunReport) -> dict[str, int]:
+    """-1 for rows that are significantly worse than a cell; 1 for those better than the best."""
+    verdict, tied = run.verdicts.verdict, run.verdicts.tied()
+    cells = [row.name for row in run.rows if not row.baseline]
+    found = {}
+    for row in run.rows if tied else []:
+        if verdict(row.name, tied[0]) == 1:
+            found[row.name] = 1
+        elif any(verdict(row.name, cell) == -1 for cell in cells):
+            found[row.name] = -1
+    return found
+
+
+def tints_of(run: RunReport) -> str:
+    """What tinted rows are; "" where nothing was ranked."""
+    differing, best = _differing(run), run.verdicts.tied()[:1]
+    if not best or not run.verdicts.pairs:
+        return ""
+    name = run.short_name(run.rows[run.position[best[0]]])
+    said = {
+        1: f"Blue rows are significantly better than the best cell, {name}.",
+        -1: "Orange rows are significantly worse than some cell.",
+    }
+    lines = [text for verdict, text in said.items() if verdict in differing.values()]
+    return " ".join(lines or [f"No row differs significantly from the best cell, {name}."])
 
 
 def _classes(marks: dict[str, bool]) -> str:
@@ -176,50 +221,18 @@ def row_command(row: Row) -> str:
     return plain(shlex.join(words))
 
 
-def incomplete_of(run: RunReport) -> list[dict[str, str]]:
+def incomplete_of(run: RunReport) -> list[list[str]]:
     """What failed, was skipped or is missing: the row, what of it, status and reason."""
     found = []
     for row in run.rows:
+        name = run.short_name(row)
         alike: dict[tuple[str, str, str], list[str]] = {}
         for r in row.failures:
             seeds = alike.setdefault((r.kind, r.status, r.reason), [])
             seeds += [] if r.seed is None else [str(r.seed)]
         for (kind, status, reason), seeds in alike.items():
             what = "cost" if kind == "cost" else f"seed {', '.join(seeds)}" if seeds else ""
-            name = run.short_name(row)
-            found.append({"row": name, "what": what, "status": status, "reason": reason})
+            found.append([name, what, status, reason])
         if row.only_tuned:
-            missing = {"what": "training", "status": NOT_TRAINED, "reason": row.tried}
-            found.append({"row": run.short_name(row), **missing})
-    return found
-
-
-_KINDS = {"train": "training", "tune": "tuning trial", "cost": "cost measurement"}
-
-
-def environments_of(run: RunReport) -> list[dict[str, Any]]:
-    """The distinct environments of the records that ran, each with how many ran in it."""
-    counts: dict[tuple[tuple[str, str], ...], Counter[str]] = {}
-    # A record that is there twice, because a later run took it over, is one piece of work.
-    for record in {(r.key, r.seed, r.started): r for r in run.records}.values():
-        if record.environment and record.status != "skipped":
-            values = tuple(_flat(record.environment | {"plug-ins": record.plugins}))
-            counts.setdefault(values, Counter())[_KINDS[record.kind]] += 1
-    return [
-        {
-            "title": " and ".join(counted(n, kind) for kind, n in kinds.items()),
-            "values": [(key, value) for key, value in values if value],
-        }
-        for values, kinds in counts.items()
-    ]
-
-
-def _flat(values: dict[str, Any], before: str = "") -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for key, value in values.items():
-        if isinstance(value, dict):
-            found += _flat(value, f"{before}{key} ")
-        else:
-            text = ("yes" if value else "no") if isinstance(value, bool) else value
-            found.append((plain(f"{before}{key}"), "" if text is None else plain(text)))
+            found.append([name, "training", NOT_TRAINED, row.tried])
     return found

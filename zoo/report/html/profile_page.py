@@ -9,17 +9,19 @@ from zoo.report.plots.plot import Plot
 from zoo.report.profile.profile import Profile
 from zoo.report.profile.profile_answer import profile_answer
 from zoo.report.profile.profile_text import effects_table, profile_notes, scores_table
+from zoo.report.tables.text import counted
 
 
-def profile_page(profile: Profile, plots: Sequence[Plot]) -> str:
-    """The page as text; the same run gives the same text."""
+def profile_page(profile: Profile, plots: Sequence[Plot], name: str = "") -> str:
+    """The page as text; the same run gives the same text. name: of the run, for the title."""
     return (
         page_environment()
         .get_template("profile.html")
         .render(
-            title=f"Profile over {len(profile.data_sets)} data sets",
-            answer=" ".join(profile_answer(profile)),
-            tables=[("Scores", scores_table(profile)), ("Effects", effects_table(profile))],
+            title=name or f"Profile over {counted(len(profile.data_sets), 'data set')}",
+            answer=profile_answer(profile),
+            scores=scores_table(profile),
+            effects=effects_table(profile),
             notes=profile_notes(profile),
             plots=[(plot, inline_svg(plot.svg)) for plot in plots],
             data_sets=profile.data_sets,

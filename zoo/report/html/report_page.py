@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import functools
+import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from datetime import date
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
-from zoo.report.html.page_data import details_of, environments_of, heads_of, incomplete_of, lines_of
-from zoo.report.plots.plot import HUES, INK, MUTED, PAPER, RULE, Plot
+from zoo.report.html.environment_table import environment_of
+from zoo.report.html.page_data import details_of, heads_of, incomplete_of, lines_of, tints_of
+from zoo.report.plots.plot import DARK, HUES, INK, MUTED, PAPER, RULE, SMALL, WIDTH, Plot
 from zoo.report.run_report import RunReport
 from zoo.report.tables.group_table import group_table
 from zoo.report.tables.notes import held_out, machine_summary
 from zoo.report.tables.same_settings import differing_settings
 from zoo.report.tables.text import counted, from_to, plain
 
+LEAST = 11  # pixels: of text in plots
+POINTS = 72  # per inch
 
-def report_page(run: RunReport, plots: Sequence[Plot]) -> str:
-    """The page as text; the same run gives the same text."""
-    data = run.typical.config["data"]
-    measured = any(row.cost_record for row in run.rows)
+
+def report_page(run: RunReport, plots: Sequence[Plot], name: str = "") -> str:
+    """The page as text; the same run gives the same text. name: of the run, for the title."""
     # Strings are text and escaped; Markup is trusted.
     return (
         page_environment()
         .get_template("report.html")
         .render(
-            title=f"{data['name']}: {run.metric.label}{', speed and memory' if measured else ''}",
+            title=name or _title(run),
             run=run_sentence(run),
-            outcome=" ".join(run.answer),
+            outcome=run.answer,
             heads=heads_of(run),
             lines=lines_of(run),
+            tints=tints_of(run),
             axes=run.axes,
             notes=run.notes,
             groups=group_table(run),
@@ -40,22 +44,18 @@ def report_page(run: RunReport, plots: Sequence[Plot]) -> str:
             plots=[(plot, inline_svg(plot.svg)) for plot in plots],
             details=details_of(run),
             incomplete=incomplete_of(run),
-            environments=environments_of(run),
+            environment=environment_of(run),
             zoo=next((r.environment["zoo"] for r in run.records if "zoo" in r.environment), ""),
         )
     )
 
 
-_VARIABLES = {INK: "--ink", MUTED: "--muted", RULE: "--rule", PAPER: "--paper"} | {
-    hue: f"--hue-{number}" for number, hue in enumerate(HUES)
-}
-
-
 @functools.cache
-def page_environment() -> Environment:
-    """The templates, with what all pages share."""
+def page_environment(package: str = "") -> Environment:
+    """The templates, with what all pages share; package: one that has templates of its own."""
+    packages = filter(None, [package, "zoo.report.html"])
     made = Environment(
-        loader=PackageLoader("zoo.report.html"),
+        loader=ChoiceLoader([PackageLoader(name) for name in packages]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -63,22 +63,39 @@ def page_environment() -> Environment:
         finalize=lambda v: plain(v) if isinstance(v, str) and not isinstance(v, Markup) else v,
         keep_trailing_newline=True,
     )
-    made.globals["hues"] = list(enumerate(HUES))
+    colours = {"ink": INK, "muted": MUTED, "rule": RULE, "paper": PAPER}
+    colours |= {f"hue-{number}": hue for number, hue in enumerate(HUES)}
+    made.globals["colours"] = {name: (hue, DARK[hue]) for name, hue in colours.items()}
+    made.globals["zoo"] = ""
+    # Names of parts and data sets may be divided before a bracket and after a sign.
+    made.filters["breakable"] = lambda text: Markup(
+        re.sub(r"(?=[(\[])|(?<=[,+/_=])", Markup("<wbr>"), str(escape(plain(text))))
+    )
     return made
 
 
 def inline_svg(svg: str) -> Markup:
-    """A plot's SVG for a page: as wide as possible, in colours that follow dark mode."""
+    """A plot's SVG for a page: as wide as possible, with text of 11 pixels or more."""
     root = ElementTree.fromstring(svg)
     for size in ("width", "height"):
         root.attrib.pop(size, None)
-    for element in root.iter():
-        style = element.get("style", "")
-        for colour, variable in _VARIABLES.items():
-            style = style.replace(f": {colour}", f": var({variable})")
-        if style:
-            element.set("style", style)
+    width = float(root.attrib["viewBox"].split()[2])
+    if width > POINTS * WIDTH:  # too wide for a phone: it scrolls there
+        root.set("style", f"min-width: {width * LEAST / SMALL:.0f}px")
     return Markup(ElementTree.tostring(root, encoding="unicode"))  # made by us, with escaped text
+
+
+def _title(run: RunReport) -> str:
+    """What was run, for a run without a name: ``bbc-news: 4 attention × 4 pe, 1 November 2026``."""
+    days = sorted({record.started[:10] for record in run.records if record.started})
+    return ", ".join([f"{run.typical.config['data']['name']}: {_cells(run)}", *map(_day, days[:1])])
+
+
+def _cells(run: RunReport) -> str:
+    """``16 cells (of 4 attention × 4 pe)``."""
+    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in run.axes.items())
+    cells = sum(not row.baseline for row in run.rows)
+    return f"{counted(cells, 'cell')}{f' (of {shape})' if shape else ''}"
 
 
 def run_sentence(run: RunReport) -> str:
@@ -86,8 +103,7 @@ def run_sentence(run: RunReport) -> str:
     config = run.typical.config
     data, training = config["data"], config.get("training", {})
     cells = sum(not row.baseline for row in run.rows)
-    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in run.axes.items())
-    what = f"{counted(cells, 'cell')}{f' (of {shape})' if shape else ''}"
+    what = _cells(run)
     if baselines := len(run.rows) - cells:
         what += f" and {counted(baselines, 'baseline')}"
     about = str(data.get("summary", "")).rstrip(".")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from zoo.report.plots.plot import HUES, MARKERS, MUTED, WIDTH, Plot, finish
+from zoo.report.plots.plot import HUES, MARKERS, MUTED, WIDTH, Plot, finish, turn_long_labels
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import over_seeds
 from zoo.report.tables.text import plain
 
+COLUMNS, LINE = 2, 0.17  # of the legend; inches
+NAME = 20  # characters of a name in the legend
 MOST = 12  # rows that a plot shows, the best first
 
 
@@ -18,7 +20,7 @@ def group_plots(run: RunReport) -> list[Plot]:
     rows = [(n, row) for n, row in enumerate(run.rows) if row.groups][:MOST]
     if len(groups) < 2 or not rows:
         return []
-    figure = Figure(figsize=(WIDTH, 3.4), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 3.2 + LINE * (len(rows) + 1) / COLUMNS), layout="constrained")
     axes, marks = figure.subplots(), {}
     for place, (number, row) in enumerate(rows):
         found = {name: over_seeds(list(row.groups.get(name, {}).values())) for name in groups}
@@ -35,7 +37,7 @@ def group_plots(run: RunReport) -> list[Plot]:
             markersize=4,
             linewidth=1.2,
             elinewidth=0.8,
-            label=run.short_name(row, 28),
+            label=run.short_name(row, NAME),
             gid=gid,
         )
         marks[gid] = run.describe(number)
@@ -43,7 +45,8 @@ def group_plots(run: RunReport) -> list[Plot]:
         axes.axhline(chance, color=MUTED, linestyle=":", linewidth=1, label="chance")
     axes.set_xticks(range(len(groups)), [plain(name, 20) for name in groups])
     axes.set_ylabel(run.metric_label)
-    figure.legend(loc="outside right upper")
+    turn_long_labels(axes)
+    figure.legend(loc="outside lower center", ncols=COLUMNS)
     about = (
         f"{run.metric.label} on each group of the test examples, mean over seeds; bars are 95% "
         "intervals over seeds."

@@ -14,7 +14,7 @@ from zoo.report.stats.ratios import memory_verdict
 from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.text import plain
 
-LINE, FRAME = 0.24, 1.1  # inches: of an effect, and of axis and title
+LINE, FRAME = 0.2, 0.65  # inches: of an effect, and of an axis with its label
 LONG = 28  # characters of two names; longer ones are put below each other
 BETTER, WORSE = HUES[0], HUES[1]
 # Middle, low, high, and the verdict: 1 better, -1 worse, 0 tie, None unknown.
@@ -28,8 +28,8 @@ def forest_plots(found: Effects | None) -> list[Plot]:
     effects, metric = found.main, found.main[0].metric
     unit = "percentage points" if metric.unit == "points" else metric.unit
     labels = f"{metric.label}, {unit}", "training speed, ×", "peak memory, ×"
-    panels = zip(labels, zip(*map(_estimates, effects), strict=True), strict=True)
-    shown = {label: estimates for label, estimates in panels if any(estimates)}
+    estimated = zip(labels, zip(*map(_estimates, effects), strict=True), strict=True)
+    shown = {label: estimates for label, estimates in estimated if any(estimates)}
     if not shown:
         return []
     # From the top down, with the space of a line between axes.
@@ -40,19 +40,19 @@ def forest_plots(found: Effects | None) -> list[Plot]:
         at -= 1.0 + 0.7 * (effect.axis != last) + 0.6 * long
         places.append(at)
         last = effect.axis
-    figure = Figure(figsize=(WIDTH, FRAME + LINE * -at), layout="constrained")
-    columns = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
+    figure = Figure(figsize=(WIDTH, len(shown) * (FRAME + LINE * -at)), layout="constrained")
+    panels = figure.subplots(len(shown), squeeze=False)[:, 0]
     marks = {}
-    for column, (axes, (label, estimates)) in enumerate(zip(columns, shown.items(), strict=True)):
+    versus = "\nvs " if long else " vs "
+    for place, (axes, (label, estimates)) in enumerate(zip(panels, shown.items(), strict=True)):
         for number, (effect, estimate) in enumerate(zip(effects, estimates, strict=True)):
             if estimate:
-                gid = f"effect-{number}-{column}"
+                gid = f"effect-{number}-{place}"
                 marks[gid] = plain(sentence(effect))
                 _draw(axes, places[number], estimate, gid)
-        _frame(axes, label, estimates, _floor(effects) if "speed" in label else None, long)
-    versus = "\nvs " if long else " vs "
-    columns[0].set_yticks(places, [versus.join(pair) for pair in names])
-    columns[0].set_ylim(at - 0.8, -0.2)
+        _frame(axes, label, estimates, _floor(effects) if "speed" in label else None)
+        axes.set_yticks(places, [versus.join(pair) for pair in names])
+        axes.set_ylim(at - 0.8, -0.2)
     about = (
         f"{found.about} Blue circles: significantly better; red squares: significantly worse; open "
         "circles: a tie, or too few seeds. Lines are 95% intervals, not corrected."
@@ -100,7 +100,7 @@ def _draw(axes: Axes, place: float, estimate: Estimate, gid: str) -> None:
 
 
 def _frame(
-    axes: Axes, label: str, estimates: Sequence[Estimate | None], floor: float | None, narrow: bool
+    axes: Axes, label: str, estimates: Sequence[Estimate | None], floor: float | None
 ) -> None:
     ratio = label.endswith("×")
     neutral = 1.0 if ratio else 0.0
@@ -117,13 +117,13 @@ def _frame(
         axes.set_xlim(low, high)
         axes.set_xticks(_ticks(low, high))
     else:
-        axes.xaxis.set_major_locator(MaxNLocator(3 if narrow else 5, steps=[1, 2, 2.5, 5, 10]))
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:+g}"))
         axes.margins(x=0.08)
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel(label.replace(", ", ",\n") if narrow and len(label) > 18 else label)
+    axes.set_xlabel(label)
 
 
 def _ticks(low: float, high: float) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +19,13 @@ from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import plain
 
-NAMED = 8  # labels; the reference always has one
+NAMED = 6  # labels at most; the reference comes first
 CROWD = 30  # with more points, those not on the front are drawn fainter
 FAR = 3.0  # largest over smallest value from which on a scale is logarithmic
-ONE_LINE = 16  # characters of a name up to which an axis label has one line
+ACROSS = 48  # characters of an axis label in one line
+LONGEST = 20  # characters of a name in the legend
+LINE = 0.17  # inches: of the legend
+TEXT = 0.1  # height of a line of text, as a share of the range of values
 SEEN = 1.5  # a baseline farther away than this many heights of the cells is named at the edge
 
 
@@ -57,8 +61,7 @@ def front_plots(run: RunReport) -> list[Plot]:
         named = run.short_name(run.rows[run.position[run.reference]], 24)
         label = f"training speed, × that of {named}"
         if base:
-            split = "\n" if len(named) > ONE_LINE else " "
-            label += f",{split}which does {base['train_tokens_per_s']:,.0f} tokens/s"
+            label += f", which does {base['train_tokens_per_s']:,.0f} tokens/s"
         speed = "train_ratio"
     else:
         speed, label = "train_tokens_per_s", "training speed, tokens/s"
@@ -77,9 +80,10 @@ def _front_plot(run: RunReport, cost: Cost) -> Plot | None:
     ]
     if len(points) < 2:
         return None
-    figure = Figure(figsize=(WIDTH, 4.2), layout="constrained")
+    style, columns = marker_styles(run.axes)
+    longest = max(map(len, columns), default=0)
+    figure = Figure(figsize=(WIDTH, 3.4 + LINE * longest), layout="constrained")
     axes = figure.subplots()
-    style, entries = marker_styles(run.axes)
     marks = {}
     for point in points:
         marks[f"row-{point.number}"] = run.describe(point.number)
@@ -90,15 +94,19 @@ def _front_plot(run: RunReport, cost: Cost) -> Plot | None:
     axes.step(xs, ys, where="pre", color=INK, linewidth=1.1, linestyle=dashes, zorder=1)
     _scale(axes, points)
     _baselines(axes, run, points)
-    axes.set_xlabel(f"{cost.label} ({'right' if cost.more_is_better else 'left'} is better)")
+    across = f"{cost.label} ({'right' if cost.more_is_better else 'left'} is better)"
+    axes.set_xlabel(textwrap.fill(across, ACROSS))
     axes.set_ylabel(
         run.metric_label + ("" if run.metric.higher_is_better else " (lower is better)")
     )
-    if entries:
-        legend = figure.legend(handles=entries, loc="outside right upper", handletextpad=0.3)
-        for text, entry in zip(legend.get_texts(), entries, strict=True):
-            if entry.get_marker() == "none":  # the name of an axis
-                text.set_fontweight("bold")
+    if columns:
+        blank = Line2D([], [], linestyle="none", label=" ")
+        entries = [one for c in columns for one in [*c, *[blank] * (longest - len(c))]]
+        legend = figure.legend(
+            handles=entries, loc="outside lower center", ncols=len(columns), handletextpad=0.3
+        )
+        for heading in legend.get_texts()[::longest]:  # the names of the axes
+            heading.set_fontweight("bold")
     _name(axes, points, stairs, run)
     return finish(cost.name, cost.title, _about(cost, points, stairs, run), figure, marks)
 
@@ -176,7 +184,10 @@ def _scale(axes: Axes, points: Sequence[Point]) -> None:
 
 
 def _baselines(axes: Axes, run: RunReport, points: Sequence[Point]) -> None:
-    """A line at each baseline's value and at chance; one that is far away is named at the edge."""
+    """A line at each baseline's value and at chance; those far away are named above the axes.
+
+    Lines that are closer than their names are high share one text, above the highest of them.
+    """
     ends = [end for p in points for end in (p.y, *(p.ys or ()))]
     low, high = min(ends), max(ends)
     height = max(high - low, 0.01)
@@ -185,19 +196,29 @@ def _baselines(axes: Axes, run: RunReport, points: Sequence[Point]) -> None:
         for row, line in zip(run.rows, run.lines, strict=True)
         if row.baseline
     ]
-    for name, value in [*levels, ("chance", run.chance)]:
-        if value is None:
-            continue
-        name = f"{name}: {run.metric.format(value)}"
-        above, edge = value > high, not low - SEEN * height <= value <= high + SEEN * height
-        if edge:
-            name = f"{name} {'↑' if above else '↓'}"
+    known = [
+        (value, name) for name, value in [*levels, ("chance", run.chance)] if value is not None
+    ]
+    near = [(v, n) for v, n in known if low - SEEN * height <= v <= high + SEEN * height]
+    far = [(v, n) for v, n in known if (v, n) not in near]
+    edge = [f"{n}: {run.metric.format(v)} {'↑' if v > high else '↓'}" for v, n in far]
+    if edge:
+        place: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "bottom"}
+        axes.text(1, 1, "\n".join(edge), color=MUTED, **place)
+    shown = [low, high, *(value for value, _ in near)]
+    one_line = TEXT * (max(shown) - min(shown) or height)
+    texts: list[tuple[float, list[str]]] = []  # of the highest line, and its names from the top
+    for value, name in sorted(near):
+        axes.axhline(value, color=MUTED, linewidth=0.9, linestyle=":", zorder=1)
+        text = f"{name}: {run.metric.format(value)}"
+        if texts and value < texts[-1][0] + one_line * len(texts[-1][1]):
+            texts[-1] = value, [text, *texts[-1][1]]
         else:
-            axes.axhline(value, color=MUTED, linewidth=0.9, linestyle=":", zorder=1)
-        place = (1.0, float(above) if edge else value)
-        side = "top" if edge and above else "bottom"
-        kind = axes.transAxes if edge else axes.get_yaxis_transform()
-        axes.text(*place, name, transform=kind, ha="right", va=side, fontsize=8, color=MUTED)
+            texts.append((value, [text]))
+    across = axes.get_yaxis_transform()
+    for value, names in texts:
+        joined = "\n".join(names)
+        axes.text(1, value, joined, transform=across, ha="right", va="bottom", color=MUTED)
 
 
 def _about(cost: Cost, points: Sequence[Point], stairs: list[Point], run: RunReport) -> str:
@@ -219,13 +240,13 @@ def _about(cost: Cost, points: Sequence[Point], stairs: list[Point], run: RunRep
 
 def marker_styles(
     axes: Mapping[str, Sequence[str]],
-) -> tuple[Callable[[Row], tuple[str, str]], list[Line2D]]:
-    """The colour and marker of a cell, and the legend: choices below the names of their axes.
+) -> tuple[Callable[[Row], tuple[str, str]], list[list[Line2D]]]:
+    """The colour and marker of a cell, and the columns of the legend: an axis, then its choices.
 
     The first axis that varies has the colour, and the second the marker. Where there are more
     choices than colours or markers, both show the first axis.
     """
-    names, entries = list(axes)[:2], []
+    names = list(axes)[:2]
     if len(names) == 2 and (len(axes[names[0]]) > len(HUES) or len(axes[names[1]]) > len(MARKERS)):
         names = names[:1]
     first: dict[str, tuple[str, str]] = {}
@@ -234,22 +255,18 @@ def marker_styles(
         for number, choice in enumerate(axes[names[0]]):
             turn, hue = divmod(number, len(HUES))
             first[choice] = HUES[hue], MARKERS[turn % len(MARKERS)]
-        entries += [
-            (names[0], "none", "none"),
-            *((choice, *style) for choice, style in first.items()),
-        ]
     if names[1:]:
         second = dict(zip(axes[names[1]], MARKERS, strict=False))
-        entries += [
-            (names[1], "none", "none"),
-            *((choice, MUTED, marker) for choice, marker in second.items()),
-        ]
+    shown = [first, {choice: (MUTED, marker) for choice, marker in second.items()}]
 
     def of(row: Row) -> tuple[str, str]:
         hue, marker = first[row.cell[names[0]]] if names else (HUES[0], MARKERS[0])
         return hue, second[row.cell[names[1]]] if second else marker
 
     return of, [
-        Line2D([], [], color=hue, marker=marker, linestyle="none", label=plain(text, 24))
-        for text, hue, marker in entries
+        [
+            Line2D([], [], color=hue, marker=marker, linestyle="none", label=plain(text, LONGEST))
+            for text, (hue, marker) in {name: ("none", "none"), **styles}.items()
+        ]
+        for name, styles in zip(names, shown, strict=False)
     ]

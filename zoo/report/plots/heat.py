@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
+import textwrap
 from collections.abc import Callable, Sequence
 
 from matplotlib import colormaps
@@ -10,13 +12,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from zoo.report.plots.plot import MUTED, PAPER, WIDTH, Plot, finish
+from zoo.report.plots.plot import INK, MUTED, PAPER, SMALL, WIDTH, Plot, finish, turn_long_labels
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import plain
 
-LINE, FRAME = 0.34, 1.5  # inches: of a row, and of axis and title
-LONG = 12  # characters of a name from which on titles have two lines
+LINE, FRAME = 0.3, 0.75  # inches: of a row, and of an axis with its labels and title
+COLUMN, LETTER = 0.62, 0.08  # inches: of a column at least, and of a letter
+NAME = 15  # characters of a choice
+PALE = 0.22  # opacity of colours whose differences are ties
 DARK, LIGHT = "#010101", "#fefefe"  # of numbers on a colour, in light and dark mode alike
+EQUAL = 0.18  # the luminance of a colour on which both have the same contrast
 RATIO = "train_ratio"
 Colour = tuple[float, float, float]  # red, green, blue, from 0 to 1
 Cells = dict[tuple[str, str], int]
@@ -39,16 +44,23 @@ def heat_plots(run: RunReport) -> list[Plot]:
     if not panels:
         return []
     attention, pe = run.axes["attention"], run.axes["pe"]
-    figure = Figure(figsize=(WIDTH, FRAME + LINE * len(attention)), layout="constrained")
-    columns = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    turned = len(pe) > len(attention)  # the axis with fewer choices goes across
+    down, across = (
+        [plain(c, NAME) for c in one] for one in ((attention, pe)[:: -1 if turned else 1])
+    )
+    width = LETTER * (max(map(len, down)) + 1.5) + COLUMN * len(across)
+    height = FRAME + LINE * len(down) + LETTER * 0.7 * max(map(len, across))
+    figure = Figure(figsize=(max(WIDTH, width), len(panels) * height), layout="constrained")
+    grids = figure.subplots(len(panels), squeeze=False)[:, 0]
     marks: dict[str, str] = {}
-    for place, (axes, (column, mean, label, digits)) in enumerate(
-        zip(columns, panels, strict=True)
-    ):
+    ties = []
+    for place, (axes, (column, mean, label, digits)) in enumerate(zip(grids, panels, strict=True)):
         values = {at: run.lines[number][mean] for at, number in cells.items()}
         known = [float(value) for value in values.values() if value is not None]
-        width = _width(run, list(cells.values()), column)
-        scale = _scale(known, width, 1 if column == RATIO else metric.direction)
+        interval = _width(run, list(cells.values()), column)
+        scale = _scale(known, interval, 1 if column == RATIO else metric.direction)
+        if pale := not _any_difference(run, list(cells.values()), column):
+            ties.append(label.partition(",")[0])
         for x, one in enumerate(pe):
             for y, other in enumerate(attention):
                 number = cells.get((other, one))
@@ -57,13 +69,13 @@ def heat_plots(run: RunReport) -> list[Plot]:
                     gid, status = f"row-{number}-{place}", str(run.lines[number]["status"])
                     marks[gid] = run.describe(number)
                 text = f"{value:.{digits}f}" if value is not None else status.replace("ok", "")
-                draw_cell(axes, x, y, scale(value) if value is not None else None, text, gid)
-        # Long names leave less room for the title.
-        long = max(map(len, attention)) > LONG
-        _frame(axes, attention, pe, label.replace(", ", ",\n") if long else label)
-    columns[0].set_ylabel("attention")
+                colour = None if value is None else scale(value)
+                draw_cell(axes, *((y, x) if turned else (x, y)), colour, text, gid, pale)
+        _frame(axes, down, across, label)
     rest = [axis for axis in run.axes if axis not in ("attention", "pe")]
     about = "Lighter is better. A hatched cell has no value and states why."
+    if ties:
+        about += f" Pale: no two cells differ significantly in {' or '.join(ties)}."
     if rest:
         about += f" With {', '.join(rest)} as in the reference."
     return [finish("grid", "Attention and positional encoding", about, figure, marks)]
@@ -103,10 +115,26 @@ def _scale(known: list[float], width: float, direction: int) -> Callable[[float]
     return colour
 
 
-def draw_cell(axes: Axes, x: int, y: int, colour: Colour | None, text: str, gid: str) -> None:
+def _any_difference(run: RunReport, numbers: list[int], column: str) -> bool:
+    """Whether two of these rows differ significantly, or a speed from the reference's.
+
+    True where nothing was tested: then it is unknown.
+    """
+    names = [run.rows[n].name for n in numbers]
+    if column == RATIO:
+        known = [run.lines[n]["train_tie"] for n in numbers]
+        verdicts = [None if tie is None else int(not tie) for tie in known]
+    else:
+        verdicts = [run.verdicts.verdict(*pair) for pair in itertools.combinations(names, 2)]
+    return any(verdicts) or all(verdict is None for verdict in verdicts)
+
+
+def draw_cell(
+    axes: Axes, x: int, y: int, colour: Colour | None, text: str, gid: str, pale: bool = False
+) -> None:
     """One square of a heat map at (x, y) with its text; hatched where it has no colour."""
     square = Rectangle((x - 0.5, y - 0.5), 1, 1, linewidth=1.5, edgecolor=PAPER)
-    square.set_facecolor(colour or "none")
+    square.set_facecolor("none" if colour is None else (*colour, PALE if pale else 1.0))
     if colour is None:
         square.set(hatch="///", edgecolor=MUTED, linewidth=0.3)
     if gid:
@@ -114,24 +142,26 @@ def draw_cell(axes: Axes, x: int, y: int, colour: Colour | None, text: str, gid:
     axes.add_patch(square)
     ink = MUTED
     if colour is not None:
-        red, green, blue = colour
-        ink = DARK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else LIGHT
-    small = 8 if len(text) < 7 else 6.5
+        ink = INK if pale else DARK if _luminance(colour) > EQUAL else LIGHT
     back = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.0} if colour is None else None
-    axes.text(x, y, text, ha="center", va="center", color=ink, fontsize=small, bbox=back)
+    axes.text(x, y, text, ha="center", va="center", color=ink, fontsize=SMALL, bbox=back)
 
 
-def _frame(axes: Axes, attention: Sequence[str], pe: Sequence[str], label: str) -> None:
-    axes.set_xlim(-0.5, len(pe) - 0.5)
-    axes.set_ylim(len(attention) - 0.5, -0.5)
-    names = [plain(name, 16) for name in pe]
-    axes.set_xticks(range(len(pe)), names)
-    if sum(map(len, names)) > 30:
-        for tick in axes.get_xticklabels():
-            tick.set(rotation=30, ha="right")
-    axes.set_yticks(range(len(attention)), [plain(name, 24) for name in attention])
+def _luminance(colour: Colour) -> float:
+    """The relative luminance that WCAG 2.2 defines contrast by, from 0 to 1."""
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _frame(axes: Axes, down: Sequence[str], across: Sequence[str], label: str) -> None:
+    axes.set_xlim(-0.5, len(across) - 0.5)
+    axes.set_ylim(len(down) - 0.5, -0.5)
+    axes.set_xticks(range(len(across)), across)
+    turn_long_labels(axes)
+    axes.set_yticks(range(len(down)), down)
     axes.tick_params(length=0)
     axes.grid(visible=False)
     axes.spines[["left", "bottom"]].set_visible(False)
-    axes.set_title(label)
-    axes.set_xlabel("pe")
+    axes.set_title(textwrap.fill(label, 40))

@@ -12,7 +12,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from zoo.report.plots.plot import PAPER
+from zoo.report.plots.plot import PAPER, SMALL
 
 Point = tuple[float, float]
 Boxes = NDArray[np.float64]  # (boxes, 4): left, lower, right and upper end, in pixels
@@ -34,7 +34,8 @@ def place_labels(
 ) -> None:
     """Write each name next to its point, away from other names and as far as possible from marks.
 
-    Limits and layout of the axes must be final. The most important names come first.
+    Limits and layout of the axes must be final. The most important names come first; one that has
+    no room without covering another name, or outside the axes, is left out.
     """
     figure = axes.get_figure(root=True)
     assert figure is not None
@@ -52,14 +53,17 @@ def place_labels(
             point,
             xytext=(7, 7),
             textcoords="offset points",
-            fontsize=8,
+            fontsize=SMALL,
             bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.7, "pad": 0.5},
             arrowprops={"arrowstyle": "-", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3},
         )
         others = _boxes(names)
         costs = [_cost(label, place, marks, others, inside) for place in _PLACES]
-        best = _PLACES[costs.index(min(costs))]
-        names.append(_extent(label, best))
+        box = _extent(label, _PLACES[costs.index(min(costs))])
+        if _shared(box, others) or _outside(box, inside):
+            label.remove()
+        else:
+            names.append(box)
 
 
 def _extent(label: Annotation, place: Place) -> Bbox:
@@ -73,9 +77,15 @@ def _extent(label: Annotation, place: Place) -> Bbox:
 
 def _cost(label: Annotation, place: Place, taken: Boxes, names: Boxes, inside: Bbox) -> float:
     box, distance = _extent(label, place), math.hypot(*place[:2])
-    outside = box.width * box.height - _shared(box, _boxes([inside]))
+    outside = _outside(box, inside)
     over_names, over_points = _shared(box.padded(2), names), _shared(box, taken)
     return 10 * outside + 10 * over_names + over_points + 4 * distance
+
+
+def _outside(box: Bbox, inside: Bbox) -> float:
+    """The area of a box that is not in another one, in square pixels; less than one counts as 0."""
+    area = float(box.width * box.height) - _shared(box, _boxes([inside]))
+    return area if area > 1 else 0.0
 
 
 def _shared(box: Bbox, others: Boxes) -> float:

@@ -16,13 +16,14 @@ from matplotlib.ticker import (
     StrMethodFormatter,
 )
 
-from zoo.report.plots.plot import HUES, MARKERS, WIDTH, Plot, finish, styled
+from zoo.report.plots.plot import HUES, MARKERS, Plot, finish, styled
 from zoo.report.tables.scaling_table import COSTS, Curve, axis, curves
 from zoo.report.tables.text import plain
 from zoo.sweep.records import Record
 
 TITLES = ("training step", "inference step", "training memory", "inference memory")
 NAMES = {"length": "length, tokens", "dim": "width", "layers": "layers", "batch": "batch, texts"}
+SIZE = 6.4, 5.2  # inches
 CROSS: dict[str, Any] = {"marker": "x", "linestyle": "none"}
 
 
@@ -30,7 +31,7 @@ def scale_plot(records: Sequence[Record]) -> Plot:
     """Four panels with a line for each cell, and a cross where a cell failed."""
     found, over = curves(records), axis(records)
     with styled():
-        figure = Figure(figsize=(WIDTH, 5.2), layout="constrained")
+        figure = Figure(figsize=SIZE, layout="constrained")
         panels = figure.subplots(2, 2).ravel()
         marks: dict[str, str] = {}
         for place, (metric, axes) in enumerate(zip(COSTS, panels, strict=True)):
@@ -47,7 +48,7 @@ def scale_plot(records: Sequence[Record]) -> Plot:
         ]
         if any(_failed(curve) for curve in found):
             handles.append(Line2D([], [], label="failed", color="k", **CROSS))
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(handles)))
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
         about = (
             f"Cost of one step of one batch against {NAMES[over]}. Both scales are logarithmic: a "
             "straight line is a power, and its slope the exponent. A cross marks where a cell ran "

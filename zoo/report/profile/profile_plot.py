@@ -10,13 +10,14 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from zoo.report.plots.heat import Colour, draw_cell
-from zoo.report.plots.plot import INK, MUTED, WIDTH, Plot, finish
+from zoo.report.plots.plot import HUES, INK, WIDTH, Plot, finish
 from zoo.report.profile.profile import Profile
 from zoo.report.profile.profile_text import cell_text, mark_notes
 from zoo.report.tables.text import plain
 
-LINE, FRAME = 0.32, 1.4  # inches: of a row, and of axis and title
-COLUMN, NAMES = 0.72, 1.9  # inches: of a data set, and of the rows' names
+LINE, FRAME = 0.26, 0.5  # inches: of a row, and of axis and title
+COLUMN, LETTER = 0.385, 0.085  # inches: of a data set, and of a letter
+NAME, TITLE = 15, 22  # characters of a line of a row's name, and of a data set's name
 FEWEST_DATA, FEWEST_CELLS = 5, 3  # for the test of Friedman and Nemenyi to say anything
 LEVEL = 0.05
 
@@ -32,29 +33,54 @@ def profile_plots(profile: Profile) -> Iterator[Plot]:
 
 def _heat_map(profile: Profile) -> Plot:
     """Rows × data sets, coloured between chance and the best possible score."""
-    data_sets, names = profile.data_sets, profile.names
-    width = max(WIDTH, NAMES + COLUMN * len(data_sets))
-    figure = Figure(figsize=(width, FRAME + LINE * len(names)), layout="constrained")
+    data_sets = profile.data_sets
+    names = {name: _in_lines(short) for name, short in profile.names.items()}
+    titles = [plain(data.name, TITLE) for data in data_sets]
+    lines = sum(max(1.0, 0.7 * (1 + text.count("\n"))) for text in names.values())
+    width = max(WIDTH, LETTER * (NAME + 1) + COLUMN * len(data_sets))
+    height = FRAME + LINE * lines + 0.7 * LETTER * max(map(len, titles))
+    figure = Figure(figsize=(width, height), layout="constrained")
     axes, marks = figure.subplots(), {}
-    for y, (name, short) in enumerate(names.items()):
-        for x, data in enumerate(data_sets):
+    for x, data in enumerate(data_sets):
+        pale = all(score.best is not False for score in data.scores.values())
+        for y, (name, short) in enumerate(profile.names.items()):
             score, gid = profile.score(name, data), f"cell-{y}-{x}"
             level = None if score is None or score.level is None else score.level
             text = cell_text(score, data) if score else "not run"
             marks[gid] = f"{plain(short)} on {plain(data.name)}: {data.metric.label} {text}"
-            draw_cell(axes, x, y, None if level is None else _colour(level), text, gid)
+            colour = None if level is None else _colour(level)
+            draw_cell(axes, x, y, colour, _brief(text), gid, pale)
     axes.set_xlim(-0.5, len(data_sets) - 0.5)
     axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_xticks(range(len(data_sets)), [plain(data.name, 22) for data in data_sets])
-    for tick in axes.get_xticklabels():
-        tick.set(rotation=30, ha="right")
-    axes.set_yticks(range(len(names)), [plain(short, 32) for short in names.values()])
+    axes.set_xticks(range(len(data_sets)), titles, rotation=40, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(names)), list(names.values()), linespacing=1.1)
     axes.tick_params(length=0)
     axes.grid(visible=False)
     axes.spines[["left", "bottom"]].set_visible(False)
-    axes.set_title("Score on each data set")
     about = " ".join([_colours(profile), *mark_notes(profile)])
-    return finish("profile", "Profile", about, figure, marks)
+    return finish("profile", "Score on each data set", about, figure, marks)
+
+
+def _in_lines(name: str) -> str:
+    """A row's name in at most two lines, if possible divided after a + or /."""
+    text = plain(name, 2 * NAME - 2)
+    if len(text) <= NAME:
+        return text
+    places = [at for at in range(1, len(text)) if text[at - 1] in "+/" and at <= NAME] or [NAME]
+    return f"{text[: places[-1]]}\n{text[places[-1] :]}"
+
+
+def _brief(text: str) -> str:
+    """A cell's text with two decimals and without the zero before the point: ``.95=``."""
+    number, _, marks = text.partition(" ")
+    try:
+        value = float(number)
+    except ValueError:
+        return {"not run": "–"}.get(text, text.partition(":")[0])
+    if abs(value) >= 10:
+        return f"{value:.3g}{marks}"
+    short = f"{value:.2f}".replace("1.00", "1.0")
+    return f"{short.removeprefix('0')}{marks}"
 
 
 def _colours(profile: Profile) -> str:
@@ -64,7 +90,11 @@ def _colours(profile: Profile) -> str:
     known = [data.absolute_levels for data in profile.data_sets]
     text = f"{absolute}; where these are not known, {relative}"
     text = absolute if all(known) else text if any(known) else relative
-    return f"{text.capitalize()}."
+    pale = any(
+        all(score.best is not False for score in data.scores.values()) for data in profile.data_sets
+    )
+    ties = " A pale column has no row that is significantly worse than another." if pale else ""
+    return f"{text.capitalize()}.{ties}"
 
 
 def _colour(level: float) -> Colour:
@@ -100,30 +130,39 @@ def _critical_difference(scores: pd.DataFrame) -> Plot:
     ranks = scores.rank(axis=1, ascending=False).mean()
     pairs = scikit_posthocs.posthoc_nemenyi_friedman(scores)
     p = float(stats.friedmanchisquare(*(scores[name] for name in scores)).pvalue)
-    figure = Figure(figsize=(WIDTH, 1.2 + 0.16 * len(ranks)), layout="constrained")
-    axes, names = figure.subplots(), list(ranks.index)
-    # By number: the diagram is drawn in the order of sets, which for names changes from run to run.
-    numbers = range(len(names))
-    drawn = scikit_posthocs.critical_difference_diagram(
-        ranks.set_axis(numbers),
-        pairs.loc[names, names].set_axis(numbers).set_axis(numbers, axis=1),
-        ax=axes,
-        alpha=LEVEL,
-        label_fmt_left="{label}: {rank:.2g}",
-        label_fmt_right="{rank:.2g}: {label}",
-        label_props={"fontsize": 8},
-        elbow_props={"color": MUTED},
-        crossbar_props={"color": INK, "marker": None},
-    )
-    for number, label in enumerate(drawn["labels"]):
-        left = number < (len(names) + 1) // 2
-        one, other = label.get_text().split(": ")
-        label.set_text(f"{names[int(one)]} ({other})" if left else f"({one}) {names[int(other)]}")
-    axes.grid(visible=False)
-    axes.set_title(f"Mean rank over {len(scores)} data sets")
+    ranks = ranks.sort_values(kind="stable")
+    names, groups = list(ranks.index), _not_different(ranks, pairs)
+    height = FRAME + 0.3 + LINE * 0.8 * len(names)
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(ranks, range(len(names)), "o", color=HUES[0], markersize=6)
+    step = 0.06 * (ranks.iloc[-1] - ranks.iloc[0] or 1.0)
+    for place, (first, last) in enumerate(groups, start=1):
+        across = ranks.iloc[-1] + place * step
+        axes.plot([across, across], [first - 0.2, last + 0.2], color=INK, linewidth=3)
+    axes.set_yticks(range(len(names)), [plain(name, 26) for name in names])
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlabel("mean rank (left is better)")
+    axes.tick_params(axis="y", length=0)
     about = (
-        f"Lower ranks are better. Cells joined by a bar are not significantly different (Nemenyi's "
-        f"test, 5% level); Friedman's test that all are equal: p = {p:.2g}. The data sets count as "
-        "a sample of those that the result is to apply to."
+        f"Over {len(scores)} data sets. Cells beside one bar are not significantly different "
+        f"(Nemenyi's test, 5% level); Friedman's test that all are equal: p = {p:.2g}. The data "
+        "sets count as a sample of those that the result is to apply to."
     )
-    return finish("critical-difference", "Critical difference", about, figure, {})
+    return finish("critical-difference", "Mean rank of each cell", about, figure, {})
+
+
+def _not_different(ranks: pd.Series, pairs: pd.DataFrame) -> list[tuple[int, int]]:
+    """The longest runs of cells, the best first, of which no two are significantly different.
+
+    ranks: in ascending order. pairs: the p-values of all pairs.
+    """
+    p = pairs.loc[ranks.index, ranks.index].to_numpy()
+    found: list[tuple[int, int]] = []
+    for first in range(len(ranks)):
+        last = first
+        while last + 1 < len(ranks) and (p[first : last + 1, last + 1] >= LEVEL).all():
+            last += 1
+        if last > first and (not found or last > found[-1][1]):
+            found.append((first, last))
+    return found

@@ -33,15 +33,15 @@ def write_profile(profile: Profile, directory: Path) -> None:
     write_file(directory / "profile.md", "\n\n".join(parts) + "\n")
 
 
-def write_whole_profile(profile: Profile, directory: Path) -> None:
-    """Write also the plots and the page, and the report of each data set."""
+def write_whole_profile(profile: Profile, directory: Path, name: str) -> None:
+    """Write also the plots and the page, and the report of each data set. name: of the run."""
     for data in profile.data_sets:
-        write_report(data.run, directory / data.directory)
-    write_profile_page(profile, directory)
+        write_report(data.run, directory / data.directory, f"{name}: {data.name}")
+    write_profile_page(profile, directory, name)
 
 
-def write_profile_page(profile: Profile, directory: Path) -> None:
-    """Write tables, plots and page of the profile alone."""
+def write_profile_page(profile: Profile, directory: Path, name: str) -> None:
+    """Write tables, plots and page of the profile alone. name: of the run, for the page."""
     from zoo.report.html.profile_page import profile_page
     from zoo.report.plots.plot import styled
     from zoo.report.profile.profile_plot import profile_plots
@@ -50,4 +50,4 @@ def write_profile_page(profile: Profile, directory: Path) -> None:
     with styled():
         plots = list(profile_plots(profile))
     write_plots(plots, NAMES, directory / PLOTS)
-    write_file(directory / PAGE, profile_page(profile, plots))
+    write_file(directory / PAGE, profile_page(profile, plots, name))

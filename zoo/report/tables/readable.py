@@ -9,6 +9,7 @@ import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.report.stats.intervals import Interval
+from zoo.report.stats.ratios import PHASES
 from zoo.report.tables.text import plain, tabulated
 
 REASON = 90  # characters of a status with its reason; all of it is in table.csv
@@ -27,16 +28,34 @@ def metrics_in(table: pd.DataFrame) -> tuple[MetricDescription, ...]:
 
 def as_text(table: pd.DataFrame, style: str = "simple") -> str:
     """The readable table laid out by tabulate, each row on one line, in a style of tabulate's."""
-    shown = readable(table)
-    others = {metric.label for metric in metrics_in(table)[1:]}
-    numbers, units = {"rank", "seeds", "params"} | others, ("/s", " ms", " MiB", " s", " loss")
-    heads = [str(head) for head in shown.columns]
-    align = ["right" if h in numbers or h.endswith(units) else "left" for h in heads]
-    return tabulated(shown.values.tolist(), heads, style, align)
+    shown, ranked_by = readable_cells(table), f"{metrics_in(table)[0].name}_mean"
+    left = {ranked_by, "train_ratio", "infer_ratio", *table.attrs["tuned"]}
+    align = ["right" if k in numbers_in(table) and k not in left else "left" for k in shown]
+    return tabulated(shown.values.tolist(), [*shown.attrs["heads"].values()], style, align)
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """All values as text; only the axes that differ, and no column without a value."""
+    """``readable_cells`` with the heads that are printed above its columns; heads may be equal."""
+    shown = readable_cells(table)
+    return shown.set_axis(list(shown.attrs["heads"].values()), axis=1)
+
+
+def numbers_in(table: pd.DataFrame) -> dict[str, bool]:
+    """The columns of numbers, by their key in ``readable_cells``, and whether more is better."""
+    metrics = metrics_in(table)
+    less = ["rank", "seeds", "params", "latency_ms", "peak_memory_mib", "train_seconds"]
+    less += [*(f"{name}_loss" for name in table.attrs["auxiliary"]), *table.attrs["tuned"]]
+    speeds = [f"{phase}_{what}" for phase in PHASES for what in ("tokens_per_s", "ratio")]
+    by_metric = {f"{metric.name}_mean": metric.higher_is_better for metric in metrics}
+    return by_metric | dict.fromkeys(less, False) | dict.fromkeys(speeds, True)
+
+
+def readable_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """All values as text; only the axes that differ, and no column without a value.
+
+    Columns have the names of the table's columns that they show, and ``front`` is of both fronts.
+    ``attrs["heads"]``: name of a column to the head that is printed above it.
+    """
     known, cells = axes_in(table), table[table["baseline"] == ""]
     # The first axis is always there: its column has the names of baselines.
     axes = [axis for axis in known if axis == known[0] or cells[axis].nunique() > 1]
@@ -51,29 +70,37 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     metric, *others = metrics_in(table)
     lines = [line for _, line in table.iterrows()]
     scored = bool(table[f"{metric.name}_mean"].notna().any())
-    columns = {"rank": _ranks(table["rank"]), metric.label: [_value(row, metric) for row in lines]}
+    columns: dict[str, tuple[str, list[str]]] = {  # key to head and values
+        "rank": ("rank", _ranks(table["rank"])),
+        f"{metric.name}_mean": (metric.label, [_value(row, metric) for row in lines]),
+    }
+
+    def add(key: str, head: str, form: str) -> None:
+        columns[key] = head, _numbers(table[key], form)
+
     for other in others:
-        columns[other.label] = _numbers(table[f"{other.name}_mean"], f"{{:.{other.digits}f}}")
+        add(f"{other.name}_mean", other.label, f"{{:.{other.digits}f}}")
     for name in table.attrs["auxiliary"]:
-        columns[f"{name} loss"] = _numbers(table[f"{name}_loss"], "{:.4g}")
+        add(f"{name}_loss", f"{name} loss", "{:.4g}")
     for name in table.attrs["tuned"]:
-        columns[name.replace("_", " ")] = _numbers(table[name], "{:g}")
-    columns["seeds"] = [
-        str(row["seeds"]) if scored and not row["deterministic"] else "" for row in lines
-    ]
-    columns["params"] = _numbers(table["params"], "{:,.0f}")
-    for phase in ("train", "infer"):
-        columns[f"{phase} tok/s"] = _numbers(table[f"{phase}_tokens_per_s"], "{:,.0f}")
-        columns[f"× {phase}"] = [_ratio(row, phase, known) for row in lines]
-    columns["latency ms"] = _numbers(table["latency_ms"], "{:.2f}")
-    columns["memory MiB"] = _numbers(table["peak_memory_mib"], "{:,.0f}")
-    columns["train s"] = _numbers(table["train_seconds"], "{:.1f}")
+        add(name, name.replace("_", " "), "{:g}")
+    seeds = [str(row["seeds"]) if scored and not row["deterministic"] else "" for row in lines]
+    columns["seeds"] = "seeds", seeds
+    add("params", "params", "{:,.0f}")
+    for phase in PHASES:
+        add(f"{phase}_tokens_per_s", f"{phase} tok/s", "{:,.0f}")
+        columns[f"{phase}_ratio"] = f"× {phase}", [_ratio(row, phase, known) for row in lines]
+    add("latency_ms", "latency ms", "{:.2f}")
+    add("peak_memory_mib", "memory MiB", "{:,.0f}")
+    add("train_seconds", "train s", "{:.1f}")
     if "pretrain_seconds" in table:
-        columns["pretrain s"] = _numbers(table["pretrain_seconds"], "{:.1f}")
-    columns["front"] = [_fronts(row) for row in lines]
-    for head, values in columns.items():
-        if head == "params" or any(values):
-            shown[head] = values
+        add("pretrain_seconds", "pretrain s", "{:.1f}")
+    columns["front"] = "front", [_fronts(row) for row in lines]
+    heads = {key: key for key in shown}
+    for key, (head, values) in columns.items():
+        if key == "params" or any(values):
+            shown[key], heads[key] = values, head
+    shown.attrs["heads"] = heads
     return shown
 
 

@@ -107,10 +107,18 @@ document.querySelectorAll("button.copy").forEach(button => {
 document.querySelectorAll("#results .pick").forEach(button => button.addEventListener("click", () => {
   choose(Number(button.closest("tr").dataset.row));
   const head = document.getElementById("row");
+  head.closest("details").open = true;
   head.scrollIntoView();
   head.focus();
 }));
 chooser.closest("p").hidden = false;
 chooser.addEventListener("change", () => choose(Number(chooser.value)));
 choose(Number(rows[0].dataset.row));
+// A link to a folded section opens it.
+const unfold = () => {
+  const section = location.hash && document.getElementById(location.hash.slice(1))?.closest("details");
+  if (section) section.open = true;
+};
+addEventListener("hashchange", unfold);
+unfold();
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach(each => { each.open = true; }));

@@ -39,14 +39,21 @@ function point(mark, readout) {
 document.querySelectorAll("figure").forEach(figure => {
   const svg = figure.querySelector("svg"), readout = figure.querySelector(".readout");
   const left = mark => mark.getBoundingClientRect().x;
-  const marks = [...svg.querySelectorAll(".mark")].sort((a, b) => left(a) - left(b));
-  marks.forEach((mark, i) => {
-    mark.setAttribute("tabindex", i ? "-1" : "0");
+  const marks = [...svg.querySelectorAll(".mark")];
+  const arrange = () => {  // from left to right, which is known once the plot is visible
+    marks.sort((a, b) => left(a) - left(b));
+    marks.forEach((mark, i) => mark.setAttribute("tabindex", i ? "-1" : "0"));
+  };
+  arrange();
+  figure.closest("details")?.addEventListener("toggle", arrange);
+  marks.forEach(mark => {
     mark.setAttribute("role", "img");
     mark.addEventListener("focus", () => point(mark, readout));
     mark.addEventListener("blur", () => point(null, readout));
   });
-  const act = mark => { if (mark?.dataset.row !== undefined) choose(Number(mark.dataset.row)); };
+  const act = mark => {  // the page of a profile has no details of a row
+    if (mark?.dataset.row !== undefined && typeof choose === "function") choose(Number(mark.dataset.row));
+  };
   svg.addEventListener("pointermove", event => point(nearest(marks, event), readout));
   svg.addEventListener("pointerleave", () => point(null, readout));
   svg.addEventListener("click", event => {

@@ -1,4 +1,4 @@
-// The table: clicking a head sorts it; the form above it filters by component.
+// The table: clicking a head sorts it; forms above it filter by component and choose columns.
 const rows = [...document.querySelectorAll("#results tbody tr")];
 const heads = [...document.querySelectorAll("#results thead button")];
 const filters = document.getElementById("filters");
@@ -40,8 +40,41 @@ function filter() {
   });
 }
 
+const results = document.getElementById("results");
+const boxes = [...document.querySelectorAll("#columns input")];
+let byHand = false;  // whether somebody chose columns, which are then left alone
+
+function switchColumn(box, on) {
+  box.checked = on;
+  [...results.rows].forEach(row => row.cells[box.dataset.column].classList.toggle("off", !on));
+}
+
+const FEWEST = 2;  // columns besides the ranking metric, before all choices of a row share a column
+
+// As many columns as the page is wide enough for.
+function fit() {
+  if (byHand) return;
+  const frame = results.parentElement, wide = () => frame.scrollWidth > frame.clientWidth;
+  results.classList.remove("named");
+  boxes.forEach(box => switchColumn(box, box.defaultChecked));
+  const order = boxes.filter(box => box.checked).sort((a, b) => a.dataset.order - b.dataset.order);
+  while (wide() && order.length > FEWEST) switchColumn(order.shift(), false);
+  results.classList.toggle("named", wide());
+  while (wide() && order.length) switchColumn(order.shift(), false);
+}
+
+boxes.forEach(box => box.addEventListener("change", () => {
+  byHand = true;
+  switchColumn(box, box.checked);
+}));
+let width = 0;
+new ResizeObserver(entries => {  // the height changes with every filter
+  if (entries[0].contentRect.width === width) return;
+  width = entries[0].contentRect.width;
+  fit();
+}).observe(results.parentElement);
 heads.forEach(button => button.addEventListener("click", () => sortBy(button)));
-filters.hidden = false;
+document.getElementById("choices").hidden = false;
 filters.addEventListener("change", filter);
 filters.addEventListener("submit", event => event.preventDefault());
 filters.addEventListener("reset", () => setTimeout(filter));
