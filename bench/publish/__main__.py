@@ -53,7 +53,7 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     homes = {path.parent.relative_to(source).as_posix(): path.parent for path in source.rglob(FILE)}
     if not homes:
         raise ZooError(f"{source}: no directory with {FILE} in it")
-    pages = _published_pages(suites) if suites is not None else {}
+    pages = published_pages(suites) if suites is not None else {}
     scales = find_scales(source)
     runs: list[Run] = []
     profiles: list[ProfileRun] = []
@@ -92,7 +92,7 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     return Made(made, missing)
 
 
-def _published_pages(suites: Path) -> dict[str, tuple[Path, Published]]:
+def published_pages(suites: Path) -> dict[str, tuple[Path, Published]]:
     """Directory to the suite that made it and what the suite says of its page."""
     pages: dict[str, tuple[Path, Published]] = {}
     if not suites.is_dir():

@@ -1,0 +1,59 @@
+"""The tutorials: scripts with cells, executed as notebooks and written as pages.
+
+An executed notebook is kept, and made again where its text or the zoo's code has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+from nbconvert import MarkdownExporter
+
+from bench.docs.place import CACHE, ROOT, SOURCES
+from zoo.registry.code_hash import PACKAGE, hash_of
+
+TUTORIALS = SOURCES / "tutorials"
+SECONDS = 300  # that one cell may take
+
+
+def tutorials() -> list[Path]:
+    """The scripts, in the order of their numbers."""
+    return sorted(TUTORIALS.glob("*.py"))
+
+
+def executed(script: Path) -> nbformat.NotebookNode:
+    """The script as a notebook with its outputs. Raises CellExecutionError where a cell fails."""
+    key = hashlib.sha256(script.read_bytes() + hash_of(PACKAGE).encode()).hexdigest()[:16]
+    kept = CACHE / f"{script.stem}-{key}.ipynb"
+    if kept.exists():
+        return nbformat.read(kept, as_version=4)
+    notebook = jupytext.read(script)
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    # The kernel inherits these: the zoo of this repository, and one thread for small models.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.getenv("PYTHONPATH")]))
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    resources = {"metadata": {"path": str(ROOT)}}
+    NotebookClient(notebook, timeout=SECONDS, resources=resources).execute()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, kept)
+    return notebook
+
+
+def tutorial_pages() -> Iterator[tuple[str, str | bytes]]:
+    """Path and content of each page, its pictures, and the notebook to download."""
+    for script in tutorials():
+        notebook = executed(script)
+        name = script.stem
+        resources = {"output_files_dir": f"{name}_files"}
+        text, resources = MarkdownExporter().from_notebook_node(notebook, resources)
+        text += f"\n[This page as a notebook]({name}.ipynb)\n"
+        yield f"tutorials/{name}.md", text
+        yield f"tutorials/{name}.ipynb", nbformat.writes(notebook)
+        for path, content in resources["outputs"].items():
+            yield f"tutorials/{path}", content
