@@ -7,7 +7,6 @@ anything that a page would load from elsewhere are errors.
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.docs.built_site import check_site
 from bench.docs.choosing import by_task, on_text
 from bench.docs.command_line import reference
 from bench.docs.component_pages import component_pages, components_overview
@@ -37,11 +37,6 @@ MADE: dict[str, Callable[[], str]] = {
 }
 # Of the results: what pages show and link to.
 PUBLISHED = {".md", ".html", ".svg", ".csv", ".tex", ".jsonl"}
-# What a browser would fetch from another host.
-LOADED = re.compile(
-    r"""<(?:script|img|iframe|source|video|audio)\b[^>]*\bsrc=["']?(?:https?:)?//[^\s"'>]*"""
-    r"""|<link\b(?![^>]*rel=["']?(?:canonical|next|prev))[^>]*\bhref=["']?(?:https?:)?//[^\s"'>]*"""
-)
 
 
 def write(path: str, content: str | bytes) -> None:
@@ -77,18 +72,6 @@ def write_pages() -> None:
             write(f"{Path(path).parent.as_posix()}/{picture.name}-dark.svg", picture.dark)
     for path, content in tutorial_pages():
         write(path, content)
-
-
-def check_site(site: Path = SITE) -> None:
-    """ZooError where a page would load anything from another host, or a picture is not there."""
-    for file in site.rglob("*.html"):
-        text = file.read_text("utf-8")
-        where = file.relative_to(site)
-        if found := LOADED.search(text):
-            raise ZooError(f"{where} loads from elsewhere: {found[0]}")
-        for source in re.findall(r"""<img\b[^>]*\bsrc=["']?([^\s"'>#]+)""", text):
-            if not source.startswith("data:") and not (file.parent / source).exists():
-                raise ZooError(f"{where} shows {source}, which is not there")
 
 
 def main() -> int:

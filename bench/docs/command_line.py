@@ -20,11 +20,12 @@ _OPTION = re.compile(r"(?<![\w`-])(--?[a-z][\w-]*)")
 def commands() -> dict[str, tuple[click.Command, click.Context]]:
     """Every command by its name, with a context to ask it for its options."""
     found = {}
-    with click.Context(cli, info_name="zoo") as root:
-        for name in COMMANDS:
-            _, command, _ = cli.resolve_command(root, [name])
-            assert command is not None
-            found[name] = command, click.Context(command, info_name=name, parent=root)
+    for name in COMMANDS:
+        # A parent of its own: a command keeps its options in what contexts of one parent share.
+        root = click.Context(cli, info_name="zoo")
+        _, command, _ = cli.resolve_command(root, [name])
+        assert command is not None
+        found[name] = command, click.Context(command, info_name=name, parent=root)
     return found
 
 

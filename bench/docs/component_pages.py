@@ -75,8 +75,8 @@ def _page(component: Component, drawn: list[Picture]) -> str:
         f"# {component.name}",
         f"{line(component.summary[:1].upper() + component.summary[1:])}. "
         f"[{component.kind}](index.md) of {link(*_owner(component))}.",
-        f"```text\n{equation}\n```",
-        *(escaped(paragraph) for paragraph in rest),
+        f"```text\n{equation}\n```" if component.kind in AXES else _prose(equation),
+        *map(_prose, rest),
         f"**Source:** {_linked(component.source)}" if component.source else "",
         f"    {install}" if install else "",
         f"    {_command(component)}",
@@ -112,7 +112,15 @@ def documentation(component: Component) -> tuple[str, list[str]]:
     if component.kind == "data":
         text = f"{module}\n\n{text}"
     first, *rest = re.split(r"\n\s*\n", text.strip())
-    return first, [paragraph.replace("``", "`") for paragraph in rest]
+    return first, rest
+
+
+def _prose(paragraph: str) -> str:
+    """A paragraph of a docstring as Markdown: what is indented or in backticks is code."""
+    if paragraph.startswith("    "):
+        return paragraph
+    parts = paragraph.split("``")
+    return "".join(f"`{p}`" if number % 2 else escaped(p) for number, p in enumerate(parts))
 
 
 def _linked(source: str) -> str:
@@ -222,5 +230,4 @@ def components_overview() -> str:
         }
         for kind in KINDS
     ]  # fmt: skip
-    assert set(AXES) <= set(KINDS)
     return grid(rows)

@@ -92,6 +92,7 @@ table = zoo.bench(
     layers=1,
     max_length=64,
     phases="train",
+    threads=1,
     on="inline",
     out=tempfile.mkdtemp(),
 )
@@ -113,8 +114,8 @@ from zoo.cli import main
 from zoo.inference.attention_map import attention_map
 
 place = f"{tempfile.mkdtemp()}/model"
-options = "--epochs 2 --layers 1 --max-length 64 --attention fused --pe none --on inline".split()
-main(["train", "--data", data, *options, "--save", place])
+size = "--epochs 2 --layers 1 --max-length 64".split()
+main(["train", "--data", data, "--pe", "none", *size, "--threads", "1", "--save", place])
 model = zoo.load(place)
 found = attention_map(model, "the minister said that the team won")
 

@@ -100,6 +100,7 @@ table = zoo.bench(
     vocab_size=400,
     lr=0.003,
     phases="train",
+    threads=1,
     on="inline",
     out=tempfile.mkdtemp(),
 )
