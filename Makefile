@@ -1,4 +1,4 @@
-.PHONY: install test slow lint format bench results
+.PHONY: install test slow lint format bench results docs
 
 install:
 	pip install -c constraints.txt -e '.[test]'
@@ -24,3 +24,6 @@ bench:
 results:
 	python -m bench.publish
 	python -m bench.readme
+
+docs:
+	python -m bench.docs

@@ -19,7 +19,7 @@ from bench.docs.choosing import by_task, on_text
 from bench.docs.command_line import reference
 from bench.docs.component_pages import component_pages, components_overview
 from bench.docs.notebooks import tutorial_pages
-from bench.docs.pages import page
+from bench.docs.pages import page, place_of
 from bench.docs.place import CONFIG, PAGES, RESULTS, ROOT, SITE, SOURCES
 from bench.docs.reference import check_reference, reference_pages
 from bench.docs.simulated import simulated
@@ -53,14 +53,10 @@ def write_pages() -> None:
         write(path, text)
     for source in sorted(SOURCES.rglob("*.md")):
         write(source.relative_to(SOURCES).as_posix(), page(source, MADE))
-    for source, place in {
-        "CONTRIBUTING.md": "contributing.md",
-        "CHANGELOG.md": "changes.md",
-        "plugins/README.md": "your-part.md",
-    }.items():
-        write(place, page(ROOT / source))
-    for file in sorted((ROOT / "plugins").glob("*/README.md")):
-        write(f"plug-ins/{file.parent.name}.md", page(file))
+    others = ["CONTRIBUTING.md", "CHANGELOG.md", "plugins/README.md"]
+    others += [f"plugins/{file.parent.name}/README.md" for file in ROOT.glob("plugins/*/README.md")]
+    for name in others:
+        write(place_of(name), page(ROOT / name))
     for folder in (RESULTS, ROOT / "bench" / "suites"):
         for file in sorted(folder.rglob("*")):
             if file.is_file() and file.suffix in {*PUBLISHED, ".toml"}:

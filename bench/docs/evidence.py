@@ -139,10 +139,10 @@ def _of_part(run: Run, profile: Profile, component: Component, up: str) -> list[
         else link(line(run.title), f"{up}results/{run.page}"),
         grid(table),
     ]
-    heads, rows = effects_table(profile)
+    heads, lines = effects_table(profile)
     effects = [
-        row
-        for (axis, *names), row in zip(profile.effects, rows, strict=True)
+        cells
+        for (axis, *names), cells in zip(profile.effects, lines, strict=True)
         if axis == component.kind
         and any(re.fullmatch(rf"{re.escape(component.name)}(\(.*\))?", name) for name in names)
     ]

@@ -120,7 +120,10 @@ def reference_pages() -> Iterator[tuple[str, str]]:
     for title, (about, names) in PAGES.items():
         parts = [f"# {title}", about]
         for module in names:
-            parts += [f"## {module}", str(_module(module).docstring.value).replace("``", "`")]
+            parts += [
+                f"## {module}",
+                str(getattr(_module(module).docstring, "value", "")).replace("``", "`"),
+            ]
             parts += [f"::: {name}" for name in public_names(module)]
         yield f"api/{title}.md", "\n\n".join(parts) + "\n"
 

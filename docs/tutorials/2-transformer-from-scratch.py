@@ -57,7 +57,7 @@ class Layer(nn.Module):
 # %% [markdown]
 # ## The encoder
 #
-# Embeddings, positions, layers, a last norm. The positions are the sines of Vaswani et al. 2017,
+# Embeddings times √D (section 3.4 there), positions, layers, a last norm. The positions are the sines of Vaswani et al. 2017,
 # section 3.5: attention alone cannot tell one order of the words from another.
 
 
@@ -76,7 +76,7 @@ class Encoder(nn.Module):
         self.final_norm = nn.LayerNorm(dim)
 
     def forward(self, ids):  # (B, L)
-        x = self.embedding(ids)
+        x = self.embedding(ids) * math.sqrt(self.embedding.embedding_dim)
         x = x + sines(ids.shape[1], x.shape[-1])
         for layer in self.layers:
             x = layer(x)
@@ -115,22 +115,13 @@ sum(p.numel() for p in theirs.parameters())
 # Both have the same tensors in the same order, so the weights of one are copied into the other.
 
 # %%
-names = [name for name, _ in theirs.named_parameters()]
-shapes = [tuple(p.shape) for p in theirs.parameters()]
-for name, shape in list(zip(names, shapes))[:8]:
-    print(f"{name:<40}{shape}")
+for (mine, p), (other, _) in list(zip(ours.named_parameters(), theirs.named_parameters()))[:7]:
+    print(f"{mine:<32}{other:<40}{tuple(p.shape)}")
 
 # %%
 with torch.no_grad():
-    ours.embedding.weight.copy_(theirs.embedding.weight)
-    for mine, block in zip(ours.layers, theirs.blocks):
-        mine.attention.qkv.load_state_dict(block.attention.project.qkv.state_dict())
-        mine.attention.out.load_state_dict(block.attention.out.state_dict())
-        mine.attention_norm.load_state_dict(block.attention_norm.state_dict())
-        mine.inner.load_state_dict(block.ffn.inner.state_dict())
-        mine.outer.load_state_dict(block.ffn.outer.state_dict())
-        mine.ffn_norm.load_state_dict(block.ffn_norm.state_dict())
-    ours.final_norm.load_state_dict(theirs.final_norm.state_dict())
+    for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+        mine.copy_(other)
 
     ids = torch.randint(1000, (3, 20))
     difference = (ours(ids) - theirs(ids, Tokens.whole(20))).abs().max().item()

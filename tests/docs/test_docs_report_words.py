@@ -52,7 +52,10 @@ LEADS = {
     r"Lower ": "**Lower METRIC is better:**",
     r"Data: ": "**Data:**",
     r"\w+ loss": "**NAME loss:**",
-    r".*\b(?:chosen|tried)\b": "**Chosen by validation:**",
+    r"Each row was trained with": "**Each row was trained with …:**",
+    r"Most depends on it for": "**Most depends on it for …:**",
+    r"With one value for all rows": "**With one value for all rows:**",
+    r"Not trained": "**Not trained:**",
     r"Chance level ": "**Chance level:**",
 }
 
