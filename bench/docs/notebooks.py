@@ -43,6 +43,8 @@ def executed(script: Path) -> nbformat.NotebookNode:
     client.create_kernel_manager().transport = "ipc"  # no port is opened
     client.execute()
     CACHE.mkdir(parents=True, exist_ok=True)
+    for old in CACHE.glob(f"{script.stem}-*.ipynb"):
+        old.unlink()
     nbformat.write(notebook, kept)
     return notebook
 

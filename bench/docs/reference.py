@@ -71,10 +71,17 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 @functools.cache
-def _module(name: str) -> griffe.Module:
+def _package(name: str) -> griffe.Module:
     loaded = griffe.load(name, search_paths=[ROOT], resolve_aliases=False)
     assert isinstance(loaded, griffe.Module)
     return loaded
+
+
+def _module(name: str) -> griffe.Module:
+    top, _, rest = name.partition(".")
+    found = _package(top)[rest] if rest else _package(top)
+    assert isinstance(found, griffe.Module)
+    return found
 
 
 def public_names(module: str) -> list[str]:

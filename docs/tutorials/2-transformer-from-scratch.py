@@ -57,8 +57,8 @@ class Layer(nn.Module):
 # %% [markdown]
 # ## The encoder
 #
-# Embeddings times √D (section 3.4 there), positions, layers, a last norm. The positions are the sines of Vaswani et al. 2017,
-# section 3.5: attention alone cannot tell one order of the words from another.
+# Embeddings times √D, positions, layers, a last norm (Vaswani et al. 2017, sections 3.4 and 3.5).
+# The positions are sines: attention alone cannot tell one order of the words from another.
 
 
 # %%

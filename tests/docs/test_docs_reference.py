@@ -63,7 +63,7 @@ def test_an_undocumented_name_is_an_error_that_names_it(
             list(reference.reference_pages())
     finally:
         sys.modules.pop("undocumented_example", None)
-        reference._module.cache_clear()
+        reference._package.cache_clear()
     assert str(raised.value).endswith(
         "without a docstring: undocumented_example.Open.method, undocumented_example.bare"
     )
