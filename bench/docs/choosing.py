@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from bench.docs.catalog import catalog
 from bench.docs.evidence import published_runs
 from bench.publish.markdown import link
+from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
 from zoo.report.profile.profile import DataSet, Profile
 from zoo.report.profile.profile_answer import profile_answer
@@ -61,10 +63,20 @@ def _task(profile: Profile, data: DataSet, page: str) -> list[str]:
         said.append(f"Not shown to be better than chance{guess}: {_names(profile, chance)}.")
     said += [f"{text}." for text in _effects(profile, data)]
     if (gap := data.run.verdicts.visible()) is not None:
-        seen = data.metric.format_difference(gap).lstrip("+")
-        said.append(f"A difference of {seen} would have shown in 4 of 5 such runs.")
+        metric, seen = data.metric, data.metric.format_difference(gap).lstrip("+")
+        if gap > _range(metric):
+            said.append("Seeds differ so much that no difference shows in 4 of 5 such runs.")
+        else:
+            said.append(f"A difference of {seen} would have shown in 4 of 5 such runs.")
     title = link(line(data.name), page)
     return [f"### {title}: {data.metric.label}", line_of(data), bullets(said)]
+
+
+def _range(metric: MetricDescription) -> float:
+    """The largest difference that two scores may have."""
+    if metric.lowest is None or metric.highest is None:
+        return math.inf
+    return metric.highest - metric.lowest
 
 
 def line_of(data: DataSet) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
+import html
 import inspect
-import itertools
 import re
 
 import click
@@ -13,6 +13,7 @@ from bench.publish.markdown import grid
 from zoo.cli import COMMANDS, cli
 from zoo.report.tables.text import escaped
 
+OTHER = "Other"  # the heading of options without one, where there are headings
 _OPTION = re.compile(r"(?<![\w`-])(--?[a-z][\w-]*)")
 
 
@@ -55,14 +56,12 @@ def _section(name: str) -> str:
     with context:
         usage = " ".join(["zoo", name, *command.collect_usage_pieces(context)])
         parts = [f"## zoo {name}", f"    {usage}", *_help(command)]
-        for title, params in itertools.groupby(options(name), _title):
-            rows = [_row(param, context) for param in params]
-            parts += [f"**{title}**" if title else "", grid(rows)]
+        groups: dict[str, list[dict[str, str]]] = {}
+        for param in options(name):
+            groups.setdefault(getattr(param, "section", OTHER), []).append(_row(param, context))
+        for title, rows in sorted(groups.items(), key=lambda group: group[0] == OTHER):
+            parts += [f"**{title}**" if len(groups) > 1 else "", grid(rows)]
     return "\n\n".join(part for part in parts if part)
-
-
-def _title(param: click.Parameter) -> str:
-    return str(getattr(param, "section", ""))
 
 
 def _help(command: click.Command) -> list[str]:
@@ -79,7 +78,9 @@ def _help(command: click.Command) -> list[str]:
 def _row(param: click.Parameter, context: click.Context) -> dict[str, str]:
     record = param.get_help_record(context)
     flags, text = record or ("/".join(param.opts), str(getattr(param, "help", "") or ""))
-    return {"option": f"`{flags}`", "what it does": _text(text)}
+    # A pipe in backticks would need an escape for GitHub, which Python's Markdown would show.
+    shown = html.escape(flags, quote=False).replace("|", "&#124;")
+    return {"option": f"<code>{shown}</code>", "what it does": _text(text)}
 
 
 def _text(text: str) -> str:

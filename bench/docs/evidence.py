@@ -127,18 +127,21 @@ def _of_part(run: Run, profile: Profile, component: Component, up: str) -> list[
         chosen |= {row.name: None for row in rows}
     if not chosen:
         return []
-    table = [
-        {"row": code(profile.names[name])}
-        | {line(d.name): line(cell_text(profile.score(name, d), d)) for d in profile.data_sets}
-        for name in chosen
+    scores = [
+        {"task": line(data.name)}
+        | {
+            code(profile.names[name]): line(cell_text(profile.score(name, data), data))
+            for name in chosen
+        }
+        for data in profile.data_sets
     ]
-    parts = [
-        f"{link(line(run.title), f'{up}results/{run.page}')}: the reference, and the rows that "
-        f"differ from it in this {component.kind} alone."
-        if component.kind != "baseline"
-        else link(line(run.title), f"{up}results/{run.page}"),
-        grid(table),
-    ]
+    title = link(line(run.title), f"{up}results/{run.page}")
+    if component.kind == "baseline":
+        parts = [f"{title}:", grid(scores)]
+    else:
+        kind = code(component.kind)
+        about = f"{title}: the reference, and the rows that differ from it in {kind} alone."
+        parts = [about, grid(scores)]
     heads, lines = effects_table(profile)
     effects = [
         cells
@@ -147,7 +150,8 @@ def _of_part(run: Run, profile: Profile, component: Component, up: str) -> list[
         and any(re.fullmatch(rf"{re.escape(component.name)}(\(.*\))?", name) for name in names)
     ]
     if effects:
-        parts.append(as_text((heads, effects), "github"))
+        turned = [list(cells) for cells in zip(heads, *effects, strict=True)]
+        parts.append(as_text((["task", *turned[0][1:]], turned[1:]), "github"))
     notes = [*mark_notes(profile), *([f"Effects in points; {TIED_EFFECTS}."] if effects else [])]
     return [*parts, bullets([line(note) for note in notes])]
 

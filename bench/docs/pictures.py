@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ from zoo.config.sizes import Sizes
 from zoo.models.parts import build_attention, build_ffn, build_position
 from zoo.models.seeding import seeded
 from zoo.registry import Component
-from zoo.report.plots.plot import HUES, INK, MUTED, styled
+from zoo.report.plots.plot import FAMILY, HUES, INK, MUTED, styled
 
 SIZES = Sizes(dim=32, heads=4, hidden=64, layers=2, max_length=64)
 PLACE = {"layer_index": 0, "layer_count": 2}
@@ -39,6 +40,7 @@ _BLUE, _RED = "#0072b2", "#d55e00"
 # From nothing to a hue, so that the page's own colour is that of 0 in both modes.
 AMOUNT = LinearSegmentedColormap.from_list("amount", [f"{_BLUE}00", _BLUE])
 SIGNED = LinearSegmentedColormap.from_list("signed", [_RED, f"{_RED}00", f"{_BLUE}00", _BLUE])
+FONTS = "'DejaVu Sans', Verdana, sans-serif"
 Map = NDArray[np.float64]
 
 
@@ -206,8 +208,7 @@ def _picture(name: str, figure: Figure, caption: str) -> Picture:
     figure.subplots_adjust(**sides, bottom=0.5 / height, top=1 - 0.25 / height, wspace=0.25)
     written = io.StringIO()
     figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
-    light = written.getvalue()
-    dark = light
+    light = dark = re.sub(f"'?{FAMILY}'?", FONTS, written.getvalue())
     for one, other in DARK.items():
         dark = dark.replace(one, other)
     return Picture(name, light, dark, caption)

@@ -66,11 +66,12 @@ from zoo.data.sources.load_corpus import load_corpus
 from zoo.registry.loading import built_ins
 
 articles = Path("../shared/data/bbc-news")
-data = str(articles) if articles.is_dir() else "newswire"
+data = str(articles.resolve()) if articles.is_dir() else "newswire"
 corpus, _ = load_corpus(built_ins(), data)
 print(f"{len(corpus.train_texts)} training and {len(corpus.test_texts)} test documents")
 print("topics:", ", ".join(corpus.label_names))
-print(corpus.train_texts[0][:200])
+words_of = [len(text.split()) for text in corpus.train_texts]
+print(f"{min(words_of)} to {max(words_of)} words each")
 
 # %% [markdown]
 # ## Training
@@ -108,15 +109,17 @@ table[["attention", "accuracy_mean", "macro_f1_mean", "params", "train_seconds"]
 # answer.
 
 # %%
+import contextlib
+
 import matplotlib.pyplot as plt
 
 from zoo.cli import main
 from zoo.inference.attention_map import attention_map
 
-place = f"{tempfile.mkdtemp()}/model"
 size = "--epochs 2 --layers 1 --max-length 64".split()
-main(["train", "--data", data, "--pe", "none", *size, "--threads", "1", "--save", place])
-model = zoo.load(place)
+with contextlib.chdir(tempfile.mkdtemp()):
+    main(["train", "--data", data, "--pe", "none", *size, "--threads", "1", "--save", "model"])
+    model = zoo.load("model")
 found = attention_map(model, "the minister said that the team won")
 
 figure, axes = plt.subplots(figsize=(4, 4))
@@ -126,6 +129,6 @@ axes.set_yticks(range(len(found.tokens)), found.tokens)
 figure.tight_layout()
 
 # %% [markdown]
-# `zoo attend place "a text" --out map.html` shows every layer and head of a saved model.
+# `zoo attend model "a text" --out map.html` shows every layer and head of a saved model.
 #
 # Next: [a transformer from scratch](2-transformer-from-scratch.md).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
@@ -22,7 +23,8 @@ def printed(*arguments: str) -> str:
 
 def plain(text: str) -> str:
     """The text without markup, and with single spaces."""
-    return " ".join(text.replace("\\", "").replace("`", "").split())
+    text = html.unescape(re.sub(r"</?code>|[\\`]", "", text))
+    return " ".join(text.split())
 
 
 def test_every_command_has_a_section() -> None:
