@@ -18,7 +18,7 @@ from bench.docs.built_site import check_site
 from bench.docs.choosing import by_task, on_text
 from bench.docs.command_line import reference
 from bench.docs.component_pages import component_pages, components_overview
-from bench.docs.notebooks import tutorial_pages
+from bench.docs.notebooks import notebook_pages
 from bench.docs.pages import page, place_of
 from bench.docs.place import CONFIG, PAGES, RESULTS, ROOT, SITE, SOURCES
 from bench.docs.reference import check_reference, reference_pages
@@ -66,7 +66,7 @@ def write_pages() -> None:
         for picture in pictures:
             write(f"{Path(path).parent.as_posix()}/{picture.name}-light.svg", picture.light)
             write(f"{Path(path).parent.as_posix()}/{picture.name}-dark.svg", picture.dark)
-    for path, content in tutorial_pages():
+    for path, content in notebook_pages():
         write(path, content)
 
 

@@ -49,15 +49,22 @@ def executed(script: Path) -> nbformat.NotebookNode:
     return notebook
 
 
-def tutorial_pages() -> Iterator[tuple[str, str | bytes]]:
-    """Path and content of each page, its pictures, and the notebook to download."""
+def notebook_pages() -> Iterator[tuple[str, str | bytes]]:
+    """Path and content of each page, its pictures, and the notebook to download.
+
+    Notebooks of docs/ itself are shown with the outputs that they have; a test runs them.
+    """
     for script in tutorials():
-        notebook = executed(script)
-        name = script.stem
-        resources = {"output_files_dir": f"{name}_files"}
-        text, resources = MarkdownExporter().from_notebook_node(notebook, resources)
-        text += f"\n[This page as a notebook]({name}.ipynb)\n"
-        yield f"tutorials/{name}.md", text
-        yield f"tutorials/{name}.ipynb", nbformat.writes(notebook)
-        for path, content in resources["outputs"].items():
-            yield f"tutorials/{path}", content
+        yield from _pages(f"tutorials/{script.stem}", executed(script))
+    for file in sorted(SOURCES.glob("*.ipynb")):
+        yield from _pages(file.stem, nbformat.read(file, as_version=4))
+
+
+def _pages(place: str, notebook: nbformat.NotebookNode) -> Iterator[tuple[str, str | bytes]]:
+    folder, _, name = place.rpartition("/")
+    resources = {"output_files_dir": f"{name}_files"}
+    text, resources = MarkdownExporter().from_notebook_node(notebook, resources)
+    yield f"{place}.md", f"{text}\n[This page as a notebook]({name}.ipynb)\n"
+    yield f"{place}.ipynb", nbformat.writes(notebook)
+    for path, content in resources["outputs"].items():
+        yield f"{folder}/{path}".lstrip("/"), content

@@ -116,9 +116,9 @@ import matplotlib.pyplot as plt
 from zoo.cli import main
 from zoo.inference.attention_map import attention_map
 
-size = "--epochs 2 --layers 1 --max-length 64".split()
+options = "--pe none --epochs 2 --layers 1 --max-length 64 --threads 1 --on inline".split()
 with contextlib.chdir(tempfile.mkdtemp()):
-    main(["train", "--data", data, "--pe", "none", *size, "--threads", "1", "--save", "model"])
+    main(["train", "--data", data, *options, "--save", "model"])
     model = zoo.load("model")
 found = attention_map(model, "the minister said that the team won")
 
