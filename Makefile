@@ -1,4 +1,4 @@
-.PHONY: install test slow lint format bench stub results
+.PHONY: install test slow lint format bench stub results docs
 
 install:
 	pip install -c constraints.txt -e '.[test]'
@@ -27,3 +27,6 @@ stub:
 results:
 	python -m bench.publish
 	python -m bench.readme
+
+docs:
+	python -m bench.docs

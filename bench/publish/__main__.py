@@ -53,7 +53,7 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     homes = {path.parent.relative_to(source).as_posix(): path.parent for path in source.rglob(FILE)}
     if not homes:
         raise ZooError(f"{source}: no directory with {FILE} in it")
-    pages = _published_pages(suites) if suites is not None else {}
+    pages = published_pages(suites) if suites is not None else {}
     scales = find_scales(source)
     runs: list[Run] = []
     profiles: list[ProfileRun] = []
@@ -98,7 +98,7 @@ def _name(run: Run, pages: Mapping[str, tuple[Path, Published]]) -> str:
     return f"{pages[whole][1].title}: {part}" if whole in pages else run.title
 
 
-def _published_pages(suites: Path) -> dict[str, tuple[Path, Published]]:
+def published_pages(suites: Path) -> dict[str, tuple[Path, Published]]:
     """Directory to the suite that made it and what the suite says of its page."""
     pages: dict[str, tuple[Path, Published]] = {}
     if not suites.is_dir():

@@ -56,8 +56,12 @@ class Split(Protocol):
     @property
     def lengths(self) -> np.ndarray: ...
     def __len__(self) -> int: ...
-    def batch(self, rows: np.ndarray) -> Any: ...
-    def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[Any]: ...
+
+    def batch(self, rows: np.ndarray) -> Any:
+        """The batch of these examples."""
+
+    def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[Any]:
+        """The batches of an epoch, in the order that seed and epoch decide."""
 
 
 class TaskOptions(BaseModel):

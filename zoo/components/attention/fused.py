@@ -14,7 +14,9 @@ from zoo.components.tokens import Tokens, may_attend, only_causal
 
 
 class Fused(MultiHead):
-    """Never stores the (Lq, Lk) scores (Dao et al. 2022, FlashAttention, algorithm 1).
+    """softmax(Q Kᵀ / √Dh + bias) V; the (Lq, Lk) scores are never stored.
+
+    Dao et al. 2022, FlashAttention, algorithm 1.
 
     A causal call without padding or bias builds no (Lq, Lk) mask either: the kernel has a causal
     mode. Its memory is linear in L, where torch has a fused kernel for device and precision.

@@ -11,7 +11,7 @@ from zoo.components.attention.softmax import softmax_attend
 
 
 class Naive(MultiHead):
-    """Loops over the heads and writes the softmax out (Vaswani et al. 2017, section 3.2.2)."""
+    """softmax(Q_h K_hᵀ / √Dh + bias) V_h, head by head (Vaswani et al. 2017, section 3.2.2)."""
 
     projection = PerHead
 

@@ -7,6 +7,9 @@ from zoo.components.attention.split import Split
 
 
 class Packed(Split):
-    """As ``split``, with one matrix product for q, k and v (Vaswani et al. 2017, section 3.2.2)."""
+    """softmax(Q Kᵀ / √Dh + bias) V, [Q, K, V] = X W in one matrix product.
+
+    Vaswani et al. 2017, section 3.2.2; else as ``split``.
+    """
 
     projection = PackedProjection

@@ -12,7 +12,10 @@ from zoo.components.attention.softmax import softmax_attend
 
 
 class Split(MultiHead):
-    """All heads in one batched product (Vaswani et al. 2017, section 3.2.2)."""
+    """softmax(Q Kᵀ / √Dh + bias) V, all heads in one batched product.
+
+    Vaswani et al. 2017, section 3.2.2.
+    """
 
     projection: ClassVar[type[Projection]] = Separate
 

@@ -14,7 +14,10 @@ from zoo.components.tokens import Tokens, may_attend, only_causal
 
 
 class TorchMultiHead(Attention):
-    """Wraps ``torch.nn.MultiheadAttention``, which gives encodings no access to q and k."""
+    """softmax(Q Kᵀ / √Dh) V by ``torch.nn.MultiheadAttention``.
+
+    It gives encodings no access to q and k.
+    """
 
     def __init__(self, dim: int, heads: int, *, dropout: float = 0.0) -> None:
         super().__init__()

@@ -1,0 +1,1 @@
+"""The documentation site: ``python -m bench.docs``, or ``make docs``."""

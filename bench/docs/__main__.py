@@ -1,0 +1,96 @@
+"""Build the documentation site: ``python -m bench.docs``, which is ``make docs``.
+
+Pages of docs/, plugins/ and results/ are copied, others are made from the program and from records,
+and Zensical makes HTML of them in build/docs/site. Broken links, undocumented public names, and
+anything that a page would load from elsewhere are errors.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.docs.built_site import check_site
+from bench.docs.choosing import by_task, on_text
+from bench.docs.command_line import reference
+from bench.docs.component_pages import component_pages, components_overview
+from bench.docs.notebooks import notebook_pages
+from bench.docs.pages import page, place_of
+from bench.docs.place import CONFIG, PAGES, RESULTS, ROOT, SITE, SOURCES
+from bench.docs.reference import check_reference, reference_pages
+from bench.docs.simulated import simulated
+from bench.peers.table import as_markdown
+from zoo.errors import ZooError
+
+# What a page asks for by ``<!-- made: NAME -->``.
+MADE: dict[str, Callable[[], str]] = {
+    "by task": by_task,
+    "on text": on_text,
+    "commands": reference,
+    "components": components_overview,
+    "peers": lambda: as_markdown(RESULTS / "peers" / "cpu" / "lines.jsonl"),
+    **{f"simulated {name}": made for name, made in simulated().items()},
+}
+# Of the results: what pages show and link to.
+PUBLISHED = {".md", ".html", ".svg", ".csv", ".tex", ".jsonl"}
+
+
+def write(path: str, content: str | bytes) -> None:
+    """Write a page or a picture to its place on the site."""
+    file = PAGES / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def write_pages() -> None:
+    """Everything that Zensical reads. Raises ZooError for a page that cannot be made."""
+    shutil.rmtree(PAGES, ignore_errors=True)
+    for path, text in reference_pages():  # first, because it finds what has no docstring
+        write(path, text)
+    for source in sorted(SOURCES.rglob("*.md")):
+        write(source.relative_to(SOURCES).as_posix(), page(source, MADE))
+    others = ["CONTRIBUTING.md", "CHANGELOG.md", "plugins/README.md"]
+    others += [f"plugins/{file.parent.name}/README.md" for file in ROOT.glob("plugins/*/README.md")]
+    for name in others:
+        write(place_of(name), page(ROOT / name))
+    for folder in (RESULTS, ROOT / "bench" / "suites"):
+        for file in sorted(folder.rglob("*")):
+            if file.is_file() and file.suffix in {*PUBLISHED, ".toml"}:
+                write(file.relative_to(ROOT).as_posix(), file.read_bytes())
+    for path, text, pictures in component_pages():
+        write(path, text)
+        for picture in pictures:
+            write(f"{Path(path).parent.as_posix()}/{picture.name}-light.svg", picture.light)
+            write(f"{Path(path).parent.as_posix()}/{picture.name}-dark.svg", picture.dark)
+    for path, content in notebook_pages():
+        write(path, content)
+
+
+def main() -> int:
+    """Build the site and return the exit status: 1 where anything is wrong with it."""
+    start = time.perf_counter()
+    try:
+        write_pages()
+        wrote = time.perf_counter()
+        zensical = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
+        built = subprocess.run([*zensical, "--config-file", str(CONFIG)], cwd=ROOT, check=False)
+        if built.returncode != 0:
+            return 1
+        check_site()
+        check_reference()
+    except ZooError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    end = time.perf_counter()
+    pages = sum(1 for _ in SITE.rglob("index.html"))
+    print(f"{pages} pages in {SITE.relative_to(ROOT)}: {wrote - start:.0f} s to write them, "
+          f"{end - wrote:.0f} s to build and check")  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+"""All components of this repository: the built-ins, and those of the plug-ins beside them."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+import tomllib
+
+from bench.docs.place import ROOT
+from zoo.registry import BUILT_IN, Component, Owner, Registry
+from zoo.registry.hooks import call_hook
+from zoo.registry.loading import built_ins
+
+
+@functools.cache
+def catalog() -> Registry:
+    """A registry of them, whether the plug-ins are installed or not; others are left out."""
+    registry = built_ins()
+    for file in sorted((ROOT / "plugins").glob("*/pyproject.toml")):
+        project = tomllib.loads(file.read_text("utf-8"))["project"]
+        if str(file.parent) not in sys.path:
+            sys.path.append(str(file.parent))
+        for module in project["entry-points"]["zoo"].values():
+            owner = Owner(project["name"], project["version"], module)
+            registry.admit(call_hook(importlib.import_module(module), owner))
+    return registry
+
+
+def install_command(component: Component) -> str:
+    """What installs the component's distribution; empty for a built-in."""
+    name = component.owner.distribution
+    return "" if name == BUILT_IN else f"pip install ./plugins/{name}"

@@ -1,0 +1,233 @@
+"""A page for every component, written from its registration, its docstring and the records."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import json
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bench.docs.catalog import catalog, install_command
+from bench.docs.evidence import cost_section, profile_section
+from bench.docs.pictures import Picture, pictures
+from bench.docs.place import RESULTS
+from bench.inventory import FILE
+from bench.publish.markdown import grid, link
+from zoo.conformance.check import checks_of
+from zoo.registry import AXES, BUILT_IN, CAPABILITIES, KINDS, Component
+from zoo.report.tables.text import code, counted, escaped, line
+
+UP = "../../"  # from a component's page to the root of the site
+ABOUT = {
+    "attention": "What mixes tokens: each reads others of its text.",
+    "pe": "Positional encodings: how a model knows the order of the tokens.",
+    "norm": "Normalisation of each token's vector.",
+    "ffn": "The network that each token passes through by itself.",
+    "block": "How a layer arranges its sub-layers, norms and residuals.",
+    "pool": "How the vectors of a text's tokens become one.",
+    "data": "Built-in data sets. Your own are files: `--data FILE`.",
+    "baseline": "What a table is compared with: no cell, but a row like any other.",
+    "task": "What is learned, and how it is scored.",
+    "metric": "What a score is.",
+    "executor": "Where jobs run: `--on NAME`.",
+}
+
+
+def component_pages() -> Iterator[tuple[str, str, list[Picture]]]:
+    """Path under the site's root, text and pictures of every page; a kind's own page is first."""
+    registry = catalog()
+    for kind in KINDS:
+        components = registry.components(kind)
+        yield f"components/{kind}/index.md", _kind_page(kind, components), []
+        for component in components:
+            drawn = list(pictures(component))
+            yield f"components/{kind}/{component.name}.md", _page(component, drawn), drawn
+
+
+def _kind_page(kind: str, components: list[Component]) -> str:
+    rows = [
+        {
+            "name": link(f"`{c.name}`", f"{c.name}.md"),
+            "what it is": line(c.summary),
+            "from": "" if c.owner.distribution == BUILT_IN else c.owner.distribution,
+        }
+        for c in components
+    ]
+    meanings = [
+        {"capability": f"`{name}`", "a component that declares it": line(text)}
+        for name, text in CAPABILITIES[kind].items()
+    ]
+    parts = [f"# {kind}", ABOUT[kind], grid(rows)]
+    if meanings:
+        parts += ["## Capabilities", grid(meanings)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _page(component: Component, drawn: list[Picture]) -> str:
+    equation, rest = documentation(component)
+    install = install_command(component)
+    parts = [
+        f"# {component.name}",
+        f"{line(component.summary[:1].upper() + component.summary[1:])}. "
+        f"[{component.kind}](index.md) of {link(*_owner(component))}.",
+        f"```text\n{equation}\n```" if component.kind in AXES else _prose(equation),
+        *map(_prose, rest),
+        f"**Source:** {_linked(component.source)}" if component.source else "",
+        f"    {install}" if install else "",
+        f"    {_command(component)}",
+        *(picture.markdown for picture in drawn),
+    ]
+    sections = {
+        "Parameters": _parameters(component),
+        "Capabilities": _capabilities(component),
+        "Profile": profile_section(component, UP),
+        "Cost": cost_section(component, UP),
+        "Checks": _checks(component),
+        "Code": _code(component),
+    }
+    for title, text in sections.items():
+        if text:
+            parts += [f"## {title}", text]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _owner(component: Component) -> tuple[str, str]:
+    name = component.owner.distribution
+    return name, f"{UP}index.md" if name == BUILT_IN else f"{UP}plug-ins/{name}.md"
+
+
+def documentation(component: Component) -> tuple[str, list[str]]:
+    """The first paragraph of the factory's docstring, which has the equation, and the others.
+
+    A generated data set says in its module what it is.
+    """
+    factory: Any = component.resolve()
+    text = inspect.getdoc(factory) or ""
+    module = inspect.getdoc(inspect.getmodule(factory)) or ""
+    if component.kind == "data":
+        text = f"{module}\n\n{text}"
+    first, *rest = re.split(r"\n\s*\n", text.strip())
+    return first, rest
+
+
+def _prose(paragraph: str) -> str:
+    """A paragraph of a docstring as Markdown: what is indented or in backticks is code."""
+    if paragraph.startswith("    "):
+        return paragraph
+    parts = paragraph.split("``")
+    return "".join(f"`{p}`" if number % 2 else escaped(p) for number, p in enumerate(parts))
+
+
+def _linked(source: str) -> str:
+    """A source with its address as a link."""
+    return re.sub(r"https?://[^\s;,]+", lambda m: f"<{m[0]}>", source)
+
+
+def _command(component: Component) -> str:
+    kind, name = component.kind, component.name
+    if component.wraps is not None:
+        name = f'"{name}({catalog().examples(component)[0].inner})"'
+    match kind:
+        case "data" | "baseline" | "task" | "metric":
+            return f"zoo bench --{kind} {name}"
+        case "executor":
+            return f"zoo bench --on {name}"
+    return f"zoo bench --{kind} {name}"
+
+
+def _parameters(component: Component) -> str:
+    described = {**component.parameters, **component.harness_parameters}
+    if not described:
+        return ""
+    rows = [
+        {"parameter": f"`{name}`", "default": code(repr(default))}
+        for name, default in described.items()
+    ]
+    first = next(iter(described.items()))
+    example = f"`{component.name}({first[0]}={first[1]!r})`"
+    return f"{grid(rows)}\n\nWritten as {example}; what each means is said above."
+
+
+def _capabilities(component: Component) -> str:
+    meanings = CAPABILITIES[component.kind]
+    rows = [
+        {"declared": f"`{name}`", "it": line(meanings[name])}
+        for name in meanings
+        if name in component.capabilities
+    ]
+    if component.wraps is not None and component.wraps.keeps:
+        kept = ", ".join(f"`{name}`" for name in component.wraps.keeps)
+        return f"{grid(rows)}\n\nWhere the inner one declares them too: {kept}."
+    return grid(rows) if rows else ""
+
+
+@functools.cache
+def _checked() -> dict[tuple[str, str], dict[str, Any]]:
+    """(distribution, kind/name) to the published line about its checks."""
+    file = RESULTS / "inventory" / FILE
+    lines = map(json.loads, file.read_text("utf-8").splitlines()) if file.exists() else ()
+    return {(one["distribution"], f"{one['kind']}/{one['name']}"): one for one in lines}
+
+
+def _checks(component: Component) -> str:
+    """Which checks it passed by the records, and what each of those that apply says."""
+    choices = catalog().examples(component)
+    checks = checks_of(component.kind).values()
+    applying = [check for check in checks if choices and check.applies(choices[0]) is None]
+    rows = [{"check": f"`{check.name}`", "what must hold": line(check.claim)} for check in applying]
+    if not rows:
+        return ""
+    known = _checked().get((component.owner.distribution, f"{component.kind}/{component.name}"))
+    command = f"`zoo check {component.kind}/{choices[0]}` runs {'them' if rows[1:] else 'it'}."
+    if known is None:
+        said = f"{counted(len(rows), 'check')} of its declarations. {command}"
+    else:
+        failed = f", failed {', '.join(known['failed'])}" if known["failed"] else ", failed none"
+        page = f"{UP}results/inventory/README.md"
+        said = (
+            f"Passed {known['passed']}{failed} when [all parts were checked]({page}). {command} "
+            "Some look at the component as it is built, and do not apply then."
+        )
+    return f'{said}\n\n??? note "The checks that apply"\n\n{textwrap.indent(grid(rows), "    ")}'
+
+
+def _code(component: Component) -> str:
+    """The source of the class or function, without its docstring."""
+    try:
+        source = textwrap.dedent(inspect.getsource(component.resolve()))
+    except (OSError, TypeError):
+        return ""
+    file = component.file()
+    name = "/".join(Path(file).parts[-len(component.module.split(".")) :]) if file else ""
+    shown = textwrap.indent(f"```python\n{_without_docstring(source).rstrip()}\n```", "    ")
+    return f'??? note "{name}"\n\n{shown}'
+
+
+def _without_docstring(source: str) -> str:
+    tree = ast.parse(source).body[0]
+    assert isinstance(tree, ast.ClassDef | ast.FunctionDef)
+    if ast.get_docstring(tree) is None or len(tree.body) < 2:
+        return source
+    lines, docstring = source.splitlines(), tree.body[0]
+    return "\n".join(lines[: docstring.lineno - 1] + lines[docstring.end_lineno :])
+
+
+def components_overview() -> str:
+    """The kinds, each with how many components there are."""
+    registry = catalog()
+    rows = [
+        {
+            "kind": link(kind, f"components/{kind}/index.md"),
+            "what it is": ABOUT[kind],
+            "components": str(len(registry.components(kind))),
+            "option": f"`--{kind}`" if kind not in ("metric", "executor") else
+            "`--metric`" if kind == "metric" else "`--on`",
+        }
+        for kind in KINDS
+    ]  # fmt: skip
+    return grid(rows)

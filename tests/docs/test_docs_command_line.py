@@ -1,0 +1,51 @@
+"""The reference of the command line has every command and every option."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from bench.docs.command_line import reference
+from zoo.cli import COMMANDS, cli
+
+SECTIONS = dict(zip(*[iter(re.split(r"^## zoo (\S+)$", reference(), flags=re.MULTILINE)[1:])] * 2,
+                    strict=True))  # fmt: skip
+
+
+def printed(*arguments: str) -> str:
+    result = CliRunner().invoke(cli, [*arguments, "--help"], terminal_width=500)
+    assert result.exit_code == 0
+    return result.output
+
+
+def plain(text: str) -> str:
+    """The text without markup, and with single spaces."""
+    text = html.unescape(re.sub(r"</?code>|[\\`]", "", text))
+    return " ".join(text.split())
+
+
+def test_every_command_has_a_section() -> None:
+    listed = re.search(r"^Commands:\n(.*?)(?:\n\n|\Z)", printed(), re.DOTALL | re.MULTILINE)
+    assert listed is not None
+    assert re.findall(r"^  (\S+)", listed[1], re.MULTILINE) == list(SECTIONS)
+    assert list(SECTIONS) == list(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_that_help_prints_is_in_the_section(command: str) -> None:
+    lines = re.findall(r"^  (-\S.*?)(?:  +(.*))?$", printed(command), re.MULTILINE)
+    assert len(lines) >= 1
+    section = plain(SECTIONS[command])
+    for flags, text in lines:
+        assert plain(flags) in section
+        assert plain(text) in section, flags
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_usage_line_is_the_programs(command: str) -> None:
+    usage = re.search(r"^Usage: (?:\S+) (.*)$", printed(command), re.MULTILINE)
+    assert usage is not None
+    assert f"    zoo {usage[1]}" in SECTIONS[command]

@@ -1,0 +1,139 @@
+"""Every component has its page, with what its registration and the records say."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+import sys
+import tomllib
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from bench.docs.catalog import catalog
+from bench.docs.component_pages import component_pages, documentation
+from bench.docs.evidence import COSTS, published_runs
+from bench.docs.pictures import Picture
+from bench.docs.place import RESULTS, ROOT
+from zoo.registry import AXES, CAPABILITIES, KINDS, Component
+
+COMPONENTS = [c for kind in KINDS for c in catalog().components(kind)]
+# What a formula is written with.
+SIGNS = re.compile(r"[=·√Σ⊙ᵀ‖⌊σφζγαβ₀₁ᵢ²]| [+-] |\w\(\w+[,)]|\b\w_\w+\b")
+
+
+def names(component: Component) -> str:
+    return f"{component.kind}/{component.name}"
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, tuple[str, list[Picture]]]:
+    return {path: (text, pictures) for path, text, pictures in component_pages()}
+
+
+def test_the_catalogue_has_what_the_program_lists_and_this_repositorys_plug_ins() -> None:
+    command = [sys.executable, "-m", "zoo", "list", "--json"]
+    env = {"ZOO_PLUGINS": "", "PYTHONPATH": str(ROOT), "PATH": ""}
+    listed = json.loads(subprocess.run(command, capture_output=True, env=env, check=True).stdout)
+    found = {(c.kind, c.name) for c in COMPONENTS}
+    assert {(one["kind"], one["name"]) for one in listed} <= found
+    distributions = {c.owner.distribution for c in COMPONENTS}
+    for file in (ROOT / "plugins").glob("*/pyproject.toml"):
+        assert tomllib.loads(file.read_text("utf-8"))["project"]["name"] in distributions
+
+
+def test_every_component_and_every_kind_has_a_page(made) -> None:
+    wanted = {f"components/{c.kind}/{c.name}.md" for c in COMPONENTS}
+    assert set(made) == wanted | {f"components/{kind}/index.md" for kind in KINDS}
+
+
+@pytest.mark.parametrize("component", COMPONENTS, ids=names)
+def test_a_page_has_summary_source_parameters_and_capabilities(component: Component, made) -> None:
+    text, _ = made[f"components/{component.kind}/{component.name}.md"]
+    plain = text.replace("\\", "")
+    assert component.summary[1:] in plain
+    for address in re.findall(r"https?://[^\s;,]+", component.source):
+        assert f"<{address}>" in text
+    for name in {**component.parameters, **component.harness_parameters}:
+        assert f"| `{name}`" in text
+    for name in component.capabilities:
+        assert CAPABILITIES[component.kind][name] in plain
+
+
+@pytest.mark.parametrize("component", [c for c in COMPONENTS if c.kind in AXES], ids=names)
+def test_a_part_has_an_equation_and_a_source_in_its_docstring(component: Component) -> None:
+    first, rest = documentation(component)
+    if component.name == "none":
+        return
+    assert SIGNS.search(" ".join([first, *rest[:2]])), "the docstring needs its equation"
+    if component.source:
+        whole = " ".join([first, *rest])
+        assert re.search(r"\b(?:19|20)\d\d\b|torch\.nn", whole), "the docstring needs its source"
+
+
+def test_published_scores_stand_on_the_page_of_their_component(made) -> None:
+    text, _ = made["components/attention/linear.md"]
+    with (RESULTS / "diagnostics/cpu/profile/profile.csv").open(encoding="utf-8") as file:
+        scores = [line for line in csv.DictReader(file) if line["row"] == "linear+rope"]
+    assert len(scores) > 3
+    table = [line.split("|") for line in text.splitlines() if line.startswith("| ")]
+    (head,) = [row for row in table if "`linear+rope`" in "".join(row) and row[1].strip() == "task"]
+    place = [cell.strip() for cell in head].index("`linear+rope`")
+    for line in scores:
+        row = next(row for row in table if row[1].strip() == line["data"])
+        assert row[place].split()[0] == f"{float(line['mean']):.3f}"
+
+
+def test_published_costs_stand_on_the_page_of_their_component(made) -> None:
+    text, _ = made["components/attention/naive.md"]
+    table = RESULTS / "bbc-news/cpu/grid/table.csv"
+    with table.open(encoding="utf-8") as file:
+        lines = [
+            one
+            for one in csv.DictReader(file)
+            if (one["attention"], one["pe"]) == ("naive", "none")
+        ]
+    (line,) = lines
+    rows = [row for row in text.splitlines() if row.startswith("| `naive+none`")]
+    assert any(f"{float(line['train_tokens_per_s']):,.0f}" in row for row in rows)
+    assert any(f"{float(line['peak_memory_mib']):,.0f} " in row for row in rows)
+
+
+def test_the_headings_of_costs_are_those_of_a_table() -> None:
+    shown = {head for run in published_runs() if run.report for head in run.report.shown.columns}
+    assert set(COSTS) <= shown
+
+
+def test_checks_are_those_that_were_published(made) -> None:
+    for line in (RESULTS / "inventory" / "checks.jsonl").read_text("utf-8").splitlines():
+        part = json.loads(line)
+        text, _ = made[f"components/{part['kind']}/{part['name']}.md"]
+        assert f"Passed {part['passed']}, failed none" in text
+
+
+def test_pictures_differ_between_light_and_dark_in_their_ink_alone(made) -> None:
+    drawn = [picture for _, pictures in made.values() for picture in pictures]
+    assert {"fused-reads", "alibi-bias", "sin-adds", "rope-turns", "gelu-activation"} <= {
+        picture.name for picture in drawn
+    }
+    for picture in drawn:
+        assert picture.light != picture.dark
+        assert "#1b1f24" not in picture.dark
+        for svg in (picture.light, picture.dark):
+            ElementTree.fromstring(svg)
+            assert "#ffffff" not in svg  # nothing is painted behind it
+
+
+def test_a_causal_mixer_reads_the_past_alone() -> None:
+    from bench.docs import pictures
+
+    fused = catalog().choose("attention", "fused")
+    attention = pictures.build_attention(fused, pictures.SIZES, 0.0, pictures.PLACE).eval()
+    none = pictures._none(attention)
+    found = pictures._influence(attention, none, causal=True)
+    length = len(found)
+    assert all(found[i, j] == 0 for i in range(length) for j in range(i + 1, length))
+    assert (found[-1] > 0).all()
+    assert (pictures._influence(attention, none, causal=False) > 0).all()

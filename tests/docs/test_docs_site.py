@@ -1,0 +1,75 @@
+"""The built site: broken links fail, and nothing is loaded from elsewhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.docs.built_site import check_site
+from bench.docs.place import CONFIG
+from zoo.errors import ZooError
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<script src="https://cdn.example/katex.js"></script>',
+        "<script src=//cdn.example/katex.js></script>",
+        '<link rel="stylesheet" href="https://fonts.example/css">',
+        "<link href=https://fonts.example rel=preconnect>",
+        '<img alt="" src="https://img.example/badge.svg">',
+        '<iframe src="https://video.example"></iframe>',
+        "<style>@import url(https://fonts.example/css);</style>",
+    ],
+)
+def test_what_a_page_loads_from_elsewhere_is_an_error(tmp_path: Path, markup: str) -> None:
+    (tmp_path / "index.html").write_text(f"<html><head>{markup}</head></html>", "utf-8")
+    with pytest.raises(ZooError, match=r"index\.html loads from elsewhere"):
+        check_site(tmp_path)
+
+
+def test_links_and_pictures_of_its_own_are_well(tmp_path: Path) -> None:
+    (tmp_path / "own.svg").write_text("<svg/>", "utf-8")
+    (tmp_path / "index.html").write_text(
+        '<link rel="canonical" href="https://docs.example/"><link rel="stylesheet" href="a.css">'
+        '<script src="a.js"></script><a href="https://arxiv.org/abs/1706.03762">paper</a>'
+        '<img src="own.svg#only-dark"><img src="data:image/png;base64,AA==">',
+        "utf-8",
+    )
+    check_site(tmp_path)
+
+
+def test_a_picture_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text('<img alt="x" src="none.svg">', "utf-8")
+    with pytest.raises(ZooError, match=r"shows none\.svg, which is not there"):
+        check_site(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "well"),
+    [
+        ("[there](other.md#part)", True),
+        ("[there](missing.md)", False),
+        ("[there](other.md#no-such-part)", False),
+        ("::: zoo.no_such_module", False),
+    ],
+)
+def test_the_generator_with_our_settings_refuses_broken_links(
+    tmp_path: Path, text: str, well: bool
+) -> None:
+    pytest.importorskip("zensical", reason="the extra docs is not installed")
+    config, _, rest = CONFIG.read_text("utf-8").partition("nav = [")
+    config += rest.partition("\n]\n")[2].replace('paths = ["."]', f'paths = ["{CONFIG.parent}"]')
+    (tmp_path / "zensical.toml").write_text(config, "utf-8")
+    pages = tmp_path / "build" / "docs" / "pages"
+    pages.mkdir(parents=True)
+    (pages / "index.md").write_text(f"# Home\n\n{text}\n", "utf-8")
+    (pages / "other.md").write_text("# Other\n\n## Part\n", "utf-8")
+    command = [sys.executable, "-m", "zensical", "build", "--strict"]
+    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (built.returncode == 0) == well, built.stdout + built.stderr
+    if well:
+        check_site(tmp_path / "build" / "docs" / "site")
