@@ -43,7 +43,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Any:
         for name, value in settings.items():
             patch.setenv(name, value)
         nbclient.NotebookClient(
-            notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}
+            notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": folder}}
         ).execute()
     return notebook, folder
 
@@ -67,7 +67,7 @@ def test_the_bench_gives_a_table_and_an_answer(executed: Any) -> None:
     (bench,) = (c for c in notebook.cells if "result = zoo.bench" in c.source)
     (html,) = (o.data["text/html"] for o in bench.outputs if "text/html" in o.get("data", {}))
     answer = shown(notebook, "print(result.answer)")
-    assert "Best accuracy: " in answer
+    assert "Best accuracy: sin" in answer, "only positions tell the classes apart"
     assert answer.splitlines()[0] in html.replace("&#x27;", "'")
     assert (folder / "run" / "records.jsonl").exists()
 
@@ -77,10 +77,9 @@ def test_the_model_the_onnx_file_and_transformers_agree(executed: Any) -> None:
     assert "Compared in onnxruntime" in shown(notebook, "zoo export")
     by_zoo = ast.literal_eval(shown(notebook, "zoo.train(").splitlines()[-1])
     by_onnx = ast.literal_eval(shown(notebook, "InferenceSession").splitlines()[-1])
-    assert by_zoo == by_onnx
-    assert len(by_zoo) == 3
+    assert by_zoo == by_onnx == ["ends lower", "ends higher"]
     vectors, difference = shown(notebook, "AutoModel.from_pretrained").splitlines()[-2:]
-    assert vectors.startswith("vectors: (3, ")
+    assert vectors.startswith("vectors: (2, ")
     assert float(difference.rpartition(":")[2]) < 1e-4
     model: Any = zoo.load(folder / "final")
-    assert [p.label for p in model.predict(["the striker of the team"])] == by_zoo[:1]
+    assert model.predict(["late gained early today dropped slowly"])[0].label == "ends lower"
