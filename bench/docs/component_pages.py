@@ -35,7 +35,9 @@ ABOUT = {
     "task": "What is learned, and how it is scored.",
     "metric": "What a score is.",
     "executor": "Where jobs run: `--on NAME`.",
+    "tracker": "What else is told of a run: `--track NAME`.",
 }
+OPTIONS = {"executor": "--on", "tracker": "--track"}  # of the others it is the kind's name
 
 
 def component_pages() -> Iterator[tuple[str, str, list[Picture]]]:
@@ -132,12 +134,11 @@ def _command(component: Component) -> str:
     kind, name = component.kind, component.name
     if component.wraps is not None:
         name = f'"{name}({catalog().examples(component)[0].inner})"'
-    match kind:
-        case "data" | "baseline" | "task" | "metric":
-            return f"zoo bench --{kind} {name}"
-        case "executor":
-            return f"zoo bench --on {name}"
-    return f"zoo bench --{kind} {name}"
+    return f"zoo bench {_option(kind)} {name}"
+
+
+def _option(kind: str) -> str:
+    return OPTIONS.get(kind, f"--{kind}")
 
 
 def _parameters(component: Component) -> str:
@@ -225,9 +226,8 @@ def components_overview() -> str:
             "kind": link(kind, f"components/{kind}/index.md"),
             "what it is": ABOUT[kind],
             "components": str(len(registry.components(kind))),
-            "option": f"`--{kind}`" if kind not in ("metric", "executor") else
-            "`--metric`" if kind == "metric" else "`--on`",
+            "option": f"`{_option(kind)}`",
         }
         for kind in KINDS
-    ]  # fmt: skip
+    ]
     return grid(rows)

@@ -96,7 +96,7 @@ table = zoo.bench(
     threads=1,
     on="inline",
     out=tempfile.mkdtemp(),
-)
+).table
 table[["attention", "accuracy_mean", "macro_f1_mean", "params", "train_seconds"]].round(3)
 
 # %% [markdown]

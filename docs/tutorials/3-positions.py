@@ -103,7 +103,7 @@ table = zoo.bench(
     threads=1,
     on="inline",
     out=tempfile.mkdtemp(),
-)
+).table
 table[["attention", "pe", "accuracy_mean"]].round(3)
 
 # %% [markdown]
