@@ -88,6 +88,7 @@ class BlockSetup(ModuleSetup, kind="block"):
         for part in (attention.out, *networks) if silent else ():
             for parameter in part.parameters():
                 nn.init.zeros_(parameter)
+        block.register_forward_pre_hook(_new_pass)
         return block.double().eval()
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
@@ -113,6 +114,12 @@ class BlockSetup(ModuleSetup, kind="block"):
     def hidden_states(self) -> Tensor:
         """Inputs (B, L, D)."""
         return self.normal(BATCH, LENGTH, DIM)
+
+
+def _new_pass(block: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What layers leave for later ones is of one pass: no other call of a check sees it."""
+    x, context = args
+    return x, replace(context, shared={})
 
 
 class KnowsItsLayer(Split):

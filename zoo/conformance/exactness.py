@@ -84,8 +84,9 @@ def _situations(
         if "cross" in uses:
             context = setup.normal(TEXTS, lengths[1], setup.dim, seed=1).requires_grad_()
             keys = _tokens(lengths[1], "padding" in uses)
+        causal = "causal" in uses or setup.can("causal-only")
         position = ReferenceEncoding("rotate" in uses, "bias" in uses, heads=heads)
-        yield Situation(name, x, context, queries, keys, position, "causal" in uses)
+        yield Situation(name, x, context, queries, keys, position, causal)
 
 
 def _tokens(length: int, padded: bool) -> Tokens:

@@ -12,7 +12,7 @@ from zoo.conformance.assertions import must
 from zoo.conformance.check import CheckFailed, CheckSkipped, check
 from zoo.conformance.modules import DROPOUT
 from zoo.conformance.setup import PLACE, ModuleSetup
-from zoo.conformance.whole_models import losses_in_a_model
+from zoo.conformance.whole_models import outputs_in_a_model
 from zoo.registry import AXES
 
 LONG, LARGE = 150, 100.0
@@ -81,4 +81,4 @@ def _seen(setup: ModuleSetup) -> Iterator[Tensor]:
     if isinstance(module, PositionalEncoding):
         torch.manual_seed(setup.settings.seed)
         yield torch.stack([module.place(torch.arange(LONG)) for _ in range(8)])  # by chance
-    yield from losses_in_a_model(setup)
+    yield from outputs_in_a_model(setup)

@@ -113,15 +113,22 @@ def in_a_model(setup: ModuleSetup) -> None:
     finite(logits_again(), "logits after after_step()")
 
 
-def losses_in_a_model(setup: ModuleSetup) -> list[Tensor]:
-    """The losses that its layers add, weighted; none where planning allows no model with it."""
+def outputs_in_a_model(setup: ModuleSetup) -> list[Tensor]:
+    """Logits of a model of three layers, and the losses that these add, weighted.
+
+    None where planning allows no model with it.
+    """
     try:
-        model = _model(setup, build_classifier, classes=3, pool="mean").train()
+        if setup.can("causal-only"):
+            model = _model(setup, build_language_model, "causal", pool="mean")
+        else:
+            model = _model(setup, build_classifier, classes=3, pool="mean")
     except CheckSkipped:
         return []
-    with AuxiliaryLosses(model).collected() as found:
-        model(*_padded_texts(2))
-    return [one.weight * one.value.detach() for one in found]
+    torch.manual_seed(setup.settings.seed)
+    with AuxiliaryLosses(model.train()).collected() as found:
+        logits = model(*_padded_texts(2))
+    return [logits.detach(), *(one.weight * one.value.detach() for one in found)]
 
 
 @check(*AXES)

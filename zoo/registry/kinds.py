@@ -58,7 +58,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "eager": "cannot be compiled by torch.compile",
     },
     "block": {
-        "residual": "adds its input to its output",
+        "residual": "adds its input, or a share of it, to its output",
         "cross": "takes a cross-attention",
         "random": "draws random numbers in training, without dropout too",
         "eager": "cannot be compiled by torch.compile",
