@@ -9,7 +9,8 @@ from bench.peers.table import as_markdown
 
 ROOT = Path(__file__).parents[1]
 PLACE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
-PEERS = re.compile(r"(<!-- peers: (\S+) -->\n).*?(<!-- end of peers -->)", re.DOTALL)
+# Of the published comparisons, those of some works.
+PEERS = re.compile(r"(<!-- peers: (\S+), (.+?) -->\n).*?(<!-- end of peers -->)", re.DOTALL)
 
 
 def main() -> None:
@@ -17,7 +18,7 @@ def main() -> None:
     text = PLACE.sub(
         lambda m: f"{m[1]}{(ROOT / m[2] / 'table.md').read_text()}{m[3]}", readme.read_text()
     )
-    text = PEERS.sub(lambda m: f"{m[1]}{as_markdown(ROOT / m[2])}{m[3]}", text)
+    text = PEERS.sub(lambda m: f"{m[1]}{as_markdown(ROOT / m[2], m[3].split('; '))}{m[4]}", text)
     readme.write_text(text)
 
 

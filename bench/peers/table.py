@@ -11,10 +11,13 @@ from tabulate import tabulate
 from bench.peers.comparison import Comparison, read
 
 
-def as_markdown(file: Path) -> str:
-    """The table with notes on machine and noise; empty where nothing is published."""
+def as_markdown(file: Path, works: Sequence[str] = ()) -> str:
+    """The table with notes on machine and noise; empty where nothing is published.
+
+    works: those that are shown, by default all.
+    """
     found = list(read(file)) if file.exists() else []
-    measured = [comparison for comparison in found if not comparison.skipped]
+    measured = [c for c in found if not c.skipped and (not works or c.work in works)]
     if not measured:
         return ""
     runs: dict[tuple[str, str], list[Comparison]] = {}
