@@ -11,6 +11,7 @@ from torch import Tensor
 
 from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import CanonicalWeights
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, has_shape, largest, must
 from zoo.conformance.attention import AttentionSetup
@@ -160,6 +161,13 @@ def attention_map(setup: AttentionSetup) -> None:
                 )
 
 
+def _apart(argument: Any) -> Any:
+    """The argument, a layer's context with a copy of what layers share."""
+    if isinstance(argument, LayerContext):
+        return replace(argument, shared=dict(argument.shared))
+    return argument
+
+
 def _mixed(module: ProjectedAttention, situation: Situation) -> list[tuple[Tensor, Tensor]]:
     """How much each value adds to each output (B, H, Lq, Lk), and the values (B, H, Lk, Dv).
 
@@ -170,12 +178,18 @@ def _mixed(module: ProjectedAttention, situation: Situation) -> list[tuple[Tenso
     seen: list[tuple[Tensor, Tensor]] = []
 
     def value_by_value(q: Tensor, k: Tensor, v: Tensor, *rest: Any, **more: Any) -> Tensor:
-        none = mix(q, k, torch.zeros_like(v), *rest, **more)
+        def once(v: Tensor) -> Tensor:
+            """What it gives for these values; what it leaves for later layers is dropped."""
+            return mix(
+                q, k, v, *map(_apart, rest), **{name: _apart(one) for name, one in more.items()}
+            )
+
+        none = once(torch.zeros_like(v))
         added = []
         for key in range(v.shape[2]):
             one = torch.zeros_like(v)
             one[:, :, key] = v[:, :, key]
-            added.append((mix(q, k, one, *rest, **more) - none).norm(dim=-1))
+            added.append((once(one) - none).norm(dim=-1))
         seen.append((torch.stack(added, dim=-1), v))
         return mix(q, k, v, *rest, **more)
 

@@ -73,7 +73,7 @@ def encoding_learns(setup: AttentionSetup) -> None:
             agrees(call, [position.gain], f"a number that the encoding learns, by {slot!r}")
 
 
-@check(*MODULES, applies=of_modules)
+@check(*MODULES, applies=of_modules, unless="surrogate")
 def gradients_in_training(setup: ModuleSetup) -> None:
     """In training, with dropout, gradients are those of the output that was given."""
     module = setup.build(dropout=DROPOUT if "dropout" in setup.passes else 0.0).train()
@@ -88,7 +88,7 @@ def gradients_in_training(setup: ModuleSetup) -> None:
         agrees(call, [*(x for x in inputs if x.requires_grad), *parameters], case.name)
 
 
-@check(*MODULES, applies=of_modules)
+@check(*MODULES, applies=of_modules, unless="surrogate")
 def long_gradients(setup: ModuleSetup) -> None:
     """In a long text too, gradients are those of finite differences."""
     module = setup.build()

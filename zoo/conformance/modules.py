@@ -39,7 +39,7 @@ def shape_and_dtype(setup: ModuleSetup) -> None:
             finite(out, f"{what}: output")
 
 
-@check(*MODULES, applies=of_modules)
+@check(*MODULES, applies=of_modules, unless="surrogate")
 def gradcheck(setup: ModuleSetup) -> None:
     """In float64 the gradients are those of finite differences, of inputs and parameters."""
     module = setup.build()

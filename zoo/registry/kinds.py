@@ -26,6 +26,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "one-head": "has a single head of the model's width, whatever the number of heads",
         "fixed-length": "is built for a maximum length, and refuses longer input",
         "random": "draws random numbers in training, without dropout too",
+        "surrogate": "stops or replaces gradients on purpose: they are not those of its output",
         "eager": "cannot be compiled by torch.compile",
     },
     "pe": {
@@ -39,6 +40,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "absolute": "its rotation or bias depends on absolute positions, not on offsets alone",
         "fixed-length": "has no position beyond the maximum length it is built for",
         "random": "draws random numbers in training, without dropout too",
+        "surrogate": "stops or replaces gradients on purpose: they are not those of its output",
         "eager": "cannot be compiled by torch.compile",
     },
     "norm": {
@@ -47,6 +49,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "unit-variance": "new, its outputs have mean 0 and variance 1, over D",
         "unbiased": "new, its outputs have mean 0 and variance 1, over D - 1",
         "random": "draws random numbers in training, without dropout too",
+        "surrogate": "stops or replaces gradients on purpose: they are not those of its output",
         "eager": "cannot be compiled by torch.compile",
     },
     "ffn": {
@@ -55,17 +58,20 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "causal": "with `neighbours`: reads only the past where the layer is causal",
         "cache": "with `neighbours`: keeps what it needs between decoding steps",
         "random": "draws random numbers in training, without dropout too",
+        "surrogate": "stops or replaces gradients on purpose: they are not those of its output",
         "eager": "cannot be compiled by torch.compile",
     },
     "block": {
         "residual": "adds its input, or a share of it, to its output",
         "cross": "takes a cross-attention",
         "random": "draws random numbers in training, without dropout too",
+        "surrogate": "stops or replaces gradients on purpose: they are not those of its output",
         "eager": "cannot be compiled by torch.compile",
     },
     "pool": {
         "first": "reads only the first position",
         "random": "draws random numbers in training, without dropout too",
+        "surrogate": "stops or replaces gradients on purpose: they are not those of its output",
         "eager": "cannot be compiled by torch.compile",
     },
     # A data set declares exactly one: what it holds, and so which tasks read it.

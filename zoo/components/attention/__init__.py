@@ -62,7 +62,7 @@ def zoo_register(register: Register) -> None:
             needs=("causal",),
             keeps=(
                 *("rotate", "bias", "content-bias", "padding", "absolute", "one-head"),
-                *("fixed-length", "random", "eager"),
+                *("fixed-length", "random", "surrogate", "eager"),
             ),
         ),
     )
