@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zoo.cli.options import Place, load_zoo, plugin_option, print_tracebacks
+from zoo.cli.request_help import OUTPUT, TRAINING
 from zoo.cli.request_options import (
     ON,
-    OUTPUT,
     SUITE,
     TRACK,
-    TRAINING,
     RequestCommand,
     build_requests,
     chosen_executor,
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     type=int,
     multiple=True,
     metavar="S",
+    usual=False,
     help="Train each cell with this seed; may be repeated.",
 )
 @ON
@@ -57,7 +57,9 @@ if TYPE_CHECKING:
 )
 @TRACK
 @option(OUTPUT, "--fresh", is_flag=True, help="Run again what is already there.")
-@option(OUTPUT, "--collect", is_flag=True, help="Run nothing; show what is already there.")
+@option(
+    OUTPUT, "--collect", is_flag=True, usual=False, help="Show what is already there; run nothing."
+)
 @option(OUTPUT, "--plan", "plan_only", is_flag=True, help="Print what would run, and stop.")
 def bench(
     on: str,
@@ -69,12 +71,11 @@ def bench(
     seed: tuple[int, ...],
     **options: Any,
 ) -> int:
-    """Train and measure every combination of the components named, and print a table.
+    """Train and measure every combination of components, and print a table.
 
     \b
     zoo bench --attention fused,naive --pe rope,sin
     zoo bench --task lm --data book.txt
-    zoo bench --task seq2seq --data reverse
     """
     from zoo.api import KEEP, seeds_settled, write_profile_of, write_tables_of
     from zoo.report.profile.profile import the_profile

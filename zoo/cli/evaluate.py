@@ -11,7 +11,8 @@ from click.core import ParameterSource
 
 from zoo.cli.model import SavedModel, model_options, report_limits
 from zoo.cli.options import json_option, print_json
-from zoo.cli.request_options import DATA, RequestCommand, option
+from zoo.cli.request_help import DATA
+from zoo.cli.request_options import RequestCommand, option
 from zoo.cli.table import print_table
 from zoo.errors import ZooError
 

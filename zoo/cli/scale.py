@@ -10,15 +10,8 @@ from typing import Any
 import click
 
 from zoo.cli.options import Place, load_zoo, plugin_option, print_tracebacks
-from zoo.cli.request_options import (
-    MEASURING,
-    ON,
-    OUTPUT,
-    RequestCommand,
-    build_request,
-    chosen_executor,
-    option,
-)
+from zoo.cli.request_help import MEASURING, OUTPUT
+from zoo.cli.request_options import ON, RequestCommand, build_request, chosen_executor, option
 from zoo.errors import ZooError
 from zoo.registry import AXES
 
@@ -62,7 +55,13 @@ WORK = ("dropout", "device", "precision", "compile", "rounds", "threads", "timeo
     help="Where records, tables and plot go.  [default: runs/scale-OVER]",
 )
 @option(OUTPUT, "--fresh", is_flag=True, help="Measure again what is already there.")
-@option(OUTPUT, "--collect", is_flag=True, help="Measure nothing; show what is already there.")
+@option(
+    OUTPUT,
+    "--collect",
+    is_flag=True,
+    usual=False,
+    help="Show what is already there; measure nothing.",
+)
 def scale(
     over: str,
     lengths: str | None,

@@ -10,14 +10,11 @@ from typing import Any
 import click
 
 from zoo.cli.options import Place, load_zoo, plugin_option, print_traceback
+from zoo.cli.request_help import DATA, OUTPUT, TRAINING, WHAT
 from zoo.cli.request_options import (
-    COMPONENTS,
-    DATA,
     ON,
-    OUTPUT,
     SUITE,
     TRACK,
-    TRAINING,
     RequestCommand,
     build_request,
     chosen_executor,
@@ -49,14 +46,21 @@ from zoo.errors import ZooError
     help="A new directory for the model.",
 )
 @option(
-    COMPONENTS,
+    WHAT,
     "--from",
     "from_",
     metavar="RUN",
     help="The directory of a run of zoo bench: train the row that its answer names, with the "
     "settings that it had, on all the data.",
 )
-@option(COMPONENTS, "--row", metavar="NAME", default="", help="Another row of RUN: fused+sin.")
+@option(
+    WHAT,
+    "--row",
+    metavar="NAME",
+    default="",
+    usual=False,
+    help="Another row of RUN: fused+sin.",
+)
 @option(
     DATA,
     "--all-data",
@@ -81,7 +85,6 @@ def train(
     zoo predict model "the striker scored twice"
     zoo train --task lm --data book.txt --save writer
     zoo generate writer --prompt "It was"
-    zoo train --task mlm --data newswire --save encoder
     zoo train --init encoder --data newswire --save model
     zoo train --from runs/classify-bbc-news-1a2b3c4d --save final
 
