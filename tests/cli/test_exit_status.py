@@ -76,7 +76,9 @@ def test_an_interrupted_run_exits_130(
     (folder / "failing.py").write_text(plugin)
     run = ["bench", *WORDS, "--attention", "fused,failing", "--plugin", "failing.py"]
     assert main([*run, "--out", "out"]) == 130
-    assert capsys.readouterr().err.splitlines()[-1] == "zoo bench: interrupted"
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "zoo bench: interrupted: records are in out; the same command goes on from there"
+    )
     # What ended before the interruption is recorded, and is in the table.
     (record,) = RecordFile(folder / "out").read()
     assert (record.cell["attention"], record.status) == ("fused", "ok")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from zoo.inference.evaluate import Evaluation
     from zoo.models.mask_filler import MaskFiller
 
+LINE = 100  # characters of a line of mistakes in a pipe; --json has the whole texts
+
 
 @click.command(cls=RequestCommand, fields=(), other_tasks=False, without=("keep_duplicates",))
 @option(
@@ -193,4 +195,4 @@ def _print(found: Evaluation, mistakes: int) -> None:
     if shown:
         click.echo(f"\nThe worst of {len(found.mistakes)} mistakes\n")
         rows = [[m.label, m.predicted, f"{m.probability:.3f}", m.text] for m in shown]
-        print_table(rows, ["true", "predicted", "p(true)", "text"], cut=3)
+        print_table(rows, ["true", "predicted", "p(true)", "text"], cut=3, piped=LINE)

@@ -40,8 +40,8 @@ def run(command: click.Command, arguments: list[str]) -> int:
     except ZooError as error:
         status = FAILED if isinstance(error, WriteError) else USAGE
         return _fail(name, str(error), debug, status)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo(f"{name}: interrupted", err=True)
+    except (KeyboardInterrupt, click.Abort) as error:
+        click.echo(f"{name}: interrupted{f': {error}' if str(error) else ''}", err=True)
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - an unexpected error is a bug
         if isinstance(error, BrokenPipeError) and _stdout_is_closed():

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import Place, json_option, metric_option, print_json
+from zoo.cli.options import (
+    Place,
+    json_option,
+    metric_option,
+    print_json,
+    terminal_width,
+    wide_option,
+)
 from zoo.errors import ZooError
 from zoo.registry.naming import split_list
 
@@ -43,6 +49,7 @@ if TYPE_CHECKING:
 @click.option(
     "--tables", "tables_only", is_flag=True, help="Write only the tables: no plots, no page."
 )
+@wide_option
 @json_option
 def report(
     directories: tuple[Path, ...],
@@ -52,6 +59,7 @@ def report(
     metric: str,
     out: Path | None,
     tables_only: bool,
+    wide: bool,
     as_json: bool,
 ) -> None:
     """Make tables, plots and a page from the records in DIR, and print the table.
@@ -68,14 +76,14 @@ def report(
     zoo report runs/bbc-news-1a2b3c4d --effects --only attention=fused,naive
     """
     from zoo.report.profile.profile import Profile
-    from zoo.report.profile.profile_answer import profile_answer
     from zoo.report.profile.profile_text import profile_summary
     from zoo.report.profile.write_profile import write_profile, write_whole_profile
     from zoo.report.run_report import RunReport
     from zoo.report.stats.effects import make_effects
     from zoo.report.tables.effects_text import effects_data, effects_text
+    from zoo.report.tables.fitted import fitted_text
     from zoo.report.tables.group_table import group_lines
-    from zoo.report.tables.readable import as_text
+    from zoo.report.tables.plain_data import profile_data, run_data
     from zoo.report.write import PAGE, write_report, write_tables
 
     if only and not effects:
@@ -87,9 +95,7 @@ def report(
         if isinstance(records, Profile):
             (write_profile if tables_only else write_whole_profile)(records, directory)
             if as_json:
-                lines = json.loads(records.table.to_json(orient="records", double_precision=15))
-                answer = profile_answer(records)
-                reports.append({"directory": str(directory), "scores": lines, "answer": answer})
+                reports.append(profile_data(records, directory))
             else:
                 click.echo(profile_summary(records))
             continue
@@ -98,15 +104,12 @@ def report(
         rows = run.recorded_rows
         found = make_effects(rows, run.reference, restricted) if effects else None
         if as_json:
-            # Through JSON, so that NaN and NA become null.
-            plain = json.loads(run.table.to_json(orient="records", double_precision=15))
-            reports.append({"directory": str(directory), "rows": plain, "answer": run.answer})
-            reports[-1]["notes"] = run.notes
-            reports[-1] |= effects_data(found) if found else {}
+            reports.append(run_data(run, directory) | (effects_data(found) if found else {}))
             continue
         if len(runs) > 1:
             click.echo(f"{'' if number == 0 else chr(10)}{directory}\n")
-        table = "\n".join([as_text(run.table), "", *group_lines(run), *run.answer, "", *run.notes])
+        text = fitted_text(run.table, None if wide else terminal_width())
+        table = "\n".join([text, "", *group_lines(run), *run.answer, "", *run.notes])
         click.echo(effects_text(found) if found else table)
         if not tables_only:
             click.echo(f"Page: {directory / PAGE}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from zoo.cli.options import Place, load_zoo, plugin_option, print_tracebacks
+from zoo.cli.options import Place, load_zoo, plugin_option, print_tracebacks, resumable
 from zoo.cli.request_help import MEASURING, OUTPUT
 from zoo.cli.request_options import ON, RequestCommand, build_request, chosen_executor, option
 from zoo.errors import ZooError
@@ -112,7 +112,10 @@ def scale(
             options["batch_size"] = 1
         executor = chosen_executor(on, options, loaded.registry)
         request = build_request(options, loaded.registry)
-        with contextlib.closing(for_stream(sys.stderr)) as progress:
+        with (
+            contextlib.closing(for_stream(sys.stderr)) as progress,
+            resumable(lambda: directory, fresh),
+        ):
             records = run_scale(
                 request,
                 loaded,

@@ -27,7 +27,11 @@ def metrics_in(table: pd.DataFrame) -> tuple[MetricDescription, ...]:
 
 def as_text(table: pd.DataFrame, style: str = "simple") -> str:
     """The readable table laid out by tabulate, each row on one line, in a style of tabulate's."""
-    shown = readable(table)
+    return aligned(table, readable(table), style)
+
+
+def aligned(table: pd.DataFrame, shown: pd.DataFrame, style: str = "simple") -> str:
+    """Columns of the readable table of ``table``, numbers to the right."""
     others = {metric.label for metric in metrics_in(table)[1:]}
     numbers, units = {"rank", "seeds", "params"} | others, ("/s", " ms", " MiB", " s", " loss")
     heads = [str(head) for head in shown.columns]
