@@ -97,9 +97,11 @@ def bench(
     from zoo.report.profile.profile_answer import profile_answer
     from zoo.report.profile.profile_text import profile_summary
     from zoo.report.run_report import RunReport
+    from zoo.report.stats.ratios import too_noisy
     from zoo.report.tables.fitted import fitted_text
     from zoo.report.tables.group_table import group_lines
     from zoo.report.tables.plain_data import profile_data, run_data
+    from zoo.report.tables.text import percent
     from zoo.sweep.plan_time import as_table, time_line
     from zoo.sweep.prepare import open_executor
     from zoo.sweep.progress import Silent, for_stream
@@ -170,6 +172,13 @@ def bench(
             click.echo(" ".join(profile_answer(profile)) if quiet else profile_summary(profile))
     else:
         report = RunReport(outcomes[0].records, metric=requests[0].metric)
+        if outcomes[0].measured and too_noisy(report.noise_floor):
+            click.echo(
+                "warning: this machine is too busy to compare speeds now: the reference, measured "
+                f"twice, differed from itself by {percent(report.noise_floor)}; measure again with "
+                "--phases cost --fresh once it is quiet",
+                err=True,
+            )
         if as_json:
             print_json(run_data(report, directory))
         elif quiet:
