@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 )
 @click.option("--effects", is_flag=True, help="Print the effect of each component, one per line.")
 @click.option(
+    "--of",
+    "component",
+    metavar="NAME",
+    default="",
+    help="With --effects: what this component does, against each other choice it is compared with.",
+)
+@click.option(
     "--only",
     metavar="AXIS=NAMES",
     multiple=True,
@@ -54,6 +61,7 @@ if TYPE_CHECKING:
 def report(
     directories: tuple[Path, ...],
     effects: bool,
+    component: str,
     only: tuple[str, ...],
     reference: str,
     metric: str,
@@ -73,6 +81,7 @@ def report(
     zoo report runs/bbc-news-1a2b3c4d
     zoo report runs/seeds-0-to-4 runs/seeds-5-to-9 --out runs/all-seeds
     zoo report runs/bbc-news-1a2b3c4d --effects
+    zoo report runs/bbc-news-1a2b3c4d --effects --of rope
     zoo report runs/bbc-news-1a2b3c4d --effects --only attention=fused,naive
     """
     from zoo.report.profile.profile import Profile
@@ -80,12 +89,15 @@ def report(
     from zoo.report.profile.write_profile import write_profile, write_whole_profile
     from zoo.report.run_report import RunReport
     from zoo.report.stats.effects import make_effects
+    from zoo.report.stats.effects_of import effects_of
     from zoo.report.tables.effects_text import effects_data, effects_text
     from zoo.report.tables.fitted import fitted_text
     from zoo.report.tables.group_table import group_lines
     from zoo.report.tables.plain_data import profile_data, run_data
     from zoo.report.write import PAGE, write_report, write_tables
 
+    if component and not effects:
+        raise ZooError("--of names a component of --effects: use both")
     if only and not effects:
         raise ZooError("--only restricts the grid of --effects: use both")
     restricted = dict(_restriction(one) for one in only)
@@ -103,6 +115,8 @@ def report(
         (write_tables if tables_only else write_report)(run, directory)
         rows = run.recorded_rows
         found = make_effects(rows, run.reference, restricted) if effects else None
+        if found and component:
+            found = effects_of(found, component)
         if as_json:
             reports.append(run_data(run, directory) | (effects_data(found) if found else {}))
             continue
