@@ -159,7 +159,8 @@ def bench(
     metric: The metric that ranks rows, such as macro_f1; by default the task's first.
     jobs: Models trained at once; costs are measured alone. By default one, and on a cluster
         as many as it has room for.
-    threads: Threads of one job; 0: its share of the cores, and on a cluster 1. [default: 0]
+    threads: Threads of one job, 0 for its share of the cores; a container's limit and
+        OMP_NUM_THREADS count. On a cluster 0 is 1. [default: 0]
     rounds: Rounds of each cost measurement. [default: 5]
     timeout: Most seconds that one job may take; by default there is no limit.
     memory_limit: Most MiB of data that one process may hold; 0: no limit. [default: 0]
@@ -391,7 +392,8 @@ def train(
     ffn: Feed-forward networks: a comma list, or all. [default: 'gelu']
     block: Blocks: a comma list, or all. [default: 'pre']
     pool: Pools: a comma list, or all. [default: 'mean']
-    threads: Threads of one job; 0: its share of the cores, and on a cluster 1. [default: 0]
+    threads: Threads of one job, 0 for its share of the cores; a container's limit and
+        OMP_NUM_THREADS count. On a cluster 0 is 1. [default: 0]
     timeout: Most seconds that one job may take; by default there is no limit.
     memory_limit: Most MiB of data that one process may hold; 0: no limit. [default: 0]
     dim: Width of the model. [default: 64]

@@ -101,7 +101,9 @@ class Request(BaseModel):
         "cluster as many as it has room for.",
     )
     threads: NonNegativeInt = Field(
-        default=0, description="Threads of one job; 0: its share of the cores, and on a cluster 1."
+        default=0,
+        description="Threads of one job, 0 for its share of the cores; a container's limit and "
+        "OMP_NUM_THREADS count. On a cluster 0 is 1.",
     )
     rounds: PositiveInt = Field(default=5, description="Rounds of each cost measurement.")
     timeout: PositiveFloat | None = Field(
