@@ -189,9 +189,12 @@ class Result:
 
 @dataclass(frozen=True)
 class Step:
-    """Progress within a job: ``done`` of ``total`` epochs or rounds; loss: of the last epoch."""
+    """Progress within a job: ``done`` of ``total`` epochs or rounds.
 
-    done: int
+    loss: of the epoch that has just ended; None within an epoch.
+    """
+
+    done: float
     total: int
     loss: float | None = None
 
