@@ -95,6 +95,7 @@ def train(
     from zoo.inference.train import TrainingFailedError
     from zoo.inference.train import train as train_one
     from zoo.registry.loading import load as load_plugins
+    from zoo.report.tables.text import counted
     from zoo.sweep.progress import for_stream
     from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 
@@ -133,7 +134,9 @@ def train(
     before = card.metrics.get("pretrain_seconds")
     times = "" if before is None else f"pretrained in {before:.1f} s, "
     times += f"trained in {card.metrics['train_seconds']:.1f} s"
-    cost = f"{card.metrics['params']:,} parameters, {times}"
+    members = card.task_options.get("members", 1)
+    of = f"an ensemble of {members} models with " if members > 1 else ""
+    cost = f"{of}{card.metrics['params']:,} parameters, {times}"
     if not card.metrics["scored"]:
         click.echo(
             f"{card.cell}, seed {card.seed}: trained on all the data of {card.data['name']}, "
@@ -146,10 +149,13 @@ def train(
     scores = [f"{m.label} {m.format(card.metrics[m.name])}" for m in card.metric_descriptions]
     scored = card.metrics["scored"]
     examples = card.metrics.get("examples", card.data["test"])
-    count = f"{examples} " if scored == "test" else ""
+    noun = card.metric_descriptions[0].scored
+    what = f"{scored} {noun}"
+    if scored == "test":
+        what = counted(examples, what.removesuffix("s"))
     click.echo(
-        f"{card.cell}, seed {card.seed}: {', '.join(scores)} on {count}{scored} "
-        f"{card.metric_descriptions[0].scored} of {card.data['name']}; {cost}"
+        f"{card.cell}, seed {card.seed}: {', '.join(scores)} on {what} "
+        f"of {card.data['name']}; {cost}"
     )
     click.echo(f"Model: {save}")
     return 0
