@@ -78,7 +78,7 @@ def train(
     track: str | None,
     **options: Any,
 ) -> int:
-    """Train one model and save it: weights, tokenizer, and everything needed to load it.
+    """Train one model and save it, with all that is needed to load it.
 
     \b
     zoo train --attention fused --pe rope --data newswire --save model
