@@ -154,12 +154,13 @@ def bench(
         are corrected for repeated analyses.
     phases: What is done: train (scores), cost (speed and memory). [default: ('train',
         'cost')]
-    reference: The cell that speeds are compared with, such as fused+sin; by default the
-        first that can run.
+    reference: The cell to compare speeds with; by default the first that can run. Its
+        choices on some axes are enough: fused+sin.
     metric: The metric that ranks rows, such as macro_f1; by default the task's first.
     jobs: Models trained at once; costs are measured alone. By default one, and on a cluster
         as many as it has room for.
-    threads: Threads of one job; 0: its share of the cores, and on a cluster 1. [default: 0]
+    threads: Threads of one job, 0 for its share of the cores; a container's limit and
+        OMP_NUM_THREADS count. On a cluster 0 is 1. [default: 0]
     rounds: Rounds of each cost measurement. [default: 5]
     timeout: Most seconds that one job may take; by default there is no limit.
     memory_limit: Most MiB of data that one process may hold; 0: no limit. [default: 0]
@@ -170,7 +171,7 @@ def bench(
     layers: Number of blocks. [default: 2]
     heads: Attention heads. [default: 4]
     hidden: Inner width of the feed-forward networks. [default: 256]
-    max_length: Most tokens of a text, special tokens included; the rest is cut off.
+    max_length: Most tokens of a text; special tokens count, and the rest is cut off.
         [default: 256; lm: 128; seq2seq: 32]
     vocab_size: Entries of the vocabulary. [default: 4000; lm: 1000; seq2seq: 1000]
     epochs: Passes over the training split. [default: 6; lm: 2; seq2seq: 12]
@@ -204,7 +205,7 @@ def bench(
     pretrain_lr: Peak learning rate of the pretraining. [default: 0.003]
     pretrain_masked: Share of the word pieces that the pretraining masks. [default: 0.3]
     pretrain_whole_words: Mask words as a whole in the pretraining. [default: False]
-    test: File or directory of the test split, for data without one; by default a part of
+    test: File or directory of the test split; for data without one. By default a part of
         the data is held out. [task classify, tag only]
     test_size: Share of data without a test split that is held out as one; by default 0.25.
         [task classify, tag only]
@@ -233,9 +234,9 @@ def bench(
         default: 0]
     token_dropout: Share of tokens replaced by the unknown token in training. [task
         classify, tag only; default: 0.0]
-    text_column: Column of the texts, in files and Hub data; of several, as in title,body,
+    text_column: Column of the texts; in files and Hub data. Of several, as in title,body,
         the texts are joined. [task classify, lm, mlm only; default: 'text']
-    label_column: Column of the labels, in files and Hub data. [task classify, lm, mlm only;
+    label_column: Column of the labels; in files and Hub data. [task classify, lm, mlm only;
         default: 'label']
     min_class: Leave out classes with fewer training texts than this, and say which. [task
         classify only; default: 0]
@@ -314,9 +315,6 @@ def train(
     ffn: str | Sequence[str] | None = None,
     block: str | Sequence[str] | None = None,
     pool: str | Sequence[str] | None = None,
-    tuning_seeds: int | None = None,
-    tuning_share: float | None = None,
-    until: float | None = None,
     threads: int | None = None,
     timeout: float | None = None,
     memory_limit: int | None = None,
@@ -394,23 +392,15 @@ def train(
     ffn: Feed-forward networks: a comma list, or all. [default: 'gelu']
     block: Blocks: a comma list, or all. [default: 'pre']
     pool: Pools: a comma list, or all. [default: 'mean']
-    tuning_seeds: Seeds with which each setting is tried, where several values are given.
-        [default: 1]
-    tuning_share: Share of the training split that settings are chosen on, where several
-        values are given. Of data with a validation split they are chosen on that. [default:
-        0.2]
-    until: Add seeds one by one until differences of so many points between the leaders are
-        settled, up to the number of seeds asked for; by default all are trained. For 1
-        point, 8 to 16 equal cells that vary by half a point take 15 to 20 seeds. Verdicts
-        are corrected for repeated analyses.
-    threads: Threads of one job; 0: its share of the cores, and on a cluster 1. [default: 0]
+    threads: Threads of one job, 0 for its share of the cores; a container's limit and
+        OMP_NUM_THREADS count. On a cluster 0 is 1. [default: 0]
     timeout: Most seconds that one job may take; by default there is no limit.
     memory_limit: Most MiB of data that one process may hold; 0: no limit. [default: 0]
     dim: Width of the model. [default: 64]
     layers: Number of blocks. [default: 2]
     heads: Attention heads. [default: 4]
     hidden: Inner width of the feed-forward networks. [default: 256]
-    max_length: Most tokens of a text, special tokens included; the rest is cut off.
+    max_length: Most tokens of a text; special tokens count, and the rest is cut off.
         [default: 256; lm: 128; seq2seq: 32]
     vocab_size: Entries of the vocabulary. [default: 4000; lm: 1000; seq2seq: 1000]
     epochs: Passes over the training split. [default: 6; lm: 2; seq2seq: 12]
@@ -444,7 +434,7 @@ def train(
     pretrain_lr: Peak learning rate of the pretraining. [default: 0.003]
     pretrain_masked: Share of the word pieces that the pretraining masks. [default: 0.3]
     pretrain_whole_words: Mask words as a whole in the pretraining. [default: False]
-    test: File or directory of the test split, for data without one; by default a part of
+    test: File or directory of the test split; for data without one. By default a part of
         the data is held out. [task classify, tag only]
     test_size: Share of data without a test split that is held out as one; by default 0.25.
         [task classify, tag only]
@@ -473,9 +463,9 @@ def train(
         default: 0]
     token_dropout: Share of tokens replaced by the unknown token in training. [task
         classify, tag only; default: 0.0]
-    text_column: Column of the texts, in files and Hub data; of several, as in title,body,
+    text_column: Column of the texts; in files and Hub data. Of several, as in title,body,
         the texts are joined. [task classify, lm, mlm only; default: 'text']
-    label_column: Column of the labels, in files and Hub data. [task classify, lm, mlm only;
+    label_column: Column of the labels; in files and Hub data. [task classify, lm, mlm only;
         default: 'label']
     min_class: Leave out classes with fewer training texts than this, and say which. [task
         classify only; default: 0]

@@ -25,11 +25,20 @@ class DivergedError(Exception):
     """The training loss, or a score of a trained model, became NaN or infinite."""
 
 
+# Two words that are as alike as this are likely to be one with a typing error: "sim" and "sin".
+LIKELY = 0.65
+
+
+def close_match(word: str, choices: Iterable[str]) -> str | None:
+    """The choice that a word is likely to be a misspelling of; None where there is none."""
+    return next(iter(difflib.get_close_matches(word, list(choices), n=1, cutoff=LIKELY)), None)
+
+
 def nearest(word: str, choices: Iterable[str]) -> str:
-    """A clause naming the nearest match and the whole list: ``"; did you mean 'rope'? …"``."""
+    """A clause naming the likely match and the whole list: ``"; did you mean 'rope'? …"``."""
     known = list(choices)
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    hint = f"; did you mean '{close[0]}'?" if close else "."
+    close = close_match(word, known)
+    hint = f"; did you mean '{close}'?" if close else "."
     return f"{hint} There is: {', '.join(known) or 'none'}"
 
 

@@ -62,6 +62,23 @@ def test_a_failed_training_exits_1_and_debug_prints_its_traceback(
     assert not (folder / "model").exists()
 
 
+def test_train_says_what_it_trained_with_the_right_numbers_of_nouns(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [w for w in WORDS if w not in ("--phases", "train", "--baseline", "none")]
+    (folder / "data").mkdir()
+    rows = [f"word number {n},{'ab'[n % 2]}" for n in range(20)]
+    (folder / "data" / "train.csv").write_text("\n".join(["text,label", *rows]))
+    (folder / "data" / "test.csv").write_text("text,label\nanother word,a\n")
+    words[words.index("order(train=60,test=12)")] = "data"
+    assert main(["train", *words, "--members", "2", "--save", "two"]) == 0
+    said = capsys.readouterr().out
+    assert " on 1 test document of data; " in said
+    assert "; an ensemble of 2 models with " in said
+    assert main(["train", *words, "--save", "one"]) == 0
+    assert "ensemble" not in capsys.readouterr().out
+
+
 def test_debug_prints_the_traceback_of_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--debug", "bench", "--attention", "fusd"]) == 2
     printed = capsys.readouterr().err
@@ -76,7 +93,9 @@ def test_an_interrupted_run_exits_130(
     (folder / "failing.py").write_text(plugin)
     run = ["bench", *WORDS, "--attention", "fused,failing", "--plugin", "failing.py"]
     assert main([*run, "--out", "out"]) == 130
-    assert capsys.readouterr().err.splitlines()[-1] == "zoo bench: interrupted"
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "zoo bench: interrupted: records are in out; the same command goes on from there"
+    )
     # What ended before the interruption is recorded, and is in the table.
     (record,) = RecordFile(folder / "out").read()
     assert (record.cell["attention"], record.status) == ("fused", "ok")

@@ -14,8 +14,10 @@ from classify_runs import FAILING, SIZES, TASK, WORDS
 from console import ENV
 
 from zoo.cli import main
-from zoo.cli.request_options import SECTIONS, RequestCommand
-from zoo.config.request import flat_fields
+from zoo.cli.request_help import SECTIONS
+from zoo.cli.request_options import RequestCommand
+from zoo.config.request import COMPARING, flat_fields
+from zoo.config.usual_names import NAMES
 from zoo.registry import Registry
 from zoo.tasks.base import find_task
 
@@ -23,7 +25,7 @@ REQUESTS = ("bench", "scale", "train")
 
 
 def help_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main([*arguments, "--help"]) == 0
+    assert main([*arguments, "--help-all"]) == 0
     return capsys.readouterr().out
 
 
@@ -44,7 +46,7 @@ def test_help_of_requests_does_not_import_torch() -> None:
 def test_bench_has_an_option_for_every_field_and_its_default(
     registry: Registry, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = " ".join(help_of(capsys, "bench").partition("Task and components:")[2].split())
+    text = " ".join(help_of(capsys, "bench").partition("What:")[2].split())
     fields = dict.fromkeys(flat_fields())
     for label in registry.labels("task"):
         fields |= dict.fromkeys(find_task(registry, label).options.model_fields)
@@ -61,7 +63,85 @@ def test_options_are_in_sections_of_one_order(
 ) -> None:
     headings = re.findall(r"^(\S.*):$", help_of(capsys, command), re.MULTILINE)
     assert headings == [section for section in SECTIONS if section in headings]
-    assert {"Task and components", "Model", "Training", "Running", "Output"} <= set(headings)
+    assert {"What", "Model", "Training", "Where", "Output"} <= set(headings)
+
+
+@pytest.mark.parametrize("command", REQUESTS)
+def test_the_short_help_is_under_60_lines_and_has_the_default_of_every_option(
+    command: str, registry: Registry, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 60
+    assert max(map(len, lines)) <= 80
+    shown = dict(re.findall(r"^  (--[a-z-]+) ?(.*(?:\n {10,}.*)*)", "\n".join(lines), re.MULTILINE))
+    whole = help_of(capsys, command)
+    assert set(shown) <= set(re.findall(r"--[a-z-]+", whole))
+    count = len(re.findall(r"^  (?:-h, )?--", whole, re.MULTILINE))
+    assert lines[-1].endswith(f"--help-all describes all {count} options.")
+    assert shown.pop("--attention").endswith("[fused]")
+    fields = flat_fields()
+    for name, text in shown.items():
+        model = fields.get(name[2:].replace("-", "_"))
+        default = model and model.model_fields[name[2:].replace("-", "_")].default
+        # Seeds are a number there; zoo scale has a batch size of its own.
+        if default and name not in ("--seeds", "--batch-size"):
+            listed = default if isinstance(default, tuple) else [default]
+            assert f"[{','.join(map(str, listed))}" in text, name
+
+
+def test_help_of_train_has_no_option_of_comparing(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = help_of(capsys, "train")
+    options = set(re.findall(r"^  (--[a-z-]+)", whole, re.MULTILINE))
+    assert not {f"--{name.replace('_', '-')}" for name in COMPARING} & options
+    assert not {"--tuning-seeds", "--until", "--rounds", "--seeds"} & options
+    assert "Of several" not in whole.partition("Data:")[2].partition("--lr")[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["bench", "--learning-rate", "1"], "did you mean --lr?"),
+        (["bench", "--learning_rate", "1"], "did you mean --lr?"),
+        (["bench", "--num-layers", "1"], "did you mean --layers?"),
+        (["bench", "--test-fraction", "1"], "did you mean --test-size?"),
+        (["bench", "--random-state", "1"], "did you mean --seeds?"),
+        (["train", "--seeds", "3"], "did you mean --seed?"),
+        (["train", "--output-dir", "x"], "did you mean --save?"),
+        (["bench", "--qqq", "1"], "--help-all lists them"),
+        # Alike by letters, and never meant.
+        (["scale", "--encoding", "utf-8"], "--help-all lists them"),
+        (["scale", "--test-size", "0.2"], "--help-all lists them"),
+    ],
+)
+def test_usual_names_of_options_lead_to_the_zoos_and_unlikely_ones_to_none(
+    arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    command, flag, *_ = arguments
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == f"zoo {command}: error: no option '{flag}'; {meant}"
+
+
+def test_usual_names_of_options_lead_to_the_zoos_in_a_suite(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "usual.toml").write_text("learning_rate = 0.1\n")
+    assert main(["bench", "--suite", "usual.toml", "--plan"]) == 2
+    assert "no option 'learning_rate'; did you mean 'lr'?" in capsys.readouterr().err
+
+
+def test_every_usual_name_belongs_to_an_option_that_exists(registry: Registry) -> None:
+    from zoo.cli.bench import bench
+    from zoo.cli.train import train
+
+    known = set()
+    for command in (bench, train):
+        with click.Context(command) as context:
+            known |= {f for p in command.get_params(context) for f in (*p.opts, p.name)}
+    flags = {str(flag)[2:].replace("-", "_") for flag in known if str(flag).startswith("--")}
+    assert set(NAMES) <= flags
+    assert not [name for name, usual in NAMES.items() if name in usual]
 
 
 def test_defaults_of_a_task_are_next_to_the_common_one(capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,7 +154,7 @@ def test_a_task_from_a_plug_in_file_has_options_and_a_broken_one_a_warning(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "tasks.py").write_text(TASK)
-    assert main(["bench", "--plugin", "tasks.py", "--help"]) == 0
+    assert main(["bench", "--plugin", "tasks.py", "--help-all"]) == 0
     printed = capsys.readouterr()
     text = " ".join(printed.out.split())
     assert "--largest N Largest number. [count only; default: 9]" in text

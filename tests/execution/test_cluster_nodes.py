@@ -127,7 +127,7 @@ def test_nodes_with_other_code_are_left_out_by_name(tmp_path: Path) -> None:
         (old / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 1.0\n")
         edited = tmp_path / "edited" / "zoo"
         shutil.copytree(Path(zoo.__file__).parent, edited)
-        trainer = edited / "train" / "trainer.py"
+        trainer = edited / "training" / "trainer.py"
         trainer.write_text(trainer.read_text() + "\nEDITED = True\n")
         options = {**CLASSIFY, "data": "newswire(train=24,test=8)", "epochs": 1}
         nodes = Nodes(tmp_path / "nodes")

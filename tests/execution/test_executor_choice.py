@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import stat
 from pathlib import Path
@@ -14,6 +13,7 @@ from small_runs import zoo
 import zoo as zoo_package
 from zoo.errors import ZooError
 from zoo.execution.base import Limits
+from zoo.execution.cores import own_cores
 from zoo.execution.executor_choice import choose_executor, executor_options
 from zoo.execution.local import LocalExecutor
 from zoo.execution.ray_executor import RayExecutor
@@ -96,11 +96,14 @@ def test_token_authentication_without_a_token_says_where_one_is_to_be_had(
             RayExecutor(address).nodes()
 
 
-def test_a_cluster_takes_one_thread_a_job_and_all_its_room_unless_asked() -> None:
+def test_a_cluster_takes_one_thread_a_job_and_all_its_room_unless_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     ray, local = RayExecutor("head:6379"), LocalExecutor()
     assert ray.default_limits(Limits(0, 0)) == Limits(0, 1)
     assert ray.default_limits(Limits(3, 2, 500, 1.0)) == Limits(3, 2, 500, 1.0)
-    cores = len(os.sched_getaffinity(0))
+    cores = own_cores()
     assert local.default_limits(Limits(0, 0)) == Limits(1, cores)
     assert local.default_limits(Limits(2, 0)).threads == max(1, cores // 2)
 

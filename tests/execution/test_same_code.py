@@ -157,7 +157,7 @@ def test_a_cost_measurement_is_refused_as_a_whole(job: TrainJob, tmp_path: Path)
     ("change", "says"),
     [
         ({"version": "0.0.1"}, f"needs {BUILT_IN} 0.0.1, and "),
-        ({"modules": "train"}, "has other code in train (hash "),
+        ({"modules": "training"}, "has other code in training (hash "),
     ],
     ids=["version", "code"],
 )

@@ -78,6 +78,20 @@ def test_classes_confusion_and_mistakes_are_printed(trained: Path, corpus: Path,
         assert words in printed
 
 
+def test_the_texts_of_mistakes_are_cut_to_a_line_and_json_has_all_of_them(
+    trained: Path, tmp_path: Path, capsys
+) -> None:
+    long = "goal match team " * 60
+    write_csv(tmp_path / "long.csv", [[long, "music"], [f"one {long}", "music"]])
+    options = [str(trained), "--data", str(tmp_path / "long.csv"), "--split", "all"]
+    assert main(["evaluate", *options]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert [line[-1] for line in lines[-2:]] == ["…", "…"]
+    texts = [mistake["text"] for mistake in evaluated(capsys, *options)["mistakes"]]
+    assert sorted(text.strip() for text in texts) == [long.strip(), f"one {long}".strip()]
+
+
 def test_macro_f1_gives_every_class_the_same_weight(model: TextClassifier, corpus: Path) -> None:
     """Twenty documents of one class, two of another and none of the third."""
     texts, labels = test_documents(corpus)

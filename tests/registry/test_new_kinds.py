@@ -139,7 +139,7 @@ def test_train_and_predict(site: SitePackages):
 
 
 def test_its_options_belong_to_it(site: SitePackages):
-    assert "--word" in ok(site, "bench", "--help")
+    assert "--word" in ok(site, "bench", "--help-all")
     other = site.zoo("bench", "--word", "cup", "--plan", plugins="zoo-counting")
     assert other.returncode == 2
     assert "--word is an option of --task count" in other.stderr

@@ -22,6 +22,7 @@ from rates import at_least, at_most, at_rate
 from zoo.errors import ZooError
 from zoo.report.rows import make_rows
 from zoo.report.stats.effects import make_effects
+from zoo.report.stats.effects_of import effects_of
 from zoo.report.tables.effects_text import effects_data, effects_text, sentence
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin", "none"]}
@@ -117,6 +118,22 @@ def test_an_interaction_is_found_and_named(generator):
     assert sentence(interaction).startswith(
         "`fused` against `naive`, with `rope` rather than `sin`: -"
     )
+
+
+def test_effects_of_a_component_have_it_first_and_an_interaction_keeps_its_size():
+    """sin gets 10 more examples wrong with fused, and 30 more with naive."""
+    more = {"fused": 10, "naive": 30}
+    records = grid(
+        SQUARE, lambda c, seed: range(10 + seed + (c["pe"] == "sin") * more[c["attention"]])
+    )
+    found = effects_of(effects(records), "sin")
+    (main,), (interaction,) = found.main, found.interactions
+    assert (main.component, main.against) == ("sin", "rope")
+    assert main.difference.mean == pytest.approx(-0.020)
+    assert main.difference.low == pytest.approx(-0.020)
+    names = interaction.component, interaction.against, interaction.other, interaction.other_against
+    assert names == ("sin", "rope", "fused", "naive")
+    assert interaction.difference.mean == pytest.approx(-0.010 - -0.030)
 
 
 def test_exact_variants_that_agree_are_a_tie_and_count_an_example_once():

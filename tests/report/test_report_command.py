@@ -69,6 +69,24 @@ def test_several_directories_are_reported_one_after_another(directory, tmp_path)
     assert len(json.loads(zoo_report(directory, other, "--json", "--tables").stdout)) == 2
 
 
+def test_what_a_component_does_is_said_of_that_component(directory):
+    """The reference has rope; a question about none is answered about none."""
+    asked = zoo_report(directory, "--effects", "--of", "none", "--json", "--tables").stdout
+    (found,) = json.loads(asked)
+    (effect,) = found["effects"]
+    (whole,) = json.loads(zoo_report(directory, "--effects", "--json", "--tables").stdout)
+    other = next(e for e in whole["effects"] if e["against"] == "none")
+    assert (effect["component"], effect["against"]) == ("none", "rope")
+    assert effect["accuracy"]["mean"] == -other["accuracy"]["mean"]
+    assert effect["accuracy"]["low"] == pytest.approx(-other["accuracy"]["high"])
+    assert effect["train_ratio"]["value"] == pytest.approx(1 / other["train_ratio"]["value"])
+    assert effect["train_ratio"]["low"] == pytest.approx(1 / other["train_ratio"]["high"])
+    assert effect["text"].startswith("`none` against `rope`: -14")
+    lines = zoo_report(directory, "--effects", "--of", "rope", "--tables").stdout.splitlines()
+    assert lines[0].startswith("`rope` against `sin`: ")
+    assert lines[1].startswith("`rope` against `none`: +14")
+
+
 def test_a_part_of_the_grid_may_be_asked_for(directory):
     out = zoo_report(directory, "--effects", "--only", "pe=rope,none", "--tables").stdout
     assert "`rope` against `none`" in out
@@ -83,6 +101,8 @@ def test_a_part_of_the_grid_may_be_asked_for(directory):
         (["{}", "--effects", "--only", "pe"], "not AXIS=NAME"),
         (["{}", "--effects", "--only", "pe=rope"], "some axis has two choices"),
         (["{}", "--effects", "--only", "pe=rope,sim"], "did you mean 'sin'"),
+        (["{}", "--effects", "--of", "sim"], "--of sim: no effect of it here; did you mean 'sin'"),
+        (["{}", "--of", "sin"], "--of names a component of --effects"),
         (["{}", "--reference", "nobody"], "no such cell here"),
         (["{}", "--out", ""], "it is empty; name a directory"),
     ],

@@ -221,8 +221,25 @@ def test_a_noise_floor_at_which_no_speeds_can_be_ranked_is_said_to_be_one():
         [cost_record(cell(pe=pe), [1.0] * 5, REFERENCE, twin=twin) for pe in ("rope", "sin")]
         for twin in (TWIN, noisy)
     )
-    assert "too much to rank speeds" not in caption(calm)
-    assert "That is too much to rank speeds" in caption(wild)
+    assert "too much to compare speeds" not in caption(calm)
+    assert "That is too much to compare speeds" in caption(wild)
+
+
+@pytest.mark.parametrize(("share", "busy"), [(0.25, False), (0.35, True)])
+def test_a_noise_floor_above_30_percent_stands_in_the_place_of_the_fastest(share, busy):
+    """The twin is this share slower than the reference in every round."""
+    twin = [1 / (1 + share) * wobble for wobble in (1.0, 1.001, 0.999, 1.0, 1.0)]
+    records = [
+        train_record(cell(pe=pe), seed, 50 + seed) for pe in ("rope", "sin") for seed in range(5)
+    ]
+    records += [
+        cost_record(cell(pe=pe), [speed] * 5, REFERENCE, [1.0] * 5, twin)
+        for pe, speed in (("rope", 1.0), ("sin", 5.0))
+    ]
+    answer = " ".join(RunReport(records).answer)
+    assert ("This machine was too busy to compare speeds" in answer) is busy
+    assert ("trains fastest" in answer) is not busy
+    assert RunReport(records).noise_floor == pytest.approx(share, abs=0.01)
 
 
 def test_baselines_alone_make_a_table():

@@ -125,6 +125,24 @@ def test_an_option_that_would_have_no_effect_is_refused(
     assert says in refused(arguments, tmp_path / "out", capsys)
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--data", "nope.csv"], "no data 'nope.csv', and no such file or directory"),
+        (["--data", "newswires"], "did you mean 'newswire'?"),
+        (["--data", "some/nope.csv"], "no file or directory 'some/nope.csv'"),
+        (["--data", "newswire", "--task", "seq2seq"], "holds text-labels"),
+        (["--data", "nope.tsv", "--task", "seq2seq"], "no pairs 'nope.tsv', and no such file"),
+        (["--data", "nope.txt", "--task", "lm"], "no data 'nope.txt'"),
+        (["--data", "newswire", "--test", "nope.csv"], "--test nope.csv: no such file"),
+    ],
+)
+def test_a_plan_of_data_that_do_not_exist_is_refused(
+    options: list[str], says: str, tmp_path: Path, capsys
+) -> None:
+    assert says in refused([*options, "--plan"], tmp_path / "out", capsys)
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 def test_a_gpu_that_is_not_there_is_refused_by_name(
     small: dict[str, Any], tmp_path: Path, capsys

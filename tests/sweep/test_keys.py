@@ -152,10 +152,10 @@ def statement(source: str) -> str:
 
 
 CHANGES = [
-    ("train/trainer.py", comment, ""),
-    ("train/trainer.py", docstring, ""),
-    ("train/trainer.py", new_docstring, ""),
-    ("train/trainer.py", statement, "train cost scale"),
+    ("training/trainer.py", comment, ""),
+    ("training/trainer.py", docstring, ""),
+    ("training/trainer.py", new_docstring, ""),
+    ("training/trainer.py", statement, "train cost scale"),
     ("tasks/classify.py", statement, "train cost scale"),
     ("components/attention/fused.py", statement, "train cost scale"),
     ("data/batching/document_batches.py", statement, "train cost scale"),
@@ -190,9 +190,9 @@ def test_keys_follow_the_code_that_makes_the_number(
 
 def test_a_file_that_is_added_or_renamed_changes_the_key(package: Path) -> None:
     first = all_keys()
-    (package / "train" / "more.py").write_text("X = 1\n")
+    (package / "training" / "more.py").write_text("X = 1\n")
     second = all_keys()
-    (package / "train" / "more.py").rename(package / "train" / "other.py")
+    (package / "training" / "more.py").rename(package / "training" / "other.py")
     assert len({first["train"], second["train"], all_keys()["train"]}) == 3
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +11,8 @@ from zoo.execution.cluster.engine import Node
 from zoo.registry import Registry
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
-from zoo.sweep.plan_time import as_table, time_line, trainings_of
-from zoo.sweep.records import Record
+from zoo.sweep.plan_time import as_table, past_records, time_line, trainings_of
+from zoo.sweep.records import Record, RecordFile
 
 NODES = [Node("1", "gpu-1", 8, 2), Node("2", "old", 4)]
 
@@ -42,7 +43,7 @@ def test_the_time_of_a_plan(
     line = time_line(request, plan, NODES, [])
     start = f"{count} trainings{tried}, {at_once} at once: the time of {turns} one after another"
     assert line.startswith(start)
-    assert "how long one takes is known once there are records" in line
+    assert "how long they take is not known yet: a run says so after its first steps" in line
     line = time_line(request, plan, NODES, [known(1.0), known(2.0), known(9.0)])
     assert line.endswith(f"about {turns * 2} s at 2.0 s each (the median of 3 records)")
     assert time_line(request, plan, [], []) == f"{count} trainings{tried}, and no node to run them"
@@ -58,6 +59,27 @@ def test_the_time_of_a_plan_on_this_machine(registry: Registry) -> None:
     one = make_request({"attention": "fused", "baseline": "none"}, registry)
     line = time_line(one, make_plan(one, registry), None, [known(2.0)])
     assert line == "1 training, about 2 s at 2.0 s each (one record)"
+
+
+def test_records_of_any_run_with_these_settings_tell_the_time(
+    registry: Registry, tmp_path: Path
+) -> None:
+    given = {"attention": "fused", "baseline": "none", "data": "some/texts.csv"}
+    request = make_request(given, registry)
+    config = {"sizes": request.sizes.model_dump(), "training": request.training.model_dump()}
+    same = {**config, "task": "classify", "data": {"name": "texts.csv", "fingerprint": "1"}}
+    other = {**same, "training": {**config["training"], "epochs": 99}}
+    for name, one, seconds in (("a", same, 5.0), ("b", other, 500.0)):
+        (tmp_path / name).mkdir()
+        RecordFile(tmp_path / name).append(known(seconds).model_copy(update={"config": one}))
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "records.jsonl").write_text("{}\n{}\n")
+    found = past_records(request, tmp_path)
+    assert [record.metrics["seconds"] for record in found] == [5.0]
+    line = time_line(request, make_plan(request, registry), None, found)
+    assert line == "1 training, about 5 s at 5.0 s each (one record)"
+    assert past_records(make_request({**given, "data": "newswire"}, registry), tmp_path) == []
+    assert len(past_records(make_request({**given, "data": None}, registry), tmp_path)) == 1
 
 
 def test_the_nodes_of_a_plan(registry: Registry) -> None:

@@ -226,7 +226,7 @@ def test_a_row_that_was_tuned_and_not_trained_is_visible_with_what_is_missing(
         note = next(note for note in run.notes if note.startswith("Not trained: naive+"))
         assert tried in note
         page = report_page(run, [])
-        assert tried in page.partition("Incomplete rows</h2>")[2].partition("</section>")[0]
+        assert tried in page.partition('id="incomplete"')[2].partition("</details>")[0]
     (found,) = compare(left, records).rows[1:2]
     assert (found.cell["attention"], found.verdict) == ("naive", "not comparable")
     again = bench(tmp_path, options)

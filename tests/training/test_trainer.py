@@ -163,6 +163,27 @@ def test_training_equals_a_loop_written_out():
         torch.testing.assert_close(a, b)
 
 
+def test_an_epoch_in_parts_says_how_far_it_is_and_ends_bit_for_bit_the_same():
+    training = Training(epochs=2, batch_size=8)
+    loss = classification_loss(training, token_dropout=0.3)
+    split = Split(documents([3 + i % 9 for i in range(36)]), RUNTIME.device)
+    whole = Trainer(Bag(), split, loss, training, RUNTIME, seed=5)
+    expected = [whole.run_epoch().loss for _ in range(2)]
+    parted = Trainer(Bag(), split, loss, training, RUNTIME, seed=5)
+    for epoch in expected:
+        parts, shares = parted.epoch_in_parts(0.0), []
+        while True:
+            try:
+                shares.append(next(parts))
+            except StopIteration as end:
+                result = end.value
+                break
+        assert result.loss == epoch
+        assert shares == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
+    for a, b in zip(whole.model.parameters(), parted.model.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
 def test_a_training_interrupted_after_each_epoch_ends_bit_for_bit_the_same(tmp_path: Path):
     training = Training(epochs=4, batch_size=8, label_smoothing=0.1)
     loss = classification_loss(training, token_dropout=0.3, token_deletion=0.4)

@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import Place, load_zoo, plugin_option, print_tracebacks
+from zoo.cli.options import (
+    Place,
+    load_zoo,
+    plugin_option,
+    print_json,
+    print_tracebacks,
+    resumable,
+    terminal_width,
+)
+from zoo.cli.request_help import OUTPUT, TRAINING
 from zoo.cli.request_options import (
     ON,
-    OUTPUT,
     SUITE,
     TRACK,
-    TRAINING,
     RequestCommand,
     build_requests,
     chosen_executor,
@@ -26,6 +33,7 @@ from zoo.errors import ZooError
 from zoo.registry import AXES
 
 if TYPE_CHECKING:
+    from zoo.config.request import Request
     from zoo.sweep.plan import Plan
 
 
@@ -45,6 +53,7 @@ if TYPE_CHECKING:
     type=int,
     multiple=True,
     metavar="S",
+    usual=False,
     help="Train each cell with this seed; may be repeated.",
 )
 @ON
@@ -57,8 +66,13 @@ if TYPE_CHECKING:
 )
 @TRACK
 @option(OUTPUT, "--fresh", is_flag=True, help="Run again what is already there.")
-@option(OUTPUT, "--collect", is_flag=True, help="Run nothing; show what is already there.")
+@option(
+    OUTPUT, "--collect", is_flag=True, usual=False, help="Show what is already there; run nothing."
+)
 @option(OUTPUT, "--plan", "plan_only", is_flag=True, help="Print what would run, and stop.")
+@option(OUTPUT, "--wide", is_flag=True, help="Print all columns; not only those that fit.")
+@option(OUTPUT, "--json", "as_json", is_flag=True, help="Print JSON; as zoo report --json does.")
+@option(OUTPUT, "--quiet", is_flag=True, help="Print only the answer; no progress, no table.")
 def bench(
     on: str,
     out: str | None,
@@ -66,25 +80,31 @@ def bench(
     fresh: bool,
     collect: bool,
     plan_only: bool,
+    wide: bool,
+    as_json: bool,
+    quiet: bool,
     seed: tuple[int, ...],
     **options: Any,
 ) -> int:
-    """Train and measure every combination of the components named, and print a table.
+    """Train and measure every combination of components, and print a table.
 
     \b
     zoo bench --attention fused,naive --pe rope,sin
     zoo bench --task lm --data book.txt
-    zoo bench --task seq2seq --data reverse
     """
     from zoo.api import KEEP, seeds_settled, write_profile_of, write_tables_of
     from zoo.report.profile.profile import the_profile
+    from zoo.report.profile.profile_answer import profile_answer
     from zoo.report.profile.profile_text import profile_summary
     from zoo.report.run_report import RunReport
+    from zoo.report.stats.ratios import too_noisy
+    from zoo.report.tables.fitted import fitted_text
     from zoo.report.tables.group_table import group_lines
-    from zoo.report.tables.readable import as_text
-    from zoo.sweep.plan_time import as_table, time_line
+    from zoo.report.tables.plain_data import profile_data, run_data
+    from zoo.report.tables.text import percent
+    from zoo.sweep.plan_time import as_table, past_records, time_line
     from zoo.sweep.prepare import open_executor
-    from zoo.sweep.progress import for_stream
+    from zoo.sweep.progress import Silent, for_stream
     from zoo.sweep.records import RecordFile
     from zoo.sweep.run import run
     from zoo.sweep.run_data_sets import run_data_sets
@@ -105,12 +125,16 @@ def bench(
         with open_executor(loaded, executor) as opened:
             plans = [tried_plan(request, loaded, opened) for request in requests]
             nodes = opened.nodes()
-        records = RecordFile(Path(out)).read() if out else []
+        if as_json:
+            print_json([_plan_data(r, p) for r, p in zip(requests, plans, strict=True)])
+            return 0
         for request, plan in zip(requests, plans, strict=True):
             if len(requests) > 1:
                 click.echo(f"{request.data} (--task {request.task})\n")
             _print_plan(plan)
-            click.echo(time_line(request, plan, nodes, records))
+            records = RecordFile(Path(out)).read() if out else []
+            known = records or past_records(request)
+            click.echo(time_line(request, plan, nodes, known))
         if nodes is not None:
             click.echo("\n" + as_table(nodes, requests[0]))
         return 0
@@ -123,7 +147,11 @@ def bench(
         "settled": seeds_settled,
         "keep": KEEP,
     }
-    with contextlib.closing(TrackedProgress(for_stream(sys.stderr), trackers)) as progress:
+    shown = Silent() if quiet else for_stream(sys.stderr)
+    with (
+        contextlib.closing(TrackedProgress(shown, trackers)) as progress,
+        resumable(lambda: progress.directory, fresh),
+    ):
         if len(requests) > 1:
             directory, outcomes = run_data_sets(
                 requests,
@@ -138,14 +166,47 @@ def bench(
             directory = outcomes[0].directory
     failed = [record for outcome in outcomes for record in outcome.failed]
     if len(requests) > 1:
-        click.echo(profile_summary(the_profile(directory, requests[0].metric)))
+        profile = the_profile(directory, requests[0].metric)
+        if as_json:
+            print_json(profile_data(profile, directory))
+        else:
+            click.echo(" ".join(profile_answer(profile)) if quiet else profile_summary(profile))
     else:
         report = RunReport(outcomes[0].records, metric=requests[0].metric)
-        said = [*group_lines(report), *report.answer, "", *report.notes]
-        click.echo("\n".join([as_text(report.table), "", *said]))
+        if outcomes[0].measured and too_noisy(report.noise_floor):
+            click.echo(
+                "warning: this machine is too busy to compare speeds now: the reference, measured "
+                f"twice, differed from itself by {percent(report.noise_floor)}; measure again with "
+                "--phases cost --fresh once it is quiet",
+                err=True,
+            )
+        if as_json:
+            print_json(run_data(report, directory))
+        elif quiet:
+            click.echo("\n".join(report.answer))
+        else:
+            text = fitted_text(report.table, None if wide else terminal_width())
+            said = [*group_lines(report), *report.answer, "", *report.notes]
+            click.echo("\n".join([text, "", *said]))
     print_tracebacks(failed)
-    click.echo(f"Records and tables: {directory}")
+    if not as_json:
+        click.echo(f"Records and tables: {directory}")
     return 1 if failed else 0
+
+
+def _plan_data(request: Request, plan: Plan) -> dict[str, Any]:
+    """A plan as plain values. run_if: what the data must have; skipped: why it cannot run."""
+    rows = [
+        {
+            "name": row.name,
+            "cell": dict(row.model.cell),
+            "baseline": row.model.baseline,
+            "run_if": row.condition,
+            "skipped": row.obstacle,
+        }
+        for row in plan.rows
+    ]
+    return {"data": request.data, "task": request.task, "rows": rows}
 
 
 def _print_plan(plan: Plan) -> None:

@@ -11,14 +11,18 @@ from click.core import ParameterSource
 
 from zoo.cli.model import SavedModel, model_options, report_limits
 from zoo.cli.options import json_option, print_json
-from zoo.cli.request_options import DATA, RequestCommand, option
+from zoo.cli.request_help import DATA
+from zoo.cli.request_options import RequestCommand, option
 from zoo.cli.table import print_table
 from zoo.errors import ZooError
+from zoo.report.tables.text import counted
 
 if TYPE_CHECKING:
     from zoo.data.sources.row_reader import LabelledRows
     from zoo.inference.evaluate import Evaluation
     from zoo.models.mask_filler import MaskFiller
+
+LINE = 100  # characters of a line of mistakes in a pipe; --json has the whole texts
 
 
 @click.command(cls=RequestCommand, fields=(), other_tasks=False, without=("keep_duplicates",))
@@ -116,7 +120,7 @@ def evaluate(
         print_json(content)
         return
     part = "all documents" if split == "all" else f"{split} split"
-    click.echo(f"{model.card.cell} on {name}, {part}: {found.documents} documents")
+    click.echo(f"{model.card.cell} on {name}, {part}: {counted(found.documents, 'document')}")
     described = (metric.description for metric in metrics)
     click.echo(", ".join(f"{d.label} {d.format(found.metrics[d.name])}" for d in described) + "\n")
     if found.groups:
@@ -153,7 +157,9 @@ def _evaluate_masks(
         print_json({**about, "texts": len(scored), **found})
         return
     part = {"all": "all texts", "test": "held-out texts", "train": "training texts"}[split]
-    click.echo(f"{model.card.cell} on {texts.name}, {part}: {found['tokens']} masked tokens")
+    click.echo(
+        f"{model.card.cell} on {texts.name}, {part}: {counted(found['tokens'], 'masked token')}"
+    )
     described = (metric.description for metric in metrics)
     click.echo(", ".join(f"{d.label} {d.format(found[d.name])}" for d in described))
     report_limits(0, found["unknown"], len(scored), model.max_length)
@@ -190,6 +196,6 @@ def _print(found: Evaluation, mistakes: int) -> None:
     print_table([[label, *map(str, row)] for label, row in pairs], ["", *labels])
     shown = found.mistakes[:mistakes]
     if shown:
-        click.echo(f"\nThe worst of {len(found.mistakes)} mistakes\n")
+        click.echo(f"\nThe worst of {counted(len(found.mistakes), 'mistake')}\n")
         rows = [[m.label, m.predicted, f"{m.probability:.3f}", m.text] for m in shown]
-        print_table(rows, ["true", "predicted", "p(true)", "text"], cut=3)
+        print_table(rows, ["true", "predicted", "p(true)", "text"], cut=3, piped=LINE)

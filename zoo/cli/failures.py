@@ -40,8 +40,8 @@ def run(command: click.Command, arguments: list[str]) -> int:
     except ZooError as error:
         status = FAILED if isinstance(error, WriteError) else USAGE
         return _fail(name, str(error), debug, status)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo(f"{name}: interrupted", err=True)
+    except (KeyboardInterrupt, click.Abort) as error:
+        click.echo(f"{name}: interrupted{f': {error}' if str(error) else ''}", err=True)
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - an unexpected error is a bug
         if isinstance(error, BrokenPipeError) and _stdout_is_closed():
@@ -75,10 +75,22 @@ def _fail(name: str, message: str, debug: bool, status: int = USAGE) -> int:
 def _worded(error: click.ClickException) -> str:
     """A click error's message; of a wrong option in the zoo's own words."""
     if isinstance(error, click.NoSuchOption):
-        close = " or ".join(error.possibilities or ())
-        hint = f"did you mean {close}?" if close else "--help lists them"
-        return f"no option '{error.option_name}'; {hint}"
+        return f"no option '{error.option_name}'; {_option_meant(error)}"
     return error.format_message()
+
+
+def _option_meant(error: click.NoSuchOption) -> str:
+    """A clause that names the option that is likely to be meant, or says what lists them all."""
+    from zoo.config.usual_names import zoo_name
+
+    context = error.ctx
+    params = context.command.get_params(context) if context is not None else []
+    flags = [f for p in params for f in (*p.opts, *p.secondary_opts) if f.startswith("--")]
+    known = {flag[2:].replace("-", "_"): flag for flag in flags}
+    found = zoo_name(error.option_name.lstrip("-").replace("-", "_"), known)
+    if found is not None:
+        return f"did you mean {known[found]}?"
+    return f"{'--help-all' if 'help_all' in known else '--help'} lists them"
 
 
 def _stdout_is_closed() -> bool:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
-from collections.abc import Callable, Sequence
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -45,6 +50,19 @@ metric_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
+# Adds --wide; the command gets ``wide: bool``.
+wide_option = click.option(
+    "--wide", is_flag=True, help="Print all columns, also those that do not fit the terminal."
+)
+
+
+def terminal_width() -> int | None:
+    """Characters in a line of the terminal; None where stdout is none, and nothing is left out."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return None
+    return shutil.get_terminal_size().columns
+
+
 def several(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """One decorator that adds all of these options, in this order of the help text."""
     return lambda command: functools.reduce(lambda c, add: add(c), reversed(decorators), command)
@@ -69,6 +87,24 @@ def load_zoo(plugins: Sequence[str] = ()) -> Zoo:
     for warning in loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
     return loaded
+
+
+@contextlib.contextmanager
+def resumable(directory: Callable[[], Path], fresh: bool) -> Iterator[None]:
+    """Say, where the work inside is interrupted, where its records are and what goes on with them.
+
+    directory: of the records, which exists once there are any. fresh: whether the command begins
+    anew each time.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        where = directory()
+        if where == Path() or not where.is_dir():
+            raise
+        command = "the command without --fresh" if fresh else "the same command"
+        said = f"records are in {os.path.relpath(where)}; {command} goes on from there"
+        raise KeyboardInterrupt(said) from None
 
 
 def print_traceback(name: str, traceback: str) -> None:

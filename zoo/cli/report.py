@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import Place, json_option, metric_option, print_json
+from zoo.cli.options import (
+    Place,
+    json_option,
+    metric_option,
+    print_json,
+    terminal_width,
+    wide_option,
+)
 from zoo.errors import ZooError
 from zoo.registry.naming import split_list
 
@@ -24,6 +30,13 @@ if TYPE_CHECKING:
     "directories", metavar="DIR [DIR…]", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @click.option("--effects", is_flag=True, help="Print the effect of each component, one per line.")
+@click.option(
+    "--of",
+    "component",
+    metavar="NAME",
+    default="",
+    help="With --effects: what this component does, against each other choice it is compared with.",
+)
 @click.option(
     "--only",
     metavar="AXIS=NAMES",
@@ -43,15 +56,18 @@ if TYPE_CHECKING:
 @click.option(
     "--tables", "tables_only", is_flag=True, help="Write only the tables: no plots, no page."
 )
+@wide_option
 @json_option
 def report(
     directories: tuple[Path, ...],
     effects: bool,
+    component: str,
     only: tuple[str, ...],
     reference: str,
     metric: str,
     out: Path | None,
     tables_only: bool,
+    wide: bool,
     as_json: bool,
 ) -> None:
     """Make tables, plots and a page from the records in DIR, and print the table.
@@ -65,19 +81,23 @@ def report(
     zoo report runs/bbc-news-1a2b3c4d
     zoo report runs/seeds-0-to-4 runs/seeds-5-to-9 --out runs/all-seeds
     zoo report runs/bbc-news-1a2b3c4d --effects
+    zoo report runs/bbc-news-1a2b3c4d --effects --of rope
     zoo report runs/bbc-news-1a2b3c4d --effects --only attention=fused,naive
     """
     from zoo.report.profile.profile import Profile
-    from zoo.report.profile.profile_answer import profile_answer
     from zoo.report.profile.profile_text import profile_summary
     from zoo.report.profile.write_profile import write_profile, write_whole_profile
     from zoo.report.run_report import RunReport
     from zoo.report.stats.effects import make_effects
+    from zoo.report.stats.effects_of import effects_of
     from zoo.report.tables.effects_text import effects_data, effects_text
+    from zoo.report.tables.fitted import fitted_text
     from zoo.report.tables.group_table import group_lines
-    from zoo.report.tables.readable import as_text
+    from zoo.report.tables.plain_data import profile_data, run_data
     from zoo.report.write import PAGE, write_report, write_tables
 
+    if component and not effects:
+        raise ZooError("--of names a component of --effects: use both")
     if only and not effects:
         raise ZooError("--only restricts the grid of --effects: use both")
     restricted = dict(_restriction(one) for one in only)
@@ -90,9 +110,7 @@ def report(
             else:
                 write_whole_profile(records, directory, directory.resolve().name)
             if as_json:
-                lines = json.loads(records.table.to_json(orient="records", double_precision=15))
-                answer = profile_answer(records)
-                reports.append({"directory": str(directory), "scores": lines, "answer": answer})
+                reports.append(profile_data(records, directory))
             else:
                 click.echo(profile_summary(records))
             continue
@@ -103,16 +121,15 @@ def report(
             write_report(run, directory, directory.resolve().name)
         rows = run.recorded_rows
         found = make_effects(rows, run.reference, restricted) if effects else None
+        if found and component:
+            found = effects_of(found, component)
         if as_json:
-            # Through JSON, so that NaN and NA become null.
-            plain = json.loads(run.table.to_json(orient="records", double_precision=15))
-            reports.append({"directory": str(directory), "rows": plain, "answer": run.answer})
-            reports[-1]["notes"] = run.notes
-            reports[-1] |= effects_data(found) if found else {}
+            reports.append(run_data(run, directory) | (effects_data(found) if found else {}))
             continue
         if len(runs) > 1:
             click.echo(f"{'' if number == 0 else chr(10)}{directory}\n")
-        table = "\n".join([as_text(run.table), "", *group_lines(run), *run.answer, "", *run.notes])
+        text = fitted_text(run.table, None if wide else terminal_width())
+        table = "\n".join([text, "", *group_lines(run), *run.answer, "", *run.notes])
         click.echo(effects_text(found) if found else table)
         if not tables_only:
             click.echo(f"Page: {directory / PAGE}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import types
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -11,6 +10,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zoo.cli.options import LOADED
+from zoo.cli.request_help import (
+    DATA,
+    MEASURING,
+    MODEL,
+    OUTPUT,
+    SECTIONS,
+    TRAINING,
+    USUAL,
+    WHAT,
+    WHERE,
+    SectionOption,
+    help_all_option,
+    section_of,
+    write_options,
+)
 from zoo.config.settings import TUNABLE
 from zoo.errors import ZooError, one_line
 from zoo.registry import AXES
@@ -25,33 +39,14 @@ if TYPE_CHECKING:
     from zoo.tasks.base import Task
 
 PARAMS = "zoo.params"  # the key of a command's parameters in a click context
-# The headings of a help text, in their order.
-COMPONENTS, DATA, MODEL, TRAINING, TASKS, MEASURING, RUNNING, OUTPUT, OTHER = SECTIONS = (
-    "Task and components",
-    "Data",
-    "Model",
-    "Training",
-    "Of some tasks",
-    "Measuring",
-    "Running",
-    "Output",
-    "Other",
-)
-# Of the fields of Request itself; the others are about running.
+# Of the fields of Request itself; the others are about where jobs run.
 REQUEST_SECTIONS = {
-    **dict.fromkeys(("task", *AXES, "baseline", "design"), COMPONENTS),
+    **dict.fromkeys(("task", *AXES, "baseline", "design"), WHAT),
     "data": DATA,
+    **dict.fromkeys(("tuning_seeds", "tuning_share", "until"), TRAINING),
     **dict.fromkeys(("phases", "reference", "metric", "rounds"), MEASURING),
     "save_models": OUTPUT,
 }
-
-
-class SectionOption(click.Option):
-    """An option under one of the ``SECTIONS`` of its command's help text."""
-
-    def __init__(self, *args: Any, section: str, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.section = section
 
 
 def option(section: str, *flags: str, **settings: Any) -> Callable[[Any], Any]:
@@ -89,6 +84,7 @@ class RequestCommand(click.Command):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        self.params.append(help_all_option())
         self.fields, self.without, self.data, self.other_tasks = fields, without, data, other_tasks
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -111,32 +107,29 @@ class RequestCommand(click.Command):
             if LOADED not in ctx.meta:  # a shell asks for completions
                 ctx.meta[LOADED] = zoo.registry.loading.load()
             made = [*super().get_params(ctx), *self._request_options(ctx.meta[LOADED].registry)]
-            ctx.meta[PARAMS] = sorted(made, key=lambda param: SECTIONS.index(_section(param)))
+            ctx.meta[PARAMS] = sorted(made, key=lambda param: SECTIONS.index(section_of(param)))
         return list(ctx.meta[PARAMS])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under their headings."""
-        for section, params in itertools.groupby(self.get_params(ctx), _section):
-            options = (param for param in params if isinstance(param, click.Option))
-            if records := [r for r in (param.get_help_record(ctx) for param in options) if r]:
-                with formatter.section(section):
-                    formatter.write_dl(records)
+        """Write the usual options, or all, under their headings."""
+        write_options(ctx, self.get_params(ctx), formatter)
 
     def _request_options(self, registry: Registry) -> Iterator[click.Option]:
         from zoo.config.request import PARTS, Request, flat_fields
         from zoo.execution.executor_choice import executor_options
 
         tasks, shared = _tasks(registry), flat_fields()
-        sections = dict(zip(PARTS.values(), (MODEL, TRAINING, RUNNING, TRAINING), strict=True))
+        sections = dict(zip(PARTS.values(), (MODEL, TRAINING, WHERE, TRAINING), strict=True))
         without = {*self.without, "seeds", "plugins"}  # these two have forms of their own
         for name, model in shared.items():
             if name in without or (self.fields is not None and name not in self.fields):
                 continue
-            section = sections.get(model, RUNNING)
+            section = sections.get(model, WHERE)
             if model is Request:
-                section = REQUEST_SECTIONS.get(name, RUNNING)
+                section = REQUEST_SECTIONS.get(name, WHERE)
             defaults = {n: t.defaults[name] for n, t in tasks.items() if name in t.defaults}
-            yield _option(name, [model.model_fields[name]], section, defaults)
+            several = name in TUNABLE and "tuning_seeds" not in without
+            yield _option(name, [model.model_fields[name]], section, defaults, several=several)
         found: dict[str, dict[str, FieldInfo]] = {}
         for label, task in tasks.items():
             for name, field in task.options.model_fields.items():
@@ -146,11 +139,11 @@ class RequestCommand(click.Command):
         for name, fields in found.items():
             data = any(name in tasks[label].options.data_fields for label in fields)
             only = "" if len(fields) == len(tasks) else f"{' and '.join(fields)} only"
-            yield _option(name, list(fields.values()), DATA if data else TASKS, {}, only)
+            yield _option(name, list(fields.values()), DATA if data else WHAT, {}, only)
         with_executors = any(param.name == "on" for param in self.params)
         for name, owners in executor_options(registry).items() if with_executors else ():
             only = f"--on {' and '.join(owners)} only"
-            yield _option(name, list(owners.values()), RUNNING, {}, only)
+            yield _option(name, list(owners.values()), WHERE, {}, only)
 
 
 def field_options(model: type[BaseModel]) -> Callable[[Any], Any]:
@@ -163,10 +156,6 @@ def field_options(model: type[BaseModel]) -> Callable[[Any], Any]:
         return command
 
     return add
-
-
-def _section(param: click.Parameter) -> str:
-    return getattr(param, "section", COMPONENTS if param.name == "plugins" else OTHER)
 
 
 def _tasks(registry: Registry) -> dict[str, Task]:
@@ -198,10 +187,11 @@ def _option(
     section: str,
     defaults: Mapping[str, Any],
     only: str = "",
+    several: bool = False,
 ) -> click.Option:
     """The command-line option of a pydantic field; None where it is not given."""
-    flag, settings = _settings(name, fields, section, defaults, only)
-    return SectionOption([flag], **settings)
+    flag, settings = _settings(name, fields, section, defaults, only, several)
+    return SectionOption([flag], usual=name in USUAL, **settings)
 
 
 def _settings(
@@ -210,11 +200,12 @@ def _settings(
     section: str,
     defaults: Mapping[str, Any],
     only: str = "",
+    several: bool = False,
 ) -> tuple[str, dict[str, Any]]:
     """Flag and settings of an option that is made from a pydantic field.
 
     fields: of the tasks that share the option. defaults: of tasks, where they are not the field's.
-    only: which tasks have the option.
+    only: which tasks have the option. several: whether the command chooses among several values.
     """
     flag, kinds = f"--{name.replace('_', '-')}", {_kind(field.annotation) for field in fields}
     # Tasks may disagree about the type; pydantic converts the text for the one that is chosen.
@@ -227,17 +218,18 @@ def _settings(
     if kind is bool:
         flag = f"{flag}/--no-{flag[2:]}"
     elif listed:
-        settings = {"type": str, "metavar": "X[,X…]"}
+        # Text where only one value is taken, too: several get an error that names zoo bench.
+        settings = {"type": str, "metavar": "X[,X…]" if several else "X"}
     elif kind is tuple:
         settings = {"type": Names(), "metavar": "NAMES"}
     else:
         settings = {"type": kind, "metavar": {int: "N", float: "X"}.get(kind, "TEXT")}
         if typing.get_origin(fields[0].annotation) is typing.Literal:
             settings["metavar"] = "|".join(map(str, typing.get_args(fields[0].annotation)))
-    several = (
-        " Of several, one is chosen for each row on held-out training texts." if listed else ""
+    chosen = " Of several, one is chosen for each row on held-out training texts."
+    help_text = (
+        f"{fields[0].description or ''}{chosen if several else ''}{f'  [{notes}]' if notes else ''}"
     )
-    help_text = f"{fields[0].description or ''}{several}{f'  [{notes}]' if notes else ''}"
     return flag, {**settings, "section": section, "default": None, "help": help_text}
 
 
@@ -261,14 +253,14 @@ def _as_text(value: Any) -> str:
 
 
 SUITE = option(
-    COMPONENTS,
+    WHAT,
     "--suite",
     metavar="FILE",
-    help="A TOML file of options, or a suite of the zoo's own, such as diagnostics; options on the "
-    "command line win.",
+    help="A TOML file of options, or a suite of the zoo's own: diagnostics. Options on the command "
+    "line win.",
 )
 ON = option(
-    RUNNING,
+    WHERE,
     "--on",
     metavar="NAME",
     default="local",
@@ -279,6 +271,7 @@ TRACK = option(
     OUTPUT,
     "--track",
     metavar="NAME[,NAME…]",
+    usual=False,
     help="Trackers that show the run while it goes on; 'zoo list tracker' names them.",
 )
 

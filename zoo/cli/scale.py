@@ -9,16 +9,9 @@ from typing import Any
 
 import click
 
-from zoo.cli.options import Place, load_zoo, plugin_option, print_tracebacks
-from zoo.cli.request_options import (
-    MEASURING,
-    ON,
-    OUTPUT,
-    RequestCommand,
-    build_request,
-    chosen_executor,
-    option,
-)
+from zoo.cli.options import Place, load_zoo, plugin_option, print_tracebacks, resumable
+from zoo.cli.request_help import MEASURING, OUTPUT
+from zoo.cli.request_options import ON, RequestCommand, build_request, chosen_executor, option
 from zoo.errors import ZooError
 from zoo.registry import AXES
 
@@ -62,7 +55,13 @@ WORK = ("dropout", "device", "precision", "compile", "rounds", "threads", "timeo
     help="Where records, tables and plot go.  [default: runs/scale-OVER]",
 )
 @option(OUTPUT, "--fresh", is_flag=True, help="Measure again what is already there.")
-@option(OUTPUT, "--collect", is_flag=True, help="Measure nothing; show what is already there.")
+@option(
+    OUTPUT,
+    "--collect",
+    is_flag=True,
+    usual=False,
+    help="Show what is already there; measure nothing.",
+)
 def scale(
     over: str,
     lengths: str | None,
@@ -113,7 +112,10 @@ def scale(
             options["batch_size"] = 1
         executor = chosen_executor(on, options, loaded.registry)
         request = build_request(options, loaded.registry)
-        with contextlib.closing(for_stream(sys.stderr)) as progress:
+        with (
+            contextlib.closing(for_stream(sys.stderr)) as progress,
+            resumable(lambda: directory, fresh),
+        ):
             records = run_scale(
                 request,
                 loaded,

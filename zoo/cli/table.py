@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import click
+
+from zoo.cli.options import terminal_width
 
 STYLES: dict[str, dict[str, Any]] = {
     **{key: {"fg": "green"} for key in ("ok", "passed")},
@@ -18,17 +18,22 @@ STYLES: dict[str, dict[str, Any]] = {
 
 
 def print_table(
-    rows: Sequence[Sequence[str]], header: Sequence[str], *, cut: int | None = None
+    rows: Sequence[Sequence[str]],
+    header: Sequence[str],
+    *,
+    cut: int | None = None,
+    piped: int | None = None,
 ) -> None:
     """Print rows under a header, one line each; an empty row is an empty line.
 
-    cut: the column that is cut on a terminal too narrow for the table; in a pipe nothing is cut.
+    cut: the column that is cut on a terminal too narrow for the table. piped: characters of a line
+    in a pipe; None: nothing is cut there.
     """
     table = [[printable(cell) for cell in row] for row in rows]
     full = [row for row in table if row]
     widths = [max(len(row[i]) for row in [list(header), *full]) for i in range(len(header))]
-    if cut is not None and sys.stdout is not None and sys.stdout.isatty():
-        spare = shutil.get_terminal_size().columns - sum(widths) - 2 * (len(widths) - 1)
+    if cut is not None and (columns := terminal_width() or piped):
+        spare = columns - sum(widths) - 2 * (len(widths) - 1)
         widths[cut] = max(len(header[cut]), widths[cut] + min(0, spare))
     click.secho(_line(header, widths), bold=True)
     for row in table:

@@ -10,14 +10,11 @@ from typing import Any
 import click
 
 from zoo.cli.options import Place, load_zoo, plugin_option, print_traceback
+from zoo.cli.request_help import DATA, OUTPUT, TRAINING, WHAT
 from zoo.cli.request_options import (
-    COMPONENTS,
-    DATA,
     ON,
-    OUTPUT,
     SUITE,
     TRACK,
-    TRAINING,
     RequestCommand,
     build_request,
     chosen_executor,
@@ -49,14 +46,21 @@ from zoo.errors import ZooError
     help="A new directory for the model.",
 )
 @option(
-    COMPONENTS,
+    WHAT,
     "--from",
     "from_",
     metavar="RUN",
     help="The directory of a run of zoo bench: train the row that its answer names, with the "
     "settings that it had, on all the data.",
 )
-@option(COMPONENTS, "--row", metavar="NAME", default="", help="Another row of RUN: fused+sin.")
+@option(
+    WHAT,
+    "--row",
+    metavar="NAME",
+    default="",
+    usual=False,
+    help="Another row of RUN: fused+sin.",
+)
 @option(
     DATA,
     "--all-data",
@@ -74,14 +78,13 @@ def train(
     track: str | None,
     **options: Any,
 ) -> int:
-    """Train one model and save it: weights, tokenizer, and everything needed to load it.
+    """Train one model and save it, with all that is needed to load it.
 
     \b
     zoo train --attention fused --pe rope --data newswire --save model
     zoo predict model "the striker scored twice"
     zoo train --task lm --data book.txt --save writer
     zoo generate writer --prompt "It was"
-    zoo train --task mlm --data newswire --save encoder
     zoo train --init encoder --data newswire --save model
     zoo train --from runs/classify-bbc-news-1a2b3c4d --save final
 
@@ -92,6 +95,7 @@ def train(
     from zoo.inference.train import TrainingFailedError
     from zoo.inference.train import train as train_one
     from zoo.registry.loading import load as load_plugins
+    from zoo.report.tables.text import counted
     from zoo.sweep.progress import for_stream
     from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 
@@ -130,7 +134,9 @@ def train(
     before = card.metrics.get("pretrain_seconds")
     times = "" if before is None else f"pretrained in {before:.1f} s, "
     times += f"trained in {card.metrics['train_seconds']:.1f} s"
-    cost = f"{card.metrics['params']:,} parameters, {times}"
+    members = card.task_options.get("members", 1)
+    of = f"an ensemble of {members} models with " if members > 1 else ""
+    cost = f"{of}{card.metrics['params']:,} parameters, {times}"
     if not card.metrics["scored"]:
         click.echo(
             f"{card.cell}, seed {card.seed}: trained on all the data of {card.data['name']}, "
@@ -143,10 +149,13 @@ def train(
     scores = [f"{m.label} {m.format(card.metrics[m.name])}" for m in card.metric_descriptions]
     scored = card.metrics["scored"]
     examples = card.metrics.get("examples", card.data["test"])
-    count = f"{examples} " if scored == "test" else ""
+    noun = card.metric_descriptions[0].scored
+    what = f"{scored} {noun}"
+    if scored == "test":
+        what = counted(examples, what.removesuffix("s"))
     click.echo(
-        f"{card.cell}, seed {card.seed}: {', '.join(scores)} on {count}{scored} "
-        f"{card.metric_descriptions[0].scored} of {card.data['name']}; {cost}"
+        f"{card.cell}, seed {card.seed}: {', '.join(scores)} on {what} "
+        f"of {card.data['name']}; {cost}"
     )
     click.echo(f"Model: {save}")
     return 0

@@ -104,7 +104,7 @@ class Division(BaseModel):
 
     test: str = Field(
         default="",
-        description="File or directory of the test split, for data without one; by default a part "
+        description="File or directory of the test split; for data without one. By default a part "
         "of the data is held out.",
     )
     test_size: Annotated[float, Field(gt=0, lt=1)] | None = Field(

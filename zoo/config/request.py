@@ -53,7 +53,7 @@ class Request(BaseModel):
     )
     data: str | None = Field(
         default=None,
-        description="A built-in data set ('zoo list data'), a path, or hub:owner/name; by default "
+        description="A name, a path, or hub:owner/name; 'zoo list data' has the names. By default "
         "the task's own.",
     )
 
@@ -88,8 +88,8 @@ class Request(BaseModel):
     )
     reference: str = Field(
         default="",
-        description="The cell that speeds are compared with, such as fused+sin; by default the "
-        "first that can run.",
+        description="The cell to compare speeds with; by default the first that can run. Its "
+        "choices on some axes are enough: fused+sin.",
     )
     metric: str = Field(
         default="",
@@ -101,7 +101,9 @@ class Request(BaseModel):
         "cluster as many as it has room for.",
     )
     threads: NonNegativeInt = Field(
-        default=0, description="Threads of one job; 0: its share of the cores, and on a cluster 1."
+        default=0,
+        description="Threads of one job, 0 for its share of the cores; a container's limit and "
+        "OMP_NUM_THREADS count. On a cluster 0 is 1.",
     )
     rounds: PositiveInt = Field(default=5, description="Rounds of each cost measurement.")
     timeout: PositiveFloat | None = Field(
@@ -131,7 +133,7 @@ class Request(BaseModel):
 # Options of comparing several models, which have no use where one is trained.
 COMPARING = (
     *("baseline", "design", "seeds", "phases", "reference", "metric", "jobs", "rounds"),
-    "save_models",
+    *("tuning_seeds", "tuning_share", "until", "save_models"),
 )
 PARTS: dict[str, type[BaseModel]] = {
     "sizes": Sizes,

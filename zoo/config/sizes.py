@@ -18,6 +18,6 @@ class Sizes(BaseModel):
     )
     max_length: PositiveInt = Field(
         default=256,
-        description="Most tokens of a text, special tokens included; the rest is cut off.",
+        description="Most tokens of a text; special tokens count, and the rest is cut off.",
     )
     vocab_size: PositiveInt = Field(default=4000, description="Entries of the vocabulary.")

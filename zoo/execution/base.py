@@ -7,7 +7,6 @@ in the cache of the machine that runs it, single-file plug-ins travel as bytes, 
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from zoo.config.pretraining import NO_PRETRAINING, Pretraining
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 from zoo.execution.cluster.engine import Node
+from zoo.execution.cores import default_threads, limits_note
 from zoo.registry.code_hash import CodeVersion
 
 Status = Literal["ok", "oom", "timeout", "crashed", "diverged", "lost"]
@@ -189,9 +189,12 @@ class Result:
 
 @dataclass(frozen=True)
 class Step:
-    """Progress within a job: ``done`` of ``total`` epochs or rounds; loss: of the last epoch."""
+    """Progress within a job: ``done`` of ``total`` epochs or rounds.
 
-    done: int
+    loss: of the epoch that has just ended; None within an epoch.
+    """
+
+    done: float
     total: int
     loss: float | None = None
 
@@ -280,14 +283,12 @@ class Executor(ABC):
     def default_limits(self, asked: Limits) -> Limits:
         """The limits, with what was not asked for (jobs 0, threads 0) as this executor has it.
 
-        By default one job at a time, and each job has its share of this machine's cores.
+        By default one job at a time, and each job has its share of this machine's cores, as far as
+        ``OMP_NUM_THREADS`` allows.
         """
         jobs = asked.jobs or 1
-        return replace(asked, jobs=jobs, threads=asked.threads or max(1, own_cores() // jobs))
+        return replace(asked, jobs=jobs, threads=asked.threads or default_threads(jobs))
 
-
-def own_cores() -> int:
-    """The cores of this machine that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    def cores_note(self) -> str:
+        """What leaves jobs fewer cores than the machine offers; empty where nothing is known."""
+        return limits_note()

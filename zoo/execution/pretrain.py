@@ -33,6 +33,7 @@ from zoo.data.sources.corpus import content_digest
 from zoo.errors import DivergedError
 from zoo.execution.base import Step, TrainJob
 from zoo.execution.environment import environment
+from zoo.execution.epoch_steps import run_epoch
 from zoo.execution.open_setup import OpenSetup
 from zoo.models.masked_language_model import MaskedLanguageModel
 from zoo.tasks.mlm import masked_loss
@@ -112,7 +113,7 @@ def _train(
     total = stage.training.epochs + setup.training.epochs
     while not trainer.finished:
         try:
-            epoch = trainer.run_epoch()
+            epoch = yield from run_epoch(trainer, trainer.epoch, total)
         except DivergedError as error:
             raise DivergedError(f"{error} of the pretraining") from error
         curve.append(epoch.entry)

@@ -14,6 +14,7 @@ import torch
 from zoo.errors import ComponentError, ZooError
 from zoo.execution.base import WEIGHTS, InspectJob, Limits, ModelSpec, Result, Step, TrainJob
 from zoo.execution.environment import environment
+from zoo.execution.epoch_steps import run_epoch
 from zoo.execution.open_setup import OpenSetup, open_setup
 from zoo.execution.pretrain import begin
 from zoo.models.seeding import derive
@@ -93,11 +94,11 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     trainer = Trainer(model, training, loss, setup.training, runtime, job.seed)
     curve = checkpoint.restore(directory / CHECKPOINT, trainer)
     while not trainer.finished:
-        epoch = trainer.run_epoch()
+        done, total = before.epochs + trainer.epoch, before.epochs + setup.training.epochs
+        epoch = yield from run_epoch(trainer, done, total)
         curve.append(epoch.entry)
         if not trainer.finished:
             checkpoint.save(directory / CHECKPOINT, trainer, curve)
-        total = before.epochs + setup.training.epochs
         yield Step(before.epochs + epoch.number, total, epoch.loss)
     start = time.perf_counter()
     found: dict[str, Any] = {"scored": ""}

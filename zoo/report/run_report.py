@@ -106,6 +106,12 @@ class RunReport:
         """The cell that the answer calls the best; None where no cell has a score."""
         return best_cell(self.rows, self.verdicts)
 
+    @property
+    def noise_floor(self) -> float:
+        """The highest of its speed measurements, as a share; 0 where none is known."""
+        floors = [self.table[name].max() for name in ("noise_floor", "infer_noise_floor")]
+        return max((float(floor) for floor in floors if pd.notna(floor)), default=0.0)
+
     @cached_property
     def cells(self) -> pd.DataFrame:
         """The table as a person reads it, under the names of its columns (``readable_cells``)."""

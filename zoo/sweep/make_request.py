@@ -11,7 +11,8 @@ from pydantic import BaseModel, ValidationError
 from zoo.config.pretraining import PRETRAIN
 from zoo.config.request import PARTS, Request, flat_fields
 from zoo.config.settings import TUNABLE, Training
-from zoo.errors import ZooError, nearest
+from zoo.config.usual_names import option_hint
+from zoo.errors import ZooError
 from zoo.registry import Registry
 from zoo.registry.naming import split_list
 from zoo.tasks.base import Task, find_task
@@ -163,7 +164,7 @@ def _unknown(name: str, task_name: str, task: Task, registry: Registry) -> str:
             f"{_flag(name)} is an option of --task {' or '.join(owners)}, and this is {task_name}"
         )
     known = [*flat_fields(), *task.options.model_fields]
-    return f"no option '{name}'{nearest(name, known)}"
+    return f"no option '{name}'{option_hint(name, known)}"
 
 
 def _has_option(registry: Registry, task: str, name: str) -> bool:

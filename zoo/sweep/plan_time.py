@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import statistics
 from collections.abc import Sequence
+from pathlib import Path
 
 from tabulate import tabulate
 
 from zoo.config.request import Request
+from zoo.errors import ZooError
 from zoo.execution.cluster.engine import Node
 from zoo.sweep.plan import Plan
-from zoo.sweep.records import Record
+from zoo.sweep.records import FILE, Record, RecordFile
+from zoo.sweep.time_left import about
 from zoo.sweep.tune import tuning_trials
 
 
@@ -32,6 +36,25 @@ def trainings_of(request: Request, plan: Plan) -> tuple[int, int]:
         return trials, 0
     seeds = request.seeds
     return trials, sum(row.trained_with(s, seeds) for row in plan.runnable for s in seeds)
+
+
+def past_records(request: Request, runs: Path = Path("runs")) -> list[Record]:
+    """The records of trainings with these sizes and settings on these data, in any run there."""
+    sizes, training = request.sizes.model_dump(), request.training.model_dump()
+    # A file or directory has its own name in records, and the default data one that is not known.
+    names = {request.data, Path(request.data).name} if request.data else None
+    found: list[Record] = []
+    for file in sorted(runs.glob(f"*/{FILE}")):
+        with contextlib.suppress(ZooError):  # what cannot be read is no reason not to plan
+            found += RecordFile(file.parent).read()
+    return [
+        record
+        for record in found
+        if record.task == request.task
+        and record.config.get("sizes") == sizes
+        and record.config.get("training") == training
+        and (names is None or record.config["data"]["name"] in names)
+    ]
 
 
 def time_line(
@@ -58,10 +81,13 @@ def time_line(
         text += f", {at_once} at once: the time of {turns} one after another"
     seconds = [r.metrics["seconds"] for r in records if r.kind == "train" and r.status == "ok"]
     if not seconds:
-        return f"{text}; how long one takes is known once there are records in --out"
+        return (
+            f"{text}; how long they take is not known yet: a run says so after its first "
+            "steps, and there are no records of such trainings"
+        )
     one = statistics.median(seconds)
     known = f"the median of {len(seconds)} records" if len(seconds) > 1 else "one record"
-    return f"{text}, {_duration(turns * one)} at {one:.1f} s each ({known})"
+    return f"{text}, {about(turns * one)} at {one:.1f} s each ({known})"
 
 
 def as_table(nodes: Sequence[Node], request: Request) -> str:
@@ -74,9 +100,3 @@ def as_table(nodes: Sequence[Node], request: Request) -> str:
         for node in nodes
     ]
     return tabulate(rows, headers=["node", "cores", "GPUs", "at once", ""])
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"about {seconds:.0f} s"
-    return f"about {seconds / 60:.0f} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"

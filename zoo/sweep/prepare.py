@@ -85,6 +85,8 @@ def prepare(
     loaded, pretraining = with_initial(request, loaded)
     for notice in loaded.notices:
         progress.notice(notice)
+    if not request.threads and (note := executor.cores_note()):
+        progress.notice(note)
     setup = job_setup(request, plan, zoo, DataReference(loaded.encoded.key, loaded.spec))
     setup = replace(setup, pretraining=pretraining)
     limits = job_limits(request, executor)

@@ -10,6 +10,9 @@ from typing import Any, TextIO
 from zoo.config.metric_description import MetricDescription
 from zoo.execution.base import Ended, Event, NodeStatus, Notice, Result, Started
 from zoo.execution.base import Progress as JobProgress
+from zoo.sweep.time_left import TimeLeft
+
+SOON = 30.0  # seconds; what takes less is not estimated on plain lines
 
 
 class Progress:
@@ -44,26 +47,41 @@ class Plain(Progress):
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
         self.name, self.total, self.number = "", 0, 0
+        self.left, self.said = TimeLeft(), False
 
     def notice(self, text: str) -> None:
         print(text, file=self.stream, flush=True)
 
     def phase(self, name: str, total: int) -> None:
         self.name, self.total, self.number = name, total, 0
+        self.left.begin(total)
+        self.said = False
         if total:
             self.notice(f"{name}: {total} to run")
 
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
         if isinstance(event, Notice):
             self.notice(event.text)
+        if isinstance(event, JobProgress):
+            self.left.advance(event.job.name, event.step.done / event.step.total)
+            self._first_estimate()
         if not isinstance(event, Ended):
             return
+        self.left.advance(event.job.name, 1.0)
         self.number += 1
+        left = str(self.left) if self.left.clock() - self.left.started > SOON else ""
         node = f" @{event.node}" if event.node else ""
         self.notice(
             f"{self.name} {self.number}/{self.total} {event.job.name}: "
             f"{summary(event.result, metrics)} [{event.result.seconds:.1f} s]{node}"
+            f"{f', {left}' if left else ''}"
         )
+
+    def _first_estimate(self) -> None:
+        """Say, once in a phase that is not short, how long it takes in all."""
+        if not self.said and self.left.clock() - self.left.started > SOON and str(self.left):
+            self.said = True
+            self.notice(f"{self.name}: {self.left}, from the first steps")
 
 
 def summary(result: Result, metrics: Sequence[MetricDescription]) -> str:
@@ -86,22 +104,31 @@ class Live(Progress):
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
+            ProgressColumn,
             TextColumn,
             TimeElapsedColumn,
-            TimeRemainingColumn,
         )
         from rich.progress import Progress as Bars
+        from rich.text import Text
+
+        left = TimeLeft()
+
+        class LeftColumn(ProgressColumn):
+            """The estimate for all jobs. rich's own knows only the last 30 seconds."""
+
+            def render(self, task: Any) -> Text:
+                return Text("" if task.fields.get("part") else str(left))
 
         self.bars = Bars(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(elapsed_when_finished=False),
+            LeftColumn(),
             console=Console(stderr=True),
             transient=True,
         )
+        self.left = left
         self.bars.start()
         self.whole: Any = None
         self.running: dict[str, Any] = {}  # job name to its bar
@@ -114,6 +141,7 @@ class Live(Progress):
     def phase(self, name: str, total: int) -> None:
         self._clear()
         if total:
+            self.left.begin(total)
             self.whole = self.bars.add_task(name, total=total)
 
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
@@ -126,7 +154,7 @@ class Live(Progress):
         name = event.job.name
         if isinstance(event, Started):
             if not event.node:
-                self.running[name] = self.bars.add_task(f"  {name}", total=None)
+                self.running[name] = self.bars.add_task(f"  {name}", total=None, part=True)
             self.share[name] = 0.0
         elif isinstance(event, JobProgress):
             step = event.step
@@ -160,7 +188,7 @@ class Live(Progress):
             return
         text = f"  {status.node}  {status.busy} of {status.slots} busy  {status.done} done"
         if line is None:
-            line = self.bars.add_task(text, total=status.slots)
+            line = self.bars.add_task(text, total=status.slots, part=True)
         self.bars.update(line, completed=status.busy, total=status.slots, description=text)
         self.nodes[status.node] = line
 
@@ -168,6 +196,7 @@ class Live(Progress):
         if self.whole is not None:
             self.bars.advance(self.whole, share - self.share[name])
         self.share[name] = share
+        self.left.advance(name, share)
 
     def _clear(self) -> None:
         lines = [*self.running.values(), *self.nodes.values()]

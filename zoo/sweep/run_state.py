@@ -11,6 +11,7 @@ from typing import Any
 from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Request
 from zoo.config.settings import Training
+from zoo.errors import ZooError
 from zoo.execution.base import Executor, Job, Result
 from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
@@ -27,6 +28,7 @@ from zoo.sweep.progress import Progress
 from zoo.sweep.records import Kind, Record, RecordFile, Status, analyses_of
 from zoo.sweep.refusals import trial_models, with_refusals
 from zoo.sweep.repeat_command import repeat_command
+from zoo.tasks.data_of_task import refuse_missing
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,13 @@ def prepare_work(
 def tried_plan(request: Request, zoo: Zoo, executor: Executor) -> Plan:
     """The plan with what components refuse, tried by the executor. No data are loaded.
 
-    On a cluster the nodes have described themselves afterwards (``Node.problem``).
+    On a cluster the nodes have described themselves afterwards (``Node.problem``). Raises ZooError
+    for data that do not exist.
     """
     plan = make_plan(request, zoo.registry)
+    refuse_missing(zoo.registry, plan.task, request.data)
+    if (test := request.task_options.get("test")) and not Path(test).expanduser().exists():
+        raise ZooError(f"--test {test}: no such file or directory")
     trials = trial_models(plan)
     if not trials and executor.nodes() is None:
         return plan

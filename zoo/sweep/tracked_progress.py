@@ -77,7 +77,7 @@ class TrackedProgress(Progress):
             self._start(event.job.key, event.job, event.job.model, f"seed {event.job.seed}")
         elif isinstance(event, JobProgress) and event.job.key in self.running:
             if event.step.loss is not None and math.isfinite(event.step.loss):
-                self._send("log", event.job.key, {"loss": event.step.loss}, event.step.done)
+                self._send("log", event.job.key, {"loss": event.step.loss}, int(event.step.done))
         elif isinstance(event, Ended):
             self._ended(event)
         self._warn()

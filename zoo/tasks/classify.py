@@ -50,11 +50,11 @@ class ClassifyOptions(EncoderOptions, Reading):
 
     text_column: str = Field(
         default="text",
-        description="Column of the texts, in files and Hub data; of several, as in title,body, the "
+        description="Column of the texts; in files and Hub data. Of several, as in title,body, the "
         "texts are joined.",
     )
     label_column: str = Field(
-        default="label", description="Column of the labels, in files and Hub data."
+        default="label", description="Column of the labels; in files and Hub data."
     )
     min_class: NonNegativeInt = Field(
         default=0,

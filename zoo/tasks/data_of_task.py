@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from zoo.data.sources.load_corpus import HUB, no_such_data
+from zoo.data.sources.pairs import no_such_pairs
 from zoo.data.sources.registered import find_registered
 from zoo.errors import ZooError
 from zoo.registry import CAPABILITIES, Registry
@@ -40,3 +44,20 @@ def refuse_unread(registry: Registry, task: Task, task_name: str, spec: str | No
     right = f"--task {reader} reads" if reader else "no task here reads"
     own = f"reads {' and '.join(task.reads)}" if task.reads else "takes no registered data"
     raise ZooError(f"{what} holds {held}, which {right}; {task_name} {own}")
+
+
+def refuse_missing(registry: Registry, task: Task, spec: str | None) -> None:
+    """ZooError where the spec names no data, as far as is known without reading any.
+
+    The data of the Hub are not looked up. A task that reads no registered data has specs of its
+    own, which are not known here.
+    """
+    if spec is None or not task.reads or find_registered(registry, spec):
+        return
+    spec = spec.strip()
+    if spec and Path(spec).expanduser().exists():
+        return
+    if task.reads == ("pairs",):
+        raise no_such_pairs(registry, spec)
+    if not spec.startswith(HUB):
+        raise no_such_data(registry, spec)

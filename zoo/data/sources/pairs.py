@@ -53,12 +53,17 @@ def load_pairs(
         return build_registered(choice, Pairs)
     path = Path(spec).expanduser()
     if not spec or not path.exists():
-        known = [registry.label(c) for c in registry.components("data") if c.can("pairs")]
-        raise ZooError(
-            f"no pairs '{spec}', and no such file{nearest(spec, known)}; "
-            "or a path of a TSV file, SOURCE<TAB>TARGET in every line"
-        )
+        raise no_such_pairs(registry, spec)
     return read_pairs(path, reading, notices)
+
+
+def no_such_pairs(registry: Registry, spec: str) -> ZooError:
+    """The error for a spec that is no pairs, with the nearest registered name."""
+    known = [registry.label(c) for c in registry.components("data") if c.can("pairs")]
+    return ZooError(
+        f"no pairs '{spec}', and no such file{nearest(spec, known)}; "
+        "or a path of a TSV file, SOURCE<TAB>TARGET in every line"
+    )
 
 
 def read_pairs(

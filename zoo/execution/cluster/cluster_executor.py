@@ -33,6 +33,9 @@ class ClusterExecutor(Executor):
         self._members: Members | None = None
         self._described: object = None
 
+    def cores_note(self) -> str:
+        return ""
+
     def default_limits(self, asked: Limits) -> Limits:
         """One thread for each job; so many jobs at once as there are cores."""
         return replace(asked, threads=asked.threads or 1)

@@ -44,6 +44,8 @@ def environment_of(run: RunReport) -> EnvironmentTable:
         ]
         for key, values in found.items()
     ]
+    if len(rows) == 1:  # all of it in one environment
+        shared.insert(0, ("what", rows[0][0]))
     return EnvironmentTable(
         [(name, value) for name, value in shared if value], ["what", *differing], rows
     )

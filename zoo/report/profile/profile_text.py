@@ -56,7 +56,7 @@ def _marks(score: Score, data: DataSet) -> list[str]:
 
 
 def effects_table(profile: Profile) -> Table:
-    """Effects × data sets: how much better each choice is than the reference's."""
+    """Effects × data sets: how much better the reference's choice is than each other one."""
     heads = ["effect", *(data.name for data in profile.data_sets)]
     rows = [
         [

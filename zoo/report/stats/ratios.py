@@ -32,6 +32,7 @@ PHASES = ("train", "infer")
 # machine: a cell with 284.2 and 273.5 MiB (a ratio of 1.039), a baseline with 55.3 and 55.2 MiB.
 MEMORY_TIE = 0.05
 
+NOISY = 0.3  # noise floor above which speeds cannot be compared
 Logs = NDArray[np.float64]
 Rounds = list[dict[str, list[float]]]
 Batches = list[list[int]]
@@ -128,6 +129,11 @@ class Speeds:
         """The noise floor as a share: the largest of the sessions these rows were measured in."""
         floors = [self.measured[name].floor[phase] for name in names if name in self.measured]
         return max((floor for floor in floors if floor is not None), default=None)
+
+
+def too_noisy(floor: float | None) -> bool:
+    """Whether a noise floor is so high that speeds measured there cannot be compared."""
+    return floor is not None and floor > NOISY
 
 
 def find_reference(rows: Sequence[Row], wanted: str = "") -> str:

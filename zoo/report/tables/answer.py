@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from zoo.report.rows import Row, trained_on_one_kind_of_machine
 from zoo.report.stats.effects import Effects
 from zoo.report.stats.intervals import ENOUGH
-from zoo.report.stats.ratios import Speeds, memory_verdict
+from zoo.report.stats.ratios import Speeds, memory_verdict, too_noisy
 from zoo.report.stats.verdicts import Verdicts
-from zoo.report.tables.text import counted
+from zoo.report.tables.text import counted, percent
 
 NAMED = 3  # rows of a list that are named
 MOST_SEEDS = 100  # no more are recommended
@@ -111,11 +111,18 @@ def _equal(verdicts: Verdicts, one: Row, other: Row) -> bool:
 
 
 def _cheapest(tied: Sequence[Row], speeds: Speeds, name: Text) -> list[str]:
-    """The fastest in training and the smallest of these rows."""
+    """The fastest in training and the smallest of these rows; or that speeds do not compare."""
     if len(tied) < 2:
         return []
-    parts = []
+    said, parts = [], []
     timed = [row for row in tied if row.cost.get("train_tokens_per_s")]
+    floor = speeds.floor("train", [row.name for row in timed])
+    if len(timed) > 1 and too_noisy(floor):
+        timed = []
+        said.append(
+            "This machine was too busy to compare speeds: the reference, measured twice, differed "
+            f"from itself by {percent(floor or 0.0)}."
+        )
     if len(timed) > 1:
         fastest = max(timed, key=lambda row: float(row.cost["train_tokens_per_s"]))
         others = (speeds.ratio("train", fastest.name, row.name) for row in timed if row != fastest)
@@ -129,7 +136,7 @@ def _cheapest(tied: Sequence[Row], speeds: Speeds, name: Text) -> list[str]:
     if small := _smallest(tied, name):
         named = f"{name(fastest)} " if len(timed) > 1 else ""
         parts.append(small.removeprefix(named) if named else small)
-    return [f"Of these, {' and '.join(parts)}."] if parts else []
+    return [*said, f"Of these, {' and '.join(parts)}."] if parts else said
 
 
 def _smallest(tied: Sequence[Row], name: Text) -> str:

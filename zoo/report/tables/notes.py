@@ -11,13 +11,11 @@ from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.paired import ALPHA
-from zoo.report.stats.ratios import MEMORY_TIE
+from zoo.report.stats.ratios import MEMORY_TIE, too_noisy
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.readable import has_front, metrics_in
 from zoo.report.tables.text import counted, from_to, level_text, percent
 from zoo.sweep.records import Record
-
-NOISY = 0.5  # noise floor above which speeds cannot be ranked
 
 
 def made_on(record: Record, metric: MetricDescription) -> str:
@@ -216,10 +214,10 @@ def _speed_notes(table: pd.DataFrame) -> list[str]:
             "Noise floor: the reference, measured twice, differed from itself by up to "
             f"{percent(train)} (training) and {percent(infer)} (inference)."
         )
-        if max(train, infer) > NOISY:
+        if too_noisy(max(train, infer)):
             lines[-1] += (
-                " That is too much to rank speeds: the machine was doing other work, or its clock "
-                "was changing. Measure again on a quiet one."
+                " That is too much to compare speeds: the machine was doing other work, or its "
+                "clock was changing. Measure again on a quiet one."
             )
     else:
         lines.append("Noise floor: unknown, because the reference has too few rounds.")

@@ -28,10 +28,16 @@ def metrics_in(table: pd.DataFrame) -> tuple[MetricDescription, ...]:
 
 def as_text(table: pd.DataFrame, style: str = "simple") -> str:
     """The readable table laid out by tabulate, each row on one line, in a style of tabulate's."""
-    shown, ranked_by = readable_cells(table), f"{metrics_in(table)[0].name}_mean"
-    left = {ranked_by, "train_ratio", "infer_ratio", *table.attrs["tuned"]}
-    align = ["right" if k in numbers_in(table) and k not in left else "left" for k in shown]
-    return tabulated(shown.values.tolist(), [*shown.attrs["heads"].values()], style, align)
+    return aligned(table, readable(table), style)
+
+
+def aligned(table: pd.DataFrame, shown: pd.DataFrame, style: str = "simple") -> str:
+    """Columns of the readable table of ``table``, numbers to the right."""
+    heads = readable_cells(table).attrs["heads"]
+    left = {f"{metrics_in(table)[0].name}_mean", *(f"{phase}_ratio" for phase in PHASES)}
+    numbers = {heads.get(key) for key in {*numbers_in(table)} - left - {*table.attrs["tuned"]}}
+    align = ["right" if head in numbers else "left" for head in shown.columns]
+    return tabulated(shown.values.tolist(), [str(head) for head in shown.columns], style, align)
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
@@ -43,7 +49,8 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
 def numbers_in(table: pd.DataFrame) -> dict[str, bool]:
     """The columns of numbers, by their key in ``readable_cells``, and whether more is better."""
     metrics = metrics_in(table)
-    less = ["rank", "seeds", "params", "latency_ms", "peak_memory_mib", "train_seconds"]
+    less = ["rank", "seeds", "params", "latency_ms", "peak_memory_mib"]
+    less += ["train_seconds", "pretrain_seconds"]
     less += [*(f"{name}_loss" for name in table.attrs["auxiliary"]), *table.attrs["tuned"]]
     speeds = [f"{phase}_{what}" for phase in PHASES for what in ("tokens_per_s", "ratio")]
     by_metric = {f"{metric.name}_mean": metric.higher_is_better for metric in metrics}

@@ -1,0 +1,69 @@
+"""Names that other programs give to options, and what the zoo calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from zoo.errors import close_match
+
+# The zoo's name to the usual ones. Of several that a command has, the first here is named.
+NAMES = {
+    "lr": ("learning_rate", "learning_rates", "step_size"),
+    "epochs": ("num_epochs", "n_epochs", "num_train_epochs", "iterations"),
+    "batch_size": ("bs", "batch", "per_device_train_batch_size", "train_batch_size"),
+    "weight_decay": ("wd", "l2", "decay"),
+    "warmup": ("warmup_ratio", "warmup_share"),
+    "clip": ("max_grad_norm", "grad_clip", "gradient_clip", "clip_grad_norm"),
+    "schedule": ("scheduler", "lr_scheduler", "lr_scheduler_type"),
+    "dim": ("d_model", "hidden_size", "width", "embedding_dim", "embed_dim", "model_dim"),
+    "layers": ("num_layers", "n_layers", "num_hidden_layers", "depth", "blocks"),
+    "heads": ("num_heads", "n_heads", "num_attention_heads"),
+    "hidden": ("d_ff", "ffn_dim", "ff_dim", "intermediate_size", "dim_feedforward"),
+    "max_length": ("max_len", "seq_len", "seq_length", "max_seq_length", "context", "length"),
+    "vocab_size": ("vocab", "vocabulary_size", "num_tokens"),
+    "pe": ("position", "positions", "positional_encoding", "pos_encoding", "position_encoding"),
+    "ffn": ("mlp", "feed_forward", "activation"),
+    "norm": ("normalization", "normalisation"),
+    "pool": ("pooling",),
+    "seeds": ("num_seeds", "n_seeds", "repeats", "runs", "seed", "random_state", "random_seed"),
+    "seed": ("seeds", "random_state", "random_seed"),
+    "data": ("dataset", "datasets", "data_set", "train_file", "train_data"),
+    "test": ("test_file", "test_data", "test_set"),
+    "test_size": ("test_share", "test_fraction", "holdout"),
+    "validation": ("val_size", "validation_size", "validation_split", "val_split", "dev_size"),
+    "text_column": ("text", "text_col", "text_field"),
+    "label_column": ("label", "labels", "target", "label_col", "label_field", "target_column"),
+    "delimiter": ("sep", "separator"),
+    "precision": ("dtype", "amp", "fp16", "bf16"),
+    "device": ("gpu", "cuda", "gpus"),
+    "jobs": ("n_jobs", "workers", "num_workers", "parallel"),
+    "threads": ("num_threads", "n_threads", "cpus", "cores"),
+    "on": ("executor", "backend"),
+    "suite": ("config", "config_file"),
+    "out": ("output", "output_dir", "out_dir", "save_dir", "logdir"),
+    "save": ("out", "output", "output_dir", "save_dir", "model_dir"),
+    "fresh": ("force", "overwrite", "no_cache"),
+    "plan": ("dry_run",),
+    "track": ("tracker", "report_to", "logger"),
+    "save_models": ("save", "save_model", "keep_models"),
+    "init": ("pretrained", "checkpoint", "from_pretrained"),
+    "rounds": ("repetitions", "rounds_per_model"),
+    "beam": ("num_beams", "beam_size", "beam_width"),
+    "quiet": ("silent", "no_progress"),
+}
+
+
+def zoo_name(name: str, known: Collection[str]) -> str | None:
+    """The option of these that is meant by a usual name, or by one with an error in it.
+
+    name, known: with underscores, as in suites. None where no option is likely to be meant.
+    """
+    exact = (own for own, usual in NAMES.items() if own in known and name in usual)
+    return next(exact, None) or close_match(name, known)
+
+
+def option_hint(name: str, known: Iterable[str]) -> str:
+    """A clause for an option that does not exist: ``"; did you mean 'lr'? There is: …"``."""
+    known = list(known)
+    found = zoo_name(name, known)
+    return f"{f'; did you mean {found!r}?' if found else '.'} There is: {', '.join(known)}"

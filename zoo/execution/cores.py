@@ -1,0 +1,85 @@
+"""How many cores a job may use: affinity, the limit of a container, ``OMP_NUM_THREADS``."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path("/")
+
+
+def own_cores(root: Path = ROOT) -> int:
+    """The cores that this process may use at once, at least 1.
+
+    Those of its affinity, or fewer where a control group limits the time (``docker run --cpus``,
+    limits of Kubernetes); 1.5 cores count as 1. root: of the file system.
+    """
+    return max(1, int(min([float(allowed_cores()), *_quotas(root)])))
+
+
+def allowed_cores() -> int:
+    """The cores of this machine, or of this process's affinity where it has one."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def default_threads(jobs: int, root: Path = ROOT) -> int:
+    """Threads of one of so many jobs at once: its share of the cores, or ``OMP_NUM_THREADS``.
+
+    The variable never gives a job more than its share.
+    """
+    share = max(1, own_cores(root) // jobs)
+    return min(share, _omp_threads() or share)
+
+
+def limits_note(root: Path = ROOT) -> str:
+    """What leaves jobs fewer cores than this machine offers; empty where nothing does."""
+    allowed, own, asked = allowed_cores(), own_cores(root), _omp_threads()
+    parts = []
+    if own < allowed:
+        parts.append(f"the container's limit leaves {own} of {allowed} cores")
+    if asked is not None and asked < own:
+        parts.append(f"OMP_NUM_THREADS gives each job at most {asked} of {own}")
+    return f"{'; '.join(parts)} (--threads changes it)" if parts else ""
+
+
+def _omp_threads() -> int | None:
+    """The value of ``OMP_NUM_THREADS``, of a list the first; None where it is none or no number."""
+    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(first) if first.isdecimal() and int(first) > 0 else None
+
+
+def _quotas(root: Path) -> Iterator[float]:
+    """The limits, in cores, of the control groups that this process is in.
+
+    https://docs.kernel.org/admin-guide/cgroup-v2.html (``cpu.max``: quota and period, or "max") and
+    https://docs.kernel.org/scheduler/sched-bwc.html (version 1; a quota below 0 is none).
+    """
+    mounted = root / "sys/fs/cgroup"
+    with contextlib.suppress(OSError, ValueError):
+        for line in (root / "proc/self/cgroup").read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            if controllers and "cpu" not in controllers.split(","):
+                continue
+            base = mounted / controllers if controllers else mounted
+            inner = base / path.lstrip("/")
+            # In a container the path may be the host's, and its own group is mounted at the base.
+            for group in [inner, *inner.parents]:
+                if group == base or base in group.parents:
+                    yield _quota(group)
+
+
+def _quota(group: Path) -> float:
+    """The limit of one control group in cores; infinite where it has none."""
+    with contextlib.suppress(OSError, ValueError):
+        quota, period = (group / "cpu.max").read_text().split()
+        return math.inf if quota == "max" else int(quota) / int(period)
+    with contextlib.suppress(OSError, ValueError):
+        quota = (group / "cpu.cfs_quota_us").read_text()
+        if int(quota) > 0:
+            return int(quota) / int((group / "cpu.cfs_period_us").read_text())
+    return math.inf
