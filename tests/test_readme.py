@@ -69,7 +69,8 @@ def test_every_bench_line_uses_options_that_exist(capsys):
 
 def test_the_table_of_parts_names_every_built_in(registry: Registry):
     for kind in KINDS:
-        row = next(line for line in README.splitlines() if line.startswith(f"| {kind} | `"))
+        rows = [line for line in README.splitlines() if line.startswith(f"| {kind} |")]
+        (row,) = (line for line in rows if "`" in line)  # the others are of numbers
         assert set(re.findall(r"`([^`]+)`", row)) == set(registry.labels(kind))
 
 
