@@ -23,7 +23,7 @@ def commands() -> dict[str, tuple[click.Command, click.Context]]:
     found = {}
     for name in COMMANDS:
         # A parent of its own: a command keeps its options in what contexts of one parent share.
-        root = click.Context(cli, info_name="zoo")
+        root = click.Context(cli, info_name="zoo", **cli.context_settings)
         _, command, _ = cli.resolve_command(root, [name])
         assert command is not None
         found[name] = command, click.Context(command, info_name=name, parent=root)
@@ -46,7 +46,7 @@ def reference() -> str:
 
 
 def _options_of_zoo() -> str:
-    with click.Context(cli, info_name="zoo") as context:
+    with click.Context(cli, info_name="zoo", **cli.context_settings) as context:
         rows = [_row(param, context) for param in cli.get_params(context)]
     return grid(rows)
 

@@ -16,9 +16,13 @@ SECTIONS = dict(zip(*[iter(re.split(r"^## zoo (\S+)$", reference(), flags=re.MUL
 
 
 def printed(*arguments: str) -> str:
-    result = CliRunner().invoke(cli, [*arguments, "--help"], terminal_width=500)
-    assert result.exit_code == 0
-    return result.output
+    """All of the help: what ``--help-all`` prints, where there is one."""
+    short, whole = (
+        CliRunner().invoke(cli, [*arguments, flag], terminal_width=500)
+        for flag in ("--help", "--help-all")
+    )
+    assert short.exit_code == 0
+    return whole.output if "--help-all" in short.output else short.output
 
 
 def plain(text: str) -> str:
