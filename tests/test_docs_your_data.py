@@ -23,7 +23,7 @@ COMMANDS = [
 ]
 OF_COMMANDS = (
     *("on", "out", "track", "fresh", "collect", "plan_only", "seed"),
-    *("save", "from_", "row", "all_data"),
+    *("save", "from_", "row", "all_data", "wide", "as_json", "quiet"),
 )
 
 ARTICLES = "text,label,title,body,section,year\n" + "".join(

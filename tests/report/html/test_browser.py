@@ -348,7 +348,8 @@ def test_weights_are_told_under_the_pointer_by_a_tap_and_with_the_keyboard(brows
     assert f"attends most to {found.tokens[best]} (" in details.text
     browser.execute_script("document.getElementById('matrix').focus()")
     press(browser, Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
-    assert details.text == f"word4 → word2: {mean[4, 2]:.3f}"
+    # The column that was last pointed at, one row down and two to the right.
+    assert details.text == f"word4 → word3: {mean[4, 3]:.3f}"
     assert browser.execute_script("return document.querySelectorAll('b').length") == 0
     assert browser.get_log("browser") == []
 
