@@ -176,12 +176,12 @@ def bench(
     vocab_size: Entries of the vocabulary. [default: 4000; lm: 1000; seq2seq: 1000]
     epochs: Passes over the training split. [default: 6; lm: 2; seq2seq: 12]
     batch_size: Examples per training step. [default: 32; lm: 8]
-    lr: Peak learning rate. Of several, each row gets the one that suits it best. [default:
-        0.003]
-    weight_decay: AdamW's weight decay. Of several, each row gets the one that suits it
-        best. [default: 0.01]
+    lr: Peak learning rate. Of several, one is chosen for each row on held-out training
+        texts. [default: 0.003]
+    weight_decay: AdamW's weight decay. Of several, one is chosen for each row on held-out
+        training texts. [default: 0.01]
     dropout: Dropout of embeddings, feed-forward networks, residual branches and the head.
-        Of several, each row gets the one that suits it best. [default: 0.1]
+        Of several, one is chosen for each row on held-out training texts. [default: 0.1]
     attention_dropout: Dropout of attention weights. [default: 0.0]
     embedding_std: Standard deviation of the token embeddings before training. [default:
         1.0]
@@ -405,12 +405,12 @@ def train(
     vocab_size: Entries of the vocabulary. [default: 4000; lm: 1000; seq2seq: 1000]
     epochs: Passes over the training split. [default: 6; lm: 2; seq2seq: 12]
     batch_size: Examples per training step. [default: 32; lm: 8]
-    lr: Peak learning rate. Of several, each row gets the one that suits it best. [default:
-        0.003]
-    weight_decay: AdamW's weight decay. Of several, each row gets the one that suits it
-        best. [default: 0.01]
+    lr: Peak learning rate. Of several, one is chosen for each row on held-out training
+        texts. [default: 0.003]
+    weight_decay: AdamW's weight decay. Of several, one is chosen for each row on held-out
+        training texts. [default: 0.01]
     dropout: Dropout of embeddings, feed-forward networks, residual branches and the head.
-        Of several, each row gets the one that suits it best. [default: 0.1]
+        Of several, one is chosen for each row on held-out training texts. [default: 0.1]
     attention_dropout: Dropout of attention weights. [default: 0.0]
     embedding_std: Standard deviation of the token embeddings before training. [default:
         1.0]

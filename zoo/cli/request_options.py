@@ -25,7 +25,7 @@ from zoo.cli.request_help import (
     section_of,
     write_options,
 )
-from zoo.config.settings import TUNABLE
+from zoo.config.settings import OF_SEVERAL, TUNABLE
 from zoo.errors import ZooError, one_line
 from zoo.registry import AXES
 from zoo.registry.naming import split_list
@@ -226,10 +226,8 @@ def _settings(
         settings = {"type": kind, "metavar": {int: "N", float: "X"}.get(kind, "TEXT")}
         if typing.get_origin(fields[0].annotation) is typing.Literal:
             settings["metavar"] = "|".join(map(str, typing.get_args(fields[0].annotation)))
-    chosen = " Of several, one is chosen for each row on held-out training texts."
-    help_text = (
-        f"{fields[0].description or ''}{chosen if several else ''}{f'  [{notes}]' if notes else ''}"
-    )
+    chosen = f" {OF_SEVERAL}" if several else ""
+    help_text = f"{fields[0].description or ''}{chosen}{f'  [{notes}]' if notes else ''}"
     return flag, {**settings, "section": section, "default": None, "help": help_text}
 
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFlo
 
 # Settings that can be given several values, of which one is chosen for each row.
 TUNABLE = ("lr", "weight_decay", "dropout")
+OF_SEVERAL = "Of several, one is chosen for each row on held-out training texts."
 
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 

@@ -124,14 +124,19 @@ def attend(
     position: PositionalEncoding | None = None,
     causal: bool = False,
     cache: Cache | None = None,
+    read: slice | None = None,
 ) -> Tensor:
-    """Call an attention; the defaults are whole texts and no encoding."""
+    """Call an attention; the defaults are whole texts and no encoding.
+
+    read: the rows of the context that x has, where the layer computes these alone.
+    """
     if context is not None and context_tokens is None:
         context_tokens = Tokens.whole(context.shape[1])
     tokens, position = tokens or Tokens.whole(x.shape[1]), position or ReferenceEncoding()
     layer = LayerContext(
-        tokens if context_tokens is None else context_tokens,
+        tokens if read is None or context_tokens is None else context_tokens,
         position,
+        read=read,
         causal=causal,
         cache=cache,
         index=PLACE["layer_index"],
@@ -177,7 +182,7 @@ def few_rows(setup: AttentionSetup) -> None:
         for causal in setup.causal_or_not:
             whole = call(x, tokens, causal=causal)
             for rows in (slice(0, 1), slice(2, 5), slice(None)):
-                few = call(x[:, rows], tokens[rows], x, tokens, causal=causal)
+                few = call(x[:, rows], tokens[rows], x, tokens, causal=causal, read=rows)
                 real = tokens[rows].attention_mask
                 real = torch.ones(few.shape[:2], dtype=torch.bool) if real is None else real
                 what = f"length {length}{', causal' if causal else ''}: rows {rows}"

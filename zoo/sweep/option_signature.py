@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic.fields import FieldInfo
 
 from zoo.config.request import flat_fields
-from zoo.config.settings import TUNABLE
+from zoo.config.settings import OF_SEVERAL, TUNABLE
 from zoo.execution.executor_choice import executor_options
 from zoo.registry import AXES, Registry
 from zoo.registry.loading import built_ins
@@ -105,7 +105,7 @@ def _option(
     if default not in (None, ""):
         different = "".join(f"; {task}: {value!r}" for task, value in (others or {}).items())
         notes.append(f"default: {default!r}{different}")
-    several = " Of several, each row gets the one that suits it best." if name in TUNABLE else ""
+    several = f" {OF_SEVERAL}" if name in TUNABLE else ""
     noted = f" [{'; '.join(notes)}]" if notes else ""
     return Option(name, annotation, f"{fields[0].description or ''}{several}{noted}")
 
