@@ -19,6 +19,7 @@ TOGETHER = ("tests/hf", "tests/inference", "tests/report/html")
 # What takes a minute or more on one core.
 LONGEST = (
     "test_ray.py",
+    "test_ray_killed.py",
     "test_kill.py",
     "test_cluster_nodes.py",
     "test_authors_page.py",

@@ -1,19 +1,29 @@
-"""Real raylets on loopback addresses of this machine, each with a cache and folders of its own."""
+"""Real raylets on loopback addresses of this machine, each with a cache and folders of its own,
+and runs on them."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+from typing import Any
 
 import psutil
+from small_runs import flags, result_of
+
+from zoo.execution.executor_choice import choose_executor
+from zoo.execution.ray_executor import RayExecutor
+from zoo.registry.loading import load
 
 TOKEN = "0123456789abcdef0123456789abcdef"
+PATIENCE = 300  # seconds for what takes a few on a machine that is not busy
 
 
 class RayCluster:
@@ -108,3 +118,54 @@ class RayCluster:
         for name in os.listdir(self.root):
             self.kill(name)
         shutil.rmtree(self.sockets, ignore_errors=True)
+
+
+def on(cluster: RayCluster) -> Any:
+    return choose_executor(load().registry, "ray", {"address": cluster.address})
+
+
+def names_of(cluster: RayCluster) -> set[str]:
+    """The names of the nodes that Ray takes to be there."""
+    with contextlib.closing(RayExecutor(cluster.address)) as executor:
+        return {node.name for node in executor.nodes()}
+
+
+def start(cluster: RayCluster, options: dict[str, Any], out: Path) -> subprocess.Popen[str]:
+    """``zoo bench --on ray`` as in a terminal, in a process group of its own."""
+    where = ["--on", "ray", "--address", cluster.address, "--out", str(out)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "zoo", "bench", *flags(options), *where],
+        env=cluster.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def by_key(outcome: Any) -> dict[str, object]:
+    assert [record.status for record in outcome.records] == ["ok"] * len(outcome.records)
+    return {record.key: result_of(record) for record in outcome.records}
+
+
+def wait_for(condition: Any, what: str, process: subprocess.Popen[str] | None = None) -> float:
+    """Wait, and return the seconds that it took."""
+    begun = time.monotonic()
+    while not condition():
+        assert process is None or process.poll() is None, process.communicate()
+        assert time.monotonic() - begun < PATIENCE, f"not within {PATIENCE} s: {what}"
+        time.sleep(0.1)
+    return time.monotonic() - begun
+
+
+def trained(out: Path) -> bool:
+    """Whether a record has been written, and another training is at work."""
+    records = out / "records.jsonl"
+    return records.exists() and records.stat().st_size > 0 and any(out.glob("unfinished/*/c*"))
+
+
+def said(name: str, seconds: float, record_property: Any) -> None:
+    """For the table of kills: how long something took."""
+    record_property(name, round(seconds, 1))
+    print(f"{name}: {seconds:.1f} s")
