@@ -27,8 +27,9 @@ def of_modules(choice: Choice) -> str | None:
 
 @check(*MODULES, applies=of_modules)
 def shape_and_dtype(setup: ModuleSetup) -> None:
-    """The output has the contract's shape and the input's dtype, in float32, bfloat16, float64."""
-    for dtype in (torch.float32, torch.bfloat16, torch.float64):
+    """The output has the contract's shape and the input's dtype, in float32 and float64."""
+    # Not in bfloat16: there weights stay in float32, as the check autocast has them.
+    for dtype in (torch.float32, torch.float64):
         module = setup.build(dtype)
         for case in setup.cases(dtype):
             out = case(module)

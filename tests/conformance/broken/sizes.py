@@ -146,7 +146,7 @@ class SharesWithoutMaximum(Pool):
         return (powers * x).sum(1) / powers.sum(1).clamp_min(1e-20)
 
 
-@attentions.caught_by("masks-in-bfloat16", "in bfloat16: rows up to 259")
+@attentions.caught_by("masks-in-bfloat16", "under autocast: rows up to 259")
 class PositionsInHalf(Split):
     """Compares positions in the type of the queries: above 256 some are rounded to one number."""
 
