@@ -159,10 +159,11 @@ def wait_for(condition: Any, what: str, process: subprocess.Popen[str] | None = 
     return time.monotonic() - begun
 
 
-def trained(out: Path) -> bool:
-    """Whether a record has been written, and another training is at work."""
+def trained(out: Path, before: int = 0) -> bool:
+    """Whether there are more records than before, and another training is at work."""
     records = out / "records.jsonl"
-    return records.exists() and records.stat().st_size > 0 and any(out.glob("unfinished/*/c*"))
+    there = records.read_bytes().count(b"\n") if records.exists() else 0
+    return there > before and any(out.glob("unfinished/*/c*"))
 
 
 def said(name: str, seconds: float, record_property: Any) -> None:

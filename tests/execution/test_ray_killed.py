@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from ray_nodes import (
     PATIENCE,
     RayCluster,
     by_key,
+    names_of,
     on,
     said,
     start,
@@ -25,7 +26,6 @@ from small_runs import bench
 from test_cluster_nodes import Watching
 
 from zoo.execution.base import Ended, Event, NodeStatus, Progress
-from zoo.execution.ray_executor import RayExecutor
 from zoo.sweep.records import RecordFile
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -103,43 +103,44 @@ def test_a_cost_group_whose_node_is_killed_is_measured_once_on_another(
     assert room[node] == 1
 
 
-@pytest.mark.parametrize("blow", ["SIGINT", "SIGKILL"])
-def test_an_interrupted_driver_leaves_nothing_running_and_the_cluster_alone(
-    blow: str,
-    ray_cluster: RayCluster,
-    ray_options: dict[str, Any],
-    tmp_path: Path,
-    record_property: Any,
+def test_a_driver_that_is_interrupted_and_then_killed_leaves_nothing_running_and_goes_on(
+    ray_cluster: RayCluster, ray_options: dict[str, Any], tmp_path: Path, record_property: Any
 ) -> None:
-    ray_options = {**ray_options, "seeds": 3, "epochs": 30}
-    before = ray_cluster.directories()
-    process = start(ray_cluster, ray_options, tmp_path)
-    wait_for(lambda: trained(tmp_path), "a record and a checkpoint", process)
-    assert ray_cluster.slots()
-    assert ray_cluster.directories() - before
-    if blow == "SIGINT":
-        os.killpg(process.pid, signal.SIGINT)
-        begun = time.monotonic()
-        out, err = process.communicate(timeout=PATIENCE)
-        said("ctrl_c_to_exit", time.monotonic() - begun, record_property)
-        assert process.returncode == 130
-        assert "zoo bench: interrupted: records are in " in err.splitlines()[-1]
-        assert "ray" not in (out + err).lower().replace("--on ray", "")
-        assert pd.read_csv(tmp_path / "table.csv").seeds.sum() >= 1
-    else:
-        process.kill()
-        process.wait()
-    gone = wait_for(lambda: not ray_cluster.slots(), "the slots are gone")
-    said(f"{blow.lower()}_to_slots_gone", gone, record_property)
-    wait_for(lambda: ray_cluster.directories() <= before, "their directories are gone")
+    """The same command three times: Ctrl-C ends the first, SIGKILL the next; the last is here."""
+    ray_options = {**ray_options, "seeds": 5, "epochs": 30}
+    nothing = ray_cluster.directories()
+
+    def begin() -> subprocess.Popen[str]:
+        finished = len(RecordFile(tmp_path).read())
+        process = start(ray_cluster, ray_options, tmp_path)
+        wait_for(lambda: trained(tmp_path, finished), "a record and a checkpoint", process)
+        assert ray_cluster.slots()
+        assert ray_cluster.directories() - nothing
+        return process
+
+    def left_alone(blow: str) -> None:
+        gone = wait_for(lambda: not ray_cluster.slots(), "the slots are gone")
+        said(f"{blow}_to_slots_gone", gone, record_property)
+        wait_for(lambda: ray_cluster.directories() <= nothing, "their directories are gone")
+        assert len(names_of(ray_cluster)) >= 2
+
+    process = begin()
+    os.killpg(process.pid, signal.SIGINT)
+    begun = time.monotonic()
+    out, err = process.communicate(timeout=PATIENCE)
+    said("ctrl_c_to_exit", time.monotonic() - begun, record_property)
+    assert process.returncode == 130
+    assert "zoo bench: interrupted: records are in " in err.splitlines()[-1]
+    assert "ray" not in (out + err).lower().replace("--on ray", "")
+    assert pd.read_csv(tmp_path / "table.csv").seeds.sum() >= 1
+    left_alone("ctrl_c")
+
+    process = begin()
+    process.kill()
+    process.wait()
+    left_alone("sigkill")
+
     finished = len(RecordFile(tmp_path).read())
-    with contextlib.closing(RayExecutor(ray_cluster.address)) as executor:
-        assert len(executor.nodes()) >= 2
-    # It goes on, there or here.
-    more = (
-        bench(tmp_path, ray_options, on=on(ray_cluster))
-        if blow == "SIGINT"
-        else bench(tmp_path, {**ray_options, "jobs": 1})
-    )
-    assert by_key(more)
-    assert more.trained == 6 - finished
+    more = bench(tmp_path, {**ray_options, "jobs": 1})
+    assert len(by_key(more)) == 10
+    assert more.trained == 10 - finished
