@@ -73,6 +73,19 @@ def test_both_give_the_same_scores_document_for_document_and_the_same_keys(
     assert (again.trained, len(again.records)) == (0, len(inline.records))
 
 
+def test_what_is_held_out_is_scored_after_every_epoch(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    options = {**options, "baseline": "none", "seeds": 1, "phases": "train"}
+    (record,) = bench(tmp_path / "held", {**options, "validation": 0.3}, on="inline").records
+    (described, *_) = record.metric_descriptions
+    scores = [entry[f"validation_{described.name}"] for entry in record.curve]
+    assert len(scores) == options["epochs"]
+    assert scores[-1] == record.metrics[described.name]
+    (test,) = bench(tmp_path / "test", options, on="inline").records
+    assert not [name for entry in test.curve for name in entry if name.startswith("validation_")]
+
+
 @pytest.mark.parametrize("first", ["inline", "local"])
 def test_a_training_that_one_began_is_resumed_by_the_other(
     options: dict[str, Any], first: str, tmp_path: Path

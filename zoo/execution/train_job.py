@@ -25,6 +25,7 @@ from zoo.training.sample_outputs import sample_outputs
 from zoo.training.trainer import Trainer, auxiliary_of
 
 CHECKPOINT = "checkpoint.safetensors"
+VALIDATION = "validation_"  # what the names of scores on held-out texts begin with in a curve
 
 
 def inspect(job: InspectJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
@@ -93,18 +94,22 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     loss = functools.partial(task.loss, setup)
     trainer = Trainer(model, training, loss, setup.training, runtime, job.seed)
     curve = checkpoint.restore(directory / CHECKPOINT, trainer)
+    evaluate_seconds = 0.0
+    found: dict[str, Any] = {"scored": ""}
     while not trainer.finished:
         done, total = before.epochs + trainer.epoch, before.epochs + setup.training.epochs
         epoch = yield from run_epoch(trainer, done, total)
         curve.append(epoch.entry)
+        if scored is not None and (trainer.finished or setup.training.validation):
+            start = time.perf_counter()
+            evaluation = task.evaluate(setup, model, scored, runtime)
+            evaluate_seconds = time.perf_counter() - start
+            found = _metrics(opened, evaluation)
+            if setup.training.validation:
+                curve[-1] |= _on_validation(opened, found)
         if not trainer.finished:
             checkpoint.save(directory / CHECKPOINT, trainer, curve)
         yield Step(before.epochs + epoch.number, total, epoch.loss)
-    start = time.perf_counter()
-    found: dict[str, Any] = {"scored": ""}
-    if scored is not None:
-        found = _metrics(opened, task.evaluate(setup, model, scored, runtime))
-    evaluate_seconds = time.perf_counter() - start
     outputs: dict[str, Any] = {}
     if job.save_weights:
         outputs = sample_outputs(
@@ -143,6 +148,13 @@ def _fit(job: TrainJob, opened: OpenSetup, estimator: Estimator) -> Result:
         },
         environment=environment(resolve(job.setup.execution)),
     )
+
+
+def _on_validation(opened: OpenSetup, found: Mapping[str, Any]) -> dict[str, float]:
+    """The scores after an epoch, as a curve holds them."""
+    metrics = opened.task.metrics_from(opened.registry, opened.setup.labels)
+    names = [metric.description.name for metric in metrics]
+    return {f"{VALIDATION}{name}": found[name] for name in names}
 
 
 def _metrics(opened: OpenSetup, evaluation: Evaluation) -> dict[str, Any]:
