@@ -29,6 +29,17 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
             "zoo.errors",
         ),
     ),
+    "transformers": (
+        "What `import zoo.hf` offers: models of the zoo in Transformers, and its attentions in models "
+        "of Transformers; [Transformers](../transformers.md) shows their use.",
+        (
+            "zoo.hf.zoo_config",
+            "zoo.hf.auto_models",
+            "zoo.hf.masked_model",
+            "zoo.hf.offered_attentions",
+            "zoo.inference.hub_card",
+        ),
+    ),
     "components": (
         "The contracts of components, and what is there to be imported by them; "
         "[Your part](../your-part.md) explains them.",
