@@ -218,6 +218,12 @@ def test_text_that_cannot_be_parsed_is_refused_with_the_right_form(text: str) ->
     assert message.endswith("write it as name(param=value)")
 
 
+def test_text_needs_no_quotes_where_it_is_one_word() -> None:
+    plain, quoted = (ONE.choose("ffn", f"part(mode={text})") for text in ("slow", "'slow'"))
+    assert plain == quoted
+    assert plain.given == {"mode": "slow"}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -231,8 +237,9 @@ def test_text_that_cannot_be_parsed_is_refused_with_the_right_form(text: str) ->
         ("part(flag=1)", "'flag' must be of type bool (default False), not 1"),
         ("part(sizes=(1, 2))", "'sizes' must be of type list (default [1]), not (1, 2)"),
         ("part('slow')", "'count' must be of type int (default 1), not 'slow'"),
-        ("part(mode=slow)", "'mode' must be a plain value such as 'fast', not 'slow'"),
-        ("part(count=1+1)", "'count' must be a plain value such as 1, not '1 + 1'"),
+        ("part(mode=a-b)", "'mode' must be a plain value such as 'fast' in quotes, not a - b"),
+        ("part(count=one)", "'count' must be a plain value such as 1, not one"),
+        ("part(count=1+1)", "'count' must be a plain value such as 1, not 1 + 1"),
     ],
 )
 def test_a_value_of_a_wrong_type_is_refused_with_the_right_one(text: str, message: str) -> None:

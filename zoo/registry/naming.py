@@ -89,14 +89,22 @@ def bind(what: str, declared: Mapping[str, Any], call: ast.Call | None) -> dict[
         if name in given:
             raise ZooError(f"{what} is given '{name}' twice")
         try:
-            value = ast.literal_eval(node)
+            value = _value(node, declared[name])
         except (ValueError, TypeError):  # TypeError: a list in a set, or as a key
+            quotes = " in quotes" if isinstance(declared[name], str) else ""
             raise ZooError(
-                f"{what}: '{name}' must be a plain value such as {declared[name]!r}, "
-                f"not '{ast.unparse(node)}'"
+                f"{what}: '{name}' must be a plain value such as {declared[name]!r}{quotes}, "
+                f"not {ast.unparse(node)}"
             ) from None
         given[name] = _typed(what, name, value, declared[name])
     return {name: given[name] for name in declared if name in given}
+
+
+def _value(node: ast.expr, default: Any) -> Any:
+    """The value of a literal; where the default is text, a name without quotes is text as well."""
+    if isinstance(default, str) and isinstance(node, ast.Name):
+        return node.id
+    return ast.literal_eval(node)
 
 
 def _typed(what: str, name: str, value: Any, default: Any) -> Any:

@@ -229,7 +229,11 @@ def _about(cost: Cost, points: Sequence[Point], stairs: list[Point], run: RunRep
         if not cost.more_is_better
         else "horizontally there is none"
     )
-    front = "The dashed line is the front of the means" if stairs[1:] else "Best mean on both axes"
+    front = (
+        "The dashed line is the front of the means"
+        if stairs[1:]
+        else "Best in both means, significant or not"
+    )
     names = ", ".join(run.short_name(run.rows[p.number]) for p in stairs[:NAMED])
     return (
         f"{front}: {names}. Filled markers are on the front if ties count: no other cell is "
