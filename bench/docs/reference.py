@@ -30,8 +30,8 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "transformers": (
-        "What `import zoo.hf` offers: models of the zoo in Transformers, and its attentions in models "
-        "of Transformers; [Transformers](../transformers.md) shows their use.",
+        "What `import zoo.hf` offers: models of the zoo in Transformers, and its attentions in "
+        "models of Transformers; [Transformers](../transformers.md) shows their use.",
         (
             "zoo.hf.zoo_config",
             "zoo.hf.auto_models",
