@@ -116,7 +116,7 @@ def train(
         request = build_request(options, loaded.registry, ignored=COMPARING)
     try:
         with contextlib.closing(TrackedProgress(for_stream(sys.stderr), trackers)) as progress:
-            model = train_one(
+            model, place = train_one(
                 request,
                 loaded,
                 progress,
@@ -142,9 +142,11 @@ def train(
             f"{card.cell}, seed {card.seed}: trained on all the data of {card.data['name']}, "
             f"nothing is left to score it; {cost}"
         )
-        if found is not None:
+        if found is not None and (other := found.differences(card)):
+            click.echo(f"The run's score is not this model's, which differs in: {', '.join(other)}")
+        elif found is not None:
             click.echo(f"In the run: {found.about}")
-        click.echo(f"Model: {save}")
+        click.echo(f"Model: {place}")
         return 0
     scores = [f"{m.label} {m.format(card.metrics[m.name])}" for m in card.metric_descriptions]
     scored = card.metrics["scored"]
@@ -157,5 +159,5 @@ def train(
         f"{card.cell}, seed {card.seed}: {', '.join(scores)} on {what} "
         f"of {card.data['name']}; {cost}"
     )
-    click.echo(f"Model: {save}")
+    click.echo(f"Model: {place}")
     return 0
