@@ -26,7 +26,8 @@ PLACES = {
     "results": "results",
     "bench/suites": "bench/suites",
 }
-MADE = re.compile(r"^<!-- made: (.+?) -->$", re.MULTILINE)
+# The line below it is for whoever reads the page in the repository.
+MADE = re.compile(r"^<!-- made: (.+?) -->(?:\n\(`make docs` fills this in\.\))?$", re.MULTILINE)
 _LINK = re.compile(r"(?<!`)\]\(([^)#\s]+)([^)\s]*)\)")
 _OUTSIDE = re.compile(r"[a-z]+:")
 
