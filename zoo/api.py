@@ -180,7 +180,7 @@ def train(
         contextlib.closing(TrackedProgress(for_python(progress), trackers)) as shown,
         tempfile.TemporaryDirectory(prefix="zoo-") as scratch,
     ):
-        return train_one(
+        model, _ = train_one(
             requests[0],
             loaded,
             shown,
@@ -190,6 +190,7 @@ def train(
             all_data=all_data or found is not None,
             fingerprint=found.fingerprint if found and data is None else "",
         )
+        return model
 
 
 def build(

@@ -93,6 +93,46 @@ def test_nothing_is_overwritten(copied: Path, corpus: Path, capsys) -> None:
     assert {path.name: path.read_bytes() for path in copied.iterdir()} == before
 
 
+SQUATTER = '''
+"""A norm; building it makes something at the place of the model."""
+
+from pathlib import Path
+
+from zoo import hookimpl
+from zoo.components.norm.layer import LayerNorm
+
+
+class Squatter(LayerNorm):
+    def __init__(self, dim):
+        super().__init__(dim)
+        MAKE
+
+
+@hookimpl
+def zoo_register(register):
+    register("norm", "squatter", Squatter, summary="for tests")
+'''
+
+
+@pytest.mark.parametrize(
+    "make",
+    ["Path('model/mine').mkdir(parents=True, exist_ok=True)", "Path('model').write_text('mine')"],
+)
+def test_a_trained_model_is_saved_whatever_is_at_its_place_by_then(
+    make: str, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("squatter.py").write_text(SQUATTER.replace("MAKE", make))
+    Path("model-2").write_text("this is taken too")
+    arguments = ["--norm", "squatter", "--plugin", "squatter.py", "--on", "inline"]
+    assert main(["train", *TINY, *arguments, "--data", str(corpus), "--save", "model"]) == 0
+    printed = capsys.readouterr()
+    assert "Model: model-3\n" in printed.out
+    assert "model was made by something else during the training" in printed.err
+    assert zoo.load("model-3", plugins=["squatter.py"]).card.metrics["train_seconds"] > 0
+    assert Path("model/mine").is_dir() or Path("model").read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -126,6 +126,13 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["--plugin", "trackers.py"]
 
 
+def tracker_of_the_page() -> str:
+    """The tracker that docs/tracking.md shows, as code."""
+    page = (Path(__file__).parents[2] / "docs" / "tracking.md").read_text("utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    return str(code)
+
+
 def lines(file: str = "lines") -> dict[str, list[list[Any]]]:
     """What the tracker was told of each run, by the run's name."""
     found: dict[str, list[list[Any]]] = {}
@@ -186,10 +193,19 @@ def test_train_is_tracked_and_a_model_is_saved(plugin: list[str], capfd: Any) ->
     assert main(["train", *options, "--save", "model"]) == 0
     (run,) = lines().values()
     assert [what for what, *_ in run] == ["start", "log", "log", "end"]
-    assert run[0][1] == "model"
+    assert re.fullmatch(r"model-[0-9a-f]{8}", run[0][1])
     assert "tracker 'dies' is left out: its process died" in capfd.readouterr().err
     command = json.loads(Path("model/config.json").read_text())["command"]
     assert "--track" not in command
+
+
+def test_files_of_a_tracker_are_kept_beside_the_model(plugin: list[str]) -> None:
+    Path("page.py").write_text(tracker_of_the_page())
+    options = [*SMALL, "--plugin", "page.py", "--track", "lines"]
+    assert main(["train", *options, "--save", "model"]) == 0
+    assert zoo.load("model").card.metrics["train_seconds"] > 0
+    (lines_file,) = Path("runs").glob("model-*/runs.txt")
+    assert lines_file.read_text().startswith("fused+rope+layer+gelu+pre+mean seed 0: ok {")
 
 
 def test_an_unknown_tracker_is_refused_before_anything_runs(plugin: list[str], capfd: Any) -> None:
@@ -259,9 +275,7 @@ def test_an_interrupted_run_is_ended_as_that(plugin: list[str], tmp_path: Path) 
 
 
 def test_the_pages_tracker_writes_a_line_for_every_run(plugin: list[str], tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "tracking.md").read_text("utf-8")
-    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    Path("page.py").write_text(code)
+    Path("page.py").write_text(tracker_of_the_page())
     progress = TrackedProgress(Silent(), find_trackers("lines", load(["page.py"])))
     progress.begins(tmp_path, CONFIG)
     progress.event(Started(training("rope")))

@@ -116,7 +116,7 @@ def train(
         request = build_request(options, loaded.registry, ignored=COMPARING)
     try:
         with contextlib.closing(TrackedProgress(for_stream(sys.stderr), trackers)) as progress:
-            model = train_one(
+            model, place = train_one(
                 request,
                 loaded,
                 progress,
@@ -144,7 +144,7 @@ def train(
         )
         if found is not None:
             click.echo(f"In the run: {found.about}")
-        click.echo(f"Model: {save}")
+        click.echo(f"Model: {place}")
         return 0
     scores = [f"{m.label} {m.format(card.metrics[m.name])}" for m in card.metric_descriptions]
     scored = card.metrics["scored"]
@@ -157,5 +157,5 @@ def train(
         f"{card.cell}, seed {card.seed}: {', '.join(scores)} on {what} "
         f"of {card.data['name']}; {cost}"
     )
-    click.echo(f"Model: {save}")
+    click.echo(f"Model: {place}")
     return 0

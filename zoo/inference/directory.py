@@ -21,10 +21,14 @@ CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json
 TOKENIZER_CONFIG = "tokenizer_config.json"  # for Transformers; the zoo does not read it
 
 
+class TakenError(ZooError):
+    """Something is already where a model should be written."""
+
+
 def refuse_taken(directory: Path) -> None:
-    """ZooError where a model cannot be written: the directory exists, or cannot be made."""
+    """TakenError where something is there; ZooError where the directory cannot be made."""
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise ZooError(f"{directory} exists already; choose another directory")
+        raise TakenError(f"{directory} exists already; choose another directory")
     parent = next(path for path in directory.absolute().parents if path.exists())
     if not parent.is_dir():
         raise ZooError(f"cannot write to {directory}: {parent} is not a directory")
@@ -36,8 +40,8 @@ def refuse_taken(directory: Path) -> None:
 def draft(final: Path) -> Iterator[Path]:
     """An empty directory that is renamed to the final one when the block ends without error.
 
-    If the block raises, nothing is left. Raises ZooError where the directory exists, WriteError
-    where it cannot be written.
+    If the block raises, nothing is left. Raises TakenError where the directory exists by the end
+    of the block or before, WriteError where it cannot be written.
     """
     refuse_taken(final)
     final = final.absolute()
@@ -46,6 +50,7 @@ def draft(final: Path) -> Iterator[Path]:
         with draft_directory(final) as directory:
             yield directory
     except OSError as error:
+        refuse_taken(final)  # made by something else while the block ran
         raise WriteError(f"cannot write to {final}: {error.strerror or error}") from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from zoo.config.request import Request
 from zoo.errors import ZooError
 from zoo.execution.base import WEIGHTS, Ended, Result, TrainJob
 from zoo.inference.card import Card, Part, SampleOutputs
-from zoo.inference.directory import draft, refuse_taken, write
+from zoo.inference.directory import TakenError, draft, refuse_taken, write
 from zoo.inference.hub_card import write_card_files
 from zoo.registry import AXES, Choice
 from zoo.registry.cell import Cell
@@ -47,8 +48,11 @@ def train(
     on: str | Choice = "local",
     all_data: bool = False,
     fingerprint: str = "",
-) -> TextModel:
-    """Train the one cell of a request with a seed, write it to ``save``, and return it loaded.
+) -> tuple[TextModel, Path]:
+    """Train the one cell of a request with a seed, and write it to ``save``.
+
+    Returns it loaded, and where it is: next to ``save``, with a number, where something else has
+    made that directory during the training. What trackers write is under ``runs``.
 
     It is the model that ``zoo bench`` scores for that cell and seed; with all_data it is trained on
     every split instead, and has no score. fingerprint: of the data, where they must be these.
@@ -88,7 +92,8 @@ def train(
         job = TrainJob(prepared.setup, name, key, row.model, seed, True, all_data)
         labels = prepared.loaded.encoded.label_names
         metrics = [metric.description for metric in plan.task.metrics_from(zoo.registry, labels)]
-        progress.begins(save, prepared.config)
+        # Not in the model's directory, which is written whole at the end.
+        progress.begins(Path("runs") / f"{save.absolute().name}-{key[:8]}", prepared.config)
         progress.phase("train", 1)
         with contextlib.closing(
             executor.run([job], limits=prepared.limits, directory=Path(scratch))
@@ -138,7 +143,20 @@ def write_model(work: Work, job: TrainJob, result: Result, directory: Path) -> N
         _write(folder, work, job, result)
 
 
-def _saved(work: Work, job: TrainJob, result: Result, save: Path) -> TextModel:
+def _saved(work: Work, job: TrainJob, result: Result, save: Path) -> tuple[TextModel, Path]:
+    """Write the model to ``save``, or next to it with the first number that is free."""
+    numbered = (save.with_name(f"{save.name}-{number}") for number in itertools.count(2))
+    for place in itertools.chain([save], numbered):
+        with contextlib.suppress(TakenError):
+            model = _written(work, job, result, place)
+            if place != save:
+                taken = f"warning: {save} was made by something else during the training"
+                work.progress.notice(f"{taken}; the model is in {place}")
+            return model, place
+    raise AssertionError("there is always a next number")
+
+
+def _written(work: Work, job: TrainJob, result: Result, save: Path) -> TextModel:
     """Write the model, and load it from what was written before the directory exists."""
     from zoo.inference.load import load_from
 

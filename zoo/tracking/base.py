@@ -14,8 +14,8 @@ class TrackedRun:
     """What a tracker shows as one run: the training of a model with a seed, or a model's cost.
 
     name: such as ``fused+rope seed 0`` or ``fused+rope cost``. group: of all runs of one command
-    on one data set. directory: where the command writes its results; a tracker that writes files
-    writes them there. config: task, data, components, sizes and settings by the names of their
+    on one data set. directory: for the files of a tracker that writes any; ``zoo bench`` writes
+    its results there too. config: task, data, components, sizes and settings by the names of their
     options, and ``phase``: train, tune or cost; plain values.
     """
 

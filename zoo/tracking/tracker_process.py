@@ -155,6 +155,8 @@ def _carry_out(
 ) -> None:
     """One message: of the run of this key, which is started, logged or ended."""
     if kind == "start":
+        with contextlib.suppress(OSError):  # a tracker that writes no files does without it
+            arguments[0].directory.mkdir(parents=True, exist_ok=True)
         runs[key] = choice.build()
         runs[key].start(*arguments)
     elif kind == "log":
