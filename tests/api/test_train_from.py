@@ -40,7 +40,8 @@ def test_the_row_of_the_answer_has_its_settings_and_all_the_data(
     best = report.best
     assert best is not None
     assert said.startswith(f"{best.name}, seed 0: trained on all the data of corpus")
-    assert report.shown.iloc[report.position[best.name]]["accuracy"] in said
+    score = report.shown.iloc[report.position[best.name]]["accuracy"]
+    assert f"In the run: {report.short_name(best)}: accuracy {score}" in said
     model: Any = zoo.load(save)
     config = best.trained[0].config
     assert model.card.training.model_dump() == config["training"]
@@ -53,6 +54,21 @@ def test_the_row_of_the_answer_has_its_settings_and_all_the_data(
     assert "pipeline_tag: text-classification" in hub
     assert "| metric |" not in hub
     assert model.predict(["the goal of the team"])[0].label in model.labels
+
+
+def test_the_score_of_another_model_is_not_said_of_this_one(
+    run: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = Path(shutil.copytree(corpus, tmp_path / "corpus"))
+    with (data / "train.csv").open("a") as file:
+        file.write("one more goal,sport\n")
+    arguments = ["train", "--from", str(run), "--on", "inline", "--save", str(tmp_path / "model")]
+    other = ["--attention", "naive", "--epochs", "1", "--hidden", "48", "--data", str(data)]
+    assert main([*arguments, *other]) == 0
+    said = capsys.readouterr().out
+    assert "The run's score is not this model's" in said
+    assert "which differs in: cell, data, hidden, epochs\n" in said
+    assert "In the run" not in said
 
 
 def test_another_row_from_python_with_an_option_over_its_own(run: Path) -> None:

@@ -142,7 +142,9 @@ def train(
             f"{card.cell}, seed {card.seed}: trained on all the data of {card.data['name']}, "
             f"nothing is left to score it; {cost}"
         )
-        if found is not None:
+        if found is not None and (other := found.differences(card)):
+            click.echo(f"The run's score is not this model's, which differs in: {', '.join(other)}")
+        elif found is not None:
             click.echo(f"In the run: {found.about}")
         click.echo(f"Model: {place}")
         return 0

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zoo.config.pretraining import NO_PRETRAINING
 from zoo.config.request import PARTS, Request
 from zoo.errors import ZooError, nearest
+from zoo.inference.card import Card
 from zoo.inference.initial_model import with_initial_models
 from zoo.registry import Registry
 from zoo.report.profile.profile import read_profile
@@ -41,6 +43,22 @@ class RunRow:
     def plugins(self) -> list[str]:
         """The single-file plug-ins that it was trained with."""
         return list(_values(self.record.command, "--plugin"))
+
+    def differences(self, card: Card) -> list[str]:
+        """What of a model is not as in the row: ``task``, ``cell``, ``data``, names of settings.
+
+        The seed does not count, nor does a share held out for validation.
+        """
+        config = {"pretraining": NO_PRETRAINING.model_dump(), **self.record.config}
+        found = {
+            "task": card.task != self.record.task,
+            "cell": card.cell != self.record.name,
+            "data": card.data["fingerprint"] != self.fingerprint,
+        }
+        for part in ("task_options", "sizes", "training", "execution", "pretraining"):
+            own = card.model_dump()[part]
+            found |= {name: own.get(name) != value for name, value in config.get(part, {}).items()}
+        return [name for name, other in found.items() if other and name != "validation"]
 
     def options(self, registry: Registry) -> dict[str, Any]:
         """The options of its training that are not the task's defaults, the chosen ones included.
