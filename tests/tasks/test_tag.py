@@ -18,6 +18,7 @@ from seqeval.metrics import f1_score as seqeval_f1
 from sklearn.metrics import f1_score
 from small_runs import DEFAULT_CELL, SIZES, bench
 
+from zoo.cli import main
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 from zoo.data.batching.tag_batches import TagSplit
@@ -355,6 +356,19 @@ def test_tags_that_are_cut_off_are_counted_and_said(tmp_path: Path, registry: Re
     assert "80 tags of train and 40 of test are beyond the 12 word pieces" in notice
     assert loaded.description["notes"]["cut"] == notice
     assert TASK.load(spec, TagOptions(), Sizes(max_length=16), registry).notices == []
+
+
+@pytest.mark.parametrize("command", ["train", "bench"])
+def test_where_every_tag_is_cut_off_the_error_names_the_length(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = ["--save" if command == "train" else "--out", str(tmp_path / "place")]
+    data = "recall(train=20,test=6,pairs=8)"
+    options = ["--task", "tag", "--data", data, "--max-length", "8", "--on", "inline"]
+    assert main([command, *options, *place]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--max-length 8: every tag of train in recall(" in line
+    assert "the longest text has 16 tokens" in line  # 8 pairs and 8 questions
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 EVALUATION_BATCH = 128
 LATENCY_TEXTS = 10
-TRAIN, TEST, VALIDATION = "train", "test", "validation"
+SPLITS = TRAIN, TEST, VALIDATION = "train", "test", "validation"
 
 Rows = tuple[np.ndarray, np.ndarray]  # of the training split: to train on, and to score
 
@@ -162,7 +162,7 @@ class EncoderTask(Task):
 
     def all_splits(self, setup: TaskSetup) -> list[str]:
         """The names of all splits that the data have."""
-        return [split for split in (TRAIN, TEST, VALIDATION) if setup.data.has(split)]
+        return [split for split in SPLITS if setup.data.has(split)]
 
     def scored_part(self, setup: TaskSetup) -> str:
         """The split that is scored, ``test`` or ``validation``; empty for rows of train."""

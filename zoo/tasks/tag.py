@@ -12,10 +12,18 @@ from pydantic import Field
 from zoo.config.reading import Division, Reading, part_of
 from zoo.config.sizes import Sizes
 from zoo.data.sources.tagged_corpus import IGNORED
+from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Estimator, Evaluation, Loaded, TaskSetup
 from zoo.tasks.data_remarks import frequent_tag_remark
-from zoo.tasks.encoder_task import EVALUATION_BATCH, EncoderOptions, EncoderTask, Rows, apart
+from zoo.tasks.encoder_task import (
+    EVALUATION_BATCH,
+    SPLITS,
+    EncoderOptions,
+    EncoderTask,
+    Rows,
+    apart,
+)
 from zoo.tasks.tag_estimator import TagEstimator, tag_evaluation
 
 if TYPE_CHECKING:
@@ -112,10 +120,20 @@ class Tag(EncoderTask):
         """As for every labelled text, with a note on tags beyond ``max_length``.
 
         Where the chance level is known, a remark says what knowing a text's tags alone scores.
+        Raises ZooError where every tag of a split is beyond ``max_length``.
         """
         loaded = super().load(spec, options, sizes, registry, tokenizer)
         data: EncodedTags = loaded.encoded  # type: ignore[assignment]
         about = loaded.description
+        for split in filter(data.has, SPLITS):
+            if (data.split(split)[1].ids == IGNORED).all():
+                longest = max(
+                    len(tokens) for _, texts, _ in data.corpus().splits() for tokens in texts
+                )
+                raise ZooError(
+                    f"--max-length {sizes.max_length}: every tag of {split} in {about['name']} is "
+                    f"beyond so many word pieces; the longest text has {longest} tokens"
+                )
         _, tags = data.split("test")
         scored = int((tags.ids != IGNORED).sum())
         both = about["duplicates"]
