@@ -71,6 +71,25 @@ def test_the_score_of_another_model_is_not_said_of_this_one(
     assert "In the run" not in said
 
 
+def test_nothing_is_said_of_splits_where_all_the_data_are_trained_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"sentence {n % 12} about goals,sport" for n in range(20)]
+    rows += [f"sentence {n} about banks,market" for n in range(4)]
+    data = tmp_path / "rows.csv"
+    data.write_text("\n".join(["text,label", *rows, ""]))
+    arguments = ["train", "--data", str(data), "--dim", "8", "--heads", "1", "--epochs", "1"]
+    arguments += ["--on", "inline", "--threads", "1", "--save"]
+    assert main([*arguments, str(tmp_path / "part")]) == 0
+    said = capsys.readouterr().err
+    assert "rows.csv has no test split" in said
+    assert "dropped from training" in said
+    assert "training texts" in said
+    assert main([*arguments, str(tmp_path / "whole"), "--all-data"]) == 0
+    first, last = capsys.readouterr().err.splitlines()
+    assert (first, last.startswith("train 1/1")) == ("train: 1 to run", True)
+
+
 def test_another_row_from_python_with_an_option_over_its_own(run: Path) -> None:
     report = RunReport(RecordFile(run).read())
     (other,) = [row for row in report.rows if row.cell and row is not report.best]

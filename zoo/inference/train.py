@@ -75,7 +75,7 @@ def train(
         open_executor(zoo, on) as executor,
         tempfile.TemporaryDirectory(prefix="zoo-") as scratch,
     ):
-        prepared = prepare(request, plan, zoo, executor, progress, plan.rows)
+        prepared = prepare(request, plan, zoo, executor, progress, plan.rows, all_data=all_data)
         row = plan.rows[0]
         data = prepared.config["data"]
         if fingerprint and data["fingerprint"] != fingerprint:

@@ -13,6 +13,7 @@ from typing import Any
 from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
 from zoo.config.settings import Execution
+from zoo.data.sources.train_test_split import ScoringNotice
 from zoo.errors import ZooError
 from zoo.execution.base import (
     DataReference,
@@ -72,11 +73,14 @@ def prepare(
     progress: Progress,
     rows: Sequence[PlanRow],
     trials: Sequence[ModelSpec] = (),
+    *,
+    all_data: bool = False,
 ) -> Prepared:
     """Load and encode the data, and inspect the machine.
 
     rows: those whose components were given parameters are built once, to see that they can be.
-    trials: models that are built to see what components refuse.
+    trials: models that are built to see what components refuse. all_data: nothing is scored, and
+    notices of what is held out are not said.
     Raises ZooError for data that cannot be had and for values that a component refuses.
     """
     options = plan.task.options.model_validate(request.task_options)
@@ -84,7 +88,8 @@ def prepare(
     loaded = plan.task.load(request.data, options, request.sizes, zoo.registry, **given)
     loaded, pretraining = with_initial(request, loaded)
     for notice in loaded.notices:
-        progress.notice(notice)
+        if not (all_data and isinstance(notice, ScoringNotice)):
+            progress.notice(notice)
     if not request.threads and (note := executor.cores_note()):
         progress.notice(note)
     setup = job_setup(request, plan, zoo, DataReference(loaded.encoded.key, loaded.spec))

@@ -13,6 +13,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from zoo.config.reading import Division, Reading, part_of
 from zoo.config.settings import Fraction
 from zoo.config.sizes import Sizes
+from zoo.data.sources.train_test_split import ScoringNotice
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Estimator, Evaluation, Loaded, TaskSetup
 from zoo.tasks.data_remarks import (
@@ -136,7 +137,7 @@ class Classify(EncoderTask):
         return dataclasses.replace(
             loaded,
             description=description,
-            notices=[*loaded.notices, *([about_classes] if about_classes else [])],
+            notices=[*loaded.notices, *([ScoringNotice(about_classes)] if about_classes else [])],
             conditions=frozenset(
                 c for c, so in ((CUT, about_cut), (UNBALANCED, about_classes)) if so
             ),

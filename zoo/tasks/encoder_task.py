@@ -14,6 +14,7 @@ from zoo.config.reading import Division, TextReading
 from zoo.config.settings import Fraction
 from zoo.config.sizes import Sizes
 from zoo.data.sources.load_corpus import portable_spec
+from zoo.data.sources.train_test_split import ScoringNotice
 from zoo.errors import ZooError
 from zoo.registry import Registry
 from zoo.tasks.base import Loaded, Task, TaskOptions, TaskSetup, TextParts
@@ -121,17 +122,15 @@ class EncoderTask(Task):
         counts = {split: len(texts) for split, texts, _ in corpus.splits()}
         if duplicates:
             action = "kept" if options.keep_duplicates else "dropped from training"
-            notices = [
-                *notices,
-                f"{duplicates} of {counts['test']} test documents are also in the training split: "
-                f"{action}",
-            ]
+            both = f"{duplicates} of {counts['test']} test documents are also in the training split"
+            notices = [*notices, ScoringNotice(f"{both}: {action}")]
         if not options.keep_duplicates:
             corpus = corpus.without_duplicates()
             left = {split: len(texts) for split, texts, _ in corpus.splits()}
             if dropped := counts.get(VALIDATION, 0) - left.get(VALIDATION, 0):
                 in_others = f"{dropped} of {counts[VALIDATION]} validation documents"
-                notices = [*notices, f"{in_others} are also in another split: dropped"]
+                in_others += " are also in another split: dropped"
+                notices = [*notices, ScoringNotice(in_others)]
             counts = left
         encoded = self.encode(corpus, sizes, *([tokenizer] if tokenizer else []))
         description = {

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zoo.config.sizes import Sizes
+from zoo.data.sources.train_test_split import ScoringNotice
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskSetup
@@ -83,10 +84,8 @@ class LanguageModelling(Task):
         size = sum(len(text.encode()) for text in texts.validation)
         if texts.duplicates:
             action = "kept" if options.keep_duplicates else "dropped from training"
-            notices = [
-                *notices,
-                f"{texts.duplicates} held-out texts are also in the training split: {action}",
-            ]
+            both = f"{texts.duplicates} held-out texts are also in the training split"
+            notices = [*notices, ScoringNotice(f"{both}: {action}")]
         description = {
             "name": texts.name,
             "fingerprint": texts.fingerprint,

@@ -24,6 +24,7 @@ import numpy as np
 from pydantic import Field
 
 from zoo.config.sizes import Sizes
+from zoo.data.sources.train_test_split import ScoringNotice
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskSetup
 from zoo.tasks.encoder_task import Rows, apart
@@ -91,10 +92,8 @@ class MaskedLanguageModelling(Task):
         train, held_out = (len(encoded.split(split).ids) for split in ("train", "validation"))
         if texts.duplicates:
             action = "kept" if options.keep_duplicates else "dropped from training"
-            notices = [
-                *notices,
-                f"{texts.duplicates} held-out texts are also in the training split: {action}",
-            ]
+            both = f"{texts.duplicates} held-out texts are also in the training split"
+            notices = [*notices, ScoringNotice(f"{both}: {action}")]
         how = f"{options.masked:.0%} of the {'words' if options.whole_words else 'word pieces'}"
         description = {
             "name": texts.name,

@@ -16,7 +16,7 @@ from zoo.data.sources.data_file import DataFile, within
 from zoo.data.sources.split_files import TEST, TRAIN, VALIDATION, split_files
 from zoo.data.sources.tables import Placed, Row
 from zoo.data.sources.tagged_corpus import TaggedCorpus
-from zoo.data.sources.train_test_split import TEST_SHARE
+from zoo.data.sources.train_test_split import TEST_SHARE, ScoringNotice
 from zoo.data.sources.usable_rows import listed, option_of, usable_rows
 from zoo.errors import ZooError
 
@@ -99,7 +99,7 @@ class RowReader(ABC, Generic[T, C]):
         return splits
 
     def remarks(self, corpus: C) -> list[str]:
-        """Notices of what a user should know of the finished data set."""
+        """Notices of what a user should know of the finished data set's splits."""
         return []
 
     @property
@@ -149,7 +149,7 @@ class RowReader(ABC, Generic[T, C]):
         """
         splits = dict(given_splits)
         told: list[str] = list(notices)
-        about: list[str] = []
+        about: str = ""
         given = list(given_flags(self.division).values())
         if given and TEST in splits:
             raise ZooError(f"{listed(given)}: for data without a test split, and {name} has one")
@@ -162,12 +162,12 @@ class RowReader(ABC, Generic[T, C]):
             split, read = f"test split from {test_file.name}", (*read, test_file)
         elif TEST not in splits and VALIDATION in splits and not given:
             splits[TEST] = splits.pop(VALIDATION)
-            about.append(f"{name} has no test split; its validation split is used")
+            about = f"{name} has no test split; its validation split is used"
         splits = self.selected(name, splits, told)
         if TEST not in splits:
             train, test, split = self.divided(name, splits[TRAIN])
             splits |= {TRAIN: train, TEST: test}
-            about.append(f"{name} has no test split; {split}")
+            about = f"{name} has no test split; {split}"
         notes = {"split": split}
         if told:
             notes["reading"] = "; ".join(told)
@@ -175,7 +175,8 @@ class RowReader(ABC, Generic[T, C]):
         for one in (path for path in read if path.name):
             notes = {what: note.replace(str(one), one.name) for what, note in notes.items()}
         corpus: C = self.corpus(name, splits[TRAIN], splits[TEST], splits.get(VALIDATION), notes)
-        return corpus, [*told, *about, *self.remarks(corpus)]
+        of_splits: list[str] = [*([about] if about else []), *self.remarks(corpus)]
+        return corpus, [*told, *map(ScoringNotice, of_splits)]
 
     def usable(
         self,

@@ -10,6 +10,10 @@ from zoo.errors import ZooError
 TEST_SHARE = 0.25
 
 
+class ScoringNotice(str):
+    """A notice of what is held out to be scored: not for a training on all the data."""
+
+
 class DivisionError(ZooError):
     """Data without a test split are too few to be divided."""
 
