@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from saved_models import test_documents, write_csv
+from saved_models import TINY, test_documents, write_csv
 from sklearn.metrics import (
     classification_report,
     confusion_matrix,
@@ -114,6 +114,30 @@ def test_the_split_decides_which_documents_are_scored(trained: Path, corpus: Pat
         for split in ("test", "train", "all")
     }
     assert counts == {"test": 30, "train": 72, "all": 102}
+
+
+def test_a_warning_says_where_a_model_was_trained_on_what_it_is_scored_on(
+    trained: Path, corpus: Path, tmp_path: Path, capsys
+) -> None:
+    def warned(model: Path, data: Path, *arguments: str) -> list[str]:
+        assert main(["evaluate", str(model), "--data", str(data), *arguments]) == 0
+        return [s for s in capsys.readouterr().err.splitlines() if s.startswith("warning")]
+
+    assert warned(trained, corpus) == []
+    (line,) = warned(trained, corpus, "--split", "train")
+    assert "was trained on these texts" in line
+    (line,) = warned(trained, corpus, "--split", "all")
+    assert "was trained on some of these texts" in line
+    # A training on all the data leaves no score, and divides a file no more.
+    whole, rows = tmp_path / "whole", tmp_path / "rows.csv"
+    rows.write_bytes((corpus / "train.csv").read_bytes())
+    options = ["--data", str(rows), "--split-seed", "3", "--save", str(whole)]
+    assert main(["train", *TINY, *options, "--epochs", "1", "--all-data"]) == 0
+    capsys.readouterr()
+    for split in ("test", "all"):
+        (line,) = warned(whole, rows, "--split", split)
+        assert "was trained on these texts" in line
+    assert warned(whole, corpus / "test.csv", "--split", "all") == []
 
 
 def test_labels_of_other_data_are_matched_by_name(trained: Path, tmp_path: Path, capsys) -> None:

@@ -92,15 +92,18 @@ def test_evaluated_on_the_data_of_its_training_it_has_the_score_of_its_training(
     encoder: Path, filler: MaskFiller, corpus: Path, capsys
 ) -> None:
     assert main(["evaluate", str(encoder), "--data", str(corpus), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr()
+    assert "warning" not in printed.err
+    found = json.loads(printed.out)
     for name in ("tokens", "bytes"):
         assert found[name] == filler.card.metrics[name]
     for name in ("bits_per_byte", "token_accuracy"):
         assert found[name] == pytest.approx(filler.card.metrics[name], rel=1e-5)
     assert main(["evaluate", str(encoder), "--data", str(corpus), "--split", "train"]) == 0
-    shown = capsys.readouterr().out
-    assert "training texts" in shown
-    assert "bits/byte" in shown
+    shown = capsys.readouterr()
+    assert "training texts" in shown.out
+    assert "bits/byte" in shown.out
+    assert "warning: the model was trained on these texts" in shown.err
     for words in (["--tags-column", "tags"], ["--mistakes", "3"]):
         assert main(["evaluate", str(encoder), "--data", str(corpus), *words]) == 2
         assert words[0] in capsys.readouterr().err

@@ -75,6 +75,7 @@ def evaluate(
     from zoo.data.sources.train_test_split import DivisionError
     from zoo.inference.evaluate import evaluate as evaluate_texts
     from zoo.inference.evaluate import evaluate_tags
+    from zoo.inference.same_data import trained_on_warning
     from zoo.models.mask_filler import MaskFiller
     from zoo.models.text_tagger import TextTagger
     from zoo.sweep.make_request import validated
@@ -93,6 +94,9 @@ def evaluate(
             raise ZooError(f"{flag} is no option of {task.model_name}, which this model is")
     refuse_unread(saved.registry, task, model.card.task, data)
     options = validated(task.options, given)
+    known = trained_on_warning(model.card, task, data, split, given, saved.registry)
+    if known:
+        click.echo(known, err=True)
     if is_filler:
         _evaluate_masks(saved, model, data, options, split, as_json)
         return
