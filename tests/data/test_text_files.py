@@ -82,13 +82,25 @@ def test_a_directory_has_a_text_in_every_file(tmp_path: Path) -> None:
     assert list(read_texts(str(folder))) == ["first", "na\u00efve\n\nand more"]
     (folder / "one.txt").write_text("alone")
     (folder / ".hidden").write_text("not this")
-    assert list(read_texts(str(folder))) == ["alone"]
+    texts = ["alone", "first", "na\u00efve\n\nand more"]
+    assert list(read_texts(str(folder))) == texts
     with pytest.raises(ZooError, match=r"--text-column: for tables, and of .*mails every file is"):
         list(read_texts(str(folder), "body"))
     (folder / "empty.txt").write_text(" ")
     with pytest.raises(ZooError, match=r"mails, empty.txt: 'text' is empty"):
         list(read_texts(str(folder)))
-    assert list(read_texts(str(folder), reading=Reading(drop_bad_rows=True))) == ["alone"]
+    assert list(read_texts(str(folder), reading=Reading(drop_bad_rows=True))) == texts
+
+
+def test_the_files_of_a_directory_are_read_at_any_depth(tmp_path: Path) -> None:
+    places = [f"{s}/{c}/{i}.txt" for s in ("test", "train") for c in ("a", "b") for i in (1, 2)]
+    for place in places:
+        (tmp_path / "news" / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "news" / place).write_text(place)
+    assert list(read_texts(str(tmp_path / "news"))) == places
+    (tmp_path / "news" / places[-1]).write_text("")
+    with pytest.raises(ZooError, match=r"news, train/b/2.txt: 'text' is empty"):
+        list(read_texts(str(tmp_path / "news")))
 
 
 def test_half_a_character_is_named_with_its_line(tmp_path: Path) -> None:

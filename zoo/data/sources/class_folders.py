@@ -50,13 +50,15 @@ def read_class_folders(directory: DataFile, encoding: str, notices: list[str]) -
 
 
 def read_folder(directory: DataFile, encoding: str, notices: list[str]) -> Iterator[Placed]:
-    """A row with ``text`` for every file of a directory, or of the folders of classes in it."""
-    if _files(directory):
-        files = _files(directory)
-        for file, text in zip(files, _texts(files, encoding, notices), strict=True):
-            yield file.name, {"text": text}
-        return
-    yield from read_class_folders(directory, encoding, notices)
+    """A row with ``text`` for every file of a directory and of the folders in it, at any depth.
+
+    A row is after its file's path in the directory. The rest is as in ``read_class_folders``.
+    """
+    files = list(_all_files(directory))
+    for (place, _), text in zip(
+        files, _texts([file for _, file in files], encoding, notices), strict=True
+    ):
+        yield place, {"text": text}
 
 
 def _texts(files: Sequence[DataFile], encoding: str, notices: list[str]) -> Iterator[str]:
@@ -97,6 +99,14 @@ def _folders(directory: DataFile) -> list[DataFile]:
 
 def _files(directory: DataFile) -> list[DataFile]:
     return [entry for entry in _visible(directory) if entry.is_file()]
+
+
+def _all_files(directory: DataFile, above: str = "") -> Iterator[tuple[str, DataFile]]:
+    """Every file after its path, those of a directory before those of the folders in it."""
+    for file in _files(directory):
+        yield f"{above}{file.name}", file
+    for folder in _folders(directory):
+        yield from _all_files(folder, f"{above}{folder.name}/")
 
 
 def _visible(directory: DataFile) -> list[DataFile]:
