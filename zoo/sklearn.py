@@ -129,7 +129,7 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         request = make_request({**options, "data": data, "keep_duplicates": True}, loaded.registry)
         with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
             save = Path(scratch) / "model"
-            self.model_ = train(
+            self.model_, _ = train(
                 request, loaded, Silent(), save, int(seed), on="inline", all_data=True
             )
         return self

@@ -148,3 +148,15 @@ def test_data_that_do_not_fit_are_one_line(
 ) -> None:
     with pytest.raises(zoo.ZooError, match=says):
         zoo.bench("fused", out=tmp_path / "out", **{**small, **ROWS, "data": data})
+
+
+def test_what_is_wrong_with_a_frame_is_said_of_the_frame(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    frame = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
+    wrong, empty = frame.rename(columns={"text": "body"}), frame.assign(text=["a"] * 7 + [""])
+    with pytest.raises(zoo.ZooError, match=r"^the DataFrame has no column 'text'"):
+        zoo.bench("fused", out=tmp_path / "out", **{**small, **ROWS, "data": wrong})
+    splits = {"train": frame, "test": empty}
+    with pytest.raises(zoo.ZooError, match=r"^test of the DataFrame, line 8: 'text' is empty"):
+        zoo.bench("fused", out=tmp_path / "out", **{**small, **ROWS, "data": splits})

@@ -19,8 +19,10 @@ def test_the_stage_is_done_again_on_the_texts_of_every_split(corpus: Path, tmp_p
     out = tmp_path / "out"
     (record,) = bench(out, {**OPTIONS, **STAGE, "data": str(corpus)}).records
     assert record.metrics["pretraining"]["texts"] == 72
-    model = zoo.train(from_=out, on="inline")
+    model = zoo.train(from_=out, on="inline", save=tmp_path / "model")
     assert model.card.pretraining.model_dump() == record.config["pretraining"]
+    hub = (tmp_path / "model" / "README.md").read_text()
+    assert "| pretrained | 1 epoch of masked language modelling |" in hub
     assert model.card.metrics["pretraining"]["texts"] == 72 + 30, "nothing is left to be scored"
 
 

@@ -30,7 +30,8 @@ def test_lists_become_comma_lists_and_the_table_is_a_data_frame(folder: Path) ->
     ]
     assert set(table["status"]) == {"ok"}
     assert result.answer.startswith("Best accuracy: ")
-    assert "with fewer than 3 seeds nothing can be said of the differences." in result.answer
+    few = "with fewer than 3 seeds nothing can be said of the differences between cells."
+    assert few in result.answer
     assert result.answer.endswith("Try at least 3 seeds; 5 tell much more.")
     assert result.directory == Path("out")
     assert {record.seed for record in RecordFile(folder / "out").read()} == {0, 3}

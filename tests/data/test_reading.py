@@ -395,9 +395,10 @@ def test_broken_rows_are_left_out_where_asked_counted_and_named(tmp_path: Path) 
     with pytest.raises(ZooError, match="line 10 has more fields than its header: 3 fields, where"):
         read(path)
     corpus, notices = read(path, drop_bad_rows=True)
-    dropped = "3 of 12 rows left out, line 10, line 11 and line 12; the first: line 10 has more"
-    assert dropped in notices[0]
-    assert dropped in corpus.notes["reading"]
+    dropped = "3 of 12 rows left out: line 10 has more fields than its header: 3 fields, where"
+    for said in (notices[0], corpus.notes["reading"]):
+        assert dropped in said
+        assert said.endswith("; also line 11 and line 12")
     assert len(corpus.train_texts) + len(corpus.test_texts) == 9
     lines = tmp_path / "x.jsonl"
     lines.write_text('{"text": "a", "label": 1}\n{"text":\n{"text": 3, "label": 1}\n[]\n')

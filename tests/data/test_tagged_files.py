@@ -86,7 +86,8 @@ def test_texts_with_a_broken_line_are_left_out_where_asked(
     reader = TaggedTexts(reading=Reading(drop_bad_rows=True))
     notices: list[str] = []
     assert reader.read_undivided(path, notices).texts == [["a", "b"], ["d", "e"]]
-    assert "2 of 4 rows left out, line 5 and line 11; the first: line 5: 1 column" in notices[0]
+    assert "2 of 4 rows left out: line 5: 1 column" in notices[0]
+    assert notices[0].endswith("; also line 11")
 
 
 def test_columns_of_a_conll_file_are_chosen_by_number(registry: Registry, tmp_path: Path) -> None:

@@ -114,4 +114,4 @@ def test_predict_leaves_broken_rows_out_where_asked(
     assert main(["predict", str(saved), "--input", str(path), *arguments]) == 0
     printed = capsys.readouterr()
     assert len(printed.out.splitlines()) == 3
-    assert "2 of 4 rows left out, line 3 and line 4; the first: line 3: 'text' is" in printed.err
+    assert "2 of 4 rows left out: line 3: 'text' is empty; also line 4\n" in printed.err

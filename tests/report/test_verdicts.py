@@ -393,6 +393,28 @@ def test_without_a_ranked_cell_no_baseline_is_ranked(seeds):
     assert "Try at least 3 seeds" in " ".join(run.answer)
 
 
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_with_few_seeds_the_answer_names_the_best_of_all(seeds):
+    records = [train_record(cell(pe=pe), s, 500 + 9 * s) for s in range(seeds)
+               for pe in ("rope", "sin")]  # fmt: skip
+
+    def answer(wrong):
+        run = RunReport([*records, *baseline(wrong, seeds)])
+        return " ".join(run.answer)
+
+    better = answer(range(100))
+    assert better.startswith("Best cell: rope with 0.")
+    assert "The best of all is the baseline words with 0.900, by more than chance" in better
+    close = answer([*range(12, 500), *range(900, 910)])
+    assert close.startswith("Best cell: rope with 0.")
+    assert "baseline words with 0.502; whether anything beats it cannot be said" in close
+    worse = answer(range(900))
+    assert worse.startswith("Best accuracy: rope")
+    assert "rope beats the baseline words with 0.100, by more than chance on these doc" in worse
+    behind = answer(range(12, 520))
+    assert "Whether anything beats the baseline words with 0.492 cannot be said" in behind
+
+
 def test_a_failed_row_is_not_ranked_and_no_rank_stands_beside_no_pair():
     records = [train_record(cell(), s, 50 + s) for s in range(5)]
     records += [train_record(cell(pe="sin"), s, 50 + s) for s in range(2)]

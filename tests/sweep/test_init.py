@@ -322,6 +322,10 @@ def test_texts_that_are_all_scored_are_refused_and_some_are_named(
     assert main(["bench", *words]) == 0
     assert "30 of the test texts are in test.csv: not pretrained on" in capsys.readouterr().err
     assert {r.metrics["pretraining"]["texts"] for r in RecordFile(out).read() if r.cell} == {1}
+    rows = given.read_text().splitlines()
+    given.write_text("\n".join([rows[0], rows[1], rows[-1], ""]))
+    assert main(["bench", *words[:-1], str(tmp_path / "one")]) == 0
+    assert "1 of the test texts is in test.csv: not pretrained on" in capsys.readouterr().err
 
 
 def test_where_what_is_left_is_held_out_the_rows_say_so(corpus: Path, tmp_path: Path) -> None:

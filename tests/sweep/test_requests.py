@@ -27,6 +27,11 @@ OTHERS = [
     ({"task": "seq2seq", "beam": 0}, "--beam 0"),
     ({"members": 0}, "--members 0"),
     ({"seeds": 0}, "--seeds 0: at least 1"),
+    (
+        {"seeds": "three"},
+        "--seeds 'three': a number of seeds, such as 3, or a list, such as [0, 1]",
+    ),
+    ({"seeds": 2.5}, "--seeds 2.5: a number of seeds, such as 3, or a list"),
     ({"phases": "trials"}, "--phases 'trials'"),
 ]
 

@@ -42,7 +42,8 @@ def with_initial(request: Request, loaded: Loaded) -> tuple[Loaded, Pretraining]
     scored = [text for texts in parts.values() for text in texts]
     texts, left_out = without_scored(given, scored)
     if left_out:
-        notices.append(f"{left_out} of the test texts are in {path.name}: not pretrained on")
+        are = f"{left_out} of the test texts {'is' if left_out == 1 else 'are'}"
+        notices.append(f"{are} in {path.name}: not pretrained on")
     if not texts:
         raise ZooError(f"--pretrain-data {path}: every text in it is a test text")
     content = json.dumps(texts, ensure_ascii=False).encode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +151,10 @@ def validated(model: type[BaseModel], values: Mapping[str, Any]) -> Any:
         return model.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
+        if first["type"] == "extra_forbidden":
+            unknown = str(first["loc"][-1])
+            hint = option_hint(unknown, model.model_fields)
+            raise ZooError(f"no option '{unknown}'{hint}") from None
         name = next((str(p) for p in reversed(first["loc"]) if isinstance(p, str)), "request")
         raise ZooError(f"{_flag(name)} {first['input']!r}: {first['msg']}") from None
 
@@ -185,6 +189,10 @@ def _plain(name: str, value: Any) -> Any:
         if value < 1:
             raise ZooError(f"--seeds {value}: at least 1")
         return tuple(range(value))
+    if name == "seeds" and (isinstance(value, str) or not isinstance(value, Iterable)):
+        raise ZooError(
+            f"--seeds {value!r}: a number of seeds, such as 3, or a list, such as [0, 1]"
+        )
     if name == "phases" and isinstance(value, str):
         return tuple(split_list(value, "--phases ")) or ("",)
     if name in ("phases", "plugins"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from zoo.config.reading import Division, Reading, TextReading, given_flags
+from zoo.data.encoding.cache import cache_directory
 from zoo.data.sources.class_folders import class_folders, read_class_folders
 from zoo.data.sources.corpus import Corpus, content_digest
 from zoo.data.sources.data_file import DataFile, within
@@ -119,7 +121,17 @@ class RowReader(ABC, Generic[T, C]):
         Raises ZooError, naming file and line, for files that cannot be read or do not fit.
         """
         notices: list[str] = []
-        splits = {s: self._table_of(files, notices) for s, files in self._files(path).items()}
+        files = self._files(path)
+        try:
+            splits = {split: self._table_of(its, notices) for split, its in files.items()}
+        except ZooError as error:
+            if path.parent != cache_directory():
+                raise
+            # A file of the cache is named as what it was made of: a DataFrame, say.
+            kind = path.name.partition("-")[0]
+            within_it = r"\1 of the" if len(files) > 1 else "the"
+            file = rf"{re.escape(str(path))}/(\w+)\.jsonl"
+            raise ZooError(re.sub(file, f"{within_it} {kind}", str(error))) from None
         return self.make(name, splits, notices, (path,))
 
     def read_undivided(self, path: Path, notices: list[str]) -> LabelledRows:

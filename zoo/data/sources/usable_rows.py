@@ -62,12 +62,14 @@ def usable_rows(
 def dropped_rows(source: str, bad: Mapping[str, ZooError], rows: int) -> str:
     """Which rows of a file are left out, and what is wrong with the first.
 
-    bad: place to error, in the order of the file. rows: how many there are in all.
+    bad: place to error, which names it, in the order of the file. rows: how many there are in all.
     """
-    named = listed(list(bad)[:NAMED])
-    more = f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
+    others = [*bad][1:NAMED]
+    if len(bad) > NAMED:
+        others.append(f"{len(bad) - NAMED} more")
     first = str(next(iter(bad.values()))).removeprefix(f"{source}, ")
-    return f"{source}: {len(bad)} of {rows} rows left out, {named}{more}; the first: {first}"
+    also = f"; also {listed(others)}" if others else ""
+    return f"{source}: {len(bad)} of {rows} rows left out: {first}{also}"
 
 
 def listed(words: Iterable[str]) -> str:

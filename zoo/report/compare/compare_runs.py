@@ -23,7 +23,7 @@ from zoo.errors import ZooError
 from zoo.report.compare.compare_cost import REFERENCE, Change, CostChanges
 from zoo.report.rows import Row, make_rows
 from zoo.report.stats.intervals import ENOUGH, Interval
-from zoo.report.stats.paired import Difference, holm, level_of, p_of_votes, tested
+from zoo.report.stats.paired import Difference, holm, level_of, p_of_models, tested
 from zoo.report.stats.ratios import within
 from zoo.report.stats.row_intervals import row_intervals
 from zoo.report.stats.scores import scores_of
@@ -212,11 +212,7 @@ def _metric_change(
         return replace(change, p=p, low=found.low, high=found.high)
     seeds = sorted(set(one.values) & set(other.values))
     few = f"{counted(len(seeds), 'seed')} in common, {ENOUGH} are needed"
-    if all(seed in row.wrong for row in (one, other) for seed in seeds):
-        # An example counts once, in however many of the seeds the two models disagree on it.
-        votes = np.sum([one.wrong[s].astype(float) - other.wrong[s] for s in seeds], axis=0)
-        total, square, step = votes.sum(), (votes**2).sum(), np.abs(votes).max(initial=0.0)
-        p = float(p_of_votes(total, square, step))
+    if (p := p_of_models(one, other)) is not None:
         return replace(change, p=p, models_only=True, why=f"for these models only: {few}")
     return replace(change, why=few)
 

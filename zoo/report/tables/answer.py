@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from zoo.report.rows import Row, trained_on_one_kind_of_machine
 from zoo.report.stats.effects import Effects
 from zoo.report.stats.intervals import ENOUGH
+from zoo.report.stats.paired import ALPHA, p_of_models
 from zoo.report.stats.ratios import Speeds, memory_verdict, too_noisy
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.text import counted, percent
@@ -37,7 +38,7 @@ def answer(
         return [f"No cell has a value of {rows[0].metric.label}."] if rows else []
     tied = _tied(cells, verdicts)
     said = _choices(effects)
-    said.append(_best(cells, tied, verdicts, name, value))
+    said.append(_best(cells, tied, baselines, verdicts, name, value))
     said += _cheapest(tied or cells[:1], speeds, name)
     said += _against_baselines(cells, baselines, verdicts, name, value)
     return said + _next(cells, tied, baselines, verdicts)
@@ -86,10 +87,17 @@ def _choices(effects: Effects | None) -> list[str]:
 
 
 def _best(
-    cells: Sequence[Row], tied: Sequence[Row], verdicts: Verdicts, name: Text, value: Text
+    cells: Sequence[Row],
+    tied: Sequence[Row],
+    baselines: Sequence[Row],
+    verdicts: Verdicts,
+    name: Text,
+    value: Text,
 ) -> str:
     best, others = (tied or cells)[0], tied[1:]
-    text = f"Best {best.metric.label}: {name(best)} with {value(best)}"
+    ahead = not tied and baselines and _ahead(baselines[0], best)
+    what = "cell" if ahead else best.metric.label
+    text = f"Best {what}: {name(best)} with {value(best)}"
     if others:
         text += f"; {counted(len(others), 'other')} cannot be distinguished from it: "
         text += _listed([name(row) for row in others])
@@ -97,7 +105,9 @@ def _best(
             text += f" ({equal} of these {'are' if equal > 1 else 'is'} equal to it, "
             text += "example by example)" if best.examples else "with every seed)"
     elif len(cells) > 1 and not tied:
-        text += f"; with fewer than {ENOUGH} seeds nothing can be said of the differences"
+        text += (
+            f"; with fewer than {ENOUGH} seeds nothing can be said of the differences between cells"
+        )
     elif len(cells) > 1 and all(
         verdicts.verdict(best.name, row.name) == 1 for row in cells if row is not best
     ):
@@ -178,7 +188,7 @@ def _against_baselines(
     known = [verdict for verdict in found.values() if verdict is not None]
     what = f"the baseline {name(best)} with {value(best).removesuffix(' (deterministic fit)')}"
     if not known:
-        return [f"Whether anything beats {what} cannot be said with so few seeds."]
+        return [_untested(cells, baselines, what, name)]
     better, worse = known.count(1), known.count(-1)
     if better == len(known):
         return [f"Every cell is really better than {what}."]
@@ -189,6 +199,34 @@ def _against_baselines(
         which = "all cells" if worse == len(known) else f"{worse} of {len(known)} cells"
         text += f": {which} are really worse"
     return [f"{text}."]
+
+
+def _untested(cells: Sequence[Row], baselines: Sequence[Row], what: str, name: Text) -> str:
+    """How the best cell compares with the best baseline, ``what``, where seeds are too few."""
+    unknown = "cannot be said with so few seeds"
+    # The best of several was chosen: their number is corrected for (Bonferroni).
+    p = p_of_models(cells[0], baselines[0])
+    by_chance = p is None or p * len(cells) * len(baselines) >= ALPHA
+    if _ahead(baselines[0], cells[0]):
+        text = f"The best of all is {what}"
+        if by_chance:
+            return f"{text}; whether anything beats it {unknown}."
+    elif by_chance:
+        return f"Whether anything beats {what} {unknown}."
+    else:
+        text = f"{name(cells[0])} beats {what}"
+    scored = cells[0].metric.scored
+    return (
+        f"{text}, by more than chance on these {scored}; what other seeds would give cannot be "
+        "said with so few."
+    )
+
+
+def _ahead(one: Row, other: Row) -> bool:
+    """Whether the mean of the first is better."""
+    means = (statistics.fmean(row.values.values()) for row in (one, other))
+    first, second = map(one.metric.better, means)
+    return first > second
 
 
 def _next(
