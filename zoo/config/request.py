@@ -105,7 +105,12 @@ class Request(BaseModel):
         description="Threads of one job, 0 for its share of the cores; a container's limit and "
         "OMP_NUM_THREADS count. On a cluster 0 is 1.",
     )
-    rounds: PositiveInt = Field(default=5, description="Rounds of each cost measurement.")
+    rounds: PositiveInt | None = Field(
+        default=None,
+        description="Rounds of each cost measurement, neither more nor fewer. By default zoo bench "
+        "measures 3, and up to 5 until every speed is known within 5% of the reference's; zoo "
+        "scale measures 5.",
+    )
     timeout: PositiveFloat | None = Field(
         default=None,
         description="Most seconds that one job may take; by default there is no limit.",

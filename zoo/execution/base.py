@@ -140,12 +140,16 @@ class CostMember:
 class CostJob(Job):
     """Measure speed and memory of some models in turns, with nothing else on the machine.
 
-    rounds: how often each is measured. matrix_rate: measure the rate of a matrix product as well.
+    rounds: how often each is measured, at most. least_rounds: stop after so many, or later, once
+    the speed of every member compared with the first is known well enough
+    (``round_ratios.narrow_enough``); 0: measure all rounds. matrix_rate: measure the rate of a
+    matrix product as well.
     """
 
     kind: ClassVar[str] = "cost"
     members: tuple[CostMember, ...] = ()
     rounds: int = 5
+    least_rounds: int = 0
     matrix_rate: bool = True
 
 

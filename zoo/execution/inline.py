@@ -68,9 +68,11 @@ def _threads(job: Job, limits: Limits) -> Iterator[None]:
         return
     import torch
 
+    from zoo.execution.threads import use_threads
+
     before = torch.get_num_threads()
-    torch.set_num_threads(limits.threads)
     try:
-        yield
+        with use_threads(limits.threads):
+            yield
     finally:
         torch.set_num_threads(before)
