@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from zoo.errors import ZooError
@@ -40,6 +41,10 @@ class InlineExecutor(Executor):
                 "--on local"
             )
         return _one_by_one(jobs, limits, directory)
+
+    def default_limits(self, asked: Limits, trainings: int = 1) -> Limits:
+        """As on ``local``, one after another."""
+        return replace(super().default_limits(asked, trainings), jobs=asked.jobs or 1)
 
 
 def _one_by_one(jobs: Sequence[Job], limits: Limits, directory: Path) -> Generator[Event]:

@@ -15,7 +15,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 # Preloaded into the fork server, so that no worker imports these again.
-import torch._dynamo  # noqa: F401 - the first optimizer of a process imports it, which takes a second
+import sklearn.linear_model
+import sklearn.metrics  # noqa: F401
+import torch._dynamo  # noqa: F401 - the first optimizer of a process imports it: a second
 
 from zoo.execution.base import Limits
 from zoo.execution.environment import git_state

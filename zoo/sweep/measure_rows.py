@@ -28,7 +28,7 @@ def measure_rows(
     reference = next(r for r in this.plan.rows if r.name == this.plan.reference)
     for row in this.plan.runnable:
         plugins = plugin_hashes([*row.choices, *reference.choices, *this.plan.scoring])
-        config, environment = this.config(training(row)), this.prepared.environment
+        config, environment = this.config(training(row)), this.environment("cost")
         more = reference.name, this.request.rounds
         key = cost_key("cost", identity(row), config, plugins, environment, *more)
         if _failed_everywhere(this, row):
