@@ -29,7 +29,7 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     torch.ge(draws, dropped - LEVELS // 2, out=keep)
     # In the precision of x, as torch's factor is.
     scale = torch.tensor(LEVELS / (LEVELS - dropped), dtype=x.dtype)
-    kept: Tensor = _Kept.apply(x, keep, scale)
+    kept: Tensor = _Kept.apply(x, keep, scale)  # type: ignore[no-untyped-call]
     return kept
 
 
@@ -53,7 +53,7 @@ class _Kept(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         keep, scale = ctx.saved_tensors
-        return _Kept.apply(grad, keep, scale), None, None
+        return _Kept.apply(grad, keep, scale), None, None  # type: ignore[no-untyped-call]
 
     @staticmethod
     def jvp(ctx: Any, tangent: Tensor, *_: None) -> Tensor:
