@@ -34,12 +34,14 @@ ROOMS = (
     "cli",
     "__main__",
 )
-# Of the rooms before it, report may read records and nothing else.
+# Of the rooms before it, report may read records and nothing else, and the ratios of their rounds
+# as the measurement itself sees them.
 REPORT_READS = {
     "zoo.errors",
     "zoo.sweep.records",
     "zoo.config.machine",
     "zoo.config.metric_description",
+    "zoo.measure.round_ratios",
 }
 
 

@@ -20,9 +20,11 @@ import numpy as np
 from bench.simulate.grids import Scenario
 from bench.simulate.outcomes import simulate, stop_early
 from bench.simulate.page import LINES, SIMULATIONS, page
+from bench.simulate.rounds import lines_of_rounds
 from zoo.report.write import write_file
 
 SEED = 14
+ROUNDS_TIMES = 5  # measurements for each simulated run: they cost little
 
 
 def scenarios() -> dict[str, list[Scenario]]:
@@ -69,6 +71,7 @@ def lines(runs: int) -> Iterator[dict[str, Any]]:
             one = Scenario(cells, seeds, gap=gap)
             outcome = stop_early(one, 1.0, runs, next(streams))
             yield {"shows": "until"} | asdict(outcome)
+    yield from lines_of_rounds(ROUNDS_TIMES * runs, SEED)
 
 
 def main() -> None:

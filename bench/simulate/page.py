@@ -59,6 +59,15 @@ Seeds are added one by one, from 3 up to *seeds*, until every row is worse than 
 good within 1.0 points. *Wrong*: runs that stop with a wrong statement, at most 5%."""
 
 
+ROUNDS = """\
+## Rounds that end when intervals are narrow
+
+Costs are measured in three rounds, and in up to five until every ratio to the reference is known
+within 5%, which favours narrow intervals: the share of 95% intervals that hold the true ratio.
+*Noise*: standard deviation of a round's log ratio, a quarter of whose square comes from the 5% of
+rounds in which something disturbs a model."""
+
+
 def page(file: Path) -> str:
     """The whole page."""
     lines = [json.loads(line) for line in file.read_text().splitlines()]
@@ -80,7 +89,18 @@ def page(file: Path) -> str:
     for shows, text, columns in tables:
         rows = [_scenario(line) | columns(line) for line in lines if line["shows"] == shows]
         parts += [text, grid(rows)] if rows else []
+    if rounds := [_rounds(line) for line in lines if line["shows"] == "rounds"]:
+        parts += [ROUNDS, grid(rounds)]
     return "\n\n".join(parts) + "\n"
+
+
+def _rounds(line: Line) -> dict[str, str]:
+    return {
+        "models besides the reference": str(line["models"]),
+        "noise": f"{line['noise']:.1%}",
+        "covered": f"{line['covered']:.1%}",
+        "mean rounds": f"{line['rounds']:.1f}",
+    }
 
 
 def _scenario(line: Line) -> dict[str, str]:

@@ -73,3 +73,41 @@ def test_nothing_is_drawn_outside_training_or_at_zero():
 def test_bf16_stays_bf16():
     x = torch.rand(64).bfloat16()
     assert dropout(x, 0.25).dtype == torch.bfloat16
+
+
+def test_gradients_of_every_order_are_right():
+    def drop(x):
+        torch.manual_seed(3)
+        return dropout(x, 0.3) ** 2
+
+    x = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(drop, x, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(drop, x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_results_are_those_of_multiplying_by_a_bool_mask(dtype):
+    """Bit for bit, also of gradients, from the same random numbers."""
+    x = torch.randn(7, 9, dtype=dtype, requires_grad=True)
+    grad = torch.randn(7, 9).to(dtype)
+    torch.manual_seed(4)
+    y = dropout(x, 0.25)
+    y.backward(grad)
+    mask = y.detach() != 0
+    scale = torch.tensor(4 / 3, dtype=dtype)
+    assert torch.equal(y, x * mask * scale)
+    assert torch.equal(x.grad, grad * scale * mask)
+    assert 0 < mask.double().mean() < 1
+
+
+def test_a_byte_an_element_is_kept_for_the_backward_pass():
+    x = torch.randn(64, 64, requires_grad=True)
+    sizes = []
+
+    def pack(tensor):
+        sizes.append(tensor.numel() * tensor.element_size())
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        dropout(x, 0.5)
+    assert sum(sizes) <= 64 * 64 + 8

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
+from pathlib import Path
 
 import torch
 
@@ -41,6 +42,17 @@ class Hungry(Fused):
         return super().attend(q, k, v, mask, bias)
 
 
+class HungryAtFirst(Fused):
+    """Out of memory once, as where another process holds it; the file notes that it has been."""
+
+    def attend(self, q, k, v, mask, bias):
+        once = Path(os.environ["HUNGRY_AT_FIRST"])
+        if not once.exists():
+            once.touch()
+            raise MemoryError
+        return super().attend(q, k, v, mask, bias)
+
+
 class Diverges(Fused):
     def attend(self, q, k, v, mask, bias):
         return super().attend(q, k, v, mask, bias) * float("nan")
@@ -49,5 +61,5 @@ class Diverges(Fused):
 @hookimpl
 def zoo_register(register):
     able = ("rotate", "bias", "padding", "causal", "cross", "cache")
-    for factory in (Raises, Exits, Segfaults, Hangs, Hungry, Diverges):
+    for factory in (Raises, Exits, Segfaults, Hangs, Hungry, HungryAtFirst, Diverges):
         register("attention", factory.__name__.lower(), factory, summary="bad", capabilities=able)

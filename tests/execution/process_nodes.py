@@ -198,5 +198,5 @@ class _Stays(Executor):
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         return self.executor.run(jobs, limits=limits, directory=directory)
 
-    def default_limits(self, asked: Limits) -> Limits:
-        return self.executor.default_limits(asked)
+    def default_limits(self, asked: Limits, trainings: int = 1) -> Limits:
+        return self.executor.default_limits(asked, trainings)

@@ -10,6 +10,7 @@ from zoo.execution import cores
 from zoo.execution.base import Limits
 from zoo.execution.cluster.cluster_executor import ClusterExecutor
 from zoo.execution.cores import default_threads, limits_note, own_cores
+from zoo.execution.inline import InlineExecutor
 from zoo.execution.local import LocalExecutor
 
 
@@ -85,6 +86,22 @@ def test_omp_num_threads_limits_each_job(
     assert default_threads(1, tmp_path) == alone
     assert default_threads(4, tmp_path) == four_jobs
     assert ("OMP_NUM_THREADS gives each job at most" in limits_note(tmp_path)) is (alone < 8)
+
+
+@pytest.mark.parametrize(
+    ("trainings", "threads", "at_once"),
+    [(0, 8, 1), (1, 8, 1), (2, 4, 2), (3, 2, 3), (5, 1, 5), (8, 1, 8), (100, 1, 8)],
+)
+def test_trainings_share_the_cores_and_their_threads_depend_on_the_plan_alone(
+    trainings: int, threads: int, at_once: int
+) -> None:
+    """The bits of a training depend on its threads, so ``--jobs`` does not change them."""
+    limits = LocalExecutor().default_limits(Limits(0, 0), trainings)
+    assert (limits.threads, limits.jobs) == (threads, at_once)
+    for jobs in (1, 3, 20):
+        assert LocalExecutor().default_limits(Limits(jobs, 0), trainings) == Limits(jobs, threads)
+    assert LocalExecutor().default_limits(Limits(0, 3), trainings) == Limits(1, 3)
+    assert InlineExecutor().default_limits(Limits(0, 0), trainings) == Limits(1, threads)
 
 
 def test_what_limits_is_told_and_what_is_asked_for_is_given(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from scipy import stats
 from small_runs import CLASSIFY, bench, cell, prepared
 
 from zoo.config.sizes import Sizes
@@ -106,6 +110,39 @@ def test_the_twin_measures_noise_and_has_no_result_of_its_own(
     members: tuple[Result, ...],
 ) -> None:
     assert (members[TWIN].metrics, members[TWIN].samples) == ({}, {})
+
+
+def test_rounds_end_when_every_speed_is_known_within_five_percent_and_never_before_the_third(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """Judged here by scipy's own t-interval of log ratios computed from the raw seconds."""
+    setup = prepared({**CLASSIFY, "data": str(corpus)}).setup
+    members = (CostMember(cell()), CostMember(cell(), twin=True), CostMember(cell(pe="sin")))
+    job = CostJob(setup, "group", "key", members=members, rounds=8, least_rounds=3)
+    events = list(InlineExecutor().run([job], limits=Limits(), directory=tmp_path))
+    ended = events[-1]
+    assert isinstance(ended, Ended)
+    samples = ended.result.members[2].samples
+    base = samples["reference"]["rounds"]
+
+    def widest(count: int) -> float:
+        widths = []
+        for own, phase in itertools.product(
+            (samples["rounds"], samples["twin"]["rounds"]), ("train", "infer")
+        ):
+            logs = [
+                statistics.median(math.log(b / a) for a, b in zip(x[phase], y[phase], strict=True))
+                for x, y in zip(own[:count], base[:count], strict=True)
+            ]
+            mean, error = statistics.fmean(logs), stats.sem(logs)
+            widths.append(stats.t.interval(0.95, count - 1, mean, error)[1] - mean)
+        return max(widths)
+
+    used = len(base)
+    assert len(events) == used + 2
+    assert 3 <= used <= 8
+    assert all(widest(count) >= math.log(1.05) for count in range(3, used))
+    assert used == 8 or widest(used) < math.log(1.05)
 
 
 class Noting(InlineExecutor):

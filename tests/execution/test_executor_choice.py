@@ -105,7 +105,7 @@ def test_a_cluster_takes_one_thread_a_job_and_all_its_room_unless_asked(
     assert ray.default_limits(Limits(3, 2, 500, 1.0)) == Limits(3, 2, 500, 1.0)
     cores = own_cores()
     assert local.default_limits(Limits(0, 0)) == Limits(1, cores)
-    assert local.default_limits(Limits(2, 0)).threads == max(1, cores // 2)
+    assert local.default_limits(Limits(2, 0)) == Limits(2, cores)
 
 
 def test_no_suite_may_say_where_jobs_run(tmp_path: Path) -> None:

@@ -30,12 +30,13 @@ from small_runs import (
 )
 
 from zoo.errors import ZooError
-from zoo.execution.base import Ended, Event, Limits, Progress, Started, TrainJob
+from zoo.execution.base import Ended, Event, Limits, Notice, Progress, Started, TrainJob
 from zoo.execution.inline import InlineExecutor
 from zoo.execution.local import LocalExecutor
 from zoo.execution.process import Worker
 from zoo.sweep.records import Record, RecordFile
 
+FAILING = Path(__file__).with_name("failing.py")
 OTHER = {"inline": "local", "local": "inline"}
 
 
@@ -160,6 +161,33 @@ def test_weights_are_an_artifact_until_the_next_event(
                 found.append({name: t.tolist() for name, t in load_file(weights).items()})
         assert list(tmp_path.iterdir()) == []
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("jobs", "status", "notices"), [(2, "ok", 1), (1, "oom", 0)])
+def test_what_runs_out_of_memory_beside_others_is_run_again_alone(
+    jobs: int,
+    status: str,
+    notices: int,
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So that trainings at once never fail for lack of memory where one at a time would not."""
+    monkeypatch.setenv("HUNGRY_AT_FIRST", str(tmp_path / "been"))
+    setup = prepared({**CLASSIFY, "data": str(corpus)}, (FAILING,)).setup
+    models = (cell(attention="hungryatfirst"), cell(attention="fused"), cell(attention="naive"))
+    of = [TrainJob(setup, model.name, str(n), model) for n, model in enumerate(models)]
+    events = list(LocalExecutor().run(of, limits=Limits(jobs=jobs), directory=tmp_path / "run"))
+    ended = {event.job.key: event.result.status for event in events if isinstance(event, Ended)}
+    assert ended == {"0": status, "1": "ok", "2": "ok"}
+    assert [event.job.key for event in events if isinstance(event, Started)] == ["0", "1", "2"]
+    said = [event.text for event in events if isinstance(event, Notice)]
+    assert len(said) == notices
+    assert all(text.startswith("hungryatfirst+rope") for text in said)
+    if notices:
+        last = events[-1]
+        assert isinstance(last, Ended)
+        assert last.job.key == "0"
 
 
 def test_jobs_of_an_executor_that_is_closed_early_stop(

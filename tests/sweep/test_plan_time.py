@@ -50,14 +50,12 @@ def test_the_time_of_a_plan(
 
 
 def test_the_time_of_a_plan_on_this_machine(registry: Registry) -> None:
-    request = make_request(
-        {"attention": "fused", "baseline": "none", "jobs": 2, "seeds": 3}, registry
-    )
+    request = make_request({"attention": "fused", "baseline": "none", "seeds": 3}, registry)
     plan = make_plan(request, registry)
-    line = time_line(request, plan, None, [known(100.0)])
+    line = time_line(request, plan, None, [known(100.0)], 2)
     assert line.startswith("3 trainings, 2 at once: the time of 2 one after another, about 3 min")
     one = make_request({"attention": "fused", "baseline": "none"}, registry)
-    line = time_line(one, make_plan(one, registry), None, [known(2.0)])
+    line = time_line(one, make_plan(one, registry), None, [known(2.0)], 2)
     assert line == "1 training, about 2 s at 2.0 s each (one record)"
 
 

@@ -103,7 +103,7 @@ def bench(
     from zoo.report.tables.plain_data import profile_data, run_data
     from zoo.report.tables.text import percent
     from zoo.sweep.plan_time import as_table, past_records, time_line
-    from zoo.sweep.prepare import open_executor
+    from zoo.sweep.prepare import likely_limits, open_executor
     from zoo.sweep.progress import Silent, for_stream
     from zoo.sweep.records import RecordFile
     from zoo.sweep.run import run
@@ -125,16 +125,20 @@ def bench(
         with open_executor(loaded, executor) as opened:
             plans = [tried_plan(request, loaded, opened) for request in requests]
             nodes = opened.nodes()
+            at_once = [
+                likely_limits(request, plan, opened).jobs
+                for request, plan in zip(requests, plans, strict=True)
+            ]
         if as_json:
             print_json([_plan_data(r, p) for r, p in zip(requests, plans, strict=True)])
             return 0
-        for request, plan in zip(requests, plans, strict=True):
+        for request, plan, jobs in zip(requests, plans, at_once, strict=True):
             if len(requests) > 1:
                 click.echo(f"{request.data} (--task {request.task})\n")
             _print_plan(plan)
             records = RecordFile(Path(out)).read() if out else []
             known = records or past_records(request)
-            click.echo(time_line(request, plan, nodes, known))
+            click.echo(time_line(request, plan, nodes, known, jobs))
         if nodes is not None:
             click.echo("\n" + as_table(nodes, requests[0]))
         return 0

@@ -97,15 +97,22 @@ class Request(BaseModel):
     )
     jobs: PositiveInt | None = Field(
         default=None,
-        description="Models trained at once; costs are measured alone. By default one, and on a "
-        "cluster as many as it has room for.",
+        description="Models trained at once; costs are measured alone. By default as many as the "
+        "cores have room for, one on a GPU or with --threads, and on a cluster as many as it has "
+        "room for.",
     )
     threads: NonNegativeInt = Field(
         default=0,
-        description="Threads of one job, 0 for its share of the cores; a container's limit and "
-        "OMP_NUM_THREADS count. On a cluster 0 is 1.",
+        description="Threads of one job. 0: of a training its share of the cores, one where the "
+        "whole plan has as many trainings as cores, and of a cost all cores; a container's limit "
+        "and OMP_NUM_THREADS count. On a cluster 0 is 1.",
     )
-    rounds: PositiveInt = Field(default=5, description="Rounds of each cost measurement.")
+    rounds: PositiveInt | None = Field(
+        default=None,
+        description="Rounds of each cost measurement, neither more nor fewer. By default zoo bench "
+        "measures 3, and up to 5 until every speed is known within 5% of the reference's; zoo "
+        "scale measures 5.",
+    )
     timeout: PositiveFloat | None = Field(
         default=None,
         description="Most seconds that one job may take; by default there is no limit.",

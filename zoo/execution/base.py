@@ -19,7 +19,7 @@ from zoo.config.pretraining import NO_PRETRAINING, Pretraining
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 from zoo.execution.cluster.engine import Node
-from zoo.execution.cores import default_threads, limits_note
+from zoo.execution.cores import default_jobs, default_threads, limits_note
 from zoo.registry.code_hash import CodeVersion
 
 Status = Literal["ok", "oom", "timeout", "crashed", "diverged", "lost"]
@@ -140,12 +140,16 @@ class CostMember:
 class CostJob(Job):
     """Measure speed and memory of some models in turns, with nothing else on the machine.
 
-    rounds: how often each is measured. matrix_rate: measure the rate of a matrix product as well.
+    rounds: how often each is measured, at most. least_rounds: stop after so many, or later, once
+    the speed of every member compared with the first is known well enough
+    (``round_ratios.narrow_enough``); 0: measure all rounds. matrix_rate: measure the rate of a
+    matrix product as well.
     """
 
     kind: ClassVar[str] = "cost"
     members: tuple[CostMember, ...] = ()
     rounds: int = 5
+    least_rounds: int = 0
     matrix_rate: bool = True
 
 
@@ -280,14 +284,15 @@ class Executor(ABC):
         """The machines that it has now; None for an executor of this machine alone."""
         return None
 
-    def default_limits(self, asked: Limits) -> Limits:
+    def default_limits(self, asked: Limits, trainings: int = 1) -> Limits:
         """The limits, with what was not asked for (jobs 0, threads 0) as this executor has it.
 
-        By default one job at a time, and each job has its share of this machine's cores, as far as
-        ``OMP_NUM_THREADS`` allows.
+        trainings: models that the whole plan trains on this machine's CPU; 1 elsewhere, and for
+        what runs alone. By default each has its share of the cores, as far as ``OMP_NUM_THREADS``
+        allows, and as many as fit run at once; one where threads were asked for.
         """
-        jobs = asked.jobs or 1
-        return replace(asked, jobs=jobs, threads=asked.threads or default_threads(jobs))
+        jobs = asked.jobs or (1 if asked.threads else default_jobs(trainings))
+        return replace(asked, jobs=jobs, threads=asked.threads or default_threads(trainings))
 
     def cores_note(self) -> str:
         """What leaves jobs fewer cores than the machine offers; empty where nothing is known."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,13 +28,30 @@ def allowed_cores() -> int:
     return os.cpu_count() or 1
 
 
-def default_threads(jobs: int, root: Path = ROOT) -> int:
-    """Threads of one of so many jobs at once: its share of the cores, or ``OMP_NUM_THREADS``.
+def default_threads(trainings: int, root: Path = ROOT) -> int:
+    """Threads of one of so many trainings: its share of the cores, or ``OMP_NUM_THREADS``.
 
-    The variable never gives a job more than its share.
+    The variable never gives it more than its share. As the bits of a training depend on its
+    threads, they do not depend on how many trainings run at once, nor on how many are left.
     """
-    share = max(1, own_cores(root) // jobs)
+    cores = own_cores(root)
+    share = cores // max(1, min(cores, trainings))
     return min(share, _omp_threads() or share)
+
+
+def default_jobs(trainings: int, root: Path = ROOT) -> int:
+    """How many of so many trainings run at once on the CPU: as many as their threads leave room."""
+    return max(1, min(trainings, own_cores(root) // default_threads(trainings, root)))
+
+
+def seems_to_compute_on(device: str) -> str:
+    """``cpu`` or ``gpu``: where jobs with this ``--device`` run here, as far as is known at once.
+
+    Without torch, which would take seconds to ask: ``auto`` is a GPU where NVIDIA's driver or
+    Apple's processor is.
+    """
+    has_gpu = (ROOT / "proc/driver/nvidia/version").exists() or sys.platform == "darwin"
+    return "gpu" if device in ("cuda", "mps") or (device == "auto" and has_gpu) else "cpu"
 
 
 def limits_note(root: Path = ROOT) -> str:

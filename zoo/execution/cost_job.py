@@ -5,6 +5,7 @@ The coordinating process does no arithmetic and imports no torch.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -13,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from zoo.execution.base import CostJob, CostMember, Limits, Result, Step
+from zoo.execution.cost_memory import peaks
 from zoo.execution.failures import JobError
 from zoo.execution.process import Worker
+from zoo.measure.round_ratios import narrow_enough, ratios_of
 from zoo.measure.summary import summarise
 
 ROUND_SECONDS = 1.5  # most time of one model in one round
@@ -43,11 +46,16 @@ def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Re
     group = [_Measured(member) for member in job.members]
     try:
         environment, rate = _machine(job, limits, log)
-        for one in group:
-            _guard(one, functools.partial(_prepare, job, one, limits, log))
+        members = {n: one.member for n, one in enumerate(group) if not one.member.twin}
+        with contextlib.closing(peaks(job.setup, members, limits, log)) as found:
+            for place, phase, peak in found:
+                if isinstance(peak, JobError):
+                    group[place].failure = peak
+                else:
+                    group[place].memory[phase] = peak
         for one in group:
             if one.failure is None:
-                _guard(one, functools.partial(_warm_up, one, limits))
+                _guard(one, functools.partial(_prepare, job, one, limits, log))
         able = [one for one in group if one.failure is None]
         steps = _steps(able)
         for number in range(job.rounds if able else 0):
@@ -56,13 +64,23 @@ def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Re
                 if one.failure is None:
                     _guard(one, functools.partial(_round, one, steps, limits))
             yield Step(number + 1, job.rounds)
+            if job.least_rounds and number + 1 >= job.least_rounds and _known(group):
+                break
     finally:
         for one in group:
             if one.worker is not None:
                 one.worker.stop()
     session = uuid.uuid4().hex[:12]
-    members = tuple(_result(one, group, session, rate, environment) for one in group)
-    yield Result(members=members, environment=environment)
+    results = tuple(_result(one, group, session, rate, environment) for one in group)
+    yield Result(members=results, environment=environment)
+
+
+def _known(group: Sequence[_Measured]) -> bool:
+    """Whether more rounds would tell little of how fast each is, compared with the first."""
+    if group[0].failure is not None:
+        return False
+    reference, *others = (vars(one) for one in group if one.failure is None)
+    return narrow_enough(ratios_of(reference, others))
 
 
 def _machine(job: CostJob, limits: Limits, log: Path) -> tuple[dict[str, Any], float | None]:
@@ -79,21 +97,12 @@ def _machine(job: CostJob, limits: Limits, log: Path) -> tuple[dict[str, Any], f
 
 
 def _prepare(job: CostJob, one: _Measured, limits: Limits, log: Path) -> None:
-    """Memory in processes of its own, then the process that the rounds will use."""
-    arguments = (job.setup, one.member)
-    if not one.member.twin:
-        for phase in ("training", "inference"):
-            with Worker(limits, log) as worker:
-                one.memory[phase] = worker.call(
-                    f"{STEPS}:memory", *arguments, phase, seconds=limits.timeout
-                )
+    """Start the process that the rounds will use, and warm it up."""
     one.worker = Worker(limits, log)
-    one.properties = one.worker.call(f"{STEPS}:prepare", *arguments, seconds=limits.timeout)
-
-
-def _warm_up(one: _Measured, limits: Limits) -> None:
-    assert one.worker is not None
-    one.step_seconds = one.worker.call(f"{STEPS}:warm_up", seconds=limits.timeout)
+    one.properties = one.worker.call(
+        f"{STEPS}:prepare", job.setup, one.member, seconds=limits.timeout
+    )
+    one.step_seconds = one.properties.pop("step_seconds", 0.0)
 
 
 def _round(one: _Measured, steps: int, limits: Limits) -> None:

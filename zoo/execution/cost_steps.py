@@ -65,12 +65,6 @@ def prepare(state: dict[str, Any], setup: JobSetup, member: CostMember) -> dict[
     return timing.prepare()
 
 
-def warm_up(state: dict[str, Any]) -> float:
-    """Seconds of one step of what was prepared, once it is warm."""
-    seconds: float = state["timing"].warm_up()
-    return seconds
-
-
 def measure_round(state: dict[str, Any], steps: int) -> dict[str, Any]:
     """One round of timed steps of what was prepared."""
     samples: dict[str, Any] = state["timing"].round(steps)

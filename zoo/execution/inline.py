@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from zoo.errors import ZooError
@@ -41,6 +42,10 @@ class InlineExecutor(Executor):
             )
         return _one_by_one(jobs, limits, directory)
 
+    def default_limits(self, asked: Limits, trainings: int = 1) -> Limits:
+        """As on ``local``, one after another."""
+        return replace(super().default_limits(asked, trainings), jobs=asked.jobs or 1)
+
 
 def _one_by_one(jobs: Sequence[Job], limits: Limits, directory: Path) -> Generator[Event]:
     with Artifacts(directory) as artifacts:
@@ -68,9 +73,11 @@ def _threads(job: Job, limits: Limits) -> Iterator[None]:
         return
     import torch
 
+    from zoo.execution.threads import use_threads
+
     before = torch.get_num_threads()
-    torch.set_num_threads(limits.threads)
     try:
-        yield
+        with use_threads(limits.threads):
+            yield
     finally:
         torch.set_num_threads(before)

@@ -6,13 +6,11 @@ memory, a hang.
 
 from __future__ import annotations
 
-import time
+import contextlib
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
-from multiprocessing import connection
+from dataclasses import replace
 from pathlib import Path
 
-from zoo.execution import failures
 from zoo.execution.artifacts import OUTPUT, Artifacts
 from zoo.execution.base import (
     CostJob,
@@ -21,21 +19,15 @@ from zoo.execution.base import (
     Executor,
     Job,
     Limits,
+    Notice,
     Progress,
-    Result,
     Started,
 )
+from zoo.execution.failures import JobError
 from zoo.execution.inline import run_here
-from zoo.execution.process import Worker
+from zoo.execution.pool import Again, Began, Call, Done, run_calls
 
-
-@dataclass
-class _Active:
-    """A job that a worker is doing."""
-
-    job: Job
-    worker: Worker
-    started: float
+RUN_JOB = "zoo.execution.run_job:run_job"
 
 
 class LocalExecutor(Executor):
@@ -53,52 +45,22 @@ class LocalExecutor(Executor):
 
 
 def _parallel(jobs: Sequence[Job], limits: Limits, artifacts: Artifacts) -> Iterator[Event]:
-    waiting = list(reversed(jobs))
-    active: dict[connection.Connection, _Active] = {}
+    def call(job: Job) -> Call:
+        directory = artifacts.of(job)
+        return Call(job, RUN_JOB, (job, directory, limits), directory / OUTPUT)
 
-    def end(one: _Active, result: Result) -> Iterator[Event]:
-        del active[one.worker.waitable]
-        one.worker.stop()
-        result = replace(result, seconds=time.monotonic() - one.started)
-        yield Ended(one.job, artifacts.with_files(one.job, result))
-        artifacts.remove(one.job)
-
-    try:
-        while waiting or active:
-            while waiting and len(active) < limits.jobs:
-                one = _start(waiting.pop(), limits, artifacts)
-                active[one.worker.waitable] = one
-                yield Started(one.job)
-            for pipe in connection.wait(list(active), _patience(active, limits.timeout)):
-                one = active[pipe]  # type: ignore[index]
-                try:
-                    kind, item = one.worker.receive()
-                except failures.JobError as failure:
-                    yield from end(one, failure.result())
-                    continue
-                if isinstance(item, Result):
-                    yield from end(one, item)
-                elif kind == "yielded":
-                    yield Progress(one.job, item)
-            for one in list(active.values()):
-                spent = time.monotonic() - one.started
-                if limits.timeout is not None and spent > limits.timeout:
-                    yield from end(one, failures.timeout(limits.timeout).result())
-    finally:
-        for one in active.values():
-            one.worker.stop()
-
-
-def _start(job: Job, limits: Limits, artifacts: Artifacts) -> _Active:
-    directory = artifacts.of(job)
-    worker = Worker(limits, directory / OUTPUT)
-    worker.send("zoo.execution.run_job:run_job", job, directory, limits)
-    return _Active(job, worker, time.monotonic())
-
-
-def _patience(active: dict[connection.Connection, _Active], timeout: float | None) -> float | None:
-    """Seconds until the first of the active jobs will have taken too long."""
-    if timeout is None:
-        return None
-    first = min(one.started for one in active.values())
-    return max(0.0, first + timeout - time.monotonic()) + 0.01
+    with contextlib.closing(run_calls(map(call, jobs), limits, limits.jobs)) as events:
+        for made, event in events:
+            job: Job = made.of
+            if isinstance(event, Began):
+                yield Started(job)
+            elif isinstance(event, Again):
+                yield Notice(f"{job.name}: out of memory beside others; it is run again, alone")
+            elif isinstance(event, Done):
+                result = event.value
+                result = result.result() if isinstance(result, JobError) else result
+                result = replace(result, seconds=event.seconds)
+                yield Ended(job, artifacts.with_files(job, result))
+                artifacts.remove(job)
+            else:
+                yield Progress(job, event)

@@ -17,6 +17,7 @@ from zoo.execution.environment import environment
 from zoo.execution.epoch_steps import run_epoch
 from zoo.execution.open_setup import OpenSetup, open_setup
 from zoo.execution.pretrain import begin
+from zoo.execution.threads import use_threads
 from zoo.models.seeding import derive
 from zoo.tasks.base import Estimator, Evaluation
 from zoo.training import checkpoint
@@ -34,7 +35,7 @@ def inspect(job: InspectJob, directory: Path, limits: Limits) -> Iterator[Step |
     Raises ZooError where a component refuses the values that it was given. A component that is
     broken is no reason to stop: the rows that use it will say so.
     """
-    torch.set_num_threads(limits.threads)
+    use_threads(limits.threads)
     runtime = resolve(job.setup.execution)
     opened = open_setup(job.setup)
     for model in job.models:
@@ -75,7 +76,7 @@ def _refusal(opened: OpenSetup, model: ModelSpec) -> str:
 
 def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
     """Train and score one model with one seed."""
-    torch.set_num_threads(limits.threads)
+    use_threads(limits.threads)
     opened = open_setup(job.setup)
     estimator = opened.estimator(job.model)
     if estimator is not None:

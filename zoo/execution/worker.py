@@ -15,13 +15,14 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 # Preloaded into the fork server, so that no worker imports these again.
+import sklearn.linear_model
 import sklearn.metrics  # noqa: F401
-import torch
-import torch._dynamo  # the first optimizer of a process imports it, which takes a second
+import torch._dynamo  # noqa: F401 - the first optimizer of a process imports it: a second
 
 from zoo.execution.base import Limits
 from zoo.execution.environment import git_state
 from zoo.execution.failures import from_exception
+from zoo.execution.threads import use_threads
 from zoo.measure.allocator import keep_blocks
 
 git_state()  # runs git once, in the fork server, and not in every worker
@@ -32,7 +33,7 @@ def serve(pipe: Connection, limits: Limits, log: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that submits
     _print_to(log)
     keep_blocks()
-    torch.set_num_threads(limits.threads)
+    use_threads(limits.threads)
     if limits.memory_limit:
         _limit_memory(limits.memory_limit)
     calls: queue.SimpleQueue[tuple[str, tuple[Any, ...]]] = queue.SimpleQueue()

@@ -23,7 +23,6 @@ from zoo.sweep.make_request import refuse_several_values
 from zoo.sweep.plan import make_plan
 from zoo.sweep.prepare import open_executor, prepare
 from zoo.sweep.progress import Progress
-from zoo.sweep.repeat_command import repeat_command
 from zoo.sweep.run_state import Work
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ def _card(work: Work, job: TrainJob, result: Result) -> Card:
         sample_outputs=SampleOutputs(**result.sample_outputs),
         environment=dict(result.environment),
         key=job.key,
-        command=repeat_command(request, plan.task, job.model, job.setup.training, job.seed),
+        command=work.command(job.model, job.setup.training, job.seed),
     )
 
 

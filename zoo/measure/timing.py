@@ -21,6 +21,7 @@ MAX_BATCHES = 8
 MAX_STEPS = 20  # of one round on made-up batches, which are all alike
 LATENCY_TEXTS = 10
 WARM_SECONDS, WARM_STEPS, STABLE = 3.0, 12, 0.1
+TURN_SECONDS = 1.0  # most time of warming up again, in a process that has waited for its turn
 
 
 class ModelTiming:
@@ -58,15 +59,19 @@ class ModelTiming:
         self.singles = [train.batch(by_length[[spot]]) for spot in spots.round().astype(int)]
 
     def prepare(self) -> dict[str, Any]:
-        """Compile and warm up; parameters, FLOPs, kernels and the tokens of each batch."""
+        """Compile and warm up; parameters, FLOPs, kernels, the tokens of each batch, step_seconds.
+
+        step_seconds: of a warm step.
+        """
         first = self._seconds(self._train, self.batches[0])
-        steady = self.warm_up()
+        steady = self._warm_up(alike=3, seconds=WARM_SECONDS)
         with FlopCounterMode(display=False) as counter, _Kernels() as kernels:
             self._train(self.batches[0])
         flops = counter.get_total_flops()
         return {
             "params": sum(p.numel() for p in self.model.parameters() if p.requires_grad),
             "first_step_seconds": first,
+            "step_seconds": steady,
             "compile_seconds": max(0.0, first - steady),
             "flops_per_token": flops / self.batches[0].padded_tokens if flops else None,
             "kernels": sorted(kernels.names),
@@ -74,26 +79,27 @@ class ModelTiming:
             "latency_tokens": [b.real_tokens for b in self.singles],
         }
 
-    def warm_up(self) -> float:
-        """Step until three steps in a row take the same time, and return it in seconds.
+    def _warm_up(self, alike: int, seconds: float) -> float:
+        """Step until so many steps in a row take the same time, and return it in seconds.
 
         A process that has waited for its turn has cold caches and a low clock and, on some
-        machines, has lost its pages: a first step was seen to take 40 times a steady one.
+        machines, has lost its pages: a first step was seen to take 40 times a steady one. Where
+        nothing of this happens, two steps agree at once.
         """
         times: list[float] = []
-        end = time.perf_counter() + WARM_SECONDS
-        while len(times) < WARM_STEPS and (len(times) < 3 or time.perf_counter() < end):
+        end = time.perf_counter() + seconds
+        while len(times) < WARM_STEPS and (len(times) < alike or time.perf_counter() < end):
             times.append(self._seconds(self._train, self.batches[0]))
-            last = times[-3:]
-            if len(last) == 3 and max(last) - min(last) < STABLE * min(last):
+            last = times[-alike:]
+            if len(last) == alike and max(last) - min(last) < STABLE * min(last):
                 break
         for batch in [self.batches[0], *self.singles]:
             self._infer(batch)
-        return float(np.median(times[-3:]))
+        return float(np.median(times[-alike:]))
 
     def round(self, steps: int) -> dict[str, Any]:
         """Seconds of each training step, inference batch and single text, once warm."""
-        self.warm_up()
+        self._warm_up(alike=2, seconds=TURN_SECONDS)
         same = [self.batches[0]] * min(steps, MAX_STEPS)
         batches = same if self.alike else self.batches[:steps]
         return {
@@ -166,10 +172,6 @@ class EstimatorTiming:
             "batches": [[one.train_tokens] * 2],
             "infer_batches": [[one.scored_tokens] * 2],
         }
-
-    def warm_up(self) -> float:
-        """Seconds to fit and predict once."""
-        return _timed(self.estimator.fit) + _timed(self.estimator.predict)
 
     def round(self, steps: int) -> dict[str, Any]:
         """Seconds of one fit, of one pass over the scored examples, and of single texts."""

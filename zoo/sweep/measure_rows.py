@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from zoo.config.settings import Training
 from zoo.execution.base import CostJob, CostMember, Job, Result
+from zoo.measure.round_ratios import LEAST_ROUNDS, MOST_ROUNDS
 from zoo.registry.code_hash import plugin_hashes
 from zoo.sweep.keys import cost_key, digest
 from zoo.sweep.plan import PlanRow
@@ -27,7 +28,7 @@ def measure_rows(
     reference = next(r for r in this.plan.rows if r.name == this.plan.reference)
     for row in this.plan.runnable:
         plugins = plugin_hashes([*row.choices, *reference.choices, *this.plan.scoring])
-        config, environment = this.config(training(row)), this.prepared.environment
+        config, environment = this.config(training(row)), this.environment("cost")
         more = reference.name, this.request.rounds
         key = cost_key("cost", identity(row), config, plugins, environment, *more)
         if _failed_everywhere(this, row):
@@ -90,7 +91,14 @@ def _cost_jobs(
         )
         name = f"group {number} of {len(groups)} ({len(members) - 1} models)"
         key = digest(["group", [row.name for row in group], this.prepared.config])
-        jobs.append(
-            CostJob(this.prepared.setup, name, key, members=members, rounds=this.request.rounds)
+        asked = this.request.rounds
+        job = CostJob(
+            this.prepared.setup,
+            name,
+            key,
+            members=members,
+            rounds=asked or MOST_ROUNDS,
+            least_rounds=0 if asked else LEAST_ROUNDS,
         )
+        jobs.append(job)
     return jobs

@@ -58,24 +58,28 @@ def past_records(request: Request, runs: Path = Path("runs")) -> list[Record]:
 
 
 def time_line(
-    request: Request, plan: Plan, nodes: Sequence[Node] | None, records: Sequence[Record]
+    request: Request,
+    plan: Plan,
+    nodes: Sequence[Node] | None,
+    records: Sequence[Record],
+    at_once: int = 1,
 ) -> str:
     """How many trainings there are, how many run at once, and how long they take.
 
-    nodes: of a cluster; None: this machine alone. records: of earlier trainings with the same
-    settings, from which the time of one is taken.
+    nodes: of a cluster; None: this machine alone, which runs ``at_once`` of them. records: of
+    earlier trainings with the same settings, from which the time of one is taken.
     """
     trials, others = trainings_of(request, plan)
     count = trials + others
     text = f"{count} trainings" if count != 1 else "1 training"
     if trials:
         text += f" ({trials} to choose settings)"
-    at_once = request.jobs or 1
     if nodes is not None:
         slots = sum(slots_of(node, request) for node in nodes)
         at_once = min(slots, request.jobs or slots)
     if not at_once:
         return f"{text}, and no node to run them"
+    at_once = min(at_once, count) if nodes is None and count else at_once
     turns = math.ceil(count / at_once)
     if at_once > 1:
         text += f", {at_once} at once: the time of {turns} one after another"

@@ -28,6 +28,7 @@ from zoo.execution.base import (
     PluginFile,
     Result,
 )
+from zoo.execution.cores import seems_to_compute_on
 from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, zoo_code
 from zoo.registry.loading import Zoo
@@ -42,15 +43,19 @@ from zoo.tasks.base import Loaded
 class Prepared:
     """What all jobs of a request share.
 
-    config: task, data, sizes, training and execution as resolved, for records. environment: of the
-    machine that was inspected. refused: of the trials, those that a component refuses, and why.
+    config: task, data, sizes, training and execution as resolved, for records. limits, environment:
+    of trainings, on the machine that was inspected; cost_limits, cost_environment: of measurements
+    there, which have its cores for themselves. refused: of the trials, those that a component
+    refuses, and why.
     """
 
     loaded: Loaded
     setup: JobSetup
     limits: Limits
+    cost_limits: Limits
     config: dict[str, Any]
     environment: Mapping[str, Any]
+    cost_environment: Mapping[str, Any]
     refused: Mapping[str, str]
 
 
@@ -94,8 +99,13 @@ def prepare(
         progress.notice(note)
     setup = job_setup(request, plan, zoo, DataReference(loaded.encoded.key, loaded.spec))
     setup = replace(setup, pretraining=pretraining)
-    limits = job_limits(request, executor)
-    environment, setup, refused = inspect(executor, setup, limits, progress, rows, trials)
+    alone = job_limits(request, executor)
+    inspected, setup, refused = inspect(executor, setup, alone, progress, rows, trials)
+    limits, environment = alone, inspected
+    if setup.execution.device == "cpu":
+        limits = job_limits(request, executor, models_trained(request, plan))
+    if limits.threads != alone.threads:
+        environment = {**inspected, "threads": limits.threads}
     config = {
         "task": request.task,
         "task_options": request.task_options,
@@ -115,7 +125,7 @@ def prepare(
             "seeds": request.tuning_seeds,
             "share": request.tuning_share,
         }
-    return Prepared(loaded, setup, limits, config, environment, refused)
+    return Prepared(loaded, setup, limits, alone, config, environment, inspected, refused)
 
 
 def inspect(
@@ -207,7 +217,23 @@ def job_setup(request: Request, plan: Plan, zoo: Zoo, data: DataReference | None
     )
 
 
-def job_limits(request: Request, executor: Executor) -> Limits:
-    """What jobs may use; what is not asked for is as the executor has it."""
+def job_limits(request: Request, executor: Executor, trainings: int = 1) -> Limits:
+    """What jobs may use; what is not asked for is as the executor has it.
+
+    trainings: as of ``Executor.default_limits``.
+    """
     asked = Limits(request.jobs or 0, request.threads, request.memory_limit, request.timeout)
-    return executor.default_limits(asked)
+    return executor.default_limits(asked, trainings)
+
+
+def likely_limits(request: Request, plan: Plan, executor: Executor) -> Limits:
+    """The limits of a plan's trainings, before the machine that runs them has been inspected."""
+    on_cpu = seems_to_compute_on(request.execution.device) == "cpu"
+    return job_limits(request, executor, models_trained(request, plan) if on_cpu else 1)
+
+
+def models_trained(request: Request, plan: Plan) -> int:
+    """How many trainings a plan has at most, without baselines that fit themselves in seconds."""
+    rows = [row for row in plan.runnable if not row.fits_itself]
+    trials = len(rows) * len(request.trainings()) * request.tuning_seeds if request.tuned else 0
+    return trials + len(rows) * len(request.seeds) * ("train" in request.phases)

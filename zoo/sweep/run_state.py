@@ -12,7 +12,7 @@ from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Request
 from zoo.config.settings import Training
 from zoo.errors import ZooError
-from zoo.execution.base import Executor, Job, Result
+from zoo.execution.base import Executor, Job, ModelSpec, Result
 from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
 from zoo.sweep.plan import Plan, PlanRow, make_plan
@@ -41,6 +41,16 @@ class Work:
     prepared: Prepared
     executor: Executor
     progress: Progress
+
+    def command(self, model: ModelSpec, training: Training, seed: int | None = None) -> str:
+        """The command that repeats a training of a model, or with no seed its cost.
+
+        It trains one model, which would by default have more threads, and with them other bits.
+        """
+        request, prepared = self.request, self.prepared
+        if seed is not None and prepared.limits.threads != prepared.cost_limits.threads:
+            request = request.model_copy(update={"threads": prepared.limits.threads})
+        return repeat_command(request, self.plan.task, model, training, seed)
 
 
 def prepare_work(
@@ -112,6 +122,11 @@ class RunState:
     def prepared(self) -> Prepared:
         return self.work.prepared
 
+    def environment(self, phase: str) -> Mapping[str, Any]:
+        """That of the machine that was inspected, with the threads of this phase's jobs."""
+        prepared = self.prepared
+        return prepared.cost_environment if phase == "cost" else prepared.environment
+
     def config(self, training: Training) -> dict[str, Any]:
         """The config of a record whose model has these training settings."""
         return {**self.prepared.config, "training": training.model_dump()}
@@ -128,7 +143,7 @@ class RunState:
         **rest: Any,
     ) -> None:
         """Write one record, at once."""
-        rest.setdefault("environment", dict(self.prepared.environment))
+        rest.setdefault("environment", dict(self.environment(kind)))
         config = self.config(training)
         if kind == "train" and self.until:
             config["until"] = self.until
@@ -143,7 +158,7 @@ class RunState:
             config=config,
             metric_descriptions=self.descriptions,
             plugins=plugin_hashes([*row.choices, *self.plan.scoring]),
-            command=repeat_command(self.request, self.plan.task, row.model, training, seed),
+            command=self.work.command(row.model, training, seed),
             started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             **rest,
         )
@@ -183,9 +198,10 @@ class RunState:
         if not jobs:
             progress.phase(phase, 0)
             return
-        if note := threads_note(known, self.prepared.environment):
+        if note := threads_note(known, self.environment(phase)):
             progress.notice(f"{phase}: {note}")
-        limits, directory = self.prepared.limits, self.directory
+        prepared, directory = self.prepared, self.directory
+        limits = prepared.cost_limits if phase == "cost" else prepared.limits
         executor = self.work.executor
         run_jobs(executor, jobs, limits, directory, progress, ended, self.metrics, phase)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from zoo.config.request import Request
 from zoo.execution.base import CostJob, CostMember, Ended, Job, JobSetup, Result
+from zoo.measure.round_ratios import MOST_ROUNDS
 from zoo.measure.scaling import sizes_at
 from zoo.registry import Choice, Registry
 from zoo.registry.cell import Cell
@@ -54,7 +55,7 @@ class _Run:
         """Of the work, whatever its limits; of a row that is skipped, with the reason."""
         model = {"cell": dict(row.model.cell)}
         plugins = plugin_hashes([*row.choices, *self.plan.scoring])
-        more = value, obstacle, self.request.rounds
+        more = value, obstacle, _rounds(self.request)
         return cost_key("scale", model, self.config, plugins, self.environment, *more)
 
     def record(self, row: PlanRow, value: int, obstacle: str = "", **outcome: Any) -> None:
@@ -166,10 +167,14 @@ def _job(this: _Run, value: int) -> tuple[CostJob, list[PlanRow]]:
         name,
         digest(["scale", name, [row.name for row in rows], this.config]),
         members=tuple(CostMember(row.model, sizes, full_length=batch) for row in rows),
-        rounds=this.request.rounds,
+        rounds=_rounds(this.request),
         matrix_rate=False,
     )
     return job, rows
+
+
+def _rounds(request: Request) -> int:
+    return request.rounds or MOST_ROUNDS
 
 
 def _record(this: _Run, rows: Sequence[PlanRow], value: int, _: Job, result: Result) -> None:

@@ -36,7 +36,7 @@ class ClusterExecutor(Executor):
     def cores_note(self) -> str:
         return ""
 
-    def default_limits(self, asked: Limits) -> Limits:
+    def default_limits(self, asked: Limits, trainings: int = 1) -> Limits:
         """One thread for each job; so many jobs at once as there are cores."""
         return replace(asked, threads=asked.threads or 1)
 

@@ -19,23 +19,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zoo.errors import ZooError
+from zoo.measure.round_ratios import PHASES as PHASES
+from zoo.measure.round_ratios import Batches, Logs, log_ratios
 from zoo.report.rows import Row, find_row
 from zoo.report.stats.intervals import ENOUGH, t_quantile, t_test
 from zoo.sweep.records import Record
 
-PHASES = ("train", "infer")
 # Memory is measured once, so there is no interval: only how much one cell differed when it was
 # measured again. In the published runs two rows were measured twice with the same settings on one
 # machine: a cell with 284.2 and 273.5 MiB (a ratio of 1.039), a baseline with 55.3 and 55.2 MiB.
 MEMORY_TIE = 0.05
 
 NOISY = 0.3  # noise floor above which speeds cannot be compared
-Logs = NDArray[np.float64]
-Rounds = list[dict[str, list[float]]]
-Batches = list[list[int]]
 
 
 @dataclass(frozen=True)
@@ -212,8 +209,8 @@ def _read(row: Row, record: Record, batches: Batches) -> _Measured:
     twin = samples.get("twin", {}).get("rounds", [])
     return _Measured(
         session=samples.get("session") or record.key,
-        speed={p: _logs(samples["rounds"], batches_of[p], base, shared, p) for p in PHASES},
-        floor={p: _floor(_logs(twin, shared, base, shared, p)) for p in PHASES},
+        speed={p: log_ratios(samples["rounds"], batches_of[p], base, shared, p) for p in PHASES},
+        floor={p: _floor(log_ratios(twin, shared, base, shared, p)) for p in PHASES},
     )
 
 
@@ -223,25 +220,3 @@ def _floor(twin: Logs) -> float | None:
         return None
     error, df = found
     return math.expm1(abs(float(twin.mean())) + t_quantile(df) * error)
-
-
-def _logs(
-    rounds: Rounds, batches: Batches, base_rounds: Rounds, base_batches: Batches, phase: str
-) -> Logs:
-    """Log of own speed over the base's, in real tokens/s, of each round that both finished.
-
-    Where both took the same batches, the median of their ratios batch by batch, so that one
-    disturbed batch does not disturb the round.
-    """
-    if not batches or not base_batches:
-        return np.empty(0)
-    pairs = [(own[phase], base[phase]) for own, base in zip(rounds, base_rounds, strict=False)]
-    if batches == base_batches:
-        finished = [np.log(list(zip(*pair, strict=False))) for pair in pairs]
-        return np.array([float(np.median(logs[:, 1] - logs[:, 0])) for logs in finished])
-    rates = [(_rate(own, batches), _rate(base, base_batches)) for own, base in pairs]
-    return np.array([math.log(own / base) for own, base in rates])
-
-
-def _rate(seconds: list[float], batches: Batches) -> float:
-    return sum(real for real, _ in batches[: len(seconds)]) / sum(seconds)
