@@ -157,11 +157,15 @@ def bench(
     reference: The cell to compare speeds with; by default the first that can run. Its
         choices on some axes are enough: fused+sin.
     metric: The metric that ranks rows, such as macro_f1; by default the task's first.
-    jobs: Models trained at once; costs are measured alone. By default one, and on a cluster
-        as many as it has room for.
-    threads: Threads of one job, 0 for its share of the cores; a container's limit and
-        OMP_NUM_THREADS count. On a cluster 0 is 1. [default: 0]
-    rounds: Rounds of each cost measurement. [default: 5]
+    jobs: Models trained at once; costs are measured alone. By default as many as the cores
+        have room for, one on a GPU or with --threads, and on a cluster as many as it has
+        room for.
+    threads: Threads of one job. 0: of a training its share of the cores, one where the
+        whole plan has as many trainings as cores, and of a cost all cores; a container's
+        limit and OMP_NUM_THREADS count. On a cluster 0 is 1. [default: 0]
+    rounds: Rounds of each cost measurement, neither more nor fewer. By default zoo bench
+        measures 3, and up to 5 until every speed is known within 5% of the reference's; zoo
+        scale measures 5.
     timeout: Most seconds that one job may take; by default there is no limit.
     memory_limit: Most MiB of data that one process may hold; 0: no limit. [default: 0]
     save_models: Keep trained models under models/ in the run's directory, as zoo train
@@ -392,8 +396,9 @@ def train(
     ffn: Feed-forward networks: a comma list, or all. [default: 'gelu']
     block: Blocks: a comma list, or all. [default: 'pre']
     pool: Pools: a comma list, or all. [default: 'mean']
-    threads: Threads of one job, 0 for its share of the cores; a container's limit and
-        OMP_NUM_THREADS count. On a cluster 0 is 1. [default: 0]
+    threads: Threads of one job. 0: of a training its share of the cores, one where the
+        whole plan has as many trainings as cores, and of a cost all cores; a container's
+        limit and OMP_NUM_THREADS count. On a cluster 0 is 1. [default: 0]
     timeout: Most seconds that one job may take; by default there is no limit.
     memory_limit: Most MiB of data that one process may hold; 0: no limit. [default: 0]
     dim: Width of the model. [default: 64]
