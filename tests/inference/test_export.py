@@ -65,6 +65,8 @@ def assert_equal_logits(model: TextModel, run: Run, max_length: int) -> None:
 
 @pytest.fixture(scope="module")
 def onnx(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for needed in ("onnx", "onnxscript", "onnxruntime"):
+        pytest.importorskip(needed, reason="the extra export is not installed")
     out = tmp_path_factory.mktemp("export") / "model-onnx"
     assert main(["export", str(trained), "--to", "onnx", "--out", str(out)]) == 0
     return out
@@ -261,6 +263,7 @@ def test_models_that_generate_are_refused(
 def test_what_is_not_installed_is_said_in_one_line(
     trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
+    pytest.importorskip("onnx", reason="the extra export is not installed")
     monkeypatch.setitem(sys.modules, "onnxscript", None)  # as where it is not installed
     out = tmp_path / "out"
     assert main(["export", str(trained), "--to", "onnx", "--out", str(out)]) == 2
