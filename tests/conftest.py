@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import os
@@ -14,19 +15,27 @@ from zoo import __version__
 from zoo.registry import BUILT_IN, Owner, Register, Registry
 from zoo.registry.loading import DEFAULT_PLUGINS
 
-# Folders whose files share what takes seconds to make: trained models, rendered pages.
-TOGETHER = ("tests/hf", "tests/inference", "tests/report/html")
-# What takes a minute or more on one core.
+# Folders whose files share what takes seconds to make: trained models, rendered pages, processes
+# with another hash seed.
+TOGETHER = ("tests/conformance", "tests/hf", "tests/inference", "tests/report/html")
+# What takes half a minute or more on one core, the longest first.
 LONGEST = (
-    "test_ray.py",
     "test_ray_killed.py",
-    "test_kill.py",
+    "test_ray.py",
     "test_cluster_nodes.py",
-    "test_authors_page.py",
-    "test_new_kinds.py",
-    "test_new.py",
+    "test_export_components.py",
+    "test_conformance.py",
+    "test_cluster.py",
+    "test_kill.py",
+    "test_docs_notebook.py",
     "test_bench.py",
+    "test_new.py",
+    "test_authors_page.py",
+    "test_results.py",
 )
+# One of its tests runs mypy, which takes a second where mypy has left its cache: .ci/run starts it
+# beside the tests.
+LAST = "test_functions.py"
 
 
 class FilesAndFolders(LoadFileScheduling):
@@ -47,6 +56,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Collection makes millions of objects that stay: looking through them again and again is a
+    # quarter of its time, and all later looks leave them out (pytest_collection_finish).
+    gc.disable()
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker:
         import torch
@@ -61,9 +73,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # What takes longest begins first, so that no core waits for another at the end.
+    rank = {name: number for number, name in enumerate(LONGEST)}
     long = {item.path for item in items if item.get_closest_marker("slow")}
     long |= {item.path for item in items if item.nodeid.startswith(TOGETHER)}
-    items.sort(key=lambda item: (item.path.name not in LONGEST, item.path not in long))
+    items.sort(
+        key=lambda item: (
+            item.path.name == LAST,
+            rank.get(item.path.name, len(rank)),
+            item.path not in long,
+        )
+    )
     for item in items:
         if item.get_closest_marker("slow") and not config.getoption("--slow"):
             item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))
@@ -74,6 +93,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
             if not torch.cuda.is_available():
                 item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

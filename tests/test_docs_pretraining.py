@@ -19,6 +19,7 @@ TINY = (
 ).split()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_the_commands_run_one_after_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -38,6 +38,7 @@ def test_the_two_commands_stand_first():
     assert code[1] == "pip install -c constraints.txt -e '.[test]' && pytest"
 
 
+@pytest.mark.slow
 def test_the_first_commands_zoo_line_gives_four_cells_and_the_baseline(tmp_path: Path, capsys):
     command = lines("bench")[0]
     assert command == "zoo bench --attention fused,naive --pe rope,sin"

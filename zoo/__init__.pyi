@@ -62,6 +62,7 @@ def bench(
     vocab_size: int | None = None,
     epochs: int | None = None,
     batch_size: int | None = None,
+    batching: Literal["length", "random"] | None = None,
     lr: float | Sequence[float] | None = None,
     weight_decay: float | Sequence[float] | None = None,
     dropout: float | Sequence[float] | None = None,
@@ -180,6 +181,8 @@ def bench(
     vocab_size: Entries of the vocabulary. [default: 4000; lm: 1000; seq2seq: 1000]
     epochs: Passes over the training split. [default: 6; lm: 2; seq2seq: 12]
     batch_size: Examples per training step. [default: 32; lm: 8]
+    batching: Which examples share a training step: those of similar length, which need
+        little padding, or random ones. [default: 'length']
     lr: Peak learning rate. Of several, one is chosen for each row on held-out training
         texts. [default: 0.003]
     weight_decay: AdamW's weight decay. Of several, one is chosen for each row on held-out
@@ -202,9 +205,9 @@ def bench(
     compile: Compile models with torch.compile. [default: False]
     init: What encoders begin with: pretrain, for masked language modelling before each
         training, or the directory of a masked language model; by default new weights.
-    pretrain_data: Texts to pretrain on: a file of plain text, or a column of CSV, TSV or
-        JSON lines; by default those of the training split. Texts that are scored are left
-        out.
+    pretrain_data: Texts to pretrain on: a file of plain text, a table with a column of
+        texts, or a directory of text files; by default those of the training split. Texts
+        that are scored are left out.
     pretrain_epochs: Passes over the texts to pretrain on. [default: 20]
     pretrain_lr: Peak learning rate of the pretraining. [default: 0.003]
     pretrain_masked: Share of the word pieces that the pretraining masks. [default: 0.3]
@@ -330,6 +333,7 @@ def train(
     vocab_size: int | None = None,
     epochs: int | None = None,
     batch_size: int | None = None,
+    batching: Literal["length", "random"] | None = None,
     lr: float | Sequence[float] | None = None,
     weight_decay: float | Sequence[float] | None = None,
     dropout: float | Sequence[float] | None = None,
@@ -410,6 +414,8 @@ def train(
     vocab_size: Entries of the vocabulary. [default: 4000; lm: 1000; seq2seq: 1000]
     epochs: Passes over the training split. [default: 6; lm: 2; seq2seq: 12]
     batch_size: Examples per training step. [default: 32; lm: 8]
+    batching: Which examples share a training step: those of similar length, which need
+        little padding, or random ones. [default: 'length']
     lr: Peak learning rate. Of several, one is chosen for each row on held-out training
         texts. [default: 0.003]
     weight_decay: AdamW's weight decay. Of several, one is chosen for each row on held-out
@@ -432,9 +438,9 @@ def train(
     compile: Compile models with torch.compile. [default: False]
     init: What encoders begin with: pretrain, for masked language modelling before each
         training, or the directory of a masked language model; by default new weights.
-    pretrain_data: Texts to pretrain on: a file of plain text, or a column of CSV, TSV or
-        JSON lines; by default those of the training split. Texts that are scored are left
-        out.
+    pretrain_data: Texts to pretrain on: a file of plain text, a table with a column of
+        texts, or a directory of text files; by default those of the training split. Texts
+        that are scored are left out.
     pretrain_epochs: Passes over the texts to pretrain on. [default: 20]
     pretrain_lr: Peak learning rate of the pretraining. [default: 0.003]
     pretrain_masked: Share of the word pieces that the pretraining masks. [default: 0.3]

@@ -53,6 +53,7 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         vocab_size: int = 4000,
         epochs: int = 6,
         batch_size: int = 32,
+        batching: str = "length",
         lr: float = 3e-3,
         weight_decay: float = 0.01,
         dropout: float = 0.1,
@@ -84,6 +85,7 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.vocab_size = vocab_size
         self.epochs = epochs
         self.batch_size = batch_size
+        self.batching = batching
         self.lr = lr
         self.weight_decay = weight_decay
         self.dropout = dropout

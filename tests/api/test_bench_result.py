@@ -86,7 +86,8 @@ def test_names_are_escaped_in_html() -> None:
     Page(shown)
 
 
-def test_progress_is_drawn_where_it_can_be_read() -> None:
+def test_progress_is_drawn_where_it_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # of another test's library
     own = Silent()
     for given, kind in ((None, Silent), (False, Silent), (own, Silent), (True, Bars)):
         progress = for_python(given)  # stderr is neither a terminal nor a notebook here

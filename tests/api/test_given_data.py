@@ -160,3 +160,5 @@ def test_what_is_wrong_with_a_frame_is_said_of_the_frame(
     splits = {"train": frame, "test": empty}
     with pytest.raises(zoo.ZooError, match=r"^test of the DataFrame, line 8: 'text' is empty"):
         zoo.bench("fused", out=tmp_path / "out", **{**small, **ROWS, "data": splits})
+    with pytest.raises(zoo.ZooError, match=r"^--delimiter: for files, and the DataFrame is none"):
+        zoo.bench("fused", **{**small, **ROWS, "data": frame, "delimiter": ";"})

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from bench.components.__main__ import main as publish
 from bench.components.cases import KINDS, SCALES, NothingToMeasure, choices, make
+from bench.components.timings import read
 from zoo.registry import KINDS as EVERY_KIND
 from zoo.registry import Owner, Register, Registry
 
@@ -77,6 +79,12 @@ def test_saved_runs_can_be_compared(tmp_path: Path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "norm, forward, small" in done.stdout
     (first,) = tmp_path.glob("*/0001_*.json")  # another run would have the same names
+    assert publish([str(first), str(tmp_path / "published")]) == 0
+    environment, (timing,) = read(tmp_path / "published")
+    assert (timing.kind, timing.component, timing.distribution) == ("norm", "rms", "encoder-zoo")
+    assert set(timing.seconds["small"]) == {"forward", "backward"}
+    assert environment.sizes == {"small": SCALES["small"].description}
+    assert environment.torch == torch.__version__
     shutil.copy(first, first.with_name(first.name.replace("0001", "0002", 1)))
     compared = subprocess.run(
         ["pytest-benchmark", f"--storage={tmp_path}", "compare", "--group-by=fullname"],

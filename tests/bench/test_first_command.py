@@ -12,6 +12,7 @@ from bench.first_command import table, timed
 from zoo.errors import ZooError
 
 
+@pytest.mark.slow
 def test_phases_add_up_to_the_whole_and_the_ratio_is_to_the_training_steps(tmp_path: Path) -> None:
     data = write_corpus(tmp_path)
     options = {**CLASSIFY, "data": str(data), "attention": "fused,naive", "rounds": 1}

@@ -10,15 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scipy import stats
+from torch.utils.flop_counter import sdpa_backward_flop_count, sdpa_flop_count
 
 from bench.peers import __main__ as peers
-from bench.peers import model_pairs, options, tutorial
+from bench.peers import encoders, equal_work, model_pairs, options, tutorial
 from bench.peers.comparison import Comparison, Output, measured, read, skipped
-from bench.peers.steps import random_batches
-from bench.peers.table import as_markdown
-from bench.peers.turns import interval, ratio, time_in_turns
-from bench.readme import PEERS
+from bench.peers.steps import matrix_products, random_batches, training
+from bench.peers.table import as_markdown, summary
+from bench.peers.turns import Ratio, interval, ratio, time_in_turns
+from bench.readme import SPEED
 from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
 from zoo.measure.matrix_rate import measure_matrix_rate
 from zoo.training.device import Runtime
 
@@ -45,20 +48,31 @@ def test_the_order_of_turns_rotates_and_each_turn_has_a_warm_up():
 
 def test_a_ratio_compares_each_step_with_the_same_step_of_the_other_side():
     below = np.array([[1.0, 10.0, 2.0], [2.0, 20.0, 4.0], [1.0, 10.0, 2.0]])
-    above = below * np.array([[2.0], [3.0], [4.0]])
+    above = below * np.array([[2.0], [4.0], [8.0]])
     above[0, 1] *= 50  # one slow step
     found = ratio(above, below)
-    assert found.ratio == pytest.approx(3)
-    assert 2 <= found.low <= found.ratio <= found.high <= 4
-    assert ratio(above[1:2], below[1:2], summed=True).ratio == pytest.approx(3)
-    assert ratio(above, below, summed=True).high > 10
+    assert found.ratio == pytest.approx(4)
+    assert found.low < found.ratio < found.high
+    assert ratio(above[1:2], below[1:2], summed=True) == Ratio(pytest.approx(4))
+    assert ratio(above, below, summed=True).ratio > 5
 
 
-def test_the_interval_contains_the_true_median_in_most_of_200_samples():
+def test_an_interval_is_that_of_a_t_test_of_the_logarithms():
+    values = np.array([1.1, 1.3, 0.9, 1.2, 1.05])
+    expected = stats.ttest_1samp(np.log(values), 0.0).confidence_interval(0.95)
+    found = interval(values)
+    assert found.ratio == pytest.approx(stats.gmean(values))
+    assert (found.low, found.high) == pytest.approx((np.exp(expected.low), np.exp(expected.high)))
+    inverse = interval(1 / values)
+    assert (inverse.low, inverse.high) == pytest.approx((1 / found.high, 1 / found.low))
+
+
+@pytest.mark.parametrize("rounds", [2, 3, 5])
+def test_an_interval_holds_the_true_ratio_in_19_of_20_samples(rounds):
     draw = np.random.default_rng(0)
-    samples = draw.lognormal(mean=0.5, sigma=0.2, size=(200, 9))
-    contains = [(i.low <= np.exp(0.5) <= i.high) for i in map(interval, samples)]
-    assert 0.88 <= np.mean(contains) <= 1
+    samples = draw.lognormal(mean=0.5, sigma=0.2, size=(2000, rounds))
+    holds = [(i.low <= np.exp(0.5) <= i.high) for i in map(interval, samples)]
+    assert 0.935 <= np.mean(holds) <= 0.965
 
 
 @pytest.mark.parametrize(
@@ -72,11 +86,14 @@ def test_the_interval_contains_the_true_median_in_most_of_200_samples():
     ],
 )
 def test_a_comparison_says_whether_its_median_meets_the_target(bound, reach, reached):
-    found = interval(np.array([1.4, 1.50001, 1.6]))
-    comparison = measured("w", "a", found, RUNTIME, rounds=3, bound=bound, reach=reach)
+    found = Ratio(1.500001, 1.4, 1.6)
+    comparison = measured("own", "w", "a", found, RUNTIME, rounds=5, bound=bound, reach=reach)
     assert comparison.reached is reached
     values = json.loads(comparison.model_dump_json())
     assert {
+        "kind",
+        "ours",
+        "theirs",
         "work",
         "against",
         "ratio",
@@ -97,7 +114,7 @@ def test_flops_equal_those_that_torch_counts():
     from torch.utils.flop_counter import FlopCounterMode
 
     shape = options.Shape(options.TINY.sizes.model_copy(update={"max_length": 32}), 2, 32)
-    ours, _ = model_pairs.model_pair(model_pairs.TORCH, shape, pool="mean")
+    ours, _ = model_pairs.model_pair(model_pairs.TORCH, shape)
     # A fused kernel is counted with its recomputation; plain products are not.
     for block in ours.encoder.blocks:
         block.attention.attend = lambda q, k, v, mask, bias: (
@@ -108,6 +125,14 @@ def test_flops_equal_those_that_torch_counts():
         vectors = ours.encoder(ids, tokens)
         vectors.sum().backward()
     assert counter.get_total_flops() == pytest.approx(shape.training_flops(), rel=1e-6)
+
+
+def test_recomputed_flops_are_what_torch_counts_more_for_its_fused_kernel():
+    shape = options.Shape(options.TINY.sizes.model_copy(update={"max_length": 32}), 2, 32)
+    size = (shape.batch, shape.sizes.heads, shape.length, shape.sizes.dim // shape.sizes.heads)
+    forward, backward = sdpa_flop_count(size, size, size), sdpa_backward_flop_count(*[size] * 4)
+    recomputed = shape.sizes.layers * (backward - 2 * forward)
+    assert shape.recomputed_flops() == recomputed > 0
 
 
 def test_models_with_different_weights_are_unequal():
@@ -142,6 +167,18 @@ def test_the_tutorials_model_and_the_zoos_have_equal_parameters_and_logits():
     assert (unmasked - expected).abs().max() > 1e-3
 
 
+def test_the_tutorials_loop_can_be_told_to_compute_the_first_position_alone():
+    torch.manual_seed(0)
+    whole = tutorial.TutorialModel(1000)
+    first = tutorial.TutorialModel(1000, first_alone=True)
+    first.load_state_dict(whole.state_dict())
+    ids, mask = torch.randint(1, 1000, (3, 9)), torch.ones(3, 9, dtype=torch.bool)
+    shapes = []
+    first.attention.register_forward_hook(lambda _, given, out: shapes.append(out[0].shape))
+    torch.testing.assert_close(first(ids, mask), whole(ids, mask))
+    assert shapes == [(3, 1, 64)]
+
+
 def test_a_missing_library_is_a_skipped_comparison(monkeypatch, capsys, tmp_path: Path):
     find_spec = importlib.util.find_spec
 
@@ -150,12 +187,67 @@ def test_a_missing_library_is_a_skipped_comparison(monkeypatch, capsys, tmp_path
 
     monkeypatch.setattr(importlib.util, "find_spec", without_libraries)
     file = tmp_path / "lines.jsonl"
-    assert peers.main(["deep", "--quick", "--out", str(file)]) == 0
-    found = {comparison.against: comparison for comparison in read(file)}
+    assert peers.main(["positions", "--quick", "--out", str(file)]) == 0
+    lines, others = read(file)
+    found = {comparison.against: comparison for comparison in lines}
+    assert others == 0
     assert "pip install" in found["HF BERT (sdpa)"].skipped
     assert found["x-transformers (flash)"].ratio is None
     assert found["nn.TransformerEncoder"].ratio > 0
-    assert printed_comparisons(capsys.readouterr().out) == [*found.values()]
+    assert printed_comparisons(capsys.readouterr().out) == lines
+
+
+def test_equal_work_is_all_positions_without_dropout_on_the_same_batches(monkeypatch):
+    made = []
+
+    def recorded(model, batches, runtime):
+        made.append((model, batches))
+        return training(model, batches, runtime)
+
+    monkeypatch.setattr(encoders, "training", recorded)
+    monkeypatch.setattr(equal_work, "PEERS", (model_pairs.TORCH,))
+    monkeypatch.setattr(equal_work, "X_ROTARY", model_pairs.TORCH)
+    lines = list(equal_work.compare_training(options.Options(RUNTIME, rounds=2, quick=True)))
+    assert all(line.kind == "equal" and line.ours == line.theirs for line in lines)
+    assert all(0 < line.matrix_share < line.recomputed_share for line in lines)
+    assert len({id(batches) for _, batches in made}) == 1
+    for model, batches in made:
+        assert model.pool.reads is None
+        ids, tokens, _ = batches[0]
+        model.train()
+        torch.testing.assert_close(model(ids, tokens), model(ids, tokens), rtol=0, atol=0)
+
+
+def test_what_takes_more_memory_than_there_is_is_skipped(monkeypatch):
+    free = type("Memory", (), {"available": 2**20})
+    monkeypatch.setattr("psutil.virtual_memory", lambda: free)
+    case = encoders.Case("equal", "training", options.LARGE, "all", "all")
+    (line,) = encoders.compare(case, options.Options(RUNTIME))
+    assert re.fullmatch(r"needs about \d+\.\d GiB, and 0\.0 GiB are free", line.skipped)
+
+
+def test_training_takes_about_the_memory_that_is_estimated():
+    shape = options.Shape(Sizes(dim=128, layers=4, heads=4, hidden=512, max_length=256), 8, 256)
+    ours, _ = model_pairs.model_pair(model_pairs.TORCH, shape)
+    batches = random_batches(shape, torch.device("cpu"), 1)
+    saved = {}
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda t: saved.setdefault(t.untyped_storage().data_ptr(), t), lambda t: t
+    ):
+        ours.train()(*batches[0][:2])
+    weights = {p.untyped_storage().data_ptr() for p in ours.parameters()}
+    activations = sum(t.untyped_storage().nbytes() for p, t in saved.items() if p not in weights)
+    expected = shape.training_bytes(models=0)
+    assert 0.6 * expected < activations < 1.2 * expected
+    stored = 16 * sum(p.numel() for p in ours.parameters())  # with gradients and AdamW's state
+    assert shape.training_bytes(models=1) - expected == pytest.approx(stored, rel=0.1)
+
+
+def test_the_rate_of_matrix_products_is_that_of_the_machine():
+    step, flops = matrix_products(RUNTIME, quick=True)
+    times = time_in_turns({"products": step}, rounds=5)["products"]
+    rate = measure_matrix_rate(RUNTIME, rounds=5, size=256)
+    assert 0.2 < flops / np.median(times) / rate < 5
 
 
 def test_missing_data_are_a_skipped_comparison(capsys, tmp_path: Path):
@@ -167,22 +259,25 @@ def test_missing_data_are_a_skipped_comparison(capsys, tmp_path: Path):
         assert comparison.ratio is None
 
 
-def test_models_that_differ_only_on_a_timed_batch_are_not_timed(monkeypatch, capsys):
+@pytest.mark.parametrize("wrong", ["logits", "gradients"])
+def test_models_that_differ_only_on_a_timed_batch_are_not_timed(monkeypatch, capsys, wrong):
     from zoo_peers.encoders import TorchEncoder
 
     whole = TorchEncoder.forward
 
-    def shortened(self, ids, tokens):  # right only for the 3 texts that the first check uses
+    def changed(self, ids, tokens):  # right only for the 3 texts that the first check uses
         if len(ids) == 3:
             return whole(self, ids, tokens)
-        return whole(self, ids[:, :4], Tokens(None, tokens.positions[:4]))
+        if wrong == "logits":
+            return whole(self, ids[:, :4], Tokens(None, tokens.positions[:4]))
+        logits = whole(self, ids, tokens)
+        return 2 * logits - logits.detach()
 
-    monkeypatch.setattr(TorchEncoder, "forward", shortened)
-    assert peers.main(["level", "--quick", "--rounds", "1"]) == 1
+    monkeypatch.setattr(TorchEncoder, "forward", changed)
+    monkeypatch.setattr(equal_work, "PEERS", (model_pairs.TORCH,))
+    assert peers.main(["training", "--quick", "--rounds", "1"]) == 1
     printed = capsys.readouterr()
-    assert (
-        "level: not timed: logits of nn.TransformerEncoder on a timed batch differ" in printed.err
-    )
+    assert f"training: not timed: {wrong} of nn.TransformerEncoder on a timed batch" in printed.err
     assert not any('"ratio"' in line for line in printed.out.splitlines())
 
 
@@ -191,10 +286,10 @@ def test_a_work_that_fails_is_reported_and_the_next_one_runs(monkeypatch, capsys
         raise RuntimeError("out of memory")
         yield
 
-    monkeypatch.setitem(peers.WORKS, "rate", broken)
-    assert peers.main(["rate", "padding", "--quick", "--rounds", "1"]) == 1
+    monkeypatch.setitem(peers.WORKS, "bf16", broken)
+    assert peers.main(["bf16", "padding", "--quick", "--rounds", "1"]) == 1
     found = printed_comparisons(capsys.readouterr().out)
-    assert [comparison.work for comparison in found] == ["rate", "ragged text"]
+    assert [comparison.work for comparison in found] == ["bf16", "training on articles"]
     assert found[0].skipped == "failed: RuntimeError: out of memory"
     assert found[1].ratio is not None
 
@@ -202,12 +297,13 @@ def test_a_work_that_fails_is_reported_and_the_next_one_runs(monkeypatch, capsys
 @pytest.mark.parametrize(
     "words",
     [
-        ["depe"],
-        ["deep", "--rounds", "0"],
-        ["deep", "--device", "abacus"],
-        ["deep", "--precision", "fp16"],
+        ["trainig"],
+        ["training", "--rounds", "0", "--quick"],
+        ["training", "--rounds", "4"],
+        ["training", "--device", "abacus"],
+        ["training", "--precision", "fp16"],
         ["tutorial", "--data", "nowhere"],
-        ["deep", "--out", "nowhere/lines.jsonl"],
+        ["training", "--out", "nowhere/lines.jsonl"],
     ],
 )
 def test_bad_usage_is_one_line(words, capsys):
@@ -221,43 +317,103 @@ def test_the_matrix_rate_is_above_100_mflops():
     assert measure_matrix_rate(RUNTIME, rounds=1) > 1e8
 
 
-def test_the_readmes_table_is_made_from_the_published_lines(tmp_path: Path):
+def test_the_readmes_sentences_are_made_from_the_published_lines(tmp_path: Path):
     root = Path(__file__).parents[2]
-    shown = PEERS.search((root / "README.md").read_text())
+    shown = SPEED.search((root / "README.md").read_text())
     assert shown is not None
-    inside = shown[0].removeprefix(shown[1]).removesuffix(shown[4])
-    assert inside == as_markdown(root / shown[2], shown[3].split("; ")) != ""
-    assert as_markdown(tmp_path / "none.jsonl") == ""
+    inside = shown[0].removeprefix(shown[1]).removesuffix(shown[3])
+    assert inside == summary(root / shown[2]) != ""
+    assert as_markdown(tmp_path / "none.jsonl", "equal") == summary(tmp_path / "none.jsonl") == ""
 
 
-def test_the_table_shows_ratio_target_and_noise(tmp_path: Path):
-    found = interval(np.array([1.1, 1.2, 1.3]))
-    common = {"rounds": 3, "reach": 1.15, "noise": interval(np.array([0.97]))}
-    file = tmp_path / "lines.jsonl"
+def line(kind: str, against: str, found: Ratio, rounds: int = 5, **more: object) -> Comparison:
+    computed = {"ours": "every position", "theirs": "every position"} | more
+    return measured(kind, "training", against, found, RUNTIME, rounds=rounds, **computed)
+
+
+def written(file: Path, *comparisons: Comparison) -> Path:
     output = Output(file)
-    output.add(measured("deep", "x", found, RUNTIME, **common))
-    output.add(measured("start", "y", found, RUNTIME, bound="at most", **common))
-    output.add(skipped("deep", "z", "needs z", RUNTIME))
-    rows = as_markdown(file).splitlines()
-    assert re.search(r"\| deep +\| x +\| 1.2 \(1.1 to 1.3\) +\| ≥ 1.15 +\| yes", rows[2])
-    assert re.search(r"\| start +\| y +\| .* \| ≤ 1.15 +\| no", rows[3])
-    assert "differed by up to 3.0%" in rows[-2]
-    assert rows[-1] == "- Not reached: start against y: ."
-    assert not any("z" in row.split("|")[2] for row in rows[2:4])
+    for comparison in comparisons:
+        output.add(comparison)
+    return file
+
+
+def cells(markdown: str) -> list[list[str]]:
+    rows = [row for row in markdown.splitlines() if row.startswith("|")]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[:1] + rows[2:]]
+
+
+def test_a_row_says_by_itself_what_was_compared(tmp_path: Path):
+    own = {"sizes": "4 layers × 256 wide, 16 × 512 tokens", "reach": 1.1}
+    file = written(
+        tmp_path / "lines.jsonl",
+        line("equal", "x", Ratio(1.2, 1.1, 1.3), matrix_share=0.8, recomputed_share=0.87, **own),
+        line("equal", "y", Ratio(1.05, 0.98, 1.12), noise=Ratio(0.97), **own),
+        line("equal", "z", Ratio(0.9, 0.85, 0.95), **own),
+        line("left out", "x", Ratio(2, 1.9, 2.1), ours="the first position alone"),
+        line("own", "python", Ratio(1.5, 1.4, 1.6), ours="zoo list", bound="at most", reach=1.2),
+        skipped("equal", "training", "w", "needs w", RUNTIME),
+    )
+    head, *rows = cells(as_markdown(file, "equal"))
+    timed = "training, 4 layers × 256 wide, 16 × 512 tokens"
+    assert rows == [
+        [timed, "every position", "x", "1.2 (1.1 to 1.3)", "faster", "≥ 1.1: yes", "80% (87%)"],
+        [timed, "every position", "y", "1.05 (0.98 to 1.12)", "tie", "≥ 1.1: no", ""],
+        [timed, "every position", "z", "0.9 (0.85 to 0.95)", "slower", "≥ 1.1: no", ""],
+    ]
+    assert head[1] == "both compute"
+    assert "differed by up to 3.0%" in as_markdown(file, "equal")
+    (row,) = cells(as_markdown(file, "left out"))[1:]
+    assert row == ["training", "the first position alone", "x", "every position", "2 (1.9 to 2.1)"]
+    (row,) = cells(as_markdown(file, "own"))[1:]
+    assert row[-1] == "≤ 1.2: no"
+    sentence = summary(file)
+    assert "0.90 to 1.20 times as long as the zoo in training" in sentence
+    assert (
+        "of 3 comparisons the zoo is faster in 1, slower in 1, not distinguished in 1." in sentence
+    )
+    assert f"torch {torch.__version__}. Commit: " in sentence
+    assert sentence.endswith("On a GPU: not yet measured.\n")
+    on_gpu = line("equal", "x", Ratio(1.2, 1.1, 1.3)).model_copy(update={"device": "cuda"})
+    assert "not yet measured" not in summary(written(file, on_gpu))
+
+
+def test_equal_work_that_is_told_in_unequal_words_is_refused():
+    with pytest.raises(ValueError, match="equal words"):
+        line("equal", "x", Ratio(1.2), ours="the first position alone")
+
+
+def test_lines_that_do_not_say_what_was_compared_are_counted_and_not_shown(tmp_path: Path):
+    old = {"work": "deep encoder", "against": "x", "ratio": 1.3, "low": 1.2, "high": 1.4}
+    file = tmp_path / "lines.jsonl"
+    file.write_text(f"{json.dumps(old)}\n" * 2)
+    sentence = "Not shown of lines.jsonl: 2 lines that do not say what each side computes"
+    assert as_markdown(file, "equal") == summary(file) == f"{sentence}.\n"
+    written(file, line("equal", "y", Ratio(1.2, 1.1, 1.3)), line("equal", "z", Ratio(1), rounds=3))
+    table = as_markdown(file, "equal")
+    assert [row[2] for row in cells(table)] == ["against", "y"]
+    assert f"- {sentence}; 1 line of fewer than 5 rounds." in table
+    assert "1.20 to 1.20" in summary(file)
+
+
+def test_a_table_of_several_machines_or_commits_says_so(tmp_path: Path):
+    one, other = line("equal", "x", Ratio(1.2, 1.1, 1.3)), line("equal", "y", Ratio(1, 0.9, 1.1))
+    mixed = "Rows of different machines or commits cannot be compared"
+    alike = [one, other.model_copy(update={"commit": one.commit})]
+    assert mixed not in as_markdown(written(tmp_path / "alike.jsonl", *alike), "equal")
+    for change in ({"commit": "f" * 40}, {"machine": "another one"}):
+        lines = [one, other.model_copy(update=change)]
+        assert mixed in as_markdown(
+            written(tmp_path / f"{next(iter(change))}.jsonl", *lines), "equal"
+        )
 
 
 def test_several_runs_of_a_comparison_are_one_row(tmp_path: Path):
-    file = tmp_path / "lines.jsonl"
-    output = Output(file)
-    for run in (1.1, 1.3, 1.2):
-        for work, reach in (("deep", 1.15), ("level", 1.0)):
-            found = interval(np.array([run - 0.05, run, run + 0.05]))
-            output.add(measured(work, "x", found, RUNTIME, rounds=3, reach=reach))
-    rows = as_markdown(file).splitlines()
-    assert re.search(r"\| deep +\| x +\| 1.2 \(1.05 to 1.35\) +\| ≥ 1.15 +\| in 2 of 3", rows[2])
-    assert re.search(r"\| level +\| x +\| 1.2 \(1.05 to 1.35\) +\| ≥ 1 +\| yes", rows[3])
-    assert rows[4] == ""
-    assert any("3 runs of each comparison" in row for row in rows)
+    runs = [line("equal", "x", Ratio(r, r - 0.05, r + 0.05), reach=1.15) for r in (1.1, 1.3, 1.2)]
+    table = as_markdown(written(tmp_path / "lines.jsonl", *runs), "equal")
+    ((_, _, _, found, verdict, goal),) = cells(table)[1:]
+    assert (found, verdict, goal) == ("1.2 (1.05 to 1.35)", "faster", "≥ 1.15: in 2 of 3")
+    assert "Up to 3 runs of each comparison" in table
 
 
 @pytest.mark.slow

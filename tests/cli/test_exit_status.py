@@ -8,6 +8,7 @@ import pytest
 from classify_runs import FAILING, WORDS
 
 from zoo.cli import main
+from zoo.cli.options import resumable
 from zoo.sweep.records import Record, RecordFile
 
 
@@ -100,6 +101,23 @@ def test_an_interrupted_run_exits_130(
     (record,) = RecordFile(folder / "out").read()
     assert (record.cell["attention"], record.status) == ("fused", "ok")
     assert "fused" in (folder / "out" / "table.csv").read_text()
+
+
+def test_an_interruption_before_the_first_training_ends_says_where_the_run_is(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin = FAILING.replace('RuntimeError("the attention gave up")', "KeyboardInterrupt")
+    (folder / "failing.py").write_text(plugin)
+    run = ["bench", *WORDS, "--attention", "failing", "--plugin", "failing.py", "--out", "out"]
+    assert main(run) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "zoo bench: interrupted: unfinished work is in out; the same command goes on from there"
+    )
+    with (
+        pytest.raises(KeyboardInterrupt, match="nothing was trained yet; the same command"),
+        resumable(lambda: Path("no-such-run"), fresh=False),
+    ):
+        raise KeyboardInterrupt
 
 
 def test_scale_exits_1_where_a_cell_crashed_and_debug_prints_its_traceback(

@@ -68,6 +68,23 @@ def test_pairs_of_words_are_features_where_held_out_texts_say_so(registry: Regis
     assert (alone.note, alone.parameters < chosen.parameters) == ("", True)
 
 
+def test_what_it_chose_holds_for_a_new_one_on_texts_that_would_have_it_choose_otherwise(
+    registry: Registry,
+) -> None:
+    pairs = ["not good but bad", "not bad but good"] * 30
+    model = fitted(registry, "tfidf-logreg(c=3.0)", pairs, [0, 1] * 30)
+    new = model.chosen()
+    new.fit([*TEXTS, *TEXTS], [*LABELS, *LABELS])
+    reference = make_pipeline(
+        TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), LogisticRegression(C=3.0)
+    ).fit([*TEXTS, *TEXTS], [*LABELS, *LABELS])
+    assert new.predict(TEXTS) == reference.predict(TEXTS).tolist()
+    # Pairs of words are features: there are more of them than words.
+    words = {word for text in TEXTS for word in text.split() if len(word) > 1}
+    assert new.parameters == len(reference[0].vocabulary_) + 1 > len(words) + 1
+    assert new.note == model.note
+
+
 def test_single_words_are_enough_where_pairs_are_not_better(registry: Registry) -> None:
     texts, labels = ["a goal today", "the shares fell", "goal again", "his shares"] * 9, [0, 1] * 18
     baseline = fitted(registry, "tfidf-logreg", texts, labels)

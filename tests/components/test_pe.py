@@ -42,9 +42,16 @@ def test_sin_adds_the_papers_waves(
 
 @NEAR
 @pytest.mark.parametrize("base", [10000.0, 50.0])
+@pytest.mark.parametrize("compiling", [False, True])  # then without complex numbers
 def test_rope_rotates_pairs_as_complex_numbers(
-    registry: Registry, base: float, positions: torch.Tensor, tolerance: float
+    registry: Registry,
+    monkeypatch: pytest.MonkeyPatch,
+    compiling: bool,
+    base: float,
+    positions: torch.Tensor,
+    tolerance: float,
 ) -> None:
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: compiling)
     x = randoms(len(positions), HEADS, LENGTH, HEAD_DIM)
     turned = [
         rotated(x[b, h, i], position, base)
@@ -54,6 +61,24 @@ def test_rope_rotates_pairs_as_complex_numbers(
     ]
     out = build(registry, f"rope(base={base})").rotate(x, positions)
     assert_same(out, torch.stack(turned).view_as(x), [x], tolerance)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_rope_is_the_same_where_pairs_are_not_numbers_in_a_row(
+    registry: Registry, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rope, positions = build(registry, "rope"), POSITIONS[0]
+    whole = randoms(2, LENGTH, HEADS, 7).to(dtype)
+    views = [
+        whole.transpose(1, 2)[..., 1:5],  # at an odd place, in rows of an odd length
+        whole.permute(0, 2, 3, 1)[..., :4, :].transpose(2, 3),
+        whole[..., ::2].transpose(1, 2),
+    ]
+    found = [rope.rotate(x, positions) for x in views]
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)  # another formula
+    for x, turned in zip(views, found, strict=True):
+        assert turned.dtype == dtype
+        assert_same(turned.double(), rope.rotate(x.contiguous(), positions).double(), [x], 1e-6)
 
 
 def test_rope_keeps_lengths_and_makes_scores_depend_on_the_offset_alone(

@@ -21,15 +21,11 @@ CHOICES = [
         ("block", "on-sphere"),
     )
 ]
-# What takes long: compiling, finite differences, long texts, many draws, whole models.
-LONG = {"compiled", "gradcheck", "padding-invariance", "causality", "empty-documents"}
-LONG |= {"dropout-scale", "length", "precision", "context", "assembles", "permutation"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda c: f"{c.component.kind}/{c}")
-def test_a_right_component_passes(choice: Choice, pytestconfig: pytest.Config) -> None:
+def test_a_right_component_passes(choice: Choice) -> None:
     for name in checks_of(choice.component.kind):
-        if name in LONG and not pytestconfig.getoption("--slow"):
-            continue
         result = run_check(choice, name)
         assert result.status != "failed", f"{name}: {result.message}"

@@ -14,6 +14,7 @@ FILES = Path(__file__).parents[3] / "shared" / "data" / "bbc-news"
 pytestmark = pytest.mark.skipif(not FILES.is_dir(), reason="there are no BBC files")
 
 
+@pytest.mark.slow
 def test_bbc_news_from_files_is_read_cleaned_and_encoded(registry: Registry) -> None:
     corpus, notices = load_corpus(registry, str(FILES))
     assert notices == []

@@ -9,8 +9,20 @@ from pathlib import Path
 import pytest
 
 from bench.docs.built_site import check_site
-from bench.docs.place import CONFIG
+from bench.docs.place import CONFIG, SOURCES
 from zoo.errors import ZooError
+
+
+def own_settings(folder: Path) -> None:
+    """Our settings of the generator, for a site of a few pages in this folder."""
+    config, _, rest = CONFIG.read_text("utf-8").partition("nav = [")
+    config += rest.partition("\n]\n")[2].replace('paths = ["."]', f'paths = ["{CONFIG.parent}"]')
+    (folder / "zensical.toml").write_text(config, "utf-8")
+
+
+def zensical(folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "zensical", "build", "--strict"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
@@ -61,15 +73,13 @@ def test_the_generator_with_our_settings_refuses_broken_links(
     tmp_path: Path, text: str, well: bool
 ) -> None:
     pytest.importorskip("zensical", reason="the extra docs is not installed")
-    config, _, rest = CONFIG.read_text("utf-8").partition("nav = [")
-    config += rest.partition("\n]\n")[2].replace('paths = ["."]', f'paths = ["{CONFIG.parent}"]')
-    (tmp_path / "zensical.toml").write_text(config, "utf-8")
+    own_settings(tmp_path)
     pages = tmp_path / "build" / "docs" / "pages"
     pages.mkdir(parents=True)
     (pages / "index.md").write_text(f"# Home\n\n{text}\n", "utf-8")
+    (pages / "site.css").write_bytes((SOURCES / "site.css").read_bytes())
     (pages / "other.md").write_text("# Other\n\n## Part\n", "utf-8")
-    command = [sys.executable, "-m", "zensical", "build", "--strict"]
-    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    built = zensical(tmp_path)
     assert (built.returncode == 0) == well, built.stdout + built.stderr
     if well:
         check_site(tmp_path / "build" / "docs" / "site")

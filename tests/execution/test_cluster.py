@@ -56,6 +56,7 @@ def by_key(records: list[Record]) -> dict[str, object]:
     return {record.key: result_of(record) for record in records}
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_scores_curves_and_keys_of_one_machine(
     options: dict[str, Any], nodes: Nodes, tmp_path: Path
 ) -> None:
@@ -74,6 +75,7 @@ def test_a_cluster_gives_the_scores_curves_and_keys_of_one_machine(
     assert again.trained == 0
 
 
+@pytest.mark.slow
 def test_every_node_pretrains_as_one_machine_does(
     corpus: Path, nodes: Nodes, tmp_path: Path
 ) -> None:
@@ -88,6 +90,7 @@ def test_every_node_pretrains_as_one_machine_does(
     assert len(there.records) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["here", "there"])
 def test_a_run_begun_on_one_is_finished_on_the_other(
     first: str, options: dict[str, Any], nodes: Nodes, tmp_path: Path

@@ -25,6 +25,7 @@ from zoo.sweep.progress import Silent
 from zoo.sweep.records import Record, RecordFile
 
 ONE_CELL = {"pe": "sin", "baseline": "none", "phases": "train"}
+TIMEOUT = 25  # seconds; two nodes that import torch are slower than one machine
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def failed(
         **ONE_CELL,
         "data": str(corpus),
         "attention": "hangs,raises,exits,segfaults,hungry,diverges,fused",
-        "timeout": 12,
+        "timeout": TIMEOUT,
         "memory_limit": 6000,
     }
     out = tmp_path_factory.mktemp("failures")
@@ -66,6 +67,7 @@ def failed(
     return {record.cell["attention"]: record for record in outcome.records}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("attention", "status", "reason", "trace"), EXPECTED)
 def test_a_job_that_fails_has_the_status_and_reason_that_it_has_on_one_machine(
     failed: dict[str, Record], attention: str, status: str, reason: str, trace: str
@@ -73,12 +75,13 @@ def test_a_job_that_fails_has_the_status_and_reason_that_it_has_on_one_machine(
     """The file that registers the attentions exists only on the machine that submits."""
     record = failed[attention]
     assert record.status == status
-    assert reason in record.reason
+    assert reason.format(timeout=TIMEOUT) in record.reason
     assert trace in record.traceback
     assert record.environment["node"] in ("one", "two")
     assert record.environment["device"] == "cpu"
 
 
+@pytest.mark.slow
 def test_a_damaged_cache_mends_itself(nodes: Nodes, small: dict[str, Any], tmp_path: Path) -> None:
     options = {**small, **ONE_CELL}
     whole = bench(tmp_path / "whole", options)
@@ -216,6 +219,7 @@ def test_ten_kills_of_a_node_in_mid_trial_leave_the_records_of_an_undisturbed_ru
     assert len(RecordFile(tmp_path / "out").read()) == 6
 
 
+@pytest.mark.slow
 def test_a_run_whose_engine_is_killed_ends_in_one_line_and_goes_on_with_the_same_command(
     small: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import shutil
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
@@ -91,6 +92,7 @@ def test_every_member_has_memory_of_both_phases_and_as_many_rounds_as_asked_for(
             assert all(seconds > 0 for phase in one.values() for seconds in phase)
         assert metrics["train_tokens_per_s"] > 0
         assert metrics["latency_ms"] > 0
+        assert metrics["compile_seconds"] is None  # nothing is compiled
         assert samples["matrix_rate"] > 0
 
 
@@ -112,6 +114,7 @@ def test_the_twin_measures_noise_and_has_no_result_of_its_own(
     assert (members[TWIN].metrics, members[TWIN].samples) == ({}, {})
 
 
+@pytest.mark.slow
 def test_rounds_end_when_every_speed_is_known_within_five_percent_and_never_before_the_third(
     corpus: Path, tmp_path: Path
 ) -> None:
@@ -143,6 +146,21 @@ def test_rounds_end_when_every_speed_is_known_within_five_percent_and_never_befo
     assert 3 <= used <= 8
     assert all(widest(count) >= math.log(1.05) for count in range(3, used))
     assert used == 8 or widest(used) < math.log(1.05)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
+def test_compiling_takes_what_the_first_steps_took_beyond_later_ones(
+    corpus: Path, tmp_path: Path
+) -> None:
+    setup = prepared({**CLASSIFY, "data": str(corpus), "compile": True}).setup
+    job = CostJob(setup, "group", "key", members=(CostMember(cell()),), rounds=1)
+    ended = list(InlineExecutor().run([job], limits=Limits(), directory=tmp_path))[-1]
+    assert isinstance(ended, Ended)
+    (member,) = ended.result.members
+    assert member.status == "ok", member.traceback
+    # A step of this model takes milliseconds, and to compile it seconds.
+    assert member.metrics["compile_seconds"] > 10 * max(member.samples["rounds"][0]["train"])
 
 
 class Noting(InlineExecutor):

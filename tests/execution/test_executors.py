@@ -40,7 +40,13 @@ FAILING = Path(__file__).with_name("failing.py")
 OTHER = {"inline": "local", "local": "inline"}
 
 
-@pytest.fixture(params=["classify", "lm", "mlm", "seq2seq"])
+@pytest.fixture(
+    params=[
+        "classify",
+        "lm",
+        *(pytest.param(t, marks=pytest.mark.slow) for t in ("mlm", "seq2seq")),
+    ]
+)
 def options(request: pytest.FixtureRequest, corpus: Path, book: Path) -> dict[str, Any]:
     """A short training of a cell of each task, and of the task's baseline."""
     return {

@@ -13,7 +13,7 @@ from zoo.errors import ZooError
 from zoo.execution.base import Limits
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
-from zoo.sweep.plan_time import as_table, time_line
+from zoo.sweep.plan_time import PastTimes, all_to_do, as_table, time_lines
 from zoo.sweep.prepare import inspect
 from zoo.sweep.progress import Plain
 from zoo.sweep.run_state import tried_plan
@@ -38,7 +38,8 @@ def test_a_plan_says_which_nodes_are_left_out_and_counts_only_the_others() -> No
     cluster = executor(engine)
     plan = tried_plan(request, zoo, cluster)
     nodes = cluster.nodes()
-    assert time_line(request, plan, nodes, []).startswith("4 trainings, 2 at once: the time of 2 ")
+    line, *_ = time_lines(all_to_do(request, plan), request, nodes, PastTimes())
+    assert line.startswith("4 trainings, 2 at once: the time of 2 ")
     good, odd = as_table(nodes, request).splitlines()[2:]
     assert good.split() == ["good", "2", "0", "2"]
     assert odd.split()[:4] == ["odd", "16", "0", "0"]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers  # attributes: Trainer and pipeline take seconds to import
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import (
@@ -19,10 +20,6 @@ from transformers import (
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     AutoTokenizer,
-    DataCollatorWithPadding,
-    Trainer,
-    TrainingArguments,
-    pipeline,
 )
 
 import zoo
@@ -139,7 +136,7 @@ def test_a_tagger_gives_the_zoos_logits(tagger: Path):
 
 
 def test_the_pipeline_predicts_what_the_zoo_predicts(classifier: Path, texts: list[str]):
-    answers = pipeline("text-classification", model=str(classifier))(
+    answers = transformers.pipeline("text-classification", model=str(classifier))(
         texts, truncation=True, top_k=3
     )
     for answer, prediction in zip(answers, zoo.load(classifier).predict(texts), strict=True):
@@ -163,7 +160,7 @@ def test_the_trainer_trains_it(classifier: Path, corpus: Path, tmp_path: Path):
         ),
         remove_columns=["text", "label"],
     )
-    options = TrainingArguments(
+    options = transformers.TrainingArguments(
         str(tmp_path / "out"),
         num_train_epochs=4,
         learning_rate=0.01,
@@ -174,12 +171,12 @@ def test_the_trainer_trains_it(classifier: Path, corpus: Path, tmp_path: Path):
         disable_tqdm=True,
         seed=0,
     )
-    trainer = Trainer(
+    trainer = transformers.Trainer(
         model,
         options,
         train_dataset=data,
         eval_dataset=data,
-        data_collator=DataCollatorWithPadding(tokenizer),
+        data_collator=transformers.DataCollatorWithPadding(tokenizer),
     )
     worse = trainer.evaluate()["eval_loss"]
     trainer.train()

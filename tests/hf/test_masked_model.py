@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+from huggingface_hub import ModelCard
 from transformers import (
     AutoModel,
     AutoModelForMaskedLM,
@@ -34,6 +35,10 @@ def test_it_gives_the_zoos_logits_bit_for_bit(masked: Path, tmp_path: Path):
             tokens = each.tokens(batch["input_ids"], batch["attention_mask"])
             assert torch.equal(found, own(batch["input_ids"], tokens))
     assert found.shape == (*batch["input_ids"].shape, own.card.vocab_size)
+
+
+def test_its_card_says_what_it_does_on_the_hub(masked: Path):
+    assert ModelCard.load(masked / "README.md").data.pipeline_tag == "fill-mask"
 
 
 def test_its_loss_is_of_the_labelled_tokens_alone(masked: Path):

@@ -116,6 +116,7 @@ def test_the_description_is_the_files_own(onnx: Path, model: TextClassifier) -> 
     assert PACKAGE not in (onnx / "model.onnx").read_bytes()
 
 
+@pytest.mark.slow
 def test_torch_has_equal_logits_and_a_directory_of_its_own(
     trained: Path,
     model: TextClassifier,
@@ -210,6 +211,7 @@ def asks(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, 
     return home / "model", plugin
 
 
+@pytest.mark.slow
 def test_a_component_that_cannot_be_exported_is_named(
     asks: tuple[Path, list[str]], tmp_path: Path, capsys: Any
 ) -> None:

@@ -23,6 +23,7 @@ PAGE = (ROOT / "docs" / "export.md").read_text("utf-8")
 PLUGINS = ("zoo-efficient", "zoo-modern")
 SIZES = Sizes(dim=16, layers=1, heads=2, hidden=32, max_length=24, vocab_size=60)
 ENCODINGS = ("none", "sin", "learned", "rope", "alibi")
+POOL_NAMES = ("mean", "cls", "attention", "multi-query", "max", "last")
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,7 @@ def obstacle(cell: Cell, layers: int) -> str:
     return cell.obstacle(sizes, {"attention": {"padding"}})
 
 
-def export(cell: Cell, layers: int, to: str, directory: Path) -> None:
+def export(cell: Cell, layers: int, directory: Path, to: str = "onnx") -> None:
     """Write the cell's model and compare it; raises where either is not possible."""
     assert not obstacle(cell, layers)
     sizes = SIZES.model_copy(update={"layers": layers})
@@ -82,9 +83,25 @@ def exportable(registry: Registry, kind: str) -> list[Choice]:
     return [one for one in found if one.component.name != "bidirectional"]
 
 
+def of_plugins(found: Sequence[Choice]) -> list[Choice]:
+    """Those of the plug-ins; those of the zoo are tried with one another."""
+    return [one for one in found if one.component.owner.distribution in PLUGINS]
+
+
+# Each model tries a pool as well: one for every encoding of the zoo, and one for the plug-ins'
+# attentions.
+POOLS = dict(zip((*ENCODINGS, "others"), POOL_NAMES, strict=True))
+
+
+def test_every_pool_is_tried(everything: Registry) -> None:
+    assert sorted(POOL_NAMES) == sorted(map(str, exportable(everything, "pool")))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("pe", ENCODINGS)
-def test_every_attention_of_the_zoo_with_every_encoding_of_the_zoo(pe: str, tmp_path: Path):
+def test_every_attention_of_the_zoo_with_every_encoding_of_the_zoo(
+    pe: str, everything: Registry, tmp_path: Path
+) -> None:
     """One model for each encoding: its layers have the attentions that take it, in turn."""
     registry = built_ins()
     assert set(registry.labels("pe")) == set(ENCODINGS)
@@ -95,25 +112,30 @@ def test_every_attention_of_the_zoo_with_every_encoding_of_the_zoo(pe: str, tmp_
         if not obstacle(cell_of(attention=[one], pe=encoding), 1)
     ]
     assert len(attentions) == len(registry.labels("attention")) - 1 - (pe == "rope")
-    pool = "cls" if pe == "sin" else "mean"
-    cell = cell_of(attention=attentions, pe=encoding, pool=[registry.choose("pool", pool)])
-    export(cell, len(attentions), "onnx", tmp_path)
+    pool = [everything.choose("pool", POOLS[pe])]
+    export(cell_of(attention=attentions, pe=encoding, pool=pool), len(attentions), tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["attention", "pe", "norm", "ffn", "block"])
-def test_all_others_but_those_on_the_page(kind: str, everything: Registry, tmp_path: Path):
-    """One model whose layers have the components of a kind, in turn."""
-    found = exportable(everything, kind)
-    if kind == "pe":  # only one may add to the embeddings, and those of the zoo were tried above
-        found = [one for one in found if not one.can("embed")]
-    export(cell_of(**{kind: found}), len(found), "onnx", tmp_path)
+def test_every_norm_ffn_and_block_and_the_attentions_of_plugins(
+    everything: Registry, tmp_path: Path
+) -> None:
+    """One model: each of its layers has the next component of every kind, in turn."""
+    attentions = of_plugins(exportable(everything, "attention"))
+    found = {kind: exportable(everything, kind) for kind in ("norm", "ffn", "block")}
+    layers = len(attentions)
+    assert layers >= max(map(len, found.values()))
+    turns = {kind: [found[kind][i % len(found[kind])] for i in range(layers)] for kind in found}
+    pool = [everything.choose("pool", POOLS["others"])]
+    export(cell_of(attention=attentions, pool=pool, **turns), layers, tmp_path)
 
 
 @pytest.mark.slow
-def test_every_pool(everything: Registry, tmp_path: Path):
-    for pool in exportable(everything, "pool"):
-        export(cell_of(pool=[pool]), 1, "onnx", tmp_path)
+def test_the_encodings_of_plugins(everything: Registry, tmp_path: Path) -> None:
+    """One model whose layers have them in turn; only one may add to the embeddings."""
+    found = of_plugins(exportable(everything, "pe"))
+    assert not any(one.can("embed") for one in found)
+    export(cell_of(pe=found, ffn=[everything.choose("ffn", "none")]), len(found), tmp_path)
 
 
 @pytest.mark.slow
@@ -123,4 +145,4 @@ def test_what_is_on_the_page_cannot_be_exported(everything: Registry, tmp_path: 
     for name in sorted(refused()):
         cell = cell_of(**{name.partition("/")[0]: [named[name]]})
         with pytest.raises(Exception, match=r"\S"):
-            export(cell, 1, "torch", tmp_path)
+            export(cell, 1, tmp_path, "torch")

@@ -12,6 +12,8 @@ from saved_models import TINY
 
 from zoo.cli import main
 from zoo.inference.directory import read
+from zoo.inference.run_row import find_run_row
+from zoo.registry.loading import load
 
 TOPICS = {"1": "goal match team coach", "2": "shares bank bond profit"}
 READING = ["--no-header", "--text-column", "2,3"]
@@ -54,6 +56,8 @@ def test_the_options_are_in_the_card_and_its_command(saved: Path, folder: Path) 
         "2,3",
         "1",
     )
+    assert options["test"] == "other.csv", "the path is in the command alone"
+    assert str(folder) not in card.model_dump_json(exclude={"command"})
     assert "cp1252" in card.data["notes"]["reading"]
     words = shlex.split(card.command)
     assert "--no-header" in words
@@ -63,6 +67,20 @@ def test_the_options_are_in_the_card_and_its_command(saved: Path, folder: Path) 
         ("--test", str(folder / "other.csv")),
     ):
         assert words[words.index(flag) + 1] == value
+
+
+@pytest.mark.usefixtures("_environment")
+def test_a_run_has_the_name_of_its_test_file_and_is_trained_again_with_its_path(
+    folder: Path, tmp_path: Path
+) -> None:
+    other = str(folder / "other.csv")
+    given = [*READING, "--label-column", "1", "--test", other, "--phases", "train"]
+    words = [*TINY, "--data", str(folder / "train.csv"), *given, "--on", "inline"]
+    assert main(["bench", *words, "--baseline", "none", "--out", str(tmp_path)]) == 0
+    row = find_run_row(tmp_path)
+    assert row.record.config["task_options"]["test"] == "other.csv"
+    assert other not in row.record.model_dump_json(exclude={"command"})
+    assert row.options(load().registry)["test"] == other
 
 
 def test_evaluate_reads_it_with_the_same_options(

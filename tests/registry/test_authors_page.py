@@ -61,23 +61,17 @@ LESS = {
     ("zoo", "check", "attention/my-window"): ["--only", "contract"],
     ("pytest", "zoo-my-window"): ["-k", "contract"],
 }
-LESS_IN_A_QUICK_RUN = {
-    ("zoo", "check", "--plugin"): ["--only", "contract"],
-    ("zoo", "bench"): ["--plan"],
-}
 SMALL = ["--dim", "16", "--layers", "1", "--heads", "2", "--max-length", "16", "--seeds", "1"]
 FEW = ["--data", "newswire(train=100, test=30)", "--phases", "train", "--epochs", "1"]
 
 
-def test_the_pages_commands_work_as_typed(
-    tmp_path: Path, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.slow
+def test_the_pages_commands_work_as_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     Path("my_cosine.py").write_text(blocks("python")[0], "utf-8")
     site = SitePackages(tmp_path / "site-packages")
-    in_full = {("zoo", "bench"): [*SMALL, *FEW, "--on", "inline"]}
-    less = LESS | (in_full if pytestconfig.getoption("--slow") else LESS_IN_A_QUICK_RUN)
+    less = LESS | {("zoo", "bench"): [*SMALL, *FEW, "--on", "inline"]}
     lines = [line for block in blocks("console") for line in block.splitlines()]
     assert len(lines) >= 8
     for line in lines:
@@ -96,6 +90,7 @@ def test_the_pages_commands_work_as_typed(
             assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
+@pytest.mark.slow
 def test_the_pages_task_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     file = tmp_path / "balanced.py"

@@ -100,6 +100,7 @@ def _is_of(kind: str, case: ElementTree.Element) -> bool:
     return f"[{kind}/my-{kind}:" in case.attrib["name"] or module == f"test_{kind}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WRITTEN_KINDS)
 def test_its_own_tests_pass_as_written(
     own_tests: dict[str, list[ElementTree.Element]], kind: str

@@ -65,6 +65,7 @@ def with_config(records, part, **values):
     return [r.model_copy(update={"config": config}) for r in records]
 
 
+@pytest.mark.slow
 def test_equal_runs_are_called_different_no_more_often_than_stated(generator):
     """Four cells trained twice, and one of them measured twice: the whole comparison."""
     repeats, wrongly, changed = 300, 0, 0
@@ -178,6 +179,7 @@ def test_one_seed_without_its_errors_is_not_compared():
         ("training", {"validation": 0.25}, "against 25% of the training documents"),
         ("training", {"epochs": 20}, "other settings: epochs 2 against 20"),
         ("sizes", {"dim": 128}, "other settings: dim 64 against 128"),
+        ("training", {"batching": "random"}, "other settings: batching 'length' against 'random'"),
         ("task_options", {"members": 5}, "other settings: members 1 against 5"),
     ],
 )
@@ -187,6 +189,16 @@ def test_what_cannot_be_compared_says_why(part, values, reason):
     assert {row.verdict for row in comparison.rows} == {"not comparable"}
     assert reason in only_row(comparison, pe="sin").why
     assert failure_reason(comparison, "worse") == "nothing could be compared"
+
+
+@pytest.mark.parametrize(
+    ("part", "values"),
+    [("training", {"batching": "length"}), ("task_options", {"group_column": ""})],
+)
+def test_a_run_from_before_a_setting_is_compared_with_one_that_has_its_default(part, values):
+    before = [*seeds(SIN, [50] * 5), *measured(np.random.default_rng(0))]
+    comparison = compare(before, with_config(before, part, **values))
+    assert {row.verdict for row in comparison.rows} == {"tie"}
 
 
 def test_a_machine_of_half_the_speed_changes_nothing(generator):
@@ -269,6 +281,16 @@ def test_memory_has_a_fixed_tolerance_and_the_text_says_so(generator):
     text = comparison_text(compare(measured(generator), after), "a", "b")
     assert "one in twenty comparisons of equal runs reports any change, memory apart." in text
     assert f"not tested: a change within {MEMORY_TIE:.0%}," in text
+
+
+def test_memory_that_was_measured_differently_is_not_compared(generator):
+    before, after = measured(generator), measured(generator, session="b", memory=300.0)
+    for records, how in ((before, "all that is held"), (after, "freed memory returned")):
+        for one in records:
+            one.metrics["memory_how"] = how
+    found = change(compare(before, after), "memory", pe="sin")
+    assert (found.value, found.verdict) == (None, None)
+    assert found.why == "measured differently: all that is held against freed memory returned"
 
 
 def test_a_row_that_got_better_and_worse_is_mixed(generator):

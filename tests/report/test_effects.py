@@ -73,6 +73,7 @@ def test_each_choice_is_compared_with_the_references_averaged_over_the_rest():
     assert [e.difference.mean for e in found.interactions] == pytest.approx([0, 0], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_known_effects_are_covered_at_the_stated_rate(generator):
     # Of 500 intervals: the standard error of a rate of 0.95 is 1 point.
     repeats, covered, total = 250, 0, 0
@@ -115,9 +116,7 @@ def test_an_interaction_is_found_and_named(generator):
         (interaction,) = effects(simulated(generator, SQUARE, odds)).interactions
         right += interaction.difference.real and interaction.difference.mean < 0
     assert at_least(right, repeats, 0.8)
-    assert sentence(interaction).startswith(
-        "`fused` against `naive`, with `rope` rather than `sin`: -"
-    )
+    assert sentence(interaction).startswith("fused against naive, with rope rather than sin: -")
 
 
 def test_effects_of_a_component_have_it_first_and_an_interaction_keeps_its_size():
@@ -169,6 +168,7 @@ def test_speeds_are_geometric_means_and_memory_too():
     assert interaction.speed["train"].value == pytest.approx((1 / 0.5) / (1.25 / 0.5))
 
 
+@pytest.mark.slow
 def test_speed_effects_cover_at_the_stated_rate_over_two_sessions(generator):
     repeats, covered = 250, 0  # the standard error of a rate of 0.95 is 1.4 points
     for _ in range(repeats):
@@ -186,11 +186,9 @@ def test_one_line_states_the_effect_of_rope():
     records = grid(SQUARE, lambda c, seed: wrong[c["pe"]][seed], seeds=5)
     records += costs(SQUARE, lambda c: speed(c) / 0.93)
     lines = effects_text(effects(records)).splitlines()
-    assert lines[0].startswith(
-        "`fused` against `naive`: +0.0 ± 0.0 points (equal), 1.00 × the speed"
-    )
+    assert lines[0].startswith("fused against naive: +0.0 ± 0.0 points (equal), 1.00 × the speed")
     assert lines[1] == (
-        "`rope` against `sin`: +4.1 ± 0.5 points, 0.93 × the speed (0.93 to 0.93), "
+        "rope against sin: +4.1 ± 0.5 points, 0.93 × the speed (0.93 to 0.93), "
         "0.93 × in inference (0.93 to 0.93), 1.00 × the memory (tie)"
     )
     assert "Interaction:" in lines
@@ -202,7 +200,7 @@ def test_too_few_seeds_have_no_interval(seeds, count):
     found = effects(grid(SQUARE, lambda c, seed: 10 + 30 * (c["pe"] == "sin"), seeds=seeds))
     effect = main(found)["pe", "rope", "sin"]
     assert sentence(effect) == (
-        f"`rope` against `sin`: +3.0 points ({count}: too few seeds for an interval)"
+        f"rope against sin: +3.0 points ({count}: too few seeds for an interval)"
     )
     assert effects_data(found)["effects"][1]["accuracy"]["tie"] is None
 

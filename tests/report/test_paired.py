@@ -70,6 +70,7 @@ def test_identical_results_are_a_tie():
     assert verdicts.ranks() == {row.name: 1 for row in rows}
 
 
+@pytest.mark.slow
 def test_rows_of_equal_accuracy_are_called_different_no_more_often_than_stated(generator):
     """All pairs of a grid, and so whichever row comes out best; in four kinds of runs.
 

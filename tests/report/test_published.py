@@ -79,6 +79,7 @@ def section(text, heading):
     return text.partition(f"{heading}\n")[2].partition("\n#")[0]
 
 
+@pytest.mark.slow
 def test_made_again_elsewhere_it_is_the_same_bytes(published, tmp_path, capsys):
     assert main([str(published), "--out", str(tmp_path / "again")]) == 0
     assert str(tmp_path / "again" / "words" / "cpu") in capsys.readouterr().out
@@ -102,6 +103,7 @@ def test_the_page_has_what_the_suite_and_the_records_say(published):
 
 def test_the_overview_links_every_page_and_shows_the_best(published):
     text = (published / "README.md").read_text()
+    assert "On a GPU: not yet measured." in text
     assert "## words, cpu" in text
     assert "Whose words they are." in text
     assert "2 rows cannot be distinguished from the best." in text

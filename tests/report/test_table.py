@@ -23,6 +23,7 @@ from factory import (
 
 from zoo.errors import ZooError
 from zoo.report.run_report import RunReport
+from zoo.report.tables.notes import memory_notes, noise_text
 from zoo.report.tables.readable import as_text, readable
 from zoo.report.write import write_tables
 
@@ -41,6 +42,30 @@ def test_the_first_columns_are_as_promised_and_whole_rows_follow():
     assert not table.columns.duplicated().any()
     empty = {column.replace("score", "accuracy") for column in make_table([]).columns}
     assert empty < set(table.columns)
+
+
+def test_what_is_held_at_the_measured_speed_is_beside_what_is_needed():
+    records = run()
+    assert "held_memory_mib" not in make_table(records)
+    (of_rope,) = (r for r in records if r.kind == "cost" and r.cell.get("pe") == "rope")
+    of_rope.metrics["held_memory_mib"] = 175.0
+    shown = readable(make_table(records)).set_index("pe")
+    assert (shown["memory MiB"]["rope"], shown["held MiB"]["rope"]) == ("100", "175")
+    assert shown["held MiB"]["sin"] == ""
+    (note,) = memory_notes(RunReport(records).rows)
+    assert note.startswith("Memory: what training steps need. Held: ")
+
+
+def test_a_table_whose_memory_was_measured_in_several_ways_says_so():
+    records = run()
+    costs = [r for r in records if r.kind == "cost"]
+    for one in costs:
+        one.metrics["memory_how"] = "freed memory returned"
+    assert memory_notes(RunReport(records).rows) == []
+    costs[0].metrics["memory_how"] = "all that is held"
+    notes = RunReport(records).notes
+    assert sum("Memory was measured in several ways" in note for note in notes) == 1
+    assert any("all that is held (1 row)" in note for note in notes)
 
 
 def test_best_first_and_baselines_last():
@@ -240,6 +265,10 @@ def test_a_noise_floor_above_30_percent_stands_in_the_place_of_the_fastest(share
     assert ("This machine was too busy to compare speeds" in answer) is busy
     assert ("trains fastest" in answer) is not busy
     assert RunReport(records).noise_floor == pytest.approx(share, abs=0.01)
+    # One figure for the whole run, wherever it is told.
+    notes = " ".join(RunReport(records).notes)
+    assert f"Noise floor: {noise_text(RunReport(records).table)}." in notes
+    assert "35%" not in answer
 
 
 def test_baselines_alone_make_a_table():

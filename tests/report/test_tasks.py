@@ -168,7 +168,7 @@ def test_what_is_scored_has_the_name_it_has_in_its_task():
 def test_an_effect_in_bits_is_stated_in_bits():
     effects = make_effects(make_rows([*lm(SIN, 2.0), *lm(NONE, 2.5)]))
     (effect,) = effects.main
-    assert sentence(effect) == "`sin` against `none`: -0.500 ± 0.000 bits per byte"
+    assert sentence(effect) == "sin against none: -0.500 ± 0.000 bits per byte"
     assert "Lower bits/byte is better." in effects_text(effects)
     assert effects_data(effects)["effects"][0]["bits_per_byte"]["mean"] == pytest.approx(-0.5)
 
@@ -215,7 +215,7 @@ def test_an_unknown_task_is_reported_by_what_its_records_say(tmp_path, capsys):
         ("none", 3),
     ]
     assert main(["report", str(directory), "--tables", "--effects"]) == 0
-    assert "`none` against `sin`: +9.25 ± 0.00 m" in capsys.readouterr().out
+    assert "none against sin: +9.25 ± 0.00 m" in capsys.readouterr().out
     page = (directory / "report.html").read_text()
     assert "Best distance: sin with 3.25 ± 0.00; 1 other cannot be distinguished from it" in page
     assert "accuracy" not in page

@@ -32,6 +32,7 @@ from zoo.sweep.plan import analyses_up_to
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = sorted(path.parent for path in (ROOT / "results").rglob("records.jsonl"))
+LARGE = ((16, 3), (6, 5), (16, 5))  # cells and seeds
 GRID = {"attention": ["fused", "naive", "linear"], "pe": ["rope", "sin", "none"]}
 WORTH = {"rope": 3.0, "sin": 2.8, "none": 2.4}
 
@@ -57,8 +58,10 @@ def disagreements(run: RunReport) -> list[str]:
     for effect in [*effects.main, *effects.interactions] if effects else []:
         if effect.difference is None or effect.difference.adjusted is None:
             continue
-        tie = "(tie)" in sentence(effect).partition(", 1")[0].partition(" points")[2][:7]
-        if tie == (effect.difference.real or effect.difference.equal):
+        difference = effect.difference
+        quoted = effect.metric.format_difference(difference.mean, difference.half)
+        tie = sentence(effect).partition(quoted)[2].startswith(" (tie)")
+        if tie == (difference.real or difference.equal):
             found.append(f"{sentence(effect)}: real is {effect.difference.real}")
         pair = _pair_of(effect, run)
         if pair and pair <= set(rows):
@@ -328,7 +331,10 @@ def test_two_points_are_found_in_nine_of_ten(generator):
     assert found.power[0] < 0.5
 
 
-@pytest.mark.parametrize(("cells", "seeds"), [(2, 3), (6, 3), (16, 3), (6, 5), (16, 5)])
+@pytest.mark.parametrize(
+    ("cells", "seeds"),
+    [(2, 3), (6, 3), *(pytest.param(*large, marks=pytest.mark.slow) for large in LARGE)],
+)
 def test_what_a_run_says_it_could_have_seen_it_does_see(generator, cells, seeds):
     """At that difference 4 of 5 pairs are found, whatever the number of rows and seeds."""
     runs = {2: 400, 6: 200, 16: 120, 40: 40}[cells]
@@ -422,6 +428,38 @@ def test_a_failed_row_is_not_ranked_and_no_rank_stands_beside_no_pair():
     run = RunReport(records)
     assert run.table["rank"].isna().all()
     assert "Rank" not in "\n".join(run.notes)
+
+
+def test_with_enough_seeds_too_the_answer_does_not_call_a_lower_score_the_best():
+    cells = [train_record(cell(pe=pe), s, 500 + 9 * s) for s in range(5) for pe in ("rope", "sin")]
+
+    def start(wrong):
+        return RunReport([*cells, *baseline(wrong)]).answer[0]
+
+    assert start(range(100)).startswith("Best cell: rope with 0.")
+    assert start(range(900)).startswith("Best accuracy: rope with 0.")
+
+
+def test_a_noisy_row_with_a_worse_mean_and_a_better_rank_is_explained():
+    """Steady rows one point apart, and a noisy one whose mean lies below both."""
+    wrong = {
+        "rope": [100, 102, 98, 101, 99],
+        "sin": [141, 139, 140, 142, 138],
+        "none": [60, 260, 150, 80, 200],
+    }
+
+    def notes(names):
+        run = RunReport(
+            [train_record(cell(pe=pe), s, wrong[pe][s]) for s in range(5) for pe in names]
+        )
+        return run.verdicts.ranks(), [n for n in run.notes if n.startswith("Ranks do not follow")]
+
+    ranks, said = notes(wrong)
+    by_encoding = {row.split("+")[1]: rank for row, rank in ranks.items()}
+    assert by_encoding == {"rope": 1, "sin": 2, "none": 1}
+    assert len(said) == 1
+    assert "sin has a better mean than none and a worse rank" in said[0]
+    assert notes(["rope", "sin"])[1] == []
 
 
 @pytest.mark.parametrize("gap", [0.0, 1.0, 2.0])

@@ -143,6 +143,26 @@ def test_a_plan_of_data_that_do_not_exist_is_refused(
     assert says in refused([*options, "--plan"], tmp_path / "out", capsys)
 
 
+def test_a_plan_reads_a_small_file_and_says_what_is_wrong_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    file = tmp_path / "bad.csv"
+    file.write_text("body,label\na,0\nb,1\n")
+    plan = ["--data", str(file), "--plan"]
+    assert "bad.csv has no column 'text'" in refused(plan, tmp_path / "out", capsys)
+    # A large one is read when the run begins.
+    monkeypatch.setattr("zoo.tasks.data_of_task.SMALL", 10)
+    assert main(["bench", *plan]) == 0
+
+
+def test_a_plan_of_a_small_file_knows_which_baselines_its_data_need(corpus: Path, capsys) -> None:
+    arguments = ["bench", "--data", str(corpus), "--max-length", "8", "--plan"]
+    assert main(arguments) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
+    assert lines["tfidf-logreg(whole=True)"].endswith(" run")  # some texts are longer
+    assert "majority" not in lines  # the classes are balanced
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 def test_a_gpu_that_is_not_there_is_refused_by_name(
     small: dict[str, Any], tmp_path: Path, capsys

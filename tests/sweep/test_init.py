@@ -328,6 +328,15 @@ def test_texts_that_are_all_scored_are_refused_and_some_are_named(
     assert "1 of the test texts is in test.csv: not pretrained on" in capsys.readouterr().err
 
 
+def test_missing_texts_are_refused_by_a_plan_too(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--data", str(corpus), "--init", "pretrain", "--pretrain-data", "nope.txt", "--plan"]
+    assert main(["bench", *words]) == 2
+    expected = "zoo bench: error: --pretrain-data nope.txt: no such file or directory\n"
+    assert capsys.readouterr().err == expected
+
+
 def test_where_what_is_left_is_held_out_the_rows_say_so(corpus: Path, tmp_path: Path) -> None:
     given = tmp_path / "train.csv"
     options = {**CLASSIFY, "data": str(corpus), **STAGE, "validation": 0.25}

@@ -94,6 +94,7 @@ def written(out: Path) -> int:
     return max(times)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_sweep_that_is_killed_ends_as_if_it_had_not_been(
@@ -142,6 +143,7 @@ def test_ctrl_c_leaves_what_is_finished_and_a_table_of_it(tmp_path: Path, corpus
     assert table.seeds.sum() == len(finished)
 
 
+@pytest.mark.slow
 def test_workers_die_with_the_process_that_submits(tmp_path: Path, corpus: Path) -> None:
     """Also where they are in the middle of a step that never ends."""
     hangs = {"attention": "hangs", "plugin": FAILING, "pe": "sin", "baseline": "none"}

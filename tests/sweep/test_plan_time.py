@@ -11,16 +11,22 @@ from zoo.execution.cluster.engine import Node
 from zoo.registry import Registry
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
-from zoo.sweep.plan_time import as_table, past_records, time_line, trainings_of
+from zoo.sweep.plan_time import (
+    PastTimes,
+    ToDo,
+    all_to_do,
+    as_table,
+    past_records,
+    time_lines,
+)
 from zoo.sweep.records import Record, RecordFile
 
 NODES = [Node("1", "gpu-1", 8, 2), Node("2", "old", 4)]
 
 
-def known(seconds: float) -> Record:
-    return Record(
-        kind="train", status="ok", cell={}, key="", config={}, metrics={"seconds": seconds}
-    )
+def known(seconds: float, kind: str = "train", **config: Any) -> Record:
+    metrics = {"seconds": seconds}
+    return Record(kind=kind, status="ok", cell={}, key="", config=config, metrics=metrics)
 
 
 @pytest.mark.parametrize(
@@ -37,26 +43,53 @@ def known(seconds: float) -> Record:
 def test_the_time_of_a_plan(
     options: dict[str, Any], count: int, tried: str, at_once: int, turns: int, registry: Registry
 ) -> None:
-    request = make_request({"attention": "fused,naive", "baseline": "none", **options}, registry)
-    plan = make_plan(request, registry)
-    assert sum(trainings_of(request, plan)) == count
-    line = time_line(request, plan, NODES, [])
+    given = {"attention": "fused,naive", "baseline": "none", "phases": "train", **options}
+    request = make_request(given, registry)
+    to_do = all_to_do(request, make_plan(request, registry))
+    assert to_do.trials + to_do.trainings == count
+    (line,) = time_lines(to_do, request, NODES, PastTimes())
     start = f"{count} trainings{tried}, {at_once} at once: the time of {turns} one after another"
     assert line.startswith(start)
     assert "how long they take is not known yet: a run says so after its first steps" in line
-    line = time_line(request, plan, NODES, [known(1.0), known(2.0), known(9.0)])
+    (line,) = time_lines(to_do, request, NODES, PastTimes([1.0, 2.0, 9.0]))
     assert line.endswith(f"about {turns * 2} s at 2.0 s each (the median of 3 records)")
-    assert time_line(request, plan, [], []) == f"{count} trainings{tried}, and no node to run them"
+    (line,) = time_lines(to_do, request, [], PastTimes())
+    assert line == f"{count} trainings{tried}, and no node to run them"
 
 
 def test_the_time_of_a_plan_on_this_machine(registry: Registry) -> None:
-    request = make_request({"attention": "fused", "baseline": "none", "seeds": 3}, registry)
-    plan = make_plan(request, registry)
-    line = time_line(request, plan, None, [known(100.0)], 2)
+    request = make_request({"attention": "fused", "baseline": "none"}, registry)
+    line, *_ = time_lines(ToDo(0, 3), request, None, PastTimes([100.0]), 2)
     assert line.startswith("3 trainings, 2 at once: the time of 2 one after another, about 3 min")
-    one = make_request({"attention": "fused", "baseline": "none"}, registry)
-    line = time_line(one, make_plan(one, registry), None, [known(2.0)], 2)
+    line, *_ = time_lines(ToDo(0, 1), request, None, PastTimes([2.0]), 2)
     assert line == "1 training, about 2 s at 2.0 s each (one record)"
+    assert time_lines(ToDo(), request, None, PastTimes()) == []
+
+
+def test_the_time_of_a_plan_includes_its_costs(registry: Registry) -> None:
+    """Nine rows: two groups, each with the reference and its twin, are 12 measurements."""
+    given = {"attention": "fused,naive,split", "pe": "rope,sin,none", "baseline": "none"}
+    request = make_request(given, registry)
+    to_do = all_to_do(request, make_plan(request, registry))
+    assert to_do == ToDo(0, 9, (8, 4))
+    lines = time_lines(to_do, request, None, PastTimes([10.0], [4.0, 5.0, 9.0]))
+    assert lines == [
+        "9 trainings, about 2 min at 10.0 s each (one record)",
+        "12 cost measurements in 2 groups, about 60 s at 5.0 s each (the median of 3 records)",
+        "in all about 2 min",  # 90 and 60 seconds
+    ]
+    # On two nodes the groups are measured at once: the larger one takes 8 times 5 seconds.
+    assert "about 40 s at 5.0 s" in time_lines(to_do, request, NODES, PastTimes((), [5.0]))[1]
+    trainings, costs = time_lines(to_do, request, None, PastTimes([10.0]))
+    assert trainings.startswith("9 trainings, about 2 min")
+    assert costs == (
+        "12 cost measurements in 2 groups; how long they take is not known yet: there are no "
+        "records of any here"
+    )
+    only_scores = make_request({**given, "phases": "train"}, registry)
+    assert all_to_do(only_scores, make_plan(only_scores, registry)) == ToDo(0, 9)
+    only_costs = make_request({**given, "phases": "cost"}, registry)
+    assert all_to_do(only_costs, make_plan(only_costs, registry)) == ToDo(0, 0, (8, 4))
 
 
 def test_records_of_any_run_with_these_settings_tell_the_time(
@@ -68,16 +101,23 @@ def test_records_of_any_run_with_these_settings_tell_the_time(
     same = {**config, "task": "classify", "data": {"name": "texts.csv", "fingerprint": "1"}}
     other = {**same, "training": {**config["training"], "epochs": 99}}
     for name, one, seconds in (("a", same, 5.0), ("b", other, 500.0)):
-        (tmp_path / name).mkdir()
-        RecordFile(tmp_path / name).append(known(seconds).model_copy(update={"config": one}))
+        for kind in ("train", "cost"):
+            (tmp_path / name).mkdir(exist_ok=True)
+            RecordFile(tmp_path / name).append(known(seconds, kind, **one))
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "records.jsonl").write_text("{}\n{}\n")
-    found = past_records(request, tmp_path)
-    assert [record.metrics["seconds"] for record in found] == [5.0]
-    line = time_line(request, make_plan(request, registry), None, found)
-    assert line == "1 training, about 5 s at 5.0 s each (one record)"
-    assert past_records(make_request({**given, "data": "newswire"}, registry), tmp_path) == []
-    assert len(past_records(make_request({**given, "data": None}, registry), tmp_path)) == 1
+    found = past_records(runs=tmp_path)
+    assert len(found) == 4
+    assert PastTimes.of(found, request) == PastTimes([5.0], [5.0])
+    elsewhere = make_request({**given, "data": "newswire"}, registry)
+    # Without a cost of these models, the cost of any tells how long one takes.
+    assert PastTimes.of(found, elsewhere) == PastTimes([], [5.0, 500.0])
+    unknown = make_request({**given, "data": None}, registry)
+    assert PastTimes.of(found, unknown).training == [5.0]
+    assert PastTimes.of(found, request, device_name="another processor") == PastTimes([], [])
+    on_a_node = [r.model_copy(update={"environment": {"node": "gpu-1"}}) for r in found]
+    assert PastTimes.of(on_a_node, request) == PastTimes([], [])
+    assert PastTimes.of(on_a_node, request, on_cluster=True).training == [5.0]
 
 
 def test_the_nodes_of_a_plan(registry: Registry) -> None:

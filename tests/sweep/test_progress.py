@@ -47,7 +47,7 @@ def test_without_a_terminal_each_job_that_ends_is_a_plain_line(
     lines = printed.err.splitlines()
     assert lines[0] == "train: 2 to run"
     assert lines[1].startswith("train 1/2 fused+sin+layer+gelu+pre+mean seed 0: accuracy 0.")
-    assert lines[2].startswith("train 2/2 tfidf-logreg seed 0: accuracy ")
+    assert lines[2].startswith("train 2/2 tfidf-logreg(choose=False) seed 0: accuracy ")
     assert len(lines) == 3
     assert printed.out.splitlines()[0].split()[:2] == ["attention", "pe"]
 

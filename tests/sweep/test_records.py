@@ -156,12 +156,14 @@ def test_a_full_disk_is_reported_and_damages_nothing(small_disk: Path):
     assert [r.seed for r in file.read()] == list(range(written))
 
 
-def test_records_of_the_same_data_described_otherwise_are_refused_by_the_difference():
-    """As of a zoo that recorded less of the data."""
+def test_records_of_the_same_data_described_otherwise_are_refused_by_the_difference() -> None:
     data = {"name": "words", "fingerprint": "aa"}
-    there = record(0).model_copy(update={"config": {"data": data}})
-    with pytest.raises(ZooError, match=r"holds records of cut=None, not 3; choose another"):
+    there = record(0).model_copy(update={"config": {"data": {**data, "cut": 2}}})
+    with pytest.raises(ZooError, match=r"holds records of cut=2, not 3; choose another"):
         refuse_other_settings([there], {"data": {**data, "cut": 3}}, ["data"], Path("out"))
+    # One of a zoo that recorded less of the data.
+    older = record(0).model_copy(update={"config": {"data": data}})
+    refuse_other_settings([older], {"data": {**data, "cut": 3}}, ["data"], Path("out"))
 
 
 def test_a_directory_that_cannot_be_written_is_reported(tmp_path: Path):

@@ -46,6 +46,7 @@ def test_a_cell_that_runs_out_of_memory_is_a_record_and_the_others_go_on(
     assert "oom" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_values_are_reused_extended_and_shown_again(tmp_path: Path, capsys) -> None:
     out = tmp_path / "out"
     words = ["--attention", "fused", "--batch-size", "2", "--out", out]

@@ -26,6 +26,7 @@ def test_a_run_that_goes_on_with_other_threads_says_so(
     threads: int, said: bool, small: dict[str, Any], tmp_path: Path
 ) -> None:
     options = {**small, "pe": "sin", "baseline": "none", "phases": "train", "epochs": 1}
+    options["batch_size"] = 72  # one step: each is slow with two threads on the core of a worker
     bench(tmp_path, {**options, "threads": 1})
     progress = Lines()
     bench(tmp_path, {**options, "threads": threads, "seeds": 2}, progress=progress)

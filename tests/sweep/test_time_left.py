@@ -57,6 +57,19 @@ def test_jobs_at_once_count_each_as_far_as_it_has_come() -> None:
     assert left.seconds() == pytest.approx(90)
 
 
+def test_what_comes_after_the_phase_is_part_of_what_is_left() -> None:
+    clock = Clock()
+    left = TimeLeft(clock)
+    left.begin(1)
+    left.later = 25.0
+    clock.now += 60
+    left.advance("one", 0.5)
+    assert left.seconds() == pytest.approx(60)
+    assert str(left) == "about 85 s left"
+    left.advance("one", 1.0)
+    assert str(left) == ""
+
+
 @pytest.mark.parametrize(
     ("seconds", "said"), [(40, "about 40 s"), (120, "about 2 min"), (9000, "about 2.5 h")]
 )

@@ -158,6 +158,18 @@ def logits_alone(model: torch.nn.Module, ids: torch.Tensor) -> torch.Tensor:
     return logits
 
 
+def test_a_new_model_knows_how_often_each_token_occurs_in_the_training_texts(
+    encoded: EncodedTexts, registry: Registry
+) -> None:
+    setup = setup_of(encoded)
+    model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0)
+    counts = Counter(encoded.split("train").ids.tolist())
+    total = sum(counts.values()) + setup.vocab_size
+    expected = [(counts[token] + 1) / total for token in range(setup.vocab_size)]
+    assert model.bias.softmax(0).tolist() == pytest.approx(expected, rel=1e-5)
+    assert model.bias.requires_grad
+
+
 def test_the_loss_is_the_mean_negative_log_likelihood_of_the_masked_tokens(
     encoded: EncodedTexts, registry: Registry
 ) -> None:

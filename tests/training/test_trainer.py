@@ -17,7 +17,7 @@ from torch import nn
 from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
-from zoo.data.batching.document_batches import Split, shuffled_by_length
+from zoo.data.batching.document_batches import Split, shuffled_batches
 from zoo.data.encoding.encoded_documents import Documents
 from zoo.errors import DivergedError
 from zoo.tasks.base import TaskSetup
@@ -67,12 +67,24 @@ LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=80)
 
 
 @quick
-@given(LENGTHS, st.integers(1, 16), st.integers(0, 5), st.integers(0, 5))
-def test_an_epoch_holds_every_document_once(lengths, batch_size, seed, epoch):
-    batches = shuffled_by_length(np.array(lengths), batch_size, seed, epoch)
+@given(LENGTHS, st.integers(1, 16), st.integers(0, 5), st.integers(0, 5), st.booleans())
+def test_an_epoch_holds_every_document_once(lengths, batch_size, seed, epoch, by_length):
+    batches = shuffled_batches(np.array(lengths), batch_size, seed, epoch, by_length=by_length)
     rows = np.concatenate(batches)
     assert sorted(rows) == list(range(len(lengths)))
     assert all(len(b) <= batch_size for b in batches)
+
+
+def test_random_batches_hold_any_lengths_and_batches_by_length_similar_ones():
+    lengths = np.arange(1000)
+    spreads = {
+        by_length: np.mean(
+            [np.ptp(rows) for rows in shuffled_batches(lengths, 20, 0, 0, by_length=by_length)]
+        )
+        for by_length in (True, False)
+    }
+    assert spreads[True] < 60
+    assert spreads[False] == pytest.approx(1000 * 19 / 21, rel=0.05)  # of 20 uniform draws
 
 
 @quick
@@ -97,11 +109,13 @@ def test_a_batch_is_the_documents_padded_to_the_longest(lengths, batch_size):
             assert batch.labels[place] == texts.labels[row]
 
 
-def test_the_order_depends_on_seed_and_epoch_alone():
+@pytest.mark.parametrize("by_length", [True, False])
+def test_the_order_depends_on_seed_and_epoch_alone(by_length):
     lengths = np.arange(1, 200)
 
     def order(seed: int, epoch: int) -> list[int]:
-        return np.concatenate(shuffled_by_length(lengths, 8, seed, epoch)).tolist()
+        batches = shuffled_batches(lengths, 8, seed, epoch, by_length=by_length)
+        return np.concatenate(batches).tolist()
 
     assert order(3, 1) == order(3, 1)
     assert order(3, 1) != order(3, 2)
@@ -130,9 +144,12 @@ def test_the_learning_rate_rises_and_falls_as_documented(shape: str):
     assert rates[-1] == pytest.approx({"constant": 1.0}.get(shape, 0.0), abs=0.02)
 
 
-def test_training_equals_a_loop_written_out():
+@pytest.mark.parametrize("batching", ["length", "random"])
+def test_training_equals_a_loop_written_out(batching):
     """The plain loop of any tutorial: AdamW, a linear schedule, clipping, cross-entropy."""
-    training = Training(epochs=3, batch_size=8, lr=0.01, warmup=0.0, clip=0.5, dropout=0.0)
+    training = Training(
+        batching=batching, epochs=3, batch_size=8, lr=0.01, warmup=0.0, clip=0.5, dropout=0.0
+    )
     split = Split(documents([5 + i % 7 for i in range(40)]), RUNTIME.device)
     ours, plain = Bag(0.0), Bag(0.0)
     trainer = Trainer(ours, split, classification_loss(training), training, RUNTIME, seed=2)
@@ -147,7 +164,7 @@ def test_training_equals_a_loop_written_out():
     step, expected = 0, []
     for epoch in range(3):
         total = 0.0
-        for batch in split.shuffled(8, seed=2, epoch=epoch):
+        for batch in split.shuffled(8, seed=2, epoch=epoch, by_length=batching == "length"):
             for group in optimizer.param_groups:
                 group["lr"] = 0.01 * (1 - step / 15)
             loss = F.cross_entropy(plain(batch.ids, batch.tokens), batch.labels)

@@ -100,12 +100,11 @@ def bench(
     from zoo.report.stats.ratios import too_noisy
     from zoo.report.tables.fitted import fitted_text
     from zoo.report.tables.group_table import group_lines
+    from zoo.report.tables.notes import noise_text
     from zoo.report.tables.plain_data import profile_data, run_data
-    from zoo.report.tables.text import percent
-    from zoo.sweep.plan_time import as_table, past_records, time_line
+    from zoo.sweep.plan_time import PastTimes, all_to_do, as_table, past_records, time_lines
     from zoo.sweep.prepare import likely_limits, open_executor
     from zoo.sweep.progress import Silent, for_stream
-    from zoo.sweep.records import RecordFile
     from zoo.sweep.run import run
     from zoo.sweep.run_data_sets import run_data_sets
     from zoo.sweep.run_state import tried_plan
@@ -132,13 +131,14 @@ def bench(
         if as_json:
             print_json([_plan_data(r, p) for r, p in zip(requests, plans, strict=True)])
             return 0
+        records = past_records(Path(out) if out else None)
         for request, plan, jobs in zip(requests, plans, at_once, strict=True):
             if len(requests) > 1:
                 click.echo(f"{request.data} (--task {request.task})\n")
             _print_plan(plan)
-            records = RecordFile(Path(out)).read() if out else []
-            known = records or past_records(request)
-            click.echo(time_line(request, plan, nodes, known, jobs))
+            past = PastTimes.of(records, request, nodes is not None)
+            to_do = all_to_do(request, plan)
+            click.echo("\n".join(time_lines(to_do, request, nodes, past, jobs)))
         if nodes is not None:
             click.echo("\n" + as_table(nodes, requests[0]))
         return 0
@@ -179,9 +179,9 @@ def bench(
         report = RunReport(outcomes[0].records, metric=requests[0].metric)
         if outcomes[0].measured and too_noisy(report.noise_floor):
             click.echo(
-                "warning: this machine is too busy to compare speeds now: the reference, measured "
-                f"twice, differed from itself by {percent(report.noise_floor)}; measure again with "
-                "--phases cost --fresh once it is quiet",
+                "warning: this machine is too busy to compare speeds now: "
+                f"{noise_text(report.table)}; measure again with --phases cost --fresh once it is "
+                "quiet",
                 err=True,
             )
         if as_json:

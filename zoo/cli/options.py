@@ -44,7 +44,7 @@ metric_option = click.option(
     "--metric",
     metavar="NAME",
     default="",
-    help="The metric that ranks rows, such as macro_f1.  [default: the task's first]",
+    help="The metric that ranks rows, such as macro_f1.  [default: that of the last zoo bench]",
 )
 # Adds --json; the command gets ``as_json: bool``.
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -93,17 +93,19 @@ def load_zoo(plugins: Sequence[str] = ()) -> Zoo:
 def resumable(directory: Callable[[], Path], fresh: bool) -> Iterator[None]:
     """Say, where the work inside is interrupted, where its records are and what goes on with them.
 
-    directory: of the records, which exists once there are any. fresh: whether the command begins
-    anew each time.
+    directory: of the records, which exists once any work has begun. fresh: whether the command
+    begins anew each time.
     """
     try:
         yield
     except KeyboardInterrupt:
         where = directory()
         if where == Path() or not where.is_dir():
-            raise
+            said = "nothing was trained yet; the same command begins again"
+            raise KeyboardInterrupt(said) from None
+        what = "records are" if any(where.glob("*.jsonl")) else "unfinished work is"
         command = "the command without --fresh" if fresh else "the same command"
-        said = f"records are in {os.path.relpath(where)}; {command} goes on from there"
+        said = f"{what} in {os.path.relpath(where)}; {command} goes on from there"
         raise KeyboardInterrupt(said) from None
 
 

@@ -30,8 +30,9 @@ class Pretraining(BaseModel):
     )
     pretrain_data: str = Field(
         default="",
-        description="Texts to pretrain on: a file of plain text, or a column of CSV, TSV or JSON "
-        "lines; by default those of the training split. Texts that are scored are left out.",
+        description="Texts to pretrain on: a file of plain text, a table with a column of texts, "
+        "or a directory of text files; by default those of the training split. Texts that are "
+        "scored are left out.",
     )
     pretrain_epochs: PositiveInt = Field(
         default=20, description="Passes over the texts to pretrain on."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
@@ -127,6 +128,13 @@ class Request(BaseModel):
         "and seed.",
     )
     plugins: tuple[str, ...] = ()
+
+    @property
+    def recorded_options(self) -> dict[str, Any]:
+        """The task's own options for records and jobs: of a test file its name, and no path."""
+        if test := self.task_options.get("test"):
+            return {**self.task_options, "test": Path(test).name}
+        return self.task_options
 
     def trainings(self) -> list[Training]:
         """Every combination of the values to choose from, in their order."""

@@ -20,6 +20,11 @@ class Training(BaseModel):
 
     epochs: PositiveInt = Field(default=6, description="Passes over the training split.")
     batch_size: PositiveInt = Field(default=32, description="Examples per training step.")
+    batching: Literal["length", "random"] = Field(
+        default="length",
+        description="Which examples share a training step: those of similar length, which need "
+        "little padding, or random ones.",
+    )
     lr: PositiveFloat = Field(default=3e-3, description="Peak learning rate.")
     weight_decay: NonNegativeFloat = Field(default=0.01, description="AdamW's weight decay.")
     dropout: Fraction = Field(
@@ -48,6 +53,11 @@ class Training(BaseModel):
         description="Hold out this share of the training split and score it instead of the test "
         "split. Of data with a validation split, any share scores that, and nothing is held out.",
     )
+
+    @property
+    def by_length(self) -> bool:
+        """Whether batches hold examples of similar length."""
+        return self.batching == "length"
 
 
 class Execution(BaseModel):

@@ -14,11 +14,12 @@ Applies = Callable[[Choice], str | None]
 Body = TypeVar("Body", bound=Callable[..., None])
 
 # The modules with checks, in the order in which these are run and listed.
-_MODULES = (
+_WITH_CHECKS = (
     "registration modules grad_modes low_precision training_mode devices attention contexts "
     "masking exactness pe position_wise gradient_flow caching block residuals pool "
     "other_sizes extremes whole_models parameters_act baseline experiment reproducible"
-).split()
+)
+MODULES = tuple(f"zoo.conformance.{name}" for name in _WITH_CHECKS.split())
 # What a component may raise when asked for something that it does not declare.
 REFUSALS = (ValueError, TypeError, NotImplementedError, ZooError)
 
@@ -59,8 +60,8 @@ _CHECKS: dict[str, dict[str, Check]] = {kind: {} for kind in CAPABILITIES}
 
 def checks_of(kind: str) -> dict[str, Check]:
     """The checks of a kind by name, in the order in which they are run; imports torch."""
-    for module in _MODULES:
-        importlib.import_module(f"zoo.conformance.{module}")
+    for module in MODULES:
+        importlib.import_module(module)
     return _CHECKS[kind]
 
 

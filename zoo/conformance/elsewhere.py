@@ -10,21 +10,22 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from zoo.conformance.check import CheckFailed
+from zoo.conformance.check import MODULES, CheckFailed, CheckSkipped
 from zoo.conformance.setup import Setup
 from zoo.registry import BUILT_IN
 
 # What another process is given, but for the folder: a hash seed and a number of days from today.
 DIFFERENCES = ((1, 0), (2, 400))
 # What takes longest to import; the other processes have what this one has, and import it once.
-_SLOW = ("torch", "sklearn.linear_model", "sklearn.feature_extraction.text")
+_SLOW = ("torch", "sklearn.linear_model", "sklearn.feature_extraction.text", *MODULES)
 
 
 def elsewhere(setup: Setup, function: str) -> set[str]:
     """All that the function says of the set-up's component in the other processes.
 
     function: ``package.module:function``, which takes a Choice and gives text. Raises CheckFailed
-    where it raises. Other plug-ins than the component's own are not loaded.
+    where it raises, and CheckSkipped for a component that only this process has registered. Other
+    plug-ins than the component's own are not loaded.
     """
     owner = setup.choice.component.owner
     given = [str(Path(file).resolve()) for file in setup.files]
@@ -48,6 +49,8 @@ def _ask(hash_seed: int, question: dict[str, object]) -> str:
     process.stdin.flush()
     reply = json.loads(process.stdout.readline())
     if "error" in reply:
+        if reply["error"].startswith(f"ZooError: no {question['kind']} "):
+            raise CheckSkipped("another process cannot load it: this one registered it")
         raise CheckFailed(f"in a new process: {reply['error']}")
     answer: str = reply["answer"]
     return answer

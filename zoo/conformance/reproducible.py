@@ -1,4 +1,4 @@
-"""Checks that data sets and baselines are the same everywhere, and depend on what they say."""
+"""Checks that components are the same everywhere, and that data depend on what they say."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import torch
 
-from zoo.conformance.assertions import must
+from zoo.conformance.assertions import close, must
 from zoo.conformance.baseline import (
     LABELS,
     MIXED,
@@ -21,12 +22,13 @@ from zoo.conformance.baseline import (
     WINDOWS,
     BaselineSetup,
 )
-from zoo.conformance.check import check
+from zoo.conformance.check import CheckSettings, check, checks_of
 from zoo.conformance.elsewhere import elsewhere
 from zoo.conformance.experiment import DataSetup
+from zoo.conformance.setup import ModuleSetup, Setup
 from zoo.data.sources.corpus import Corpus
 from zoo.errors import ZooError
-from zoo.registry import Choice
+from zoo.registry import AXES, Choice
 
 # The share of a class's texts that have its label in them, where a label is written into texts.
 WRITTEN, ELSEWHERE = 0.95, 0.05
@@ -105,8 +107,6 @@ def fit_and_predict(choice: Choice, seed: int = 0) -> str:
     """What a baseline of this choice, newly fitted, predicts for made-up data, as text."""
     import random
 
-    import torch
-
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
@@ -144,6 +144,32 @@ def _predicted(choice: Choice, model: Any) -> str:
         return json.dumps([[int(tag) for tag in tags] for tags in model.predict(unseen)])
     texts = [*TEXTS, *MIXED, "words it never saw"]
     return json.dumps([int(label) for label in model.predict(texts)])
+
+
+def weights_and_outputs(choice: Choice) -> str:
+    """Everything that a module holds, and gives in each of its cases, as text."""
+    checks_of(choice.component.kind)  # imports the set-ups
+    setup = Setup.of_kind[choice.component.kind](choice, CheckSettings())
+    assert isinstance(setup, ModuleSetup)
+    with torch.no_grad():
+        module = setup.build()
+        outputs = {case.name: case(module) for case in setup.cases()}
+    found = {**module.state_dict(), **outputs}
+    return json.dumps({name: (tensor.double() + 0.0).tolist() for name, tensor in found.items()})
+
+
+@check(*AXES, name="same-everywhere")
+def same_module_everywhere(setup: ModuleSetup) -> None:
+    """With another hash seed, folder, date and random state it is built and computes the same."""
+    setup.build()  # raises where there is nothing to build, and so nothing to compare
+    found = elsewhere(setup, "zoo.conformance.reproducible:weights_and_outputs")
+    first, *others = map(json.loads, found)
+    what = "two processes with other hash seeds, folders, dates and random states"
+    for other in others:
+        must(list(first) == list(other), f"{what} build it with other weights or buffers")
+        for name, values in first.items():
+            how = f"{what} differ in '{name}': sort sets, and use no hash()"
+            close(torch.tensor(other[name]), torch.tensor(values), how)
 
 
 @check("baseline", applies=_of_fitted)

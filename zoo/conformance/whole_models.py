@@ -32,6 +32,7 @@ SIZES = Sizes(dim=DIM, layers=3, heads=HEADS, hidden=HIDDEN, max_length=14, voca
 VOCAB, LENGTH, MORE, PROMPT = 50, 9, 4, 5
 # A long text, with a beginning that ends inside of a chunk; steps of an optimizer.
 LONG, BEGIN, STEPS = 150, 77, 4
+MANY = 129  # texts: more than are evaluated at once
 
 
 @check(*MODULES, applies=of_modules)
@@ -209,6 +210,22 @@ def _in_parts(model: LanguageModel, ids: Tensor) -> None:
         now = slice(first, end)
         step = model(ids[:, now], tokens[now], cache=cache)
         close(step, whole[:, now], f"logits of tokens {first} to {end - 1}, with a cache")
+
+
+@check(*AXES)
+@torch.no_grad()
+def many_texts_in_a_model(setup: ModuleSetup) -> None:
+    """In a batch of more than a hundred texts, each gives what it gives in one of three."""
+    if setup.can("causal-only"):
+        model: nn.Module = _model(setup, build_language_model, "causal", pool="mean")
+    else:
+        model = _model(setup, build_classifier, classes=3, pool="mean")
+    ids, tokens = _padded_texts(MANY // 3)
+    whole = model(ids, tokens)
+    for first in (0, 63, MANY - 3):  # multiples of three, as lengths recur
+        few = slice(first, first + 3)
+        same = model(ids[few], Tokens(padded_mask(LENGTH), tokens.positions))
+        close(same, whole[few], f"texts {first} to {first + 2} among {MANY} and by themselves")
 
 
 def _decodes(setup: ModuleSetup) -> bool:

@@ -23,7 +23,6 @@ from zoo.execution.cores import default_jobs, default_threads, limits_note
 from zoo.registry.code_hash import CodeVersion
 
 Status = Literal["ok", "oom", "timeout", "crashed", "diverged", "lost"]
-Phase = Literal["training", "inference"]
 WEIGHTS = "weights.safetensors"
 
 

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from zoo.execution.base import CostJob, CostMember, Limits, Result, Step
+from zoo.execution.cores import own_cores
 from zoo.execution.cost_memory import peaks
 from zoo.execution.failures import JobError
 from zoo.execution.process import Worker
 from zoo.measure.round_ratios import narrow_enough, ratios_of
 from zoo.measure.summary import summarise
 
-ROUND_SECONDS = 1.5  # most time of one model in one round
+ROUND_SECONDS = 1.0  # most time of one model in one round
 STEPS = "zoo.execution.cost_steps"
 
 
@@ -32,7 +33,7 @@ class _Measured:
     worker: Worker | None = None
     properties: dict[str, Any] = field(default_factory=dict)
     memory: dict[str, Any] = field(default_factory=dict)
-    step_seconds: float = 0.0
+    step_seconds: float | None = None
     rounds: list[dict[str, Any]] = field(default_factory=list)
     failure: JobError | None = None
 
@@ -48,15 +49,12 @@ def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Re
         environment, rate = _machine(job, limits, log)
         members = {n: one.member for n, one in enumerate(group) if not one.member.twin}
         with contextlib.closing(peaks(job.setup, members, limits, log)) as found:
-            for place, phase, peak in found:
+            for place, peak in found:
                 if isinstance(peak, JobError):
                     group[place].failure = peak
                 else:
-                    group[place].memory[phase] = peak
-        for one in group:
-            if one.failure is None:
-                _guard(one, functools.partial(_prepare, job, one, limits, log))
-        able = [one for one in group if one.failure is None]
+                    group[place].memory = peak
+        able = _prepared(job, group, limits, log)
         steps = _steps(able)
         for number in range(job.rounds if able else 0):
             turn = number % len(able)
@@ -96,13 +94,40 @@ def _machine(job: CostJob, limits: Limits, log: Path) -> tuple[dict[str, Any], f
     return environment, rate
 
 
-def _prepare(job: CostJob, one: _Measured, limits: Limits, log: Path) -> None:
-    """Start the process that the rounds will use, and warm it up."""
-    one.worker = Worker(limits, log)
-    one.properties = one.worker.call(
-        f"{STEPS}:prepare", job.setup, one.member, seconds=limits.timeout
-    )
-    one.step_seconds = one.properties.pop("step_seconds", 0.0)
+def _prepared(
+    job: CostJob, group: Sequence[_Measured], limits: Limits, log: Path
+) -> list[_Measured]:
+    """Start the processes that the rounds will use; which members are ready for them.
+
+    On the CPU several prepare at once, as nothing is timed then but compilation.
+    """
+    waiting = [one for one in group if one.failure is None]
+    execution = job.setup.execution
+    at_once = own_cores() if execution.device == "cpu" and not execution.compile else 1
+    for first in range(0, len(waiting), at_once):
+        together = waiting[first : first + at_once]
+        for one in together:
+            one.worker = Worker(limits, log)
+            one.worker.send(f"{STEPS}:prepare", job.setup, one.member, len(together))
+        for one in together:
+            _guard(one, functools.partial(_properties, one, limits))
+    for one in waiting:
+        if one.failure is None:
+            _guard(one, functools.partial(_warm_up, one, limits, compiled=execution.compile))
+    return [one for one in waiting if one.failure is None]
+
+
+def _properties(one: _Measured, limits: Limits) -> None:
+    assert one.worker is not None
+    one.properties = one.worker.returned(limits.timeout)
+
+
+def _warm_up(one: _Measured, limits: Limits, *, compiled: bool) -> None:
+    assert one.worker is not None
+    one.step_seconds = one.worker.call(f"{STEPS}:warm_up", seconds=limits.timeout)
+    if compiled and one.step_seconds is not None:
+        beyond = one.properties["first_step_seconds"] - one.step_seconds
+        one.properties["compile_seconds"] = max(0.0, beyond)
 
 
 def _round(one: _Measured, steps: int, limits: Limits) -> None:
@@ -122,7 +147,7 @@ def _guard(one: _Measured, work: Callable[[], None]) -> None:
 
 def _steps(able: Sequence[_Measured]) -> int:
     """Batches of a round: as many for each as the slowest can do in its time, at least one."""
-    times = [one.step_seconds for one in able if "infer_batches" not in one.properties]
+    times = [one.step_seconds for one in able if one.step_seconds is not None]
     return max(1, int(ROUND_SECONDS / max(times))) if times else 1
 
 

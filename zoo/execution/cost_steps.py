@@ -9,11 +9,11 @@ from typing import Any
 import torch
 
 from zoo.config.sizes import Sizes
-from zoo.execution.base import CostMember, JobSetup, Phase
+from zoo.execution.base import CostMember, JobSetup
 from zoo.execution.environment import environment
 from zoo.execution.open_setup import OpenSetup, open_setup
 from zoo.measure.matrix_rate import measure_matrix_rate
-from zoo.measure.memory import peak_of
+from zoo.measure.memory import peaks_of
 from zoo.measure.timing import EstimatorTiming, ModelTiming
 from zoo.registry.naming import split_pattern
 from zoo.training.device import resolve
@@ -32,29 +32,36 @@ def matrix_rate(setup: JobSetup) -> float:
     return measure_matrix_rate(resolve(setup.execution))
 
 
-def memory(setup: JobSetup, member: CostMember, phase: Phase) -> dict[str, Any]:
-    """Peak memory of a phase, in a process that has done nothing else."""
+def memory(setup: JobSetup, member: CostMember) -> dict[str, dict[str, Any]]:
+    """Peak memory of each phase, in a process that has done nothing else."""
     opened = _opened(setup, member)
     estimator = opened.estimator(member.model)
     if estimator is not None:
-        timing = EstimatorTiming(estimator)
-        return peak_of(
+        return peaks_of(
             device=torch.device("cpu"),
             first=opened.registry.choose("baseline", member.model.baseline).component.resolve,
-            set_up=timing.fitted if phase == "inference" else lambda: timing,
-            phase=phase,
+            set_up=EstimatorTiming(estimator).prepared,
+            phases=("inference", "training"),
         )
     small = _opened(setup, member, _small(member, opened.setup.sizes))
-    return peak_of(
+    return peaks_of(
         device=resolve(setup.execution).device,
-        first=lambda: _timing(setup, small, member, first=True).small_steps(phase),
+        first=lambda: _timing(setup, small, member, first=True).small_steps(),
         set_up=lambda: _timing(setup, opened, member),
-        phase=phase,
+        phases=("inference", "training"),  # training leaves gradients and the optimizer's state
     )
 
 
-def prepare(state: dict[str, Any], setup: JobSetup, member: CostMember) -> dict[str, Any]:
-    """Build what is measured, warm it up, and return what is known before timing."""
+def prepare(
+    state: dict[str, Any], setup: JobSetup, member: CostMember, at_once: int = 1
+) -> dict[str, Any]:
+    """Build what is measured, and return what is known before timing.
+
+    at_once: how many prepare at once, between whom the threads are divided until ``warm_up``:
+    threads that wait for others on a busy core take several times as long.
+    """
+    state["threads"] = torch.get_num_threads()
+    torch.set_num_threads(max(1, state["threads"] // at_once))
     opened = _opened(setup, member)
     estimator = opened.estimator(member.model)
     if estimator is not None:
@@ -63,6 +70,13 @@ def prepare(state: dict[str, Any], setup: JobSetup, member: CostMember) -> dict[
         timing = _timing(setup, opened, member)
     state["timing"] = timing
     return timing.prepare()
+
+
+def warm_up(state: dict[str, Any]) -> float | None:
+    """Seconds of a warm training step; None for a baseline, whose steps are fits."""
+    torch.set_num_threads(state["threads"])
+    seconds: float | None = state["timing"].warm_up()
+    return seconds
 
 
 def measure_round(state: dict[str, Any], steps: int) -> dict[str, Any]:

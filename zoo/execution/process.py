@@ -77,6 +77,10 @@ class Worker:
         seconds: time limit, after which the process is killed. Raises JobError.
         """
         self.send(function, *arguments)
+        return self.returned(seconds)
+
+    def returned(self, seconds: float | None = None) -> Any:
+        """Wait for what the function that was sent returns; as ``call``."""
         deadline = None if seconds is None else time.monotonic() + seconds
         while True:
             left = None if deadline is None else deadline - time.monotonic()

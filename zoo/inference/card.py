@@ -94,7 +94,7 @@ class Card(BaseModel):
     classes. files: SHA-256 of the weights and the tokenizer. data, execution: as in a record.
     metrics, metric_descriptions: of the training; a model of all the data has no score among its
     metrics, and ``scored`` there is empty. key: of the training's record in a ``zoo bench``.
-    command: trains and scores this model again.
+    command: trains and scores this model again. pipeline_tag: of its task (``Task.pipeline_tag``).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
@@ -123,6 +123,7 @@ class Card(BaseModel):
     environment: dict[str, Any]
     key: str
     command: str
+    pipeline_tag: str = ""
     saved: str = Field(
         default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     )

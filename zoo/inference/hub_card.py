@@ -23,8 +23,6 @@ README, RESULTS = "README.md", ".eval_results/encoder-zoo.yaml"
 LEVEL = 0.95
 DRAWS = 2000  # of the bootstrap
 DATASETS = "https://huggingface.co/datasets/"
-# What is scored where there are classes, to the Hub's name of what the model does.
-PIPELINES = {"documents": "text-classification", "tokens": "token-classification"}
 
 
 @dataclass(frozen=True)
@@ -149,12 +147,11 @@ def _readme(card: Card, dataset: str, license: str) -> str:
     from huggingface_hub import ModelCardData
     from jinja2 import Environment
 
-    pipeline = PIPELINES.get(_what_is_scored(card), "") if card.labels else ""
     parts = [part.name for parts in card.parts.values() for part in parts]
     data = ModelCardData(
         license=license or None,
         library_name="encoder-zoo",
-        pipeline_tag=pipeline or None,
+        pipeline_tag=card.pipeline_tag or None,
         tags=["encoder-zoo", *dict.fromkeys(parts)],
         datasets=[dataset] if dataset else None,
         metrics=[d.name for d in card.metric_descriptions if d.name in card.metrics],
@@ -163,7 +160,7 @@ def _readme(card: Card, dataset: str, license: str) -> str:
     body = Environment(keep_trailing_newline=True).from_string(template)
     return f"---\n{data.to_yaml()}\n---\n\n" + body.render(
         card=card,
-        pipeline=pipeline,
+        pipeline=card.pipeline_tag,
         results=scored_metrics(card),
         scored=_scored(card),
     )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from zoo.report.rows import find_row
 from zoo.report.run_report import RunReport
 from zoo.sweep.make_request import make_requests
 from zoo.sweep.records import Record
+from zoo.sweep.repeat_command import values_in
 from zoo.tasks.base import find_task
 
 
@@ -42,7 +41,7 @@ class RunRow:
     @property
     def plugins(self) -> list[str]:
         """The single-file plug-ins that it was trained with."""
-        return list(_values(self.record.command, "--plugin"))
+        return list(values_in(self.record.command, "--plugin"))
 
     def differences(self, card: Card) -> list[str]:
         """What of a model is not as in the row: ``task``, ``cell``, ``data``, names of settings.
@@ -74,11 +73,11 @@ class RunRow:
                 usual = task.defaults.get(name, known[name].default if name in known else None)
                 if value != usual:
                     options[name] = value
-        for name in ("init", "pretrain_data"):  # records have names of them, without paths
-            if paths := list(_values(self.record.command, f"--{name.replace('_', '-')}")):
+        for name in ("init", "pretrain_data", "test"):  # records have names of them, without paths
+            if paths := list(values_in(self.record.command, f"--{name.replace('_', '-')}")):
                 options[name] = paths[-1]
         options.pop("validation", None)  # a share held out has no use where all data are trained on
-        if data := list(_values(self.record.command, "--data")):
+        if data := list(values_in(self.record.command, "--data")):
             options["data"] = data[-1]
         if self.plugins:
             options["plugins"] = self.plugins
@@ -120,9 +119,3 @@ def find_run_row(directory: Path, name: str = "") -> RunRow:
     if row is None:
         raise ZooError(f"{directory} has no trained cell")
     return RunRow(row.trained[min(row.trained)], run.describe(run.position[row.name]))
-
-
-def _values(command: str, flag: str) -> Iterator[str]:
-    """What a command of a record gives for an option."""
-    words = shlex.split(command)
-    return (value for word, value in itertools.pairwise(words) if word == flag)

@@ -12,6 +12,7 @@ from zoo.data.sources.plain_text import load_texts
 from zoo.errors import ZooError
 from zoo.inference.card import Card
 from zoo.registry import Registry
+from zoo.sweep.repeat_command import values_in
 from zoo.tasks.base import Task
 from zoo.tasks.encoder_task import EncoderTask
 
@@ -38,7 +39,11 @@ def _same_data(
     """Whether these data, divided as for the training, are those of the training."""
     reading = {name: value for name, value in given.items() if name not in Division.model_fields}
     try:
-        options: Any = task.options.model_validate({**card.task_options, **reading})
+        # The card has the name of a test file, and the command its path.
+        known = dict(card.task_options)
+        if path := next(values_in(card.command, "--test"), ""):
+            known["test"] = path
+        options: Any = task.options.model_validate({**known, **reading})
         found: Any
         if isinstance(task, EncoderTask):
             found, _ = task.read(data, options, registry)

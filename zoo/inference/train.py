@@ -114,7 +114,7 @@ def _card(work: Work, job: TrainJob, result: Result) -> Card:
     metrics = plan.task.metrics_from(zoo.registry, encoded.label_names)
     return Card(
         task=request.task,
-        task_options=request.task_options,
+        task_options=request.recorded_options,
         task_part=Part.of(zoo.registry.choose("task", request.task)),
         cell=job.model.name,
         parts={axis: tuple(map(Part.of, getattr(cell, axis))) for axis in AXES},
@@ -133,6 +133,7 @@ def _card(work: Work, job: TrainJob, result: Result) -> Card:
         environment=dict(result.environment),
         key=job.key,
         command=work.command(job.model, job.setup.training, job.seed),
+        pipeline_tag=plan.task.pipeline_tag,
     )
 
 

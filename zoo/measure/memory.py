@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import psutil
 import torch
 
-from zoo.measure.allocator import give_back_blocks
+from zoo.measure.allocator import give_back_blocks, keep_blocks
 
 MIB = 2**20
+# Another name for another meaning: zoo compare refuses memory that was measured differently.
+HOW = "VmHWM less the RSS once all is loaded, freed memory returned"
 
 
 class Exercise(Protocol):
@@ -23,46 +25,65 @@ class Exercise(Protocol):
         """Run ``training`` or ``inference``, the largest batch included."""
 
 
-def peak_of(
+def peaks_of(
     *,
     device: torch.device,
     first: Callable[[], object],
     set_up: Callable[[], Exercise],
-    phase: str,
-) -> dict[str, Any]:
-    """Peak MiB of one phase, and how it was measured.
+    phases: Sequence[str],
+) -> dict[str, dict[str, Any]]:
+    """Peak MiB of each phase, what training holds at the speed that is timed, and how it was found.
 
     first: has the process load what it loads once (libraries, the optimizer's modules, kernels),
-    which belongs to no model: in a fresh process it was half of a small model's memory.
-    On CUDA: what torch's allocator gave out and reserved. On Linux: the process's own high-water
-    mark (VmHWM), reset after set-up, less what it held before set-up (``ru_maxrss`` would include
-    the process it was forked from). There freed memory is returned at once, so that the peak is
-    what was needed and not what malloc holds back. Elsewhere: nothing, with the reason.
+    which belongs to no model: in a fresh process it was half of a small model's memory. phases: in
+    the order in which they run; what one leaves behind is in the peak of the next.
+    On CUDA: what torch's allocator gave out, and what it reserved. On Linux: the process's own
+    high-water mark (VmHWM), reset before each phase, less what it held before set-up
+    (``ru_maxrss`` would include the process it was forked from). For the peak freed memory is
+    returned at once, so that it is what was needed and not what malloc holds back; ``held_mib`` is
+    of training once more, with freed memory kept for the next step, as when it is timed.
+    Elsewhere: nothing, with the reason.
     """
     if sys.platform == "linux":
         give_back_blocks()
     first()
     gc.collect()  # a trainer is part of a reference cycle
-    if device.type == "cuda":
-        torch.cuda.empty_cache()
-        measured = set_up()
-        torch.cuda.reset_peak_memory_stats()
-        measured.exercise(phase)
-        return {
-            "peak_mib": torch.cuda.max_memory_allocated() / MIB,
-            "reserved_mib": torch.cuda.max_memory_reserved() / MIB,
-            "how": "torch.cuda.max_memory_allocated",
-        }
-    if sys.platform != "linux":
-        return {"peak_mib": None, "how": f"this platform reports no peak ({sys.platform})"}
     before = psutil.Process().memory_info().rss
     measured = set_up()
+    if device.type == "cuda":
+        return {phase: _peak_on_gpu(measured, phase) for phase in phases}
+    if sys.platform != "linux":
+        how = f"this platform reports no peak ({sys.platform})"
+        return {phase: {"peak_mib": None, "how": how} for phase in phases}
     try:
-        Path("/proc/self/clear_refs").write_text("5")
+        found = {phase: {"peak_mib": _peak(measured, phase, before)} for phase in phases}
+        keep_blocks()
+        found["training"]["held_mib"] = _peak(measured, "training", before)
     except OSError as error:
-        return {"peak_mib": None, "how": f"VmHWM cannot be reset: {error.strerror}"}
+        how = f"VmHWM cannot be reset: {error.strerror}"
+        return {phase: {"peak_mib": None, "how": how} for phase in phases}
+    return {phase: {**sizes, "how": HOW} for phase, sizes in found.items()}
+
+
+def _peak_on_gpu(measured: Exercise, phase: str) -> dict[str, Any]:
+    """What torch's allocator gave out and reserved."""
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
     measured.exercise(phase)
-    return {"peak_mib": (_high_water() - before) / MIB, "how": "VmHWM less the RSS before set-up"}
+    reserved = torch.cuda.max_memory_reserved() / MIB
+    return {
+        "peak_mib": torch.cuda.max_memory_allocated() / MIB,
+        "reserved_mib": reserved,
+        "held_mib": reserved,
+        "how": "torch.cuda.max_memory_allocated",
+    }
+
+
+def _peak(measured: Exercise, phase: str, before: int) -> float:
+    """MiB of this process at its peak in a phase, beyond ``before`` bytes."""
+    Path("/proc/self/clear_refs").write_text("5")
+    measured.exercise(phase)
+    return (_high_water() - before) / MIB
 
 
 def _high_water() -> int:

@@ -30,6 +30,7 @@ def summarise(samples: dict[str, Any]) -> dict[str, Any]:
         "latency_p95_ms": float(np.percentile(latencies, 95)) if latencies else None,
         "peak_memory_mib": memory["training"]["peak_mib"],
         "infer_memory_mib": memory["inference"]["peak_mib"],
+        "held_memory_mib": memory["training"].get("held_mib"),
         "reserved_memory_mib": memory["training"].get("reserved_mib"),
         "memory_how": memory["training"]["how"],
         "flops_per_token": flops,

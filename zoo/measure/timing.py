@@ -46,7 +46,9 @@ class ModelTiming:
     ) -> None:
         self.model, self.forward, self.runtime, self.alike = model, forward, runtime, alike
         self.trainer = Trainer(model, train, loss, training, runtime, seed)
-        batches = list(train.shuffled(training.batch_size, seed, epoch=0))
+        batches = list(
+            train.shuffled(training.batch_size, seed, epoch=0, by_length=training.by_length)
+        )
         full = [b for b in batches if len(b.rows) == training.batch_size] or batches
         # Spread over the lengths, so that few batches represent all.
         full.sort(key=lambda b: b.padded_tokens)
@@ -59,25 +61,23 @@ class ModelTiming:
         self.singles = [train.batch(by_length[[spot]]) for spot in spots.round().astype(int)]
 
     def prepare(self) -> dict[str, Any]:
-        """Compile and warm up; parameters, FLOPs, kernels, the tokens of each batch, step_seconds.
-
-        step_seconds: of a warm step.
-        """
+        """Compile, and count: parameters, FLOPs, kernels, the tokens of each batch."""
         first = self._seconds(self._train, self.batches[0])
-        steady = self._warm_up(alike=3, seconds=WARM_SECONDS)
         with FlopCounterMode(display=False) as counter, _Kernels() as kernels:
             self._train(self.batches[0])
         flops = counter.get_total_flops()
         return {
             "params": sum(p.numel() for p in self.model.parameters() if p.requires_grad),
             "first_step_seconds": first,
-            "step_seconds": steady,
-            "compile_seconds": max(0.0, first - steady),
             "flops_per_token": flops / self.batches[0].padded_tokens if flops else None,
             "kernels": sorted(kernels.names),
             "batches": [[b.real_tokens, b.padded_tokens] for b in self.batches],
             "latency_tokens": [b.real_tokens for b in self.singles],
         }
+
+    def warm_up(self) -> float:
+        """Seconds of a warm step."""
+        return self._warm_up(alike=3, seconds=WARM_SECONDS)
 
     def _warm_up(self, alike: int, seconds: float) -> float:
         """Step until so many steps in a row take the same time, and return it in seconds.
@@ -108,21 +108,21 @@ class ModelTiming:
             "latency": [] if self.alike else [self._seconds(self._infer, b) for b in self.singles],
         }
 
-    def small_steps(self, phase: str) -> None:
-        """Two steps on the shortest text; the second has the optimizer's state."""
-        for _ in range(2):
-            self._step(phase)(self.singles[0])
+    def small_steps(self) -> None:
+        """Two of each phase on the shortest text; the second has the optimizer's state."""
+        for step in (self._infer, self._train) * 2:
+            step(self.singles[0])
         self.runtime.synchronise()
 
     def exercise(self, phase: str) -> None:
-        """The work whose peak memory is measured, the largest batch first."""
-        step = self._step(phase)
-        for batch in [self.largest, *self.batches[:3]]:
+        """The work whose peak memory is measured.
+
+        The largest batch comes second: the first step makes the optimizer's state.
+        """
+        step = self._train if phase == "training" else self._infer
+        for batch in (self.batches[0], self.largest):
             step(batch)
         self.runtime.synchronise()
-
-    def _step(self, phase: str) -> Callable[[Any], None]:
-        return self._train if phase == "training" else self._infer
 
     def _train(self, batch: Any) -> None:
         self.model.train()
@@ -163,15 +163,28 @@ class EstimatorTiming:
         self.estimator = estimator
 
     def prepare(self) -> dict[str, Any]:
-        """Fit once, so that the rounds start warm; parameters and tokens."""
+        """Fit once, so that the rounds start warm; parameters and tokens.
+
+        What a baseline chooses on its training texts, it chooses here: the rounds time one fit.
+        """
         one = self.estimator
+        seconds = _timed(one.fit)
+        one.keep_choices()
         return {
-            "first_step_seconds": _timed(one.fit),
+            "first_step_seconds": seconds,
             "params": getattr(one.model, "parameters", None),
             "kernels": [],
             "batches": [[one.train_tokens] * 2],
             "infer_batches": [[one.scored_tokens] * 2],
         }
+
+    def prepared(self) -> EstimatorTiming:
+        """The same, fitted once."""
+        self.prepare()
+        return self
+
+    def warm_up(self) -> None:
+        """It has been fitted; a round has no steps."""
 
     def round(self, steps: int) -> dict[str, Any]:
         """Seconds of one fit, of one pass over the scored examples, and of single texts."""
@@ -184,11 +197,6 @@ class EstimatorTiming:
     def exercise(self, phase: str) -> None:
         """The work whose peak memory is measured."""
         (self.estimator.predict if phase == "inference" else self.estimator.fit)()
-
-    def fitted(self) -> EstimatorTiming:
-        """The same, ready to predict."""
-        self.estimator.fit()
-        return self
 
 
 def _timed(work: Callable[[], object]) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -20,6 +22,15 @@ class MaskedLanguageModel(nn.Module):
         super().__init__()
         self.encoder, self.transform = encoder, transform
         self.bias = nn.Parameter(torch.zeros(encoder.embedding.num_embeddings))
+
+    @torch.no_grad()
+    def expect(self, counts: npt.NDArray[np.int64]) -> None:
+        """Begin with the bias ln P(token), of the tokens of the training texts.
+
+        counts: (vocabulary), how often each occurs; one is added. A bias of zeros takes thousands
+        of steps to become that, in which little else is learned.
+        """
+        self.bias.copy_(torch.from_numpy(np.log((counts + 1) / (counts + 1).sum())))
 
     def forward(self, ids: Tensor, tokens: Tokens, places: Tensor | None = None) -> Tensor:
         """Ids (B, L) to logits (B, L, vocabulary).

@@ -16,7 +16,15 @@ from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.answer import answer, best_cell
 from zoo.report.tables.chance import chance_note
 from zoo.report.tables.models_note import models_note
-from zoo.report.tables.notes import baseline_notes, made_on, notes, verdict_notes
+from zoo.report.tables.notes import (
+    baseline_notes,
+    highest_noise,
+    made_on,
+    memory_notes,
+    mixed_code,
+    notes,
+    verdict_notes,
+)
 from zoo.report.tables.pretraining_notes import pretraining_notes
 from zoo.report.tables.readable import axes_in, readable, readable_cells
 from zoo.report.tables.table import build_table
@@ -75,6 +83,7 @@ class RunReport:
         last, names = self.typical, [self.short_name(row) for row in self.rows]
         return [
             *notes(self.table, self.verdicts.tests, self.verdicts.level),
+            *memory_notes(self.rows),
             *verdict_notes(self.verdicts, self.short_name),
             *baseline_notes(self.rows),
             *chance_note(self.lines, names, self.metric, self.chance),
@@ -83,6 +92,7 @@ class RunReport:
             *models_note(self.rows, self.best),
             *last.config["data"].get("remarks", []),
             made_on(last, self.metric),
+            *filter(None, [mixed_code(self.records)]),
         ]
 
     @cached_property
@@ -109,8 +119,7 @@ class RunReport:
     @property
     def noise_floor(self) -> float:
         """The highest of its speed measurements, as a share; 0 where none is known."""
-        floors = [self.table[name].max() for name in ("noise_floor", "infer_noise_floor")]
-        return max((float(floor) for floor in floors if pd.notna(floor)), default=0.0)
+        return highest_noise(self.table)
 
     @cached_property
     def cells(self) -> pd.DataFrame:

@@ -1,6 +1,8 @@
-"""Whether a saved encoder is of the sizes and parts of a request's cells."""
+"""Whether what encoders begin with is there, and a saved one of the cells' sizes and parts."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from zoo.config.request import Request
 from zoo.errors import ZooError
@@ -24,6 +26,13 @@ def refuse_sizes(request: Request) -> None:
             f"--init {initial.directory}: its model has {theirs}, and this run {here}: sizes must "
             "agree"
         )
+
+
+def refuse_missing_texts(request: Request) -> None:
+    """ZooError where the file of ``--pretrain-data`` does not exist."""
+    given = request.pretraining.pretrain_data
+    if given and not Path(given).expanduser().exists():
+        raise ZooError(f"--pretrain-data {given}: no such file or directory")
 
 
 def other_parts(request: Request, cell: Cell) -> str:

@@ -10,7 +10,7 @@ from zoo.measure.round_ratios import LEAST_ROUNDS, MOST_ROUNDS
 from zoo.registry.code_hash import plugin_hashes
 from zoo.sweep.keys import cost_key, digest
 from zoo.sweep.plan import PlanRow
-from zoo.sweep.run_state import RunState, environment_of, identity
+from zoo.sweep.run_state import RunState, environment_of, identity, what_of
 
 GROUP_SIZE = 6  # models measured in turns besides the reference and its twin
 
@@ -25,22 +25,19 @@ def measure_rows(
     def training(row: PlanRow) -> Training:
         return chosen.get(row.name, this.request.training)
 
-    reference = next(r for r in this.plan.rows if r.name == this.plan.reference)
     for row in this.plan.runnable:
-        plugins = plugin_hashes([*row.choices, *reference.choices, *this.plan.scoring])
-        config, environment = this.config(training(row)), this.environment("cost")
-        more = reference.name, this.request.rounds
-        key = cost_key("cost", identity(row), config, plugins, environment, *more)
+        key = key_of_cost(this, row, training(row))
         if _failed_everywhere(this, row):
             key = digest(["training failed", key])  # it is measured once a training succeeds
             if not this.reuse(key, True) and not only_known:
                 reason = "every training of it failed"
                 this.record("cost", row, key, training(row), "skipped", reason)
             continue
-        if not this.reuse(key, only_known or not fresh) and not only_known:
+        what = what_of("cost", identity(row), None, training(row))
+        if not this.reuse(key, only_known or not fresh, what) and not only_known:
             rows.append(row)
             keys[row.name] = key
-    jobs = _cost_jobs(this, rows, reference, training) if rows else []
+    jobs = _cost_jobs(this, rows, training)
     by_name = {row.name: row for row in rows}
 
     def ended(job: Job, result: Result) -> None:
@@ -57,7 +54,7 @@ def measure_rows(
                     training(row),
                     own.status,
                     own.reason,
-                    metrics=dict(own.metrics),
+                    metrics={**own.metrics, "seconds": result.seconds / len(job.members)},
                     samples=dict(own.samples),
                     traceback=own.traceback,
                     **environment_of(own),
@@ -65,6 +62,26 @@ def measure_rows(
 
     this.run_jobs("cost", jobs, ended)
     return len(rows)
+
+
+def key_of_cost(this: RunState, row: PlanRow, training: Training) -> str:
+    """The key of the record of a row's cost."""
+    reference = _reference(this)
+    plugins = plugin_hashes([*row.choices, *reference.choices, *this.plan.scoring])
+    config, environment = this.config(training), this.environment("cost")
+    more = reference.name, this.request.rounds
+    return cost_key("cost", identity(row), config, plugins, environment, *more)
+
+
+def cost_groups(rows: Sequence[PlanRow], reference: str) -> list[list[PlanRow]]:
+    """The rows besides the reference that are measured together with it; none without rows."""
+    others = [row for row in rows if row.name != reference]
+    groups = [others[i : i + GROUP_SIZE] for i in range(0, len(others), GROUP_SIZE)]
+    return groups or [[]] * bool(rows)
+
+
+def _reference(this: RunState) -> PlanRow:
+    return next(row for row in this.plan.rows if row.name == this.plan.reference)
 
 
 def _failed_everywhere(this: RunState, row: PlanRow) -> bool:
@@ -76,12 +93,10 @@ def _failed_everywhere(this: RunState, row: PlanRow) -> bool:
 def _cost_jobs(
     this: RunState,
     rows: Sequence[PlanRow],
-    reference: PlanRow,
     training: Callable[[PlanRow], Training],
 ) -> list[Job]:
     """Groups of a few rows, each measured in turns with the reference and its twin."""
-    others = [row for row in rows if row.name != reference.name]
-    groups = [others[i : i + GROUP_SIZE] for i in range(0, len(others), GROUP_SIZE)] or [[]]
+    reference, groups = _reference(this), cost_groups(rows, this.plan.reference)
     jobs: list[Job] = []
     for number, group in enumerate(groups, start=1):
         members = (

@@ -12,7 +12,7 @@ from zoo.errors import ZooError, nearest
 from zoo.execution.base import ModelSpec
 from zoo.registry import AXES, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
-from zoo.sweep.initial_parts import other_parts, refuse_sizes
+from zoo.sweep.initial_parts import other_parts, refuse_missing_texts, refuse_sizes
 from zoo.tasks.base import Task, find_task
 from zoo.tasks.data_of_task import refuse_unread
 
@@ -67,9 +67,9 @@ class Plan:
     metric: str = ""
 
     def with_data(self, conditions: Collection[str]) -> Plan:
-        """The plan for data of which these conditions are true."""
-        there = tuple(row for row in self.rows if not row.condition or row.condition in conditions)
-        return replace(self, rows=there)
+        """The plan for data of which these conditions are true; its rows have none left."""
+        there = (row for row in self.rows if not row.condition or row.condition in conditions)
+        return replace(self, rows=tuple(replace(row, condition="") for row in there))
 
     @property
     def runnable(self) -> list[PlanRow]:
@@ -84,6 +84,7 @@ def make_plan(request: Request, registry: Registry) -> Plan:
     needs = task.needs_of(task.options.model_validate(request.task_options))
     axes = [registry.patterns(axis, getattr(request, axis)) for axis in AXES]
     refuse_sizes(request)
+    refuse_missing_texts(request)
     rows = []
     for patterns in DESIGNS[request.design](axes):
         cell = Cell(*patterns)

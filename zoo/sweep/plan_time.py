@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tabulate import tabulate
@@ -13,10 +14,15 @@ from tabulate import tabulate
 from zoo.config.request import Request
 from zoo.errors import ZooError
 from zoo.execution.cluster.engine import Node
-from zoo.sweep.plan import Plan
+from zoo.sweep.measure_rows import cost_groups, key_of_cost
+from zoo.sweep.plan import Plan, PlanRow
 from zoo.sweep.records import FILE, Record, RecordFile
+from zoo.sweep.run_state import RunState
 from zoo.sweep.time_left import about
-from zoo.sweep.tune import tuning_trials
+from zoo.sweep.train_rows import key_of_training
+from zoo.sweep.trials import all_trials
+
+LATEST = 20  # runs whose records are read
 
 
 def slots_of(node: Node, request: Request) -> int:
@@ -29,69 +35,176 @@ def slots_of(node: Node, request: Request) -> int:
     return min(slots, node.gpus) if on_gpu else slots
 
 
-def trainings_of(request: Request, plan: Plan) -> tuple[int, int]:
-    """How many models are trained, at most: to choose settings, and with those chosen."""
-    trials = sum(1 for _ in tuning_trials(request, plan))
-    if "train" not in request.phases:
-        return trials, 0
-    seeds = request.seeds
-    return trials, sum(row.trained_with(s, seeds) for row in plan.runnable for s in seeds)
+@dataclass(frozen=True)
+class ToDo:
+    """What there is to run.
+
+    trials: trainings that settings are chosen by. trainings: those with the chosen ones. groups:
+    how many models each cost measurement has, with the reference and its twin.
+    """
+
+    trials: int = 0
+    trainings: int = 0
+    groups: tuple[int, ...] = ()
 
 
-def past_records(request: Request, runs: Path = Path("runs")) -> list[Record]:
-    """The records of trainings with these sizes and settings on these data, in any run there."""
-    sizes, training = request.sizes.model_dump(), request.training.model_dump()
-    # A file or directory has its own name in records, and the default data one that is not known.
-    names = {request.data, Path(request.data).name} if request.data else None
+def all_to_do(request: Request, plan: Plan) -> ToDo:
+    """Everything that a plan has, at most: nothing of it is known to be there already."""
+    rows = plan.runnable if "cost" in request.phases else []
+    trials, trainings = all_trials(request, plan)
+    return ToDo(len(trials), len(trainings), _group_sizes(rows, plan))
+
+
+def left_to_do(this: RunState, fresh: bool) -> ToDo:
+    """What of a run is not there already; with settings that are still to be chosen, at most."""
+    request, plan = this.request, this.plan
+    known: Collection[str] = () if fresh else this.known
+    trials, trainings = all_trials(request, plan)
+    trials = [trial for trial in trials if key_of_training(this, trial) not in known]
+    rows = plan.runnable if "cost" in request.phases else []
+    if not request.tuned:
+        trainings = [trial for trial in trainings if key_of_training(this, trial) not in known]
+        rows = [row for row in rows if key_of_cost(this, row, request.training) not in known]
+    return ToDo(len(trials), len(trainings), _group_sizes(rows, plan))
+
+
+def _group_sizes(rows: Sequence[PlanRow], plan: Plan) -> tuple[int, ...]:
+    return tuple(len(group) + 2 for group in cost_groups(rows, plan.reference))
+
+
+def past_records(out: Path | None = None, runs: Path = Path("runs")) -> list[Record]:
+    """The records of the latest runs, and of the one in ``out``."""
+    files = {file.resolve() for file in runs.glob(f"*/{FILE}")}
+    latest = sorted(files, key=lambda file: file.stat().st_mtime)[-LATEST:]
+    own = [(out / FILE).resolve()] if out is not None else []
     found: list[Record] = []
-    for file in sorted(runs.glob(f"*/{FILE}")):
+    for file in dict.fromkeys([*latest, *own]):
         with contextlib.suppress(ZooError):  # what cannot be read is no reason not to plan
             found += RecordFile(file.parent).read()
-    return [
-        record
-        for record in found
-        if record.task == request.task
-        and record.config.get("sizes") == sizes
-        and record.config.get("training") == training
+    return found
+
+
+def _alike(record: Record, request: Request) -> bool:
+    """Whether it has these sizes and settings, on these data."""
+    # A file or directory has its own name in records, and the default data one that is not known.
+    names = {request.data, Path(request.data).name} if request.data else None
+    return (
+        record.task == request.task
+        and record.config.get("sizes") == request.sizes.model_dump()
+        and record.config.get("training") == request.training.model_dump()
         and (names is None or record.config["data"]["name"] in names)
-    ]
+    )
 
 
-def time_line(
-    request: Request,
-    plan: Plan,
-    nodes: Sequence[Node] | None,
-    records: Sequence[Record],
-    at_once: int = 1,
-) -> str:
-    """How many trainings there are, how many run at once, and how long they take.
+@dataclass(frozen=True)
+class PastTimes:
+    """Seconds that a training, and one model of a cost measurement, took in earlier runs."""
 
-    nodes: of a cluster; None: this machine alone, which runs ``at_once`` of them. records: of
-    earlier trainings with the same settings, from which the time of one is taken.
+    training: Sequence[float] = ()
+    cost: Sequence[float] = ()
+
+    @classmethod
+    def of(
+        cls,
+        records: Sequence[Record],
+        request: Request,
+        on_cluster: bool = False,
+        device_name: str = "",
+    ) -> PastTimes:
+        """Those of the same settings on the same data, made here or, on a cluster, on its nodes.
+
+        device_name: of the processor or GPU that records must have; empty where it is not known.
+        Of costs without such records those of any model: the rounds have a bounded time.
+        """
+        here = [
+            record
+            for record in records
+            if record.status == "ok"
+            and ("node" in record.environment) == on_cluster
+            and device_name in ("", record.environment.get("device_name"))
+        ]
+        trained = [record for record in here if record.kind == "train" and _alike(record, request)]
+        measured = [record for record in here if record.kind == "cost"]
+        own = [record for record in measured if _alike(record, request)]
+        return cls(_seconds(trained), _seconds(own) or _seconds(measured))
+
+
+def _seconds(records: Sequence[Record]) -> list[float]:
+    """What each took; records of older costs do not say."""
+    found = (record.metrics.get("seconds") for record in records)
+    return [float(seconds) for seconds in found if seconds is not None]
+
+
+def costs_seconds(to_do: ToDo, past: PastTimes, machines: int = 1) -> float | None:
+    """How long the cost measurements take, one after another on each machine; None: not known."""
+    if not to_do.groups:
+        return 0.0
+    if not past.cost:
+        return None
+    turns = math.ceil(len(to_do.groups) / max(1, machines))
+    models = sum(sorted(to_do.groups, reverse=True)[:turns])
+    return models * statistics.median(past.cost)
+
+
+def time_lines(
+    to_do: ToDo, request: Request, nodes: Sequence[Node] | None, past: PastTimes, at_once: int = 1
+) -> list[str]:
+    """How much there is to run, how much of it at once, and how long it takes in all.
+
+    nodes: of a cluster; None: this machine alone, which runs ``at_once`` trainings.
     """
-    trials, others = trainings_of(request, plan)
-    count = trials + others
-    text = f"{count} trainings" if count != 1 else "1 training"
-    if trials:
-        text += f" ({trials} to choose settings)"
-    if nodes is not None:
-        slots = sum(slots_of(node, request) for node in nodes)
-        at_once = min(slots, request.jobs or slots)
-    if not at_once:
-        return f"{text}, and no node to run them"
-    at_once = min(at_once, count) if nodes is None and count else at_once
+    able = None if nodes is None else [slots_of(node, request) for node in nodes]
+    slots = at_once if able is None else min(sum(able), request.jobs or sum(able))
+    trainings, training_seconds = _trainings(to_do, past, slots, on_cluster=nodes is not None)
+    lines = [trainings] if trainings else []
+    machines = 1 if able is None else sum(map(bool, able))
+    seconds = costs_seconds(to_do, past, machines)
+    if to_do.groups:
+        models, groups = sum(to_do.groups), len(to_do.groups)
+        text = f"{_counted(models, 'cost measurement')} in {_counted(groups, 'group')}"
+        if seconds is None:
+            text += "; how long they take is not known yet: there are no records of any here"
+        else:
+            one = statistics.median(past.cost)
+            text += f", {about(seconds)} at {one:.1f} s each ({_known(past.cost)})"
+        lines.append(text)
+    if len(lines) > 1 and seconds is not None and training_seconds is not None:
+        lines.append(f"in all {about(seconds + training_seconds)}")
+    return lines
+
+
+def _trainings(
+    to_do: ToDo, past: PastTimes, slots: int, *, on_cluster: bool
+) -> tuple[str, float | None]:
+    """What is trained, in words, and the seconds that it takes; None: not known."""
+    count = to_do.trials + to_do.trainings
+    if not count:
+        return "", 0.0
+    text = _counted(count, "training")
+    if to_do.trials:
+        text += f" ({to_do.trials} to choose settings)"
+    if not slots:
+        return f"{text}, and no node to run them", None
+    at_once = slots if on_cluster else min(slots, count)
     turns = math.ceil(count / at_once)
     if at_once > 1:
         text += f", {at_once} at once: the time of {turns} one after another"
-    seconds = [r.metrics["seconds"] for r in records if r.kind == "train" and r.status == "ok"]
-    if not seconds:
+    if not past.training:
         return (
             f"{text}; how long they take is not known yet: a run says so after its first "
             "steps, and there are no records of such trainings"
-        )
-    one = statistics.median(seconds)
-    known = f"the median of {len(seconds)} records" if len(seconds) > 1 else "one record"
-    return f"{text}, {about(turns * one)} at {one:.1f} s each ({known})"
+        ), None
+    one = statistics.median(past.training)
+    text += f", {about(turns * one)} at {one:.1f} s each ({_known(past.training)})"
+    return text, turns * one
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _known(seconds: Sequence[float]) -> str:
+    return f"the median of {len(seconds)} records" if len(seconds) > 1 else "one record"
 
 
 def as_table(nodes: Sequence[Node], request: Request) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -36,6 +37,7 @@ from zoo.sweep.initial_data import with_initial
 from zoo.sweep.keys import JOB_CODE
 from zoo.sweep.plan import Plan, PlanRow
 from zoo.sweep.progress import Progress
+from zoo.sweep.trials import all_trials
 from zoo.tasks.base import Loaded
 
 
@@ -88,10 +90,7 @@ def prepare(
     notices of what is held out are not said.
     Raises ZooError for data that cannot be had and for values that a component refuses.
     """
-    options = plan.task.options.model_validate(request.task_options)
-    given = {"tokenizer": request.initial.tokenizer} if request.initial else {}
-    loaded = plan.task.load(request.data, options, request.sizes, zoo.registry, **given)
-    loaded, pretraining = with_initial(request, loaded)
+    loaded, pretraining = with_initial(request, load_data(request, plan, zoo))
     for notice in loaded.notices:
         if not (all_data and isinstance(notice, ScoringNotice)):
             progress.notice(notice)
@@ -108,7 +107,7 @@ def prepare(
         environment = {**inspected, "threads": limits.threads}
     config = {
         "task": request.task,
-        "task_options": request.task_options,
+        "task_options": request.recorded_options,
         "data": loaded.description,
         "sizes": request.sizes.model_dump(),
         "training": request.training.model_dump(),
@@ -126,6 +125,13 @@ def prepare(
             "share": request.tuning_share,
         }
     return Prepared(loaded, setup, limits, alone, config, environment, inspected, refused)
+
+
+def load_data(request: Request, plan: Plan, zoo: Zoo) -> Loaded:
+    """The data of a request, encoded; ZooError where they cannot be had."""
+    options = plan.task.options.model_validate(request.task_options)
+    given = {"tokenizer": request.initial.tokenizer} if request.initial else {}
+    return plan.task.load(request.data, options, request.sizes, zoo.registry, **given)
 
 
 def inspect(
@@ -204,7 +210,7 @@ def job_setup(request: Request, plan: Plan, zoo: Zoo, data: DataReference | None
     plugins = [code for code in plugin_code(used) if code.distribution not in files]
     return JobSetup(
         task=request.task,
-        task_options=request.task_options,
+        task_options=request.recorded_options,
         sizes=request.sizes,
         training=request.training,
         execution=request.execution,
@@ -234,6 +240,5 @@ def likely_limits(request: Request, plan: Plan, executor: Executor) -> Limits:
 
 def models_trained(request: Request, plan: Plan) -> int:
     """How many trainings a plan has at most, without baselines that fit themselves in seconds."""
-    rows = [row for row in plan.runnable if not row.fits_itself]
-    trials = len(rows) * len(request.trainings()) * request.tuning_seeds if request.tuned else 0
-    return trials + len(rows) * len(request.seeds) * ("train" in request.phases)
+    trials = itertools.chain(*all_trials(request, plan))
+    return sum(not trial.row.fits_itself for trial in trials)

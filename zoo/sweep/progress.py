@@ -27,6 +27,9 @@ class Progress:
     def phase(self, name: str, total: int) -> None:
         """A phase of so many jobs begins."""
 
+    def expect(self, seconds: float) -> None:
+        """What comes after the jobs of this phase, in seconds, as far as it is known."""
+
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
         """A job has started, come further or ended, or something of a cluster has changed.
 
@@ -58,6 +61,9 @@ class Plain(Progress):
         self.said = False
         if total:
             self.notice(f"{name}: {total} to run")
+
+    def expect(self, seconds: float) -> None:
+        self.left.later = seconds
 
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
         if isinstance(event, Notice):
@@ -143,6 +149,9 @@ class Live(Progress):
         if total:
             self.left.begin(total)
             self.whole = self.bars.add_task(name, total=total)
+
+    def expect(self, seconds: float) -> None:
+        self.left.later = seconds
 
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
         if isinstance(event, Notice):

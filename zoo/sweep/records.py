@@ -23,7 +23,9 @@ FILE = "records.jsonl"
 Kind = Literal["train", "tune", "cost", "scale"]
 Status = Literal["ok", "skipped", "oom", "timeout", "crashed", "diverged", "lost"]
 # Options that only decide which data are read: their fingerprint says what came of them.
-DATA_OPTIONS = frozenset({*Reading.model_fields, *Division.model_fields, "min_class"})
+DATA_OPTIONS = frozenset(
+    {*Reading.model_fields, *Division.model_fields, "group_column", "min_class"}
+)
 REUSABLE = ("ok", "skipped")  # work that ended otherwise is done again
 
 
@@ -76,10 +78,22 @@ class Record(BaseModel):
         """The row this record belongs to."""
         return self.baseline or "+".join(self.cell.values())
 
+    def ranked_by(self, metric: str) -> Record:
+        """The same record with this metric first, where it has it."""
+        ordered = sorted(self.metric_descriptions, key=lambda each: each.name != metric)
+        return self.model_copy(update={"metric_descriptions": tuple(ordered)})
+
 
 def analyses_of(record: Record) -> int:
     """How many analyses the run may have made while it added seeds (``--until``); 1 without it."""
     return int(record.config.get("until", {}).get("analyses", 1))
+
+
+def made_by(record: Record) -> str:
+    """The commit of the code that made it, or of an installed zoo the version."""
+    environment = record.environment
+    commit = str(environment.get("git", {}).get("commit", ""))[:12]
+    return f"commit {commit}" if commit else f"version {environment.get('zoo', 'unknown')}"
 
 
 class RecordFile:
@@ -157,16 +171,25 @@ class RecordFile:
 
 
 def refuse_other_settings(
-    existing: Sequence[Record], config: Mapping[str, Any], parts: Sequence[str], directory: Path
+    existing: Sequence[Record],
+    config: Mapping[str, Any],
+    parts: Sequence[str],
+    directory: Path,
+    defaults: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
     """ZooError where a record in the directory differs in one of these parts of the config.
 
-    A directory may hold more cells and seeds, but not other data or settings.
+    A directory may hold more cells and seeds, but not other data or settings. defaults: of parts
+    whose settings are not known here; a record that lacks one was made with it.
     """
     for record in existing:
         for part in parts:
             there: Any = shared_part(record.config, part)
             here = shared_part(config, part)
+            if part == "data":  # the fingerprint tells; an older record may say less about them
+                there = {**here, **there}
+            elif defaults and part in defaults:
+                there = shared_part({part: {**defaults[part], **there}}, part)
             if part == "training" and ("tuning" in record.config) != ("tuning" in config):
                 part = "tuning"  # it says more than the settings that differ because of it
                 there, here = record.config.get(part, {}), config.get(part, {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -43,6 +44,11 @@ def scale_command(request: Request, task: Task, model: ModelSpec, over: str, val
         settings += ["--batch-size", str(request.training.batch_size)]
     words += _changed_in(request, "rounds")
     return shlex.join([*words, *settings, "--over", over, "--values", str(value)])
+
+
+def values_in(command: str, flag: str) -> Iterator[str]:
+    """What a command of a record gives for an option: paths are there and nowhere else."""
+    return (value for word, value in itertools.pairwise(shlex.split(command)) if word == flag)
 
 
 def _axes(task: Task, model: ModelSpec) -> Iterator[str]:

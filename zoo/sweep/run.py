@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Request
 from zoo.execution.artifacts import Artifacts
 from zoo.registry import Choice
@@ -15,10 +16,17 @@ from zoo.sweep.keep_models import Keep, KeptModels
 from zoo.sweep.keys import digest
 from zoo.sweep.measure_rows import measure_rows
 from zoo.sweep.plan import Plan
+from zoo.sweep.plan_time import (
+    PastTimes,
+    costs_seconds,
+    left_to_do,
+    past_records,
+    time_lines,
+)
 from zoo.sweep.prepare import open_executor
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import REUSABLE, Record, RecordFile, refuse_other_settings
-from zoo.sweep.run_state import RunState, Work, identity, prepare_work
+from zoo.sweep.records import REUSABLE, Record, RecordFile, made_by, refuse_other_settings
+from zoo.sweep.run_state import RunState, Work, identity, prepare_work, what_was
 from zoo.sweep.slug import slug
 from zoo.sweep.train_rows import Settled, train_rows
 
@@ -85,17 +93,21 @@ def run_prepared(
     request, plan, prepared = work.request, work.plan, work.prepared
     file = RecordFile(directory)
     metrics = plan.task.metrics_from(work.zoo.registry, prepared.loaded.encoded.label_names)
-    descriptions = tuple(metric.description for metric in metrics)
+    descriptions = ranked_by([metric.description for metric in metrics], request.metric)
     work.progress.begins(directory, prepared.config)
     with file.lock():
         if file.repaired:
             work.progress.notice(file.repaired)
         existing = file.read()
-        refuse_other_settings(existing, prepared.config, SHARED, directory)
+        now = {"task_options": plan.task.options().model_dump()}
+        refuse_other_settings(existing, prepared.config, SHARED, directory, now)
+        if not collect:
+            existing = _ranked_again(file, existing, descriptions[0])
         # Failed work is done again, and --collect shows it where it did not end well later.
         existing.sort(key=lambda record: record.status in REUSABLE)
         known = {r.key: r for r in existing if collect or r.status in REUSABLE}
-        this = RunState(work, file, descriptions, known)
+        alike = {what_was(r): r for r in existing} if collect else {}
+        this = RunState(work, file, descriptions, known, alike)
         trained = measured = 0
         if fresh and not collect:
             Artifacts(directory).clear()
@@ -103,12 +115,57 @@ def run_prepared(
             _skipped(this)
             # A phase that was not asked for shows what is already there, as --collect does.
             only_known = collect or "train" not in request.phases
+            if not collect:
+                _say_how_long(this, fresh)
             models = KeptModels(this, keep)
             chosen, trained = train_rows(this, only_known, fresh, settled, models)
+            work.progress.expect(0.0)
             measured = measure_rows(this, chosen, collect or "cost" not in request.phases, fresh)
+            if note := other_code_note(this.read):
+                work.progress.notice(note)
         finally:
             finished(plan, this.records, directory)
     return Outcome(plan, this.records, directory, trained, measured)
+
+
+def _say_how_long(this: RunState, fresh: bool) -> None:
+    """How much there is to do, and how long it takes, from records of earlier runs."""
+    work, request = this.work, this.request
+    nodes = work.executor.nodes()
+    to_do = left_to_do(this, fresh)
+    device = "" if nodes is not None else work.prepared.environment.get("device_name", "")
+    past = PastTimes.of(past_records(this.directory), request, nodes is not None, device)
+    trains = to_do.trials + to_do.trainings > 0
+    if past.training or (past.cost and not trains):  # else it is said after the first steps
+        for line in time_lines(to_do, request, nodes, past, work.prepared.limits.jobs):
+            work.progress.notice(line)
+    machines = 1 if nodes is None else sum(not node.problem for node in nodes)
+    work.progress.expect(costs_seconds(to_do, past, machines) or 0.0)
+
+
+def _ranked_again(
+    file: RecordFile, records: Sequence[Record], metric: MetricDescription
+) -> list[Record]:
+    """The records as if this metric had ranked their rows from the beginning.
+
+    Reports take it from the last record in the file, which is therefore written again where it has
+    another one. Not one of a trial, which would count twice.
+    """
+    changed = [record.ranked_by(metric.name) for record in records]
+    last = next((r.metric_descriptions for r in reversed(records) if r.metric_descriptions), None)
+    scored = [record for record in changed if record.kind != "tune"]
+    if last and last[0].name != metric.name and scored:
+        file.append(scored[-1])
+    return changed
+
+
+def other_code_note(read: Sequence[Record]) -> str:
+    """That a run would make these records again, for their code was other; empty where none was."""
+    if not read:
+        return ""
+    commits = dict.fromkeys(made_by(record) for record in read)
+    count = "1 result is" if len(read) == 1 else f"{len(read)} results are"
+    return f"{count} of other code ({', '.join(commits)}): a run would make them again"
 
 
 def _skipped(this: RunState) -> None:

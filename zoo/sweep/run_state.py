@@ -15,12 +15,14 @@ from zoo.errors import ZooError
 from zoo.execution.base import Executor, Job, ModelSpec, Result
 from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
+from zoo.sweep.keys import digest
 from zoo.sweep.plan import Plan, PlanRow, make_plan
 from zoo.sweep.prepare import (
     Prepared,
     inspect,
     job_limits,
     job_setup,
+    load_data,
     prepare,
     run_jobs,
 )
@@ -28,7 +30,7 @@ from zoo.sweep.progress import Progress
 from zoo.sweep.records import Kind, Record, RecordFile, Status, analyses_of
 from zoo.sweep.refusals import trial_models, with_refusals
 from zoo.sweep.repeat_command import repeat_command
-from zoo.tasks.data_of_task import refuse_missing
+from zoo.tasks.data_of_task import refuse_missing, small_files
 
 
 @dataclass(frozen=True)
@@ -70,15 +72,18 @@ def prepare_work(
 
 
 def tried_plan(request: Request, zoo: Zoo, executor: Executor) -> Plan:
-    """The plan with what components refuse, tried by the executor. No data are loaded.
+    """The plan with what components refuse, tried by the executor.
 
-    On a cluster the nodes have described themselves afterwards (``Node.problem``). Raises ZooError
-    for data that do not exist.
+    Of data, only small files are read. On a cluster the nodes have described themselves afterwards
+    (``Node.problem``). Raises ZooError for data that do not exist, and for small files that cannot
+    be used.
     """
     plan = make_plan(request, zoo.registry)
     refuse_missing(zoo.registry, plan.task, request.data)
     if (test := request.task_options.get("test")) and not Path(test).expanduser().exists():
         raise ZooError(f"--test {test}: no such file or directory")
+    if small_files(zoo.registry, request.data):
+        plan = plan.with_data(load_data(request, plan, zoo).conditions)
     trials = trial_models(plan)
     if not trials and executor.nodes() is None:
         return plan
@@ -91,14 +96,18 @@ def tried_plan(request: Request, zoo: Zoo, executor: Executor) -> Plan:
 class RunState:
     """What the phases of one run share.
 
-    known: records that can be reused, by key. until: of a run that adds seeds until differences are
-    settled, what its training records say of it; {} where all seeds are trained at once.
+    known: records that can be reused, by key. of_other_code: where nothing is run, what is there,
+    by ``what_of``: everything that a key is of but the code and the machine. read: those that were
+    taken from it. until: of a run that adds seeds until differences are settled, what its training
+    records say of it; {} where all seeds are trained at once.
     """
 
     work: Work
     file: RecordFile
     descriptions: tuple[MetricDescription, ...]
     known: dict[str, Record] = field(default_factory=dict)
+    of_other_code: dict[str, Record] = field(default_factory=dict)
+    read: list[Record] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
     until: dict[str, Any] = field(default_factory=dict)
 
@@ -165,15 +174,21 @@ class RunState:
         self.file.append(record)
         self.records.append(record)
 
-    def reuse(self, key: str, wanted: bool) -> bool:
+    def reuse(self, key: str, wanted: bool, what: str = "") -> bool:
         """Take a known record over, if there is one and it is wanted; whether it was.
 
+        what: ``what_of`` the result, where that of other code will do as well.
         One of a run with fewer analyses is written again with the number of this run: reports are
         made from records alone.
         """
-        if not wanted or key not in self.known:
+        if not wanted:
             return False
-        record = self.known[key]
+        record = self.known.get(key)
+        if record is None:
+            record = self.of_other_code.get(what)
+            if record is None:
+                return False
+            self.read.append(record)
         if record.kind == "train" and analyses_of(record) < self.until.get("analyses", 1):
             config = {**record.config, "until": self.until}
             record = record.model_copy(update={"config": config})
@@ -204,6 +219,17 @@ class RunState:
         limits = prepared.cost_limits if phase == "cost" else prepared.limits
         executor = self.work.executor
         run_jobs(executor, jobs, limits, directory, progress, ended, self.metrics, phase)
+
+
+def what_of(kind: str, model: Mapping[str, Any], seed: int | None, training: Training) -> str:
+    """What a result is of, among those of one directory. model: as of ``identity``."""
+    return digest([kind, model, seed, training.model_dump()])
+
+
+def what_was(record: Record) -> str:
+    """The same, of a record: settings that it is older than had their present defaults."""
+    model = {"cell": record.cell, "baseline": record.baseline}
+    return what_of(record.kind, model, record.seed, Training(**record.config["training"]))
 
 
 def identity(row: PlanRow) -> dict[str, Any]:

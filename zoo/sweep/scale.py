@@ -107,7 +107,7 @@ def run_scale(
         environment, setup, _ = inspect(executor, setup, limits, progress, [])
         config = {
             "task": request.task,
-            "task_options": request.task_options,
+            "task_options": request.recorded_options,
             "over": over,
             "base": _base(request, over),
             "training": {"dropout": request.training.dropout},

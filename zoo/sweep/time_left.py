@@ -10,11 +10,12 @@ class TimeLeft:
     """An estimate that every piece of progress since the phase began counts for.
 
     A job counts as far as it has come, so that there is an estimate before the first one has ended,
-    and however rarely jobs report. clock: seconds, for tests.
+    and however rarely jobs report. clock: seconds, for tests. later: seconds of what comes after
+    the phase, as far as it is known.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.clock = clock
+        self.clock, self.later = clock, 0.0
         self.begin(0)
 
     def begin(self, total: int) -> None:
@@ -36,11 +37,11 @@ class TimeLeft:
         return max(0.0, whole - (self.clock() - self.started))
 
     def __str__(self) -> str:
-        """``about 3 min left``; empty where it is not known, or nothing is left."""
+        """``about 3 min left``, of the run; empty where it is not known, or the phase is over."""
         seconds = self.seconds()
         if seconds is None or sum(self.shares.values()) >= self.total:
             return ""
-        return f"{about(seconds)} left"
+        return f"{about(seconds + self.later)} left"
 
 
 def about(seconds: float) -> str:

@@ -14,8 +14,9 @@ from zoo.sweep.keep_models import KeptModels
 from zoo.sweep.keys import digest, training_key
 from zoo.sweep.plan import FIRST_SEEDS, analyses_up_to
 from zoo.sweep.records import Record
-from zoo.sweep.run_state import RunState, environment_of, identity
-from zoo.sweep.tune import Trial, chosen_settings, tuning_trials
+from zoo.sweep.run_state import RunState, environment_of, identity, what_of
+from zoo.sweep.trials import Trial, seed_trials, tuning_trials
+from zoo.sweep.tune import chosen_settings
 
 Settled = Callable[[Request, Sequence[Record]], bool]
 
@@ -42,7 +43,7 @@ def train_rows(
         analyses = analyses_up_to(len(request.seeds))
         this.until = {"points": request.until, "analyses": analyses}
     for seeds in _rounds(request, FIRST_SEEDS if adds_seeds else len(request.seeds)):
-        trials = _trials(this, chosen, seeds)
+        trials = seed_trials(request, this.plan, chosen, seeds)
         trained += _train(this, "train", trials, only_known, fresh, models)
         if adds_seeds and settled(request, this.records):
             this.work.progress.notice(
@@ -83,18 +84,6 @@ def _without_settings(this: RunState, chosen: Mapping[str, Training]) -> None:
                 )
 
 
-def _trials(
-    this: RunState, chosen: Mapping[str, Training], seeds: Sequence[int]
-) -> Iterator[Trial]:
-    """Every row with every one of the seeds."""
-    # Seeds outermost: an interrupted run then has whole rounds of cells to compare.
-    for seed in seeds:
-        for row in this.plan.runnable:
-            once = row.trained_with(seed, this.request.seeds)
-            if once and row.name in chosen:
-                yield Trial(row, seed, chosen[row.name])
-
-
 def _train(
     this: RunState,
     kind: Literal["tune", "train"],
@@ -110,9 +99,9 @@ def _train(
     jobs: list[Job] = []
     started: dict[str, Trial] = {}
     for trial in trials:
-        row, plugins = trial.row, plugin_hashes([*trial.row.choices, *this.plan.scoring])
-        key = training_key(identity(row), trial.seed, this.config(trial.training), plugins)
-        if not this.reuse(key, only_known or not fresh) and not only_known:
+        row, key = trial.row, key_of_training(this, trial)
+        what = what_of(kind, identity(row), trial.seed, trial.training)
+        if not this.reuse(key, only_known or not fresh, what) and not only_known:
             setup = replace(this.prepared.setup, training=trial.training)
             name = f"{row.name} seed {trial.seed}{_values(this.request, trial)}"
             weights = models is not None and models.wants(row.model)
@@ -142,6 +131,12 @@ def _train(
 
     this.run_jobs(kind, jobs, ended)
     return len(jobs)
+
+
+def key_of_training(this: RunState, trial: Trial) -> str:
+    """The key of a training's record."""
+    plugins = plugin_hashes([*trial.row.choices, *this.plan.scoring])
+    return training_key(identity(trial.row), trial.seed, this.config(trial.training), plugins)
 
 
 def _values(request: Request, trial: Trial) -> str:

@@ -12,47 +12,13 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
 from zoo.config.settings import Training
-from zoo.errors import ZooError
-from zoo.sweep.plan import Plan, PlanRow
+from zoo.sweep.plan import Plan
 from zoo.sweep.records import Record
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One training of a row."""
-
-    row: PlanRow
-    seed: int
-    training: Training
-
-
-def tuning_trials(request: Request, plan: Plan) -> Iterator[Trial]:
-    """Every row with every combination; none where there is nothing to choose.
-
-    Rows that fit themselves have no such settings. Raises ZooError for more tuning seeds than
-    seeds.
-    """
-    if not request.tuned:
-        return
-    seeds = request.seeds[: request.tuning_seeds]
-    if len(seeds) < request.tuning_seeds:
-        raise ZooError(
-            f"--tuning-seeds {request.tuning_seeds}: only {len(request.seeds)} in --seeds; "
-            "ask for more there"
-        )
-    for seed in seeds:
-        for row in plan.runnable:
-            if row.fits_itself:
-                continue
-            for training in request.trainings():
-                held_out = {"validation": request.tuning_share}
-                yield Trial(row, seed, training.model_copy(update=held_out))
 
 
 def chosen_settings(

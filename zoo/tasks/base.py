@@ -60,8 +60,13 @@ class Split(Protocol):
     def batch(self, rows: np.ndarray) -> Any:
         """The batch of these examples."""
 
-    def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[Any]:
-        """The batches of an epoch, in the order that seed and epoch decide."""
+    def shuffled(
+        self, batch_size: int, seed: int, epoch: int, *, by_length: bool = True
+    ) -> Iterator[Any]:
+        """The batches of an epoch, in the order that seed and epoch decide.
+
+        by_length: of examples of similar length; otherwise (``--batching random``) of random ones.
+        """
 
 
 class TaskOptions(BaseModel):
@@ -141,9 +146,11 @@ class Metric:
 class Estimator(ABC):
     """A baseline that fits itself, outside the training loop.
 
-    train_tokens, scored_tokens: how many tokens it fits and is scored on.
+    factory: makes the model that is fitted. train_tokens, scored_tokens: how many tokens it fits
+    and is scored on.
     """
 
+    factory: Callable[[], Any]
     train_tokens: int
     scored_tokens: int
     model: Any = None
@@ -151,6 +158,11 @@ class Estimator(ABC):
     @abstractmethod
     def fit(self) -> None:
         """Fit from scratch."""
+
+    def keep_choices(self) -> None:
+        """Fit from now on with what was chosen in the last fit, where the model has chosen."""
+        if chosen := getattr(self.model, "chosen", None):
+            self.factory = chosen
 
     @abstractmethod
     def predict(self) -> None:
@@ -175,8 +187,9 @@ class Task(ABC):
     these capabilities. defaults: shared options whose default differs for this task. unused: axes
     and shared options that have no effect, and why; giving one is an error. model_name: what a
     model of it is called. scored_split: the name of the split that is scored. commands: the
-    commands that take a saved model of the task. gives_encoder: whether models of other tasks can
-    begin with the encoder of its models (``--init DIR``).
+    commands that take a saved model of the task. pipeline_tag: the Hugging Face Hub's name of what
+    its models do, such as ``text-classification``; empty where it has none. gives_encoder: whether
+    models of other tasks can begin with the encoder of its models (``--init DIR``).
     """
 
     options: ClassVar[type[TaskOptions]] = TaskOptions
@@ -189,6 +202,7 @@ class Task(ABC):
     model_name: ClassVar[str] = "a model"
     scored_split: ClassVar[str] = "test"
     commands: ClassVar[tuple[str, ...]] = ("predict",)
+    pipeline_tag: ClassVar[str] = ""
     gives_encoder: ClassVar[bool] = False
 
     def needs_of(self, options: Any) -> Mapping[str, frozenset[str]]:

@@ -81,6 +81,7 @@ class Classify(EncoderTask):
     metrics = ("accuracy", "macro_f1")
     baselines = ("texts", "tokens")
     model_name = "a classifier"
+    pipeline_tag = "text-classification"
 
     def read(
         self, spec: str | None, options: ClassifyOptions, registry: Registry

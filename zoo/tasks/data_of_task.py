@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 from zoo.data.sources.load_corpus import HUB, no_such_data
@@ -10,6 +11,8 @@ from zoo.data.sources.registered import find_registered
 from zoo.errors import ZooError
 from zoo.registry import CAPABILITIES, Registry
 from zoo.tasks.base import Task, find_task
+
+SMALL = 5_000_000  # bytes of data that are read before a run as well
 
 
 def task_for(registry: Registry, spec: str | None) -> str | None:
@@ -61,3 +64,13 @@ def refuse_missing(registry: Registry, task: Task, spec: str | None) -> None:
         raise no_such_pairs(registry, spec)
     if not spec.startswith(HUB):
         raise no_such_data(registry, spec)
+
+
+def small_files(registry: Registry, spec: str | None) -> bool:
+    """Whether the spec names a file or a directory that is read within a few seconds."""
+    if spec is None or find_registered(registry, spec):
+        return False
+    path = Path(spec.strip()).expanduser()
+    files = [path] if path.is_file() else (file for file in path.rglob("*") if file.is_file())
+    sizes = itertools.accumulate(file.stat().st_size for file in files)
+    return path.exists() and all(size <= SMALL for size in sizes)

@@ -63,6 +63,7 @@ class LanguageModelling(Task):
     }
     unused: ClassVar = {"pool": NO_POOL}
     model_name = "a language model"
+    pipeline_tag = "text-generation"
     scored_split = "validation"
     commands = ("generate",)
 

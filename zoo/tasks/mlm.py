@@ -68,6 +68,7 @@ class MaskedLanguageModelling(Task):
     defaults: ClassVar = {"baseline": "neighbour-ngram"}
     unused: ClassVar = {"pool": "every masked position is read, none is pooled"}
     model_name = "a masked language model"
+    pipeline_tag = "fill-mask"
     scored_split = "validation"
     commands = ("predict", "evaluate")
     gives_encoder = True
@@ -114,9 +115,10 @@ class MaskedLanguageModelling(Task):
         return EncodedTexts.open(directory)
 
     def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
+        from zoo.data.encoding.encoded_texts import token_counts
         from zoo.models.build import build_masked_language_model
 
-        return build_masked_language_model(
+        model = build_masked_language_model(
             cell,
             setup.sizes,
             vocab_size=setup.vocab_size,
@@ -125,6 +127,9 @@ class MaskedLanguageModelling(Task):
             attention_dropout=setup.training.attention_dropout,
             embedding_std=setup.training.embedding_std,
         )
+        if setup.data is not None:
+            model.expect(token_counts(setup.data.split("train"), setup.vocab_size))
+        return model
 
     def fits_itself(self, baseline: Any) -> bool:
         return True

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from zoo.config.pretraining import GIVEN_TEXTS
 from zoo.config.settings import Training
 from zoo.data.batching.masked_batches import MaskedSplit, Masking
-from zoo.data.encoding.encoded_texts import Vocabulary, windows
+from zoo.data.encoding.encoded_texts import Vocabulary, token_counts, windows
 from zoo.errors import ZooError
 from zoo.models.encoder import Encoder
 from zoo.models.masked_language_model import MaskedLanguageModel, masked_head
@@ -68,6 +68,7 @@ def make_stage(
     documents = windows(tokenizer, texts, setup.sizes.max_length)
     if not len(documents):
         raise ZooError("--pretrain-data: there is no word in it")
+    model.expect(token_counts(documents, model.bias.numel()))
     masking = Masking(own.pretrain_masked, own.pretrain_whole_words)
     split = MaskedSplit(documents, masking, Vocabulary.of(tokenizer), device)
     return Stage(model, split, stage_training(setup))

@@ -72,6 +72,7 @@ class Tag(EncoderTask):
     defaults: ClassVar = {"baseline": "window-logreg"}
     unused: ClassVar = {"pool": "every token has a tag, none is pooled"}
     model_name = "a tagger"
+    pipeline_tag = "token-classification"
 
     def needs_of(self, options: TagOptions) -> Mapping[str, frozenset[str]]:
         causal = {"causal"} if options.causal else set()

@@ -105,7 +105,9 @@ class Trainer:
         items = 0
         self.runtime.synchronise()
         said = start = time.perf_counter()
-        batches = self.train.shuffled(self.training.batch_size, self.seed, self.epoch)
+        batches = self.train.shuffled(
+            self.training.batch_size, self.seed, self.epoch, by_length=self.training.by_length
+        )
         for number, batch in enumerate(batches, start=1):
             loss, hits = self.train_step(batch)
             total += loss * batch.items

@@ -20,7 +20,6 @@ from zoo_peers.peer import Peer
 from zoo_peers.torch_encoder import TorchEncoder
 from zoo_peers.x_encoder import XEncoder
 
-SHARED = {"pe": "learned", "ffn": "gelu"}
 BERT_EPS = 1e-12
 
 
@@ -45,18 +44,22 @@ def twin(
 ) -> Classifier:
     """Our classifier that computes what the peer computes, with the peer's weights.
 
-    The peer's positions must be learned; torch's encoder must have norm_first and GELU. Where the
+    The peer's positions must be learned, or x-transformers' rotary ones, which are the zoo's rope;
+    torch's encoder must have norm_first and GELU. Where the
     peer has no bias or shift, ours starts at zero. dropout: of the cell, in training; without
     dropout on either side both learn the same. attention: one with a packed QKV projection.
     Raises ValueError for a peer that no cell equals.
     """
+    rotary = isinstance(peer, XEncoder) and peer.embed.position is None
     own = {
         "attention": attention,
+        "pe": "rope" if rotary else "learned",
+        "ffn": "gelu",
         "norm": f"layer(eps={BERT_EPS})" if isinstance(peer, HfBert) else "layer",
         "block": "post" if isinstance(peer, HfBert) else "pre",
         "pool": next(n for n in ("mean", "cls") if type(peer.pool).__name__.lower() == n),
     }
-    cell = Cell.parse(loading.load().registry, {**SHARED, **own})
+    cell = Cell.parse(loading.load().registry, own)
     ours = build_classifier(
         cell,
         sizes,
@@ -123,11 +126,10 @@ def _bert(bert: Any, ours: Any) -> Iterator[Tie]:
 
 
 def _x(peer: Any, ours: Any) -> Iterator[Tie]:
-    if peer.embed.position is None:
-        raise ValueError("no cell is known to be equal to x-transformers' rotary encoder")
     yield Tie(ours.embedding.weight, peer.embed.embedding.weight)
-    table = peer.embed.position.table
-    yield Tie(ours.position.table.weight, table.emb.weight, factor=table.scale)
+    if peer.embed.position is not None:
+        table = peer.embed.position.table
+        yield Tie(ours.position.table.weight, table.emb.weight, factor=table.scale)
     layers = list(peer.encoder.layers)
     for block, (a_norms, attention, _), (f_norms, ffn, _) in zip(
         ours.blocks, layers[::2], layers[1::2], strict=True

@@ -179,6 +179,17 @@ class CountsItsInstances(Split):
         nn.init.constant_(self.out.bias, next(self.number))
 
 
+@broken.caught_by("same-everywhere", "differ in 'features'")
+class FeaturesByHash(Split):
+    def __init__(self, dim, heads, *, dropout=0.0):
+        super().__init__(dim, heads, dropout=dropout)
+        draw = torch.Generator().manual_seed(hash("features") % 1000)
+        self.register_buffer("features", torch.randn(dim, generator=draw))
+
+    def forward(self, x, context=None, **how):
+        return super().forward(x, context, **how) * self.features
+
+
 @broken.caught_by("compiled", "compiled output")
 class OtherwiseWhenCompiled(Split):
     def attend(self, q, k, v, mask, bias):

@@ -49,6 +49,12 @@ class ValuesOfAnotherText(Split):
         return q, k, v if before is v else v + before.roll(1, dims=0)
 
 
+@attentions.caught_by("many-texts-in-a-model", "among 129 and by themselves")
+class MeanOfLargeBatches(Split):
+    def adjust(self, q, k, v, layer=None):
+        return q, k, v + 0.01 * v.mean(0) if len(v) > 32 else v
+
+
 @attentions.caught_by("rows-in-a-model", "few rows against those of all", without=("cache",))
 class LastRowsOfTheLayerBefore(Split):
     def adjust(self, q, k, v, layer=None):

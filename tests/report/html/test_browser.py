@@ -7,48 +7,45 @@ from __future__ import annotations
 
 import base64
 import os
-import shutil
 from pathlib import Path
 
 import pytest
+from chromium import emulate, needs_chromium, start
 from hostile import LONG, SCRIPT
 from rendered import attention_page, profile_page_of_six, rendered
 
 from zoo.report.write import PAGE
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 CHECKS = sorted(Path(__file__).with_name("checks").glob("*.js"))
 UNFOLD = "document.querySelectorAll('details').forEach(each => { each.open = true; })"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="no chromium with chromedriver (Debian: chromium-driver)"
-)
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
 def browser():
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver = start()
     yield driver
     driver.quit()
 
 
+class Pages(dict[str, Path]):
+    """Name to the folder of a page, which is rendered when it is first asked for."""
+
+    def __init__(self, make_folder):
+        super().__init__()
+        self.make_folder = make_folder
+
+    def __missing__(self, name):
+        made = {"profile": profile_page_of_six, "attention": lambda: attention_page()[1]}
+        text = made[name]() if name in made else rendered(name).page
+        self[name] = self.make_folder(name)
+        (self[name] / PAGE).write_text(text, encoding="utf-8")
+        return self[name]
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    folders = {name: tmp_path_factory.mktemp(name) for name in ("small", "hostile", "long")}
-    texts = {name: rendered(name).page for name in folders}
-    texts |= {"profile": profile_page_of_six(), "attention": attention_page()[1]}
-    for name, text in texts.items():
-        folders.setdefault(name, tmp_path_factory.mktemp(name))
-        (folders[name] / PAGE).write_text(text, encoding="utf-8")
-    return folders
+    return Pages(tmp_path_factory.mktemp)
 
 
 def open_page(browser, folder, width=1280, scheme="light"):
@@ -67,14 +64,6 @@ def page(browser, pages):
     emulate(browser, 1280)
     yield browser
     assert browser.get_log("browser") == []
-
-
-def emulate(browser, width, scheme="light", media="", motion="no-preference", height=900):
-    features = [("prefers-color-scheme", scheme), ("prefers-reduced-motion", motion)]
-    emulated = {"media": media, "features": [{"name": n, "value": v} for n, v in features]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", emulated)
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
 
 def screenshot(browser, name, tmp_path_factory):
@@ -239,7 +228,15 @@ def test_a_chosen_row_shows_its_classes_seeds_and_command(page):
     assert code == "zoo bench --attention fused --pe rope --seeds 3 --data data/bbc-news"
 
 
-@pytest.mark.parametrize("name", ["small", "long", "profile", "attention"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("small", marks=pytest.mark.slow),
+        pytest.param("long", marks=pytest.mark.slow),
+        "profile",
+        "attention",
+    ],
+)
 def test_all_is_on_the_screen_and_readable_at_every_width_in_light_and_dark_mode(
     browser, pages, name, tmp_path_factory
 ):
@@ -398,6 +395,7 @@ def test_on_a_phone_plots_are_whole_and_the_first_metric_is_visible(browser, pag
     assert left < 360
 
 
+@pytest.mark.slow
 def test_a_long_name_is_whole_in_the_table(browser, pages):
     emulate(browser, 360)
     browser.get((pages["long"] / PAGE).as_uri())

@@ -100,7 +100,7 @@ def test_the_run_and_its_result_are_sentences():
         "machine, 2 threads, torch 2.13.0+cpu, fp32; 20 November 2026."
     )
     (outcome,) = texts(tree, "div", id="outcome")
-    assert re.search(r"Best accuracy: \S+ with 0\.9\d\d ± 0\.0\d\d; \d+ others cannot", outcome)
+    assert re.search(r"Best cell: \S+ with 0\.9\d\d ± 0\.0\d\d; \d+ others cannot", outcome)
     assert re.search(r"the baseline tfidf-logreg with 0\.9\d\d\W", outcome)
 
 
@@ -218,7 +218,8 @@ def test_another_task_has_its_own_metric_and_direction():
     cells = [row for row in made.run.rows if not row.baseline]
     best = min(cells, key=lambda row: np.mean([*row.values.values()]))
     (outcome,) = texts(tree, "div", id="outcome")
-    assert f"Best bits/byte: {made.run.short_name(best)} with 2." in outcome
+    # A baseline has the best score of all.
+    assert f"Best cell: {made.run.short_name(best)} with 2." in outcome
     heads = list(results_of(tree).find(f"{XHTML}thead").iter(f"{XHTML}button"))
     first = {"".join(b.itertext()): b.get("data-first") for b in heads}
     assert first["bits/byte"] == "ascending"
@@ -297,7 +298,7 @@ def test_a_metric_may_be_called_like_another_column():
             assert float(cells["peak_memory_mib"]["key"]) == values["peak_memory_mib"]
             assert run.describe(run.position[row.name]).count("memory MiB") == 1
     best = run.cells["accuracy_mean"].iloc[0]
-    assert f"Best seeds: {run.short_name(run.rows[0])} with {best}" in " ".join(run.answer)
+    assert f"Best cell: {run.short_name(run.rows[0])} with {best}" in " ".join(run.answer)
 
 
 def test_tinted_rows_are_those_that_the_answer_tells_apart():

@@ -36,7 +36,8 @@ class TfidfLogisticRegression:
     def __init__(self, *, c: float = 10.0, ngrams: int = 2, choose: bool = True) -> None:
         if c <= 0 or ngrams < 1:
             raise ValueError(f"c must be above 0 and ngrams at least 1, not {c} and {ngrams}")
-        self.ngrams, self.choose, self.note = ngrams, choose, ""
+        self.c, self.ngrams, self.choose, self.note = c, ngrams, choose, ""
+        self.features: Features | None = None  # where they are not to be chosen
         self.pipeline: Pipeline = make_pipeline(
             TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=c, max_iter=1000)
         )
@@ -49,6 +50,20 @@ class TfidfLogisticRegression:
 
     def fit(self, texts: Sequence[str], labels: Sequence[int]) -> None:
         """Choose the features and learn from the training split; ``note`` says what was chosen."""
+        self.fitted = self.features or self._choose(texts, labels)
+        self.pipeline.set_params(**_settings(*self.fitted)).fit(texts, labels)
+
+    def chosen(self) -> TfidfLogisticRegression:
+        """A new one with the features of this one, once fitted: it has nothing left to choose."""
+        new = TfidfLogisticRegression(c=self.c)
+        new.features, new.note = self.fitted, self.note
+        return new
+
+    def predict(self, texts: Sequence[str]) -> list[int]:
+        """The label of each text."""
+        return [int(label) for label in self.pipeline.predict(texts)]
+
+    def _choose(self, texts: Sequence[str], labels: Sequence[int]) -> Features:
         share = recurring_share(texts)
         words = [("word", longest) for longest in range(1, self.ngrams + 1)]
         characters = [("char", longest) for longest in range(2, self.ngrams + 2)]
@@ -62,11 +77,7 @@ class TfidfLogisticRegression:
             how += f"; only {share:.0%} of the letters are in words that two texts have in common"
         unit = {"word": "words", "char": "characters"}[kind]
         self.note = f"n-grams of up to {longest} {unit}{how}" if (kind, longest) != WORDS else ""
-        self.pipeline.set_params(**_features(kind, longest)).fit(texts, labels)
-
-    def predict(self, texts: Sequence[str]) -> list[int]:
-        """The label of each text."""
-        return [int(label) for label in self.pipeline.predict(texts)]
+        return kind, longest
 
     def _best(
         self, candidates: Sequence[Features], texts: Sequence[str], labels: Sequence[int]
@@ -83,7 +94,7 @@ class TfidfLogisticRegression:
         splits = max(1, min(5, round(ENOUGH / (HELD_OUT * len(rows)))))
         search = GridSearchCV(
             self.pipeline,
-            [{name: [value] for name, value in _features(*one).items()} for one in candidates],
+            [{name: [value] for name, value in _settings(*one).items()} for one in candidates],
             scoring="accuracy",
             cv=StratifiedShuffleSplit(splits, test_size=HELD_OUT, random_state=0),
             refit=False,
@@ -104,7 +115,7 @@ def recurring_share(texts: Sequence[str]) -> float:
     return common / max(1, sum(sum(map(str.isalnum, text)) for text in texts))
 
 
-def _features(kind: str, longest: int) -> dict[str, Any]:
+def _settings(kind: str, longest: int) -> dict[str, Any]:
     """The settings of the pipeline for n-grams of up to so many words or characters."""
     return {
         "tfidfvectorizer__analyzer": kind,

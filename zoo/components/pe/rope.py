@@ -27,6 +27,21 @@ class Rotary(PositionalEncoding):
         angles = self.angles(positions)  # (L or B, L; Dh / 2)
         if angles.dim() == 3:
             angles = angles[:, None]  # the same for every head
-        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        even, odd = x.unflatten(-1, (-1, 2)).unbind(-1)
-        return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+        return turned(x, angles)
+
+
+def turned(x: Tensor, angles: Tensor) -> Tensor:
+    """(x₂ᵢ + i · x₂ᵢ₊₁) · e^(i · angle), Su et al. 2021, equation 12, of every pair of numbers.
+
+    x: (..., Dh). angles: (..., Dh / 2) in float32. On a CPU torch multiplies complex numbers in a
+    third of the time of the four products; it cannot compile them, nor has it them in bfloat16.
+    """
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    on_cpu = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
+    if on_cpu and not torch.compiler.is_compiling():
+        # A copy, whose pairs lie side by side and begin at an even place.
+        whole = x.clone(memory_format=torch.contiguous_format)
+        pairs = torch.view_as_complex(whole.unflatten(-1, (-1, 2)))
+        return torch.view_as_real(pairs * torch.complex(cos, sin)).flatten(-2)
+    even, odd = x.unflatten(-1, (-1, 2)).unbind(-1)
+    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)

@@ -63,8 +63,10 @@ class Blocks:
         places = starts[:, None] + tokens.positions
         return BlockBatch(self.ids[places], self.ids[places + 1], tokens, rows)
 
-    def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[BlockBatch]:
-        """All blocks once, in an order drawn from (seed, epoch)."""
+    def shuffled(
+        self, batch_size: int, seed: int, epoch: int, *, by_length: bool = True
+    ) -> Iterator[BlockBatch]:
+        """All blocks once, in an order drawn from (seed, epoch); by_length changes nothing."""
         order = np.random.default_rng([seed, epoch]).permutation(len(self))
         yield from self._batches(order, batch_size)
 

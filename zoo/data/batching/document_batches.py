@@ -1,4 +1,4 @@
-"""Documents on the device, and batches of documents of similar length."""
+"""Documents on the device, and batches of documents of similar length or of random ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Batch:
 
 
 class ByLength(ABC, Generic[B]):
-    """Goes through a split in batches of similar length."""
+    """Goes through a split in batches of similar length, or in random ones."""
 
     lengths: np.ndarray  # (N), tokens of each item
 
@@ -50,9 +50,11 @@ class ByLength(ABC, Generic[B]):
     def batch(self, rows: np.ndarray) -> B:
         """The items at these indices."""
 
-    def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[B]:
-        """All items once, batched by similar length, in an order drawn from (seed, epoch)."""
-        for rows in shuffled_by_length(self.lengths, batch_size, seed, epoch):
+    def shuffled(
+        self, batch_size: int, seed: int, epoch: int, *, by_length: bool = True
+    ) -> Iterator[B]:
+        """All items once, in batches and an order drawn from (seed, epoch)."""
+        for rows in shuffled_batches(self.lengths, batch_size, seed, epoch, by_length=by_length):
             yield self.batch(rows)
 
     def ordered(self, batch_size: int) -> Iterator[B]:
@@ -117,14 +119,16 @@ def in_batches(rows: np.ndarray, batch_size: int) -> list[np.ndarray]:
     return [rows[start : start + batch_size] for start in range(0, len(rows), batch_size)]
 
 
-def shuffled_by_length(
-    lengths: np.ndarray, batch_size: int, seed: int, epoch: int
+def shuffled_batches(
+    lengths: np.ndarray, batch_size: int, seed: int, epoch: int, *, by_length: bool = True
 ) -> list[np.ndarray]:
-    """Indices in batches: sorted by length plus some noise, then the batches shuffled.
+    """Indices in batches: random ones, or sorted by length plus some noise, then shuffled.
 
     Without the noise every epoch would put the same documents into one batch.
     """
     draw = np.random.default_rng([seed, epoch])
+    if not by_length:
+        return in_batches(draw.permutation(len(lengths)), batch_size)
     noisy = lengths * np.exp(draw.uniform(-NOISE, NOISE, len(lengths)))
     batches = in_batches(np.argsort(noisy, kind="stable"), batch_size)
     return [batches[i] for i in draw.permutation(len(batches))]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from zoo.components.tokens import Tokens
-from zoo.data.batching.document_batches import ByLength, Split, shuffled_by_length
+from zoo.data.batching.document_batches import ByLength, Split, shuffled_batches
 from zoo.data.encoding.encoded_documents import Documents
 from zoo.data.encoding.encoded_texts import FIRST_PIECE, Vocabulary
 from zoo.data.encoding.word_pieces import MASK, SPECIALS
@@ -155,12 +155,14 @@ class MaskedSplit(ByLength[MaskedBatch]):
     def batch(self, rows: np.ndarray) -> MaskedBatch:
         return self.fixed.batch(rows)
 
-    def shuffled(self, batch_size: int, seed: int, epoch: int) -> Iterator[MaskedBatch]:
-        """All texts once, in an order and with masks drawn from (seed, epoch)."""
+    def shuffled(
+        self, batch_size: int, seed: int, epoch: int, *, by_length: bool = True
+    ) -> Iterator[MaskedBatch]:
+        """All texts once, in batches, an order and with masks drawn from (seed, epoch)."""
         draw = np.random.default_rng([seed, epoch, 1])  # the order has the generator without the 1
         chosen = self.masking.choose(self.documents, self.vocabulary, draw)
         ids = np.asarray(self.documents.ids)
         seen = noised(ids, chosen, len(self.vocabulary.bytes), draw)
         masked = Masked(self.documents, seen, chosen, self.device)
-        for rows in shuffled_by_length(self.lengths, batch_size, seed, epoch):
+        for rows in shuffled_batches(self.lengths, batch_size, seed, epoch, by_length=by_length):
             yield masked.batch(rows)

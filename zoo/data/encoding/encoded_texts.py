@@ -109,6 +109,11 @@ def windows(tokenizer: Tokenizer, texts: Sequence[str], max_length: int) -> Docu
     )
 
 
+def token_counts(documents: Documents, vocab_size: int) -> npt.NDArray[np.int64]:
+    """How often each token occurs in the documents (vocab_size)."""
+    return np.bincount(documents.ids, minlength=vocab_size)
+
+
 def _ids(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[list[int]]:
     for start in range(0, len(texts), CHUNK):
         for encoding in tokenizer.encode_batch_fast(list(texts[start : start + CHUNK])):

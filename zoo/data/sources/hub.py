@@ -65,7 +65,7 @@ def load(
     if not match:
         raise ZooError(f"'hub:{repository}' is no Hub data set; write hub:owner/name")
     name = name or f"hub:{repository}"
-    reader.refuse_formats(name)
+    reader.refuse_formats(f"'{name}' is read as the Hub gives it")
     revision = match["revision"] or "main"
 
     told: list[str] = []

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from zoo.data.encoding.atomic_directory import write_manifest
-from zoo.data.encoding.cache import entry
+from zoo.data.encoding.cache import cache_directory, entry
 from zoo.data.sources.files import NAMES_COLUMN
 from zoo.data.sources.tables import Row
 from zoo.errors import ZooError
@@ -53,6 +54,12 @@ def stored(data: Any, options: Mapping[str, Any]) -> Any:
         write_manifest(directory, {"kind": "data given in Python"})
 
     return str(entry(f"{kind}-{count}-rows-{digest}", build))
+
+
+def given_as(path: Path) -> str:
+    """What the data of a path were in Python: ``the DataFrame``; empty for other paths."""
+    found = re.fullmatch(r"(\w+)-\d+-rows-[0-9a-f]{8}", path.name)
+    return f"the {found[1]}" if found and path.parent == cache_directory() else ""
 
 
 def _is_pair(data: Sequence[Any]) -> bool:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.data_file import data_stem
 from zoo.data.sources.files import LabelledTexts
+from zoo.data.sources.in_memory import given_as
 from zoo.data.sources.registered import build_registered, find_registered
 from zoo.data.sources.row_reader import C, RowReader
 from zoo.errors import ZooError, nearest
@@ -55,7 +57,15 @@ def load_data(
     path = Path(spec).expanduser()
     if not spec or not path.exists():
         raise no_such_data(registry, spec)
-    return reader.read(path, name=path.resolve().name)
+    if not (given := given_as(path)):
+        return reader.read(path, name=path.resolve().name)
+    reader.refuse_formats(f"{given} is none")
+    several = len(list(path.glob("*.jsonl"))) > 1
+    return reader.read(
+        path,
+        name=path.name,
+        source=lambda file: f"{data_stem(file)} of {given}" if several else given,
+    )
 
 
 def _default(registry: Registry) -> tuple[Corpus, list[str]]:

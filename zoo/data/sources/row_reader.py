@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from zoo.config.reading import Division, Reading, TextReading, given_flags
-from zoo.data.encoding.cache import cache_directory
 from zoo.data.sources.class_folders import class_folders, read_class_folders
 from zoo.data.sources.corpus import Corpus, content_digest
 from zoo.data.sources.data_file import DataFile, within
@@ -115,23 +113,19 @@ class RowReader(ABC, Generic[T, C]):
         """The share that is held out of data without a test split."""
         return TEST_SHARE if self.division.test_size is None else self.division.test_size
 
-    def read(self, path: Path, *, name: str) -> tuple[C, list[str]]:
+    def read(
+        self, path: Path, *, name: str, source: Callable[[DataFile], str] = str
+    ) -> tuple[C, list[str]]:
         """The data set of a file, or of a directory with a train and a test file, and its notices.
 
-        Raises ZooError, naming file and line, for files that cannot be read or do not fit.
+        source: what an error about its rows calls a file. Raises ZooError, naming file and line,
+        for files that cannot be read or do not fit.
         """
         notices: list[str] = []
-        files = self._files(path)
-        try:
-            splits = {split: self._table_of(its, notices) for split, its in files.items()}
-        except ZooError as error:
-            if path.parent != cache_directory():
-                raise
-            # A file of the cache is named as what it was made of: a DataFrame, say.
-            kind = path.name.partition("-")[0]
-            within_it = r"\1 of the" if len(files) > 1 else "the"
-            file = rf"{re.escape(str(path))}/(\w+)\.jsonl"
-            raise ZooError(re.sub(file, f"{within_it} {kind}", str(error))) from None
+        splits = {
+            split: self._table_of(files, notices, source)
+            for split, files in self._files(path).items()
+        }
         return self.make(name, splits, notices, (path,))
 
     def read_undivided(self, path: Path, notices: list[str]) -> LabelledRows:
@@ -212,14 +206,15 @@ class RowReader(ABC, Generic[T, C]):
         if given := self.given():
             raise ZooError(f"{listed(given)}: for files and hub: data, and '{spec}' is neither")
 
-    def refuse_formats(self, spec: str) -> None:
-        """ZooError where an option of how files are read was given for Hub data."""
+    def refuse_formats(self, what: str) -> None:
+        """ZooError where an option of how files are read was given for other data.
+
+        what: which ``data are read otherwise``.
+        """
         given = given_flags(self.reading)
         given.pop("drop_bad_rows", None)
         if given:
-            raise ZooError(
-                f"{listed(given.values())}: for files, and '{spec}' is read as the Hub gives it"
-            )
+            raise ZooError(f"{listed(given.values())}: for files, and {what}")
 
     def group(self, where: str, row: Row) -> str:
         """The group of a row; empty where no column of groups was asked for."""
@@ -254,11 +249,16 @@ class RowReader(ABC, Generic[T, C]):
             raise ZooError(f"no file or directory '{path}'")
         return self.merged([self._table_of(files, notices) for files in self._files(path).values()])
 
-    def _table_of(self, files: Iterable[DataFile], notices: list[str]) -> T:
+    def _table_of(
+        self,
+        files: Iterable[DataFile],
+        notices: list[str],
+        source: Callable[[DataFile], str] = str,
+    ) -> T:
         tables = []
         for file in files:
             read = self._folder_rows if file.is_dir() else self.rows
-            tables.append(self.table(str(file), read(file, notices), notices))
+            tables.append(self.table(source(file), read(file, notices), notices))
         return self.merged(tables)
 
     def _folder_rows(self, folder: DataFile, notices: list[str]) -> Iterator[Placed]:

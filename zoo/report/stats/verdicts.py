@@ -185,6 +185,9 @@ class Verdicts:
     def ranks(self) -> dict[str, int]:
         """Row to rank: 1 + the rows that are significantly better.
 
+        That is the lower end of the confidence set of its true rank (Mogstad, Romano, Shaikh and
+        Wilhelm 2024, Inference for Ranks, section 3): the best place that the tests do not rule
+        out. So it need not follow the means: of a noisy row with a worse mean less is ruled out.
         Empty where there is no pair that could be compared, and without a row that could not be
         compared with the best.
         """

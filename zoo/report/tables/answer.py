@@ -9,7 +9,7 @@ from zoo.report.rows import Row, trained_on_one_kind_of_machine
 from zoo.report.stats.effects import Effects
 from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.paired import ALPHA, p_of_models
-from zoo.report.stats.ratios import Speeds, memory_verdict, too_noisy
+from zoo.report.stats.ratios import NOISY, Speeds, memory_verdict, too_noisy
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.text import counted, percent
 
@@ -95,7 +95,8 @@ def _best(
     value: Text,
 ) -> str:
     best, others = (tied or cells)[0], tied[1:]
-    ahead = not tied and baselines and _ahead(baselines[0], best)
+    # The score of a cell is not the best one where a baseline has a better mean.
+    ahead = baselines and _ahead(baselines[0], best)
     what = "cell" if ahead else best.metric.label
     text = f"Best {what}: {name(best)} with {value(best)}"
     if others:
@@ -129,9 +130,10 @@ def _cheapest(tied: Sequence[Row], speeds: Speeds, name: Text) -> list[str]:
     floor = speeds.floor("train", [row.name for row in timed])
     if len(timed) > 1 and too_noisy(floor):
         timed = []
+        # Not how high it is: the notes say that, of all rows and not only of these.
         said.append(
-            "This machine was too busy to compare speeds: the reference, measured twice, differed "
-            f"from itself by {percent(floor or 0.0)}."
+            "This machine was too busy to compare speeds: its noise floor was above "
+            f"{percent(NOISY)}."
         )
     if len(timed) > 1:
         fastest = max(timed, key=lambda row: float(row.cost["train_tokens_per_s"]))

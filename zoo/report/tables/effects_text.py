@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from zoo.report.stats.effects import Effect, Effects
@@ -10,7 +11,7 @@ from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.paired import ALPHA
 from zoo.report.stats.ratios import Ratio, memory_verdict
 from zoo.report.tables.notes import lower_is_better, until_note
-from zoo.report.tables.text import code, counted, level_text, percent
+from zoo.report.tables.text import counted, level_text, percent, plain
 
 LARGEST = 3  # interactions that are printed
 
@@ -40,11 +41,14 @@ def _log(ratio: Ratio | None) -> float:
     return abs(math.log(ratio.value)) if ratio else 0.0
 
 
-def sentence(effect: Effect) -> str:
-    """One effect: ``\\`rope\\` against \\`sin\\`: +0.4 ± 0.3 points, 0.93 × the speed``."""
-    names = f"{code(effect.component)} against {code(effect.against)}"
+def sentence(effect: Effect, name: Callable[[object], str] = plain) -> str:
+    """One effect: ``rope against sin: +0.4 ± 0.3 points, 0.93 × the speed``.
+
+    name: how a component is written; in Markdown as ``code``.
+    """
+    names = f"{name(effect.component)} against {name(effect.against)}"
     if effect.other:
-        names += f", with {code(effect.other)} rather than {code(effect.other_against)}"
+        names += f", with {name(effect.other)} rather than {name(effect.other_against)}"
     parts = []
     if found := effect.difference:
         text = effect.metric.format_difference(found.mean, found.half)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +17,7 @@ from zoo.report.stats.ratios import MEMORY_TIE, too_noisy
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.readable import has_front, metrics_in
 from zoo.report.tables.text import counted, from_to, level_text, percent
-from zoo.sweep.records import Record
+from zoo.sweep.records import Record, made_by
 
 
 def made_on(record: Record, metric: MetricDescription) -> str:
@@ -43,6 +45,13 @@ def made_on(record: Record, metric: MetricDescription) -> str:
         f"{f'Model: {described}. ' if described else ''}"
         f"Machine: {machine_summary(record.environment)}."
     )
+
+
+def mixed_code(records: Sequence[Record]) -> str:
+    """That the records of a table are of several commits; empty where they are of one."""
+    made = dict.fromkeys(made_by(record) for record in records if record.status == "ok")
+    listed = ", ".join(made)
+    return f"Made by several states of the code: {listed}." if len(made) > 1 else ""
 
 
 def data_summary(config: Mapping[str, Any], metric: MetricDescription) -> str:
@@ -175,12 +184,31 @@ def verdict_notes(verdicts: Verdicts, name: Callable[[Row], str]) -> list[str]:
             f"Differences of {shown[0]} or more between two rows would have shown in 4 of 5 such "
             f"runs{f', and effects of {shown[1]} or more' if effect is not None else ''}."
         )
+    lines += _rank_note(verdicts, name)
     if equal := [", ".join(map(name, group)) for group in verdicts.equal_rows()]:
         lines.append(
             f"The same results with every seed, and so one row in every comparison: "
             f"{'; '.join(equal)}."
         )
     return lines
+
+
+def _rank_note(verdicts: Verdicts, name: Callable[[Row], str]) -> list[str]:
+    """Why ranks do not follow the means, with two rows as an example; nothing where they do."""
+    ranks = verdicts.ranks()
+    means = {
+        row.name: row.metric.better(statistics.fmean(row.values.values())) for row in verdicts.rows
+    }
+    ranked = [row for row in verdicts.rows if row.name in ranks]
+    ranked.sort(key=lambda row: means[row.name], reverse=True)
+    for above, below in itertools.combinations(ranked, 2):
+        if ranks[above.name] > ranks[below.name] and means[above.name] > means[below.name]:
+            return [
+                f"Ranks do not follow the means everywhere: {name(above)} has a better mean than "
+                f"{name(below)} and a worse rank, because less is certain of {name(below)}. A rank "
+                "is the best place that a row may have as far as these tests can tell."
+            ]
+    return []
 
 
 def baseline_notes(rows: Sequence[Row]) -> list[str]:
@@ -193,6 +221,46 @@ def baseline_notes(rows: Sequence[Row]) -> list[str]:
 def lower_is_better(metric: MetricDescription) -> str:
     """The sentence that says so."""
     return f"Lower {metric.label} is better."
+
+
+def highest_noise(table: pd.DataFrame) -> float:
+    """The highest noise floor of the run's measurements, as a share; 0 where none is known."""
+    return max((float(floor) for floor in _floors(table) if pd.notna(floor)), default=0.0)
+
+
+def noise_text(table: pd.DataFrame) -> str:
+    """How much the reference differed from itself, for training and inference; empty: unknown."""
+    train, infer = _floors(table)
+    if pd.isna(train) or pd.isna(infer):
+        return ""
+    return (
+        "the reference, measured twice, differed from itself by up to "
+        f"{percent(train)} (training) and {percent(infer)} (inference)"
+    )
+
+
+def _floors(table: pd.DataFrame) -> tuple[Any, Any]:
+    """The noise floors of training and inference; missing values where they are unknown."""
+    return table["noise_floor"].max(), table["infer_noise_floor"].max()
+
+
+def memory_notes(rows: Sequence[Row]) -> list[str]:
+    """What memory beside speed means, and whether it means the same in every row."""
+    costs = [row.cost for row in rows if row.cost.get("peak_memory_mib")]
+    lines = []
+    if any(cost.get("held_memory_mib") for cost in costs):
+        lines.append(
+            "Memory: what training steps need. Held: what the process holds at the measured speed, "
+            "where it keeps freed memory for the next step."
+        )
+    hows = [str(cost["memory_how"]) for cost in costs if cost.get("memory_how")]
+    if len(set(hows)) > 1:
+        counts = (f"{how} ({counted(hows.count(how), 'row')})" for how in dict.fromkeys(hows))
+        lines.append(
+            "Memory was measured in several ways, and cannot be compared across them: "
+            f"{'; '.join(counts)}."
+        )
+    return lines
 
 
 def _speed_notes(table: pd.DataFrame) -> list[str]:
@@ -208,13 +276,9 @@ def _speed_notes(table: pd.DataFrame) -> list[str]:
     missing = int((table["train_tokens_per_s"].notna() & table["train_ratio"].isna()).sum())
     if missing:
         lines[-1] += f" No ratio for {counted(missing, 'row')} measured against another reference."
-    train, infer = table["noise_floor"].max(), table["infer_noise_floor"].max()
-    if pd.notna(train) and pd.notna(infer):
-        lines.append(
-            "Noise floor: the reference, measured twice, differed from itself by up to "
-            f"{percent(train)} (training) and {percent(infer)} (inference)."
-        )
-        if too_noisy(max(train, infer)):
+    if noise := noise_text(table):
+        lines.append(f"Noise floor: {noise}.")
+        if too_noisy(highest_noise(table)):
             lines[-1] += (
                 " That is too much to compare speeds: the machine was doing other work, or its "
                 "clock was changing. Measure again on a quiet one."

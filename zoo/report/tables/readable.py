@@ -99,6 +99,8 @@ def readable_cells(table: pd.DataFrame) -> pd.DataFrame:
         columns[f"{phase}_ratio"] = f"× {phase}", [_ratio(row, phase, known) for row in lines]
     add("latency_ms", "latency ms", "{:.2f}")
     add("peak_memory_mib", "memory MiB", "{:,.0f}")
+    if "held_memory_mib" in table:
+        add("held_memory_mib", "held MiB", "{:,.0f}")
     add("train_seconds", "train s", "{:.1f}")
     if "pretrain_seconds" in table:
         add("pretrain_seconds", "pretrain s", "{:.1f}")

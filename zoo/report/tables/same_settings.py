@@ -72,7 +72,7 @@ def why_not_comparable(one: Record, other: Record) -> str:
         )
     settings, other_settings = settings_of(ours), settings_of(theirs)
     differ = [
-        f"{name.partition('.')[2]} {settings.get(name)} against {other_settings.get(name)}"
+        f"{name.partition('.')[2]} {settings.get(name)!r} against {other_settings.get(name)!r}"
         for name in dict.fromkeys([*settings, *other_settings])
         if not name.startswith("execution.") and settings.get(name) != other_settings.get(name)
     ]

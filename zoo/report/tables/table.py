@@ -21,6 +21,7 @@ MORE_COST_COLUMNS = (
     "train_padded_tokens_per_s",
     "infer_padded_tokens_per_s",
     "latency_p95_ms",
+    "held_memory_mib",
     "infer_memory_mib",
     "reserved_memory_mib",
     "flops_per_token",
@@ -55,9 +56,11 @@ def build_table(rows: Sequence[Row], reference: str, verdicts: Verdicts) -> pd.D
         for line in lines:
             line["train_seconds"] = None
             line["pretrain_seconds"] = None
-    if not any(line["pretrain_seconds"] for line in lines):  # no row was pretrained
-        for line in lines:
-            del line["pretrain_seconds"]
+    # No row was pretrained; no measurement had it.
+    for name in ("pretrain_seconds", "held_memory_mib"):
+        if not any(line[name] for line in lines):
+            for line in lines:
+                del line[name]
     table = pd.DataFrame(lines).iloc[: len(rows)]
     table["rank"] = table["rank"].astype("Int64")
     order = pd.DataFrame(

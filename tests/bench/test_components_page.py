@@ -1,0 +1,120 @@
+"""Timings of single components, from pytest-benchmark's JSON to a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.components.__main__ import main
+from bench.components.timings import FILE, read
+from bench.publish.components_page import (
+    components_link,
+    components_page,
+    components_places,
+)
+from bench.publish.overview import overview
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+SHAPES = {"small": "8 × 64 tokens of width 64", "large": "16 × 256 tokens of width 256"}
+
+
+def measurement(kind: str, name: str, way: str, size: str, median: float) -> dict[str, Any]:
+    """As pytest-benchmark writes one, with more of its statistics than are used."""
+    info = {"kind": kind, "component": name, "distribution": "zoo", "way": way, "size": size}
+    return {
+        "group": f"{kind}, {way}, {size}",
+        "extra_info": {**info, "shape": SHAPES[size]},
+        "stats": {"median": median, "iqr": median / 10, "rounds": 20, "ops": 1 / median},
+    }
+
+
+def benchmark(*measurements: dict[str, Any], dirty: bool = False) -> dict[str, Any]:
+    environment = {"device_name": "a machine", "threads": 2, "torch": "2.13.0"}
+    environment["git"] = {"commit": COMMIT, "dirty": dirty}
+    return {
+        "machine_info": {"node": "secret", "zoo": environment},
+        "datetime": "2026-01-02T03:04:05",
+        "benchmarks": list(measurements),
+    }
+
+
+def published(tmp_path: Path, content: object) -> Path:
+    run = tmp_path / "run.json"
+    run.write_text(json.dumps(content))
+    directory = tmp_path / "results" / "components" / "cpu"
+    assert main([str(run), str(directory)]) == 0
+    return directory
+
+
+def test_a_page_has_each_parts_medians_by_size_and_the_fastest_first(tmp_path: Path):
+    directory = published(
+        tmp_path,
+        benchmark(
+            measurement("attention", "naive", "forward", "small", 1.234e-3),
+            measurement("attention", "naive", "forward", "large", 0.5),
+            measurement("attention", "naive", "backward", "large", 1.25),
+            measurement("attention", "fused", "forward", "large", 0.1234),
+            measurement("norm", "rms", "forward", "small", 1.5e-5),
+            dirty=True,
+        ),
+    )
+    text = components_page(directory)
+    rows = [
+        [cell.strip() for cell in row.strip("|").split("|")]
+        for row in text.splitlines()
+        if row.startswith("| `")
+    ]
+    assert rows == [
+        ["`fused`", "zoo", "", "123 ms", "", "10%"],
+        ["`naive`", "zoo", "1.23 ms", "500 ms", "1.25 s", "10%"],
+        ["`rms`", "zoo", "15 µs", "10%"],
+    ]
+    assert "## attention" in text
+    assert "a machine, 2 threads" in text
+    assert "Commit: 0123456789ab+. Measured 2026-01-02." in text
+    assert "*large*: 16 × 256 tokens of width 256" in text
+
+
+def test_what_is_published_is_small_and_names_no_host(tmp_path: Path):
+    directory = published(
+        tmp_path, benchmark(measurement("norm", "rms", "forward", "small", 1.23456789e-5))
+    )
+    environment, (timing,) = read(directory)
+    assert timing.seconds == {"small": {"forward": (1.235e-05, 1.235e-06)}}
+    assert environment.commit == COMMIT
+    assert "secret" not in (directory / FILE).read_text()
+    assert len((directory / FILE).read_text().splitlines()) == 2
+
+
+def test_published_folders_are_found_and_are_in_the_overview(tmp_path: Path):
+    assert components_places(tmp_path) == []
+    assert "not measured yet" in components_link(tmp_path)
+    published(tmp_path, benchmark(measurement("norm", "rms", "forward", "small", 1e-5)))
+    assert components_places(tmp_path / "results") == ["components/cpu"]
+    sentence = components_link(tmp_path / "results")
+    assert "[cpu](components/cpu/README.md)" in sentence
+    assert sentence in overview([], components=sentence)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([1], "not what pytest bench"),
+        ({"benchmarks": [{"stats": {}}]}, "not what pytest bench"),
+        (benchmark(), "nothing was measured"),
+        (None, "No such file"),
+    ],
+)
+def test_another_file_is_one_line(tmp_path: Path, capsys, content, message):
+    run = tmp_path / "run.json"
+    if content is not None:
+        run.write_text(json.dumps(content))
+    assert main([str(run), str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {run}")
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
