@@ -33,7 +33,7 @@ else
     python -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || {
         echo "bench/gpu.sh: torch finds no CUDA device here; --dry runs the steps on a CPU" >&2; exit 2; }
     device=(--device cuda); patience=1
-    peers=(--rounds 3); precision=bf16
+    peers=(--rounds 5); precision=bf16
     sizes=(); sweep=(); lengths=128,256,…,16384; batches=1,2,…,256
 fi
 mkdir -p "$out" || exit 2
@@ -55,8 +55,8 @@ mapfile -t gpu_tests < <(grep -rl --include='*.py' 'pytest.mark.gpu' tests)
 step 60 tests python -m pytest -q -n 0 -m gpu "${gpu_tests[@]}"
 step 40 tutorial python -m bench.peers tutorial "${peers[@]}" "${device[@]}" "${data[@]}" \
     --out "$out/lines.jsonl"
-step 40 rate python -m bench.peers rate "${peers[@]}" "${device[@]}" --out "$out/lines.jsonl"
-step 80 peers python -m bench.peers deep inference level "${peers[@]}" "${device[@]}" \
+step 40 bf16 python -m bench.peers bf16 "${peers[@]}" "${device[@]}" --out "$out/lines.jsonl"
+step 120 peers python -m bench.peers training inference positions "${peers[@]}" "${device[@]}" \
     --precision "$precision" --out "$out/lines.jsonl"
 step 70 sweep python -m zoo bench --attention fused,naive --pe rope,sin --precision "$precision" \
     "${device[@]}" "${sweep[@]}" "${data[@]}" --out "$out/bbc-news"

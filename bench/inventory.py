@@ -23,6 +23,7 @@ from typing import Any
 
 from tabulate import tabulate
 
+from bench.commit import code_commit, shown
 from zoo.conformance import checks_of, run_checks, select_choices
 from zoo.errors import ZooError
 from zoo.registry import AXES, Component, Registry
@@ -36,6 +37,7 @@ The parts that can be combined, and which of four libraries have them, by the li
 after ~ stands another form of the part, which computes something else and is not counted. Each part
 passes `zoo check`. Parts that a library has and the zoo has not are not listed."""
 FILE = "checks.jsonl"  # what is published of the checks: a line for every part
+COMMIT = "commit"  # of the code whose checks they are, in every line
 FACTS = Path(__file__).with_name("inventory.toml")
 OTHER_FORM = "~"  # in front of a library's name: another form of the part
 
@@ -208,16 +210,18 @@ def run_all(zoo: Zoo) -> list[Mapping[str, Any]]:
 def write(parts: Sequence[Part], directory: Path) -> None:
     """Write what ``publish`` reads: a line for every part."""
     directory.mkdir(parents=True, exist_ok=True)
-    write_file(directory / FILE, "".join(json.dumps(asdict(part)) + "\n" for part in parts))
+    lines = [asdict(part) | {COMMIT: code_commit()} for part in parts]
+    write_file(directory / FILE, "".join(f"{json.dumps(line)}\n" for line in lines))
 
 
 def publish(source: Path, directory: Path) -> None:
     """Make table.md and README.md in the directory from the lines in the source directory."""
-    parts = [Part(**json.loads(line)) for line in (source / FILE).read_text().splitlines()]
-    facts = Facts.read()
+    lines = [json.loads(line) for line in (source / FILE).read_text().splitlines()]
+    commit = shown([line.pop(COMMIT, "") for line in lines])
+    parts, facts = [Part(**line) for line in lines], Facts.read()
     directory.mkdir(parents=True, exist_ok=True)
     write_file(directory / "table.md", numbers_table(parts, facts) + "\n")
-    write_file(directory / "README.md", page(parts, facts))
+    write_file(directory / "README.md", page(parts, facts) + f"\n{commit}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

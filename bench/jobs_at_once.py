@@ -1,10 +1,10 @@
 """Trainings one at a time with all cores, against as many at once as cores, with a thread each.
 
-    python -m bench.jobs_at_once [--rounds 3] [--trainings 4] [--data DATA]
+    python -m bench.jobs_at_once [--rounds 5] [--trainings 4] [--data DATA]
 
 Both run the same trainings of the default model, in turns. Prints the seconds of each round, and
-the time of one at a time divided by that of all at once: the median over rounds with its 95%
-interval. Above 1.1 the default of ``zoo bench`` on a CPU, several at once, is the right one.
+the time of one at a time divided by that of all at once: the geometric mean over rounds with its
+95% t-interval. Above 1.1 the default of ``zoo bench`` on a CPU, several at once, is the right one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--trainings", type=int, default=4)
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--data", help="as for zoo bench")
@@ -63,9 +63,10 @@ def main() -> None:
             print(f"round {number + 1}, {way}: {times[way][-1]:.1f} s", flush=True)
     one, several = (np.array(found) for found in times.values())
     found = interval(one / several)
+    ends = "" if found.low is None else f" ({found.low:.2f} to {found.high:.2f})"
     print(
         f"{given.trainings} trainings on {cores} cores: one at a time took {found.ratio:.2f} times "
-        f"as long as {cores} at once ({found.low:.2f} to {found.high:.2f})"
+        f"as long as {cores} at once{ends}"
     )
 
 

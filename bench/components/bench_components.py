@@ -20,7 +20,7 @@ SIZES = pytest.mark.parametrize("size", SCALES)
 @COMPONENTS
 def test_forward(benchmark: Any, choice: Choice, size: str) -> None:
     """One call, with gradients enabled."""
-    benchmark.group = f"{choice.component.kind}, forward, {size}"
+    _describe(benchmark, choice, "forward", size)
     benchmark(_case(choice, size).forward)
 
 
@@ -28,11 +28,25 @@ def test_forward(benchmark: Any, choice: Choice, size: str) -> None:
 @COMPONENTS
 def test_backward(benchmark: Any, choice: Choice, size: str) -> None:
     """The gradients of inputs and weights."""
-    benchmark.group = f"{choice.component.kind}, backward, {size}"
+    _describe(benchmark, choice, "backward", size)
     case = _case(choice, size)
     if not case.leaves:
         pytest.skip("it has no gradients")
     benchmark(case.backward())
+
+
+def _describe(benchmark: Any, choice: Choice, way: str, size: str) -> None:
+    """The group that pytest-benchmark compares it in, and what its JSON says of it."""
+    kind = choice.component.kind
+    benchmark.group = f"{kind}, {way}, {size}"
+    benchmark.extra_info.update(
+        kind=kind,
+        component=str(choice),
+        distribution=choice.component.owner.distribution,
+        way=way,
+        size=size,
+        shape=SCALES[size].description,
+    )
 
 
 def _case(choice: Choice, size: str) -> Any:

@@ -35,6 +35,11 @@ class Scale:
     sizes: Sizes
 
     @property
+    def description(self) -> str:
+        """The sizes as text."""
+        return f"{self.batch} × {self.length} tokens of width {self.sizes.dim}"
+
+    @property
     def tokens(self) -> Tokens:
         """Texts from half the length to all of it."""
         lengths = torch.linspace(self.length // 2, self.length, self.batch).round()
@@ -47,7 +52,11 @@ def _scale(batch: int, length: int, dim: int) -> Scale:
     return Scale(batch, length, sizes)
 
 
-SCALES = {"small": _scale(8, 64, 64), "large": _scale(16, 256, 256)}
+SCALES = {
+    "small": _scale(8, 64, 64),
+    "medium": _scale(16, 128, 128),
+    "large": _scale(16, 256, 256),
+}
 
 
 class NothingToMeasure(Exception):  # noqa: N818 - not an error

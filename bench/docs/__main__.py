@@ -23,16 +23,22 @@ from bench.docs.pages import page, place_of
 from bench.docs.place import CONFIG, PAGES, RESULTS, ROOT, SITE, SOURCES
 from bench.docs.reference import check_reference, reference_pages
 from bench.docs.simulated import simulated
-from bench.peers.table import as_markdown
+from bench.peers.table import as_markdown, summary
+from bench.publish.components_page import components_link
 from zoo.errors import ZooError
 
+PEERS = RESULTS / "peers" / "cpu" / "lines.jsonl"
 # What a page asks for by ``<!-- made: NAME -->``.
 MADE: dict[str, Callable[[], str]] = {
     "by task": by_task,
     "on text": on_text,
     "commands": reference,
     "components": components_overview,
-    "peers": lambda: as_markdown(RESULTS / "peers" / "cpu" / "lines.jsonl"),
+    "speed summary": lambda: summary(PEERS),
+    "speed equal": lambda: as_markdown(PEERS, "equal"),
+    "speed left out": lambda: as_markdown(PEERS, "left out"),
+    "speed own": lambda: as_markdown(PEERS, "own"),
+    "speed components": lambda: components_link(RESULTS, "results/"),
     **{f"simulated {name}": made for name, made in simulated().items()},
 }
 # Of the results: what pages show and link to.
@@ -53,6 +59,7 @@ def write_pages() -> None:
         write(path, text)
     for source in sorted(SOURCES.rglob("*.md")):
         write(source.relative_to(SOURCES).as_posix(), page(source, MADE))
+    write("site.css", (SOURCES / "site.css").read_bytes())
     others = ["CONTRIBUTING.md", "CHANGELOG.md", "plugins/README.md"]
     others += [f"plugins/{file.parent.name}/README.md" for file in ROOT.glob("plugins/*/README.md")]
     for name in others:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,12 +15,14 @@ import jupytext
 import nbformat
 from nbclient import NotebookClient
 from nbconvert import MarkdownExporter
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 
 from bench.docs.place import CACHE, ROOT, SOURCES
 from zoo.registry.code_hash import PACKAGE, hash_of
 
 TUTORIALS = SOURCES / "tutorials"
 SECONDS = 900  # that one cell may take, on a busy machine too
+PANDAS_STYLE = re.compile(r"<style scoped>.*?</style>\n", re.DOTALL)
 
 
 def tutorials() -> list[Path]:
@@ -63,8 +66,19 @@ def notebook_pages() -> Iterator[tuple[str, str | bytes]]:
 def _pages(place: str, notebook: nbformat.NotebookNode) -> Iterator[tuple[str, str | bytes]]:
     folder, _, name = place.rpartition("/")
     resources = {"output_files_dir": f"{name}_files"}
-    text, resources = MarkdownExporter().from_notebook_node(notebook, resources)
-    yield f"{place}.md", f"{text}\n[This page as a notebook]({name}.ipynb)\n"
+    exporter = MarkdownExporter()
+    # Of a progress bar, which is written again and again over itself, the last state.
+    exporter.register_preprocessor(CoalesceStreamsPreprocessor, enabled=True)
+    text, resources = exporter.from_notebook_node(notebook, resources)
+    yield f"{place}.md", f"{plain_tables(text)}\n[This page as a notebook]({name}.ipynb)\n"
     yield f"{place}.ipynb", nbformat.writes(notebook)
     for path, content in resources["outputs"].items():
         yield f"{folder}/{path}".lstrip("/"), content
+
+
+def plain_tables(text: str) -> str:
+    """The text with tables of pandas like any other: the site styles and scrolls those.
+
+    Theirs are black on dark pages, and on narrow ones wider than the page.
+    """
+    return PANDAS_STYLE.sub("", text).replace('<table border="1" class="dataframe">', "<table>")

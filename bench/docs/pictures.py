@@ -133,7 +133,7 @@ def _scores_by_offset(
     same = torch.ones(1, 1, len(placed), SIZES.dim // SIZES.heads)
     q, k = position.rotate(same, placed), position.rotate_keys(same, placed)
     scores = (q[0, 0, :1] @ k[0, 0].T)[0] / (q[0, 0, 0] @ k[0, 0, 0])
-    figure = Figure(figsize=(5.2, 2.2))
+    figure = Figure(figsize=(4.2, 2.2))
     axes = figure.subplots()
     axes.plot(range(len(placed)), scores.numpy(), color=HUES[0])
     axes.set(xlabel="offset of the key", ylabel="score / score at 0")
@@ -179,13 +179,17 @@ def _none(attention: Attention) -> PositionalEncoding:
 def _maps(
     name: str, panels: Sequence[tuple[str, Map]], caption: str, labels: tuple[str, str]
 ) -> Picture:
-    """Heat maps side by side; labels: of the columns and the rows."""
+    """Heat maps, two beside each other; labels: of the columns and the rows."""
     rows, columns = panels[0][1].shape
-    width = 2.3 if len(panels) > 1 else 2.3 * min(2.2, columns / rows)
-    figure = Figure(figsize=(width * len(panels), 2.6))
-    for axes, (title, values) in zip(
-        figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
-    ):
+    width = 2.0 if len(panels) > 1 else 2.3 * min(1.8, columns / rows)
+    # Narrow enough to be read on a telephone, where the page makes a wider picture smaller.
+    beside = min(2, len(panels))
+    below = -(-len(panels) // beside)
+    figure = Figure(figsize=(width * beside, (2.6 if below == 1 else 2.1) * below))
+    grid = list(figure.subplots(below, beside, squeeze=False).flat)
+    for axes in grid[len(panels) :]:
+        axes.remove()
+    for axes, (title, values) in zip(grid, panels, strict=False):
         signed, most = bool((values < 0).any()), float(np.abs(values).max())
         axes.imshow(
             values,
@@ -196,8 +200,9 @@ def _maps(
             interpolation="nearest",
         )
         axes.grid(visible=False)
-        axes.set(title=title, xlabel=labels[0], ylabel=labels[1] if axes.get_subplotspec()
-                 .is_first_col() else "")  # fmt: skip
+        place = axes.get_subplotspec()
+        axes.set(title=title, xlabel=labels[0] if place.is_last_row() else "",
+                 ylabel=labels[1] if place.is_first_col() else "")  # fmt: skip
     return _picture(name, figure, caption)
 
 
@@ -205,7 +210,9 @@ def _picture(name: str, figure: Figure, caption: str) -> Picture:
     # Fixed margins: a layout that fits itself takes twice as long to draw.
     width, height = figure.get_size_inches()
     sides = {"left": 0.6 / width, "right": 1 - 0.1 / width}
-    figure.subplots_adjust(**sides, bottom=0.5 / height, top=1 - 0.25 / height, wspace=0.25)
+    figure.subplots_adjust(
+        **sides, bottom=0.5 / height, top=1 - 0.25 / height, wspace=0.25, hspace=0.35
+    )
     written = io.StringIO()
     figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
     light = dark = re.sub(f"'?{FAMILY}'?", FONTS, written.getvalue())

@@ -1,9 +1,11 @@
 """Speed of the zoo's models side by side with other libraries, on the same work.
 
-    python -m bench.peers                    # everything, some ten minutes on two cores
-    python -m bench.peers deep start         # these alone
+    python -m bench.peers                    # everything, about an hour on two cores
+    python -m bench.peers training start     # these alone
     python -m bench.peers --quick            # tiny sizes, to see that it runs
 
 Every comparison first checks that both sides compute the same function, and then prints one JSON
-line. A library that is not installed gives a line that says how to install it.
+line that says what each side computes. Three kinds of lines: *equal* work; what one side *leaves
+out*, one thing a line; and the zoo by its *own*, against the machine or against itself. A library
+that is not installed gives a line that says how to install it.
 """

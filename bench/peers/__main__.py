@@ -10,24 +10,27 @@ from pathlib import Path
 import torch
 
 import bench.peers
-from bench.peers import deep_inference, deep_training, ragged, startup, sweep_overhead, tutorial
+from bench.peers import bf16, equal_work, left_out, ragged, startup, sweep_overhead, tutorial
 from bench.peers.comparison import Comparison, Output, skipped
 from bench.peers.model_pairs import UnequalError
 from bench.peers.options import Options
+from bench.peers.turns import LEAST_ROUNDS
 from zoo.config.settings import Execution
 from zoo.errors import ZooError, nearest, one_line
 from zoo.training.device import resolve
 
 # In the order of the published table; each can be named alone.
 WORKS: dict[str, Callable[[Options], Iterator[Comparison]]] = {
+    "training": equal_work.compare_training,
+    "inference": equal_work.compare_inference,
+    "articles": ragged.compare,
+    "positions": left_out.compare_positions,
     "tutorial": tutorial.compare,
-    "deep": deep_training.compare_defaults,
-    "level": deep_training.compare_equal_work,
-    "rate": deep_training.compare_matrix_rates,
-    "ragged": ragged.compare,
+    "dropout": left_out.compare_dropout,
+    "blocks": left_out.compare_blocks,
+    "bf16": bf16.compare,
     "padding": ragged.compare_padding,
     "sweep": sweep_overhead.compare,
-    "inference": deep_inference.compare,
     "start": startup.compare,
 }
 
@@ -44,8 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("work", nargs="*", metavar="WORK", help=f"any of {', '.join(WORKS)}")
-    parser.add_argument("--rounds", type=_positive, default=5, help="rounds of every comparison")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, one or two rounds")
+    parser.add_argument(
+        "--rounds", type=_positive, default=LEAST_ROUNDS, help="of every comparison, at least 5"
+    )
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, at most two rounds")
     parser.add_argument("--out", type=Path, help="also append the lines to this file")
     parser.add_argument("--data", type=Path, help="a directory with BBC news")
     parser.add_argument("--threads", type=_positive, help="torch's threads (default: its choice)")
@@ -57,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in given.work:
         if name not in WORKS:
             parser.error(f"no work '{name}'{nearest(name, list(WORKS))}")
+    if given.rounds < LEAST_ROUNDS and not given.quick:
+        parser.error(f"--rounds {given.rounds}: at least {LEAST_ROUNDS}, or intervals are too wide")
     if given.data and not given.data.exists():
         parser.error(f"--data {given.data}: no such directory")
     if given.out:
@@ -82,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"python -m bench.peers: {name}: not timed: {error}", file=sys.stderr)
             status = 1
         except (ZooError, RuntimeError, OSError) as error:  # out of memory is a RuntimeError
-            output.add(skipped(name, "all", f"failed: {one_line(error)}", runtime))
+            output.add(skipped("own", name, "all", f"failed: {one_line(error)}", runtime))
             status = 1
     return status
 

@@ -21,6 +21,7 @@ from zoo.training.device import Runtime
 
 PLUGIN = Path(__file__).parents[2] / "plugins" / "zoo-peers"
 TOLERANCE = 1e-4
+GRADIENT_TOLERANCE = 1e-3  # of the largest gradient
 LOGITS_TOLERANCE = {"fp32": TOLERANCE, "bf16": 5e-2}  # logits are about 1, after all layers
 
 
@@ -29,14 +30,14 @@ class PeerModel:
     """A library's encoder.
 
     module: the library. encoder: its class in ``zoo_peers.encoders``, built with ``arguments``.
-    dropout: the library's default rate, for activations and for attention weights.
+    attention_dropout: the library's default rate for attention weights.
     """
 
     name: str
     module: str
     encoder: str
     arguments: Mapping[str, Any]
-    dropout: float
+    attention_dropout: float
 
 
 TORCH = PeerModel(
@@ -53,6 +54,10 @@ PEERS = (
     PeerModel("HF BERT (sdpa)", "transformers", "HfBert", {"attn_implementation": "sdpa"}, 0.1),
     TORCH,
 )
+# The others have no rotary positions.
+X_ROTARY = PeerModel(
+    "x-transformers (flash, rotary)", "x_transformers", "XEncoder", {"positions": "rotary"}, 0.0
+)
 
 
 class MissingError(Exception):
@@ -67,14 +72,15 @@ def model_pair(
     peer: PeerModel,
     shape: Shape,
     *,
-    pool: str = "cls",
-    dropout: bool = False,
+    pool: str = "mean",
+    dropout: float = 0.0,
+    attention_dropout: float = 0.0,
     attention: str = "fused",
 ) -> tuple[nn.Module, nn.Module]:
     """The zoo's model and the library's, with equal weights, on the CPU in float32.
 
-    dropout: use the library's default rate in training. The library's model then also drops
-    attention weights; the zoo's does not, which is the zoo's default.
+    pool: ``mean`` reads every position, ``cls`` the first one. dropout: of activations in training,
+    in both. attention_dropout: of attention weights, in the library's model alone.
     The library's model comes from plugins/zoo-peers, from this checkout if it is not installed.
     Raises MissingError without the library, UnequalError where the two differ.
     """
@@ -87,15 +93,18 @@ def model_pair(
 
     torch.manual_seed(0)
     sizes = shape.sizes
-    rate = peer.dropout if dropout else 0.0
     common: dict[str, Any] = {"vocab_size": sizes.vocab_size, "classes": CLASSES, "sizes": sizes}
     try:
         theirs = getattr(encoders, peer.encoder)(
-            **common, **peer.arguments, dropout=rate, attention_dropout=rate, pool=pool
+            **common,
+            **peer.arguments,
+            dropout=dropout,
+            attention_dropout=attention_dropout,
+            pool=pool,
         )
     except ZooError as error:  # the library is installed and cannot be used
         raise MissingError(one_line(error)) from error
-    ours = twin(theirs, **common, dropout=rate, attention=attention)
+    ours = twin(theirs, **common, dropout=dropout, attention=attention)
     for model in (ours, theirs):
         model.eval()  # no dropout while they are compared
     check_equal_models(peer, ours, theirs, sizes.vocab_size, min(shape.length, 128))
@@ -106,26 +115,41 @@ def check_equal_models(
     peer: PeerModel, ours: nn.Module, theirs: nn.Module, vocab_size: int, length: int
 ) -> None:
     """Raise UnequalError unless logits and gradients are equal, with and without padding."""
-    from zoo_peers.twin import ties
-
     draw = torch.Generator().manual_seed(1)
     ids = torch.randint(1, vocab_size, (3, length), generator=draw)
     positions = torch.arange(length)
     attention_mask = positions < torch.tensor([[length], [length // 2], [max(1, length // 3)]])
     targets = torch.tensor([0, 1, 2])
     for tokens in (Tokens(None, positions), Tokens(attention_mask, positions)):
-        for model in (ours, theirs):
-            model.zero_grad()
-        our_logits, their_logits = ours(ids, tokens), theirs(ids, tokens)
-        check_equal(f"logits of {peer.name}", our_logits, their_logits)
-        for scores in (our_logits, their_logits):
-            F.cross_entropy(scores, targets).backward()
-        for tie in ties(theirs, ours):  # type: ignore[arg-type]
-            assert tie.ours.grad is not None
-            assert tie.theirs.grad is not None
-            check_equal(
-                f"gradients of {peer.name}", tie.ours.grad[tie.rows] * tie.factor, tie.theirs.grad
-            )
+        check_equal_gradients(peer, ours, theirs, (ids, tokens, targets))
+
+
+def check_equal_gradients(
+    peer: PeerModel, ours: nn.Module, theirs: nn.Module, batch: Batch, where: str = ""
+) -> None:
+    """Raise UnequalError unless both give the same logits and gradients, in fp32 without dropout.
+
+    Both models are where the batch is, in evaluation mode, and are left without gradients.
+    where: added to the message, such as `` on a timed batch``.
+    """
+    from zoo_peers.twin import ties
+
+    ids, tokens, targets = batch
+    scores = []
+    for model in (ours, theirs):
+        model.zero_grad()
+        scores.append(model(ids, tokens))
+        F.cross_entropy(scores[-1], targets).backward()
+    check_equal(f"logits of {peer.name}{where}", *scores)
+    pairs = []
+    for tie in ties(theirs, ours):  # type: ignore[arg-type]
+        assert tie.ours.grad is not None
+        assert tie.theirs.grad is not None
+        pairs.append((tie.ours.grad[tie.rows] * tie.factor, tie.theirs.grad))
+    largest = max(float(gradient.abs().max()) for _, gradient in pairs)
+    for own, other in pairs:
+        tolerance = min(TOLERANCE, GRADIENT_TOLERANCE * largest)
+        check_equal(f"gradients of {peer.name}{where}", own, other, tolerance)
     for model in (ours, theirs):
         model.zero_grad()
 
@@ -137,13 +161,13 @@ def check_equal(what: str, ours: Tensor, theirs: Tensor, tolerance: float = TOLE
         raise UnequalError(f"{what} differ by {difference:.2g}, more than {tolerance:g}")
 
 
-def check_equal_logits(
+def check_equal_on_batch(
     peer: PeerModel, ours: nn.Module, theirs: nn.Module, batch: Batch, runtime: Runtime
 ) -> None:
-    """Raise UnequalError unless both give the same logits for a batch that will be timed.
+    """Raise UnequalError unless both give the same for a batch that will be timed.
 
-    On the device and at the precision of the timing, where other kernels and fast paths may run
-    than in ``model_pair`` on the CPU.
+    Logits on the device and at the precision of the timing, where other kernels and fast paths may
+    run than in ``model_pair`` on the CPU; gradients there in fp32. Moves the models to the device.
     """
     check_equal(
         f"logits of {peer.name} on a timed batch",
@@ -151,3 +175,4 @@ def check_equal_logits(
         logits(theirs, batch, runtime),
         LOGITS_TOLERANCE[runtime.precision],
     )
+    check_equal_gradients(peer, ours, theirs, batch, " on a timed batch")

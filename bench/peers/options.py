@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.training.device import Runtime
 
@@ -21,12 +22,9 @@ class Shape:
 
     @property
     def description(self) -> str:
-        """The sizes as text, for the detail of a comparison."""
+        """The sizes as text."""
         s = self.sizes
-        return (
-            f"{s.layers} layers, width {s.dim}, {s.heads} heads, hidden {s.hidden}, "
-            f"{self.batch} x {self.length} tokens"
-        )
+        return f"{s.layers} layers × {s.dim} wide, {self.batch} × {self.length} tokens"
 
     def training_flops(self) -> int:
         """Floating point operations of the matrix products of one training step.
@@ -40,6 +38,24 @@ class Shape:
         layer = tokens * (8 * s.dim**2 + 4 * self.length * s.dim + 4 * s.dim * s.hidden)
         return 3 * s.layers * layer
 
+    def recomputed_flops(self) -> int:
+        """What a kernel that stores no scores computes again in its backward pass.
+
+        Q Kᵀ of every layer: 2 B L^2 D (Dao et al. 2022, algorithm 4).
+        """
+        return 2 * self.sizes.layers * self.batch * self.length**2 * self.sizes.dim
+
+    def training_bytes(self, models: int) -> int:
+        """About how much memory training so many models in turns takes in fp32.
+
+        Of each four numbers for a weight: itself, its gradient, AdamW's two. Of one at a time what
+        a backward pass needs: of each token in each layer ten vectors of D and two of ``hidden``.
+        """
+        s = self.sizes
+        weights = s.layers * (4 * s.dim**2 + 2 * s.dim * s.hidden) + s.vocab_size * s.dim
+        activations = s.layers * self.batch * self.length * (10 * s.dim + 2 * s.hidden)
+        return 4 * (4 * models * weights + activations)
+
 
 def _shape(batch: int, length: int, dim: int, layers: int, heads: int, hidden: int) -> Shape:
     sizes = Sizes(
@@ -49,6 +65,8 @@ def _shape(batch: int, length: int, dim: int, layers: int, heads: int, hidden: i
 
 
 DEEP = _shape(16, 512, 256, 4, 4, 1024)
+DEFAULT = Shape(Sizes(), Training().batch_size, Sizes().max_length)  # of ``zoo bench``
+LARGE = _shape(4, 512, 512, 12, 8, 2048)
 BERT_BASE = _shape(64, 512, 768, 12, 12, 3072)
 TINY = _shape(2, 16, 16, 2, 2, 32)
 
@@ -68,3 +86,11 @@ class Options:
         if self.quick:
             return TINY
         return BERT_BASE if self.runtime.device.type == "cuda" else DEEP
+
+    @property
+    def trained(self) -> tuple[Shape, ...]:
+        """The shapes at which equal work is trained."""
+        if self.quick:
+            return (TINY,)
+        on_gpu = self.runtime.device.type == "cuda"
+        return (self.deep, DEFAULT) if on_gpu else (DEEP, DEFAULT, LARGE)

@@ -1,4 +1,4 @@
-"""Texts of their own lengths: ours in batches of similar length, the peers' in random batches."""
+"""Texts of their own lengths, in batches of similar length or in random ones."""
 
 from __future__ import annotations
 
@@ -8,93 +8,92 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from bench.peers.bbc_news import load_bbc_news
-from bench.peers.comparison import Comparison, measured, skipped
-from bench.peers.model_pairs import PEERS, TORCH, MissingError, check_equal_logits, model_pair
+from bench.peers.comparison import Comparison, Kind, measured, skipped
+from bench.peers.equal_work import SAME, TRAINING_REACH
+from bench.peers.model_pairs import PEERS, TORCH, MissingError, check_equal_on_batch, model_pair
 from bench.peers.options import CLASSES, Options, Shape
-from bench.peers.steps import (
-    COPY,
-    Batch,
-    allocate_as_usual,
-    our_name,
-    random_batches,
-    training,
-)
+from bench.peers.steps import COPY, Batch, keep_all, our_name, training
 from bench.peers.turns import Step, ratio, time_in_turns
 from zoo.components.tokens import Tokens
 from zoo.data.batching.document_batches import Split
 from zoo.data.encoding.encoded_documents import encode
-from zoo.measure.allocator import keep_blocks
 
-WORK = "ragged text"
+WORK = "training on articles"
+BY_LENGTH, RANDOM = "batches by length", "random batches"
 LENGTH = 2048
 BATCHES, BATCH_SIZE = 4, 8
-MOST_ROUNDS = 3  # a round takes most of a minute on two cores
 
 
 def compare(options: Options) -> Iterator[Comparison]:
-    """The peers on the same documents, each batch padded to its longest."""
+    """The same documents, each batch padded to its longest: by length on both sides, then on ours.
+
+    By length on both sides is equal work; random batches have more padding.
+    """
     runtime, shape = options.runtime, _shape(options)
     try:
         split = _documents(options, shape)
     except MissingError as missing:
-        yield skipped(WORK, "the peers", missing, runtime)
+        yield skipped("equal", WORK, "the peers", missing, runtime)
         return
     by_length = _sample(split)
     rows = np.concatenate(by_length)
     np.random.default_rng(0).shuffle(rows)
-    our_batches = [_batch(split, part) for part in by_length]
-    their_batches = [_batch(split, part) for part in np.array_split(rows, BATCHES)]
-    # The target: the ratio on as many tokens, in texts of one length.
-    tokens = int(split.lengths[rows].sum())
-    even = Shape(shape.sizes, BATCH_SIZE, max(1, tokens // len(rows)))
-    even_batches = random_batches(even, runtime.device, BATCHES)
-    rounds = min(options.rounds, MOST_ROUNDS)
+    sorted_batches = [_batch(split, part) for part in by_length]
+    random_batches = [_batch(split, part) for part in np.array_split(rows, BATCHES)]
     steps: dict[str, Step] = {}
     for peer in PEERS:
         try:
             ours, theirs = model_pair(peer, shape)
         except MissingError as missing:
-            yield skipped(WORK, peer.name, missing, runtime)
+            yield skipped("equal", WORK, peer.name, missing, runtime)
             continue
         # The shortest and the longest batch: with much padding, and with almost none.
-        for batch in (our_batches[0], their_batches[0], our_batches[-1]):
-            check_equal_logits(peer, ours, theirs, batch, runtime)
+        for batch in (sorted_batches[0], random_batches[0], sorted_batches[-1]):
+            check_equal_on_batch(peer, ours, theirs, batch, runtime)
         if not steps:
-            steps[COPY] = training(copy.deepcopy(ours), our_batches, runtime)
+            steps[COPY] = training(copy.deepcopy(ours), sorted_batches, runtime)
             copied = our_name(peer.name)
-        for name, model, batches in (
-            (our_name(peer.name), ours, our_batches),
-            (peer.name, theirs, their_batches),
-        ):
-            steps[name] = training(copy.deepcopy(model), batches, runtime)
-            steps[f"{name}, even"] = training(model, even_batches, runtime)
+        steps[our_name(peer.name)] = training(ours, sorted_batches, runtime)
+        steps[f"{peer.name}, {RANDOM}"] = training(copy.deepcopy(theirs), random_batches, runtime)
+        steps[peer.name] = training(theirs, sorted_batches, runtime)
     times = time_in_turns(
         steps,
-        rounds=rounds,
+        rounds=options.rounds,
         count=BATCHES,
         synchronise=runtime.synchronise,
-        before=allocate_as_usual,
+        before=keep_all,
     )
-    padded = sum(batch[0].numel() for batch in their_batches) / tokens
+    tokens = int(split.lengths[rows].sum())
+    lengths = split.lengths[rows]
+    sizes = (
+        f"{shape.sizes.layers} layers × {shape.sizes.dim} wide, {len(rows)} articles of "
+        f"{int(lengths.min())} to {int(lengths.max())} tokens in batches of {BATCH_SIZE}"
+    )
+    padded = {
+        name: f"{name}, {sum(batch[0].numel() for batch in batches) / tokens:.2f} × the tokens"
+        for name, batches in ((BY_LENGTH, sorted_batches), (RANDOM, random_batches))
+    }
     for peer in PEERS:
         if peer.name not in times:
             continue
-        own = our_name(peer.name)
-        target = ratio(times[f"{peer.name}, even"], times[f"{own}, even"], summed=True)
-        yield measured(
-            WORK,
-            peer.name,
-            ratio(times[peer.name], times[own], summed=True),
-            runtime,
-            rounds=rounds,
-            reach=round(target.ratio, 4),
-            noise=ratio(times[COPY], times[copied], summed=True),
-            detail=(
-                f"{len(rows)} documents of {int(split.lengths[rows].min())} to "
-                f"{int(split.lengths[rows].max())} tokens, theirs {padded:.2f} x as many with "
-                f"padding; reach: the ratio on as many tokens in texts of {even.length}"
-            ),
+        kinds: tuple[tuple[Kind, str, str], ...] = (
+            ("equal", peer.name, BY_LENGTH),
+            ("left out", f"{peer.name}, {RANDOM}", RANDOM),
         )
+        for kind, timed, order in kinds:
+            yield measured(
+                kind,
+                WORK,
+                peer.name,
+                ratio(times[timed], times[our_name(peer.name)], summed=True),
+                runtime,
+                rounds=options.rounds,
+                reach=TRAINING_REACH if kind == "equal" else None,
+                noise=ratio(times[COPY], times[copied], summed=True),
+                sizes=sizes,
+                ours=f"{SAME}; {padded[BY_LENGTH]}",
+                theirs=f"{SAME}; {padded[order]}",
+            )
 
 
 def compare_padding(options: Options) -> Iterator[Comparison]:
@@ -103,13 +102,13 @@ def compare_padding(options: Options) -> Iterator[Comparison]:
     Without padding: as many real tokens and texts in each batch, all of one length, and no mask.
     """
     runtime, shape = options.runtime, _shape(options)
-    against = "ours without padding"
+    against = "the zoo without padding"
     try:
         split = _documents(options, shape)
     except MissingError as missing:
-        yield skipped(WORK, against, missing, runtime)
+        yield skipped("own", WORK, against, missing, runtime)
         return
-    ours, _ = model_pair(TORCH, shape, pool="mean")
+    ours, _ = model_pair(TORCH, shape)
     sample = _sample(split)
     batches = [_batch(split, rows) for rows in sample]
     even = [_even_batch(split, rows) for rows in sample]
@@ -118,13 +117,17 @@ def compare_padding(options: Options) -> Iterator[Comparison]:
         "even": training(copy.deepcopy(ours), even, runtime),
         COPY: training(copy.deepcopy(ours), even, runtime),
     }
-    keep_blocks()
     times = time_in_turns(
-        steps, rounds=options.rounds, count=BATCHES, synchronise=runtime.synchronise
+        steps,
+        rounds=options.rounds,
+        count=BATCHES,
+        synchronise=runtime.synchronise,
+        before=keep_all,
     )
     epoch = list(split.shuffled(BATCH_SIZE, seed=0, epoch=0))
     share = sum(b.padded_tokens for b in epoch) / sum(b.real_tokens for b in epoch)
     yield measured(
+        "own",
         WORK,
         against,
         ratio(times["padded"], times["even"], summed=True),
@@ -133,7 +136,10 @@ def compare_padding(options: Options) -> Iterator[Comparison]:
         reach=1.05,
         bound="at most",
         noise=ratio(times[COPY], times["even"], summed=True),
-        detail=f"batches of {BATCH_SIZE}; a whole epoch is padded to {share:.3f} x its tokens",
+        sizes=f"{shape.sizes.layers} layers × {shape.sizes.dim} wide, "
+        f"batches of {BATCH_SIZE} articles",
+        ours=f"{SAME}; {BY_LENGTH}, an epoch {share:.3f} × the tokens",
+        theirs=f"{SAME}; as many tokens in texts of one length, no mask",
     )
 
 

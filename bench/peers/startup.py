@@ -26,15 +26,16 @@ def compare(options: Options) -> Iterator[Comparison]:
     missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
     if missing:
         reason = f"needs {missing[0]}: pip install -c constraints.txt -e '.[peers]'"
-        yield skipped("start", against, reason, options.runtime)
+        yield skipped("own", "start", against, reason, options.runtime)
         return
-    rounds = 3 if options.quick else max(LEAST_ROUNDS, options.rounds)
+    rounds = 2 if options.quick else max(LEAST_ROUNDS, options.rounds)
     steps = {"imports": _python(IMPORTS), "imports again": _python(IMPORTS)}
     steps |= {word: _python(COMMAND.format([word])) for word in REACH}
     times = time_in_turns(steps, rounds=rounds)
     for word, reach in REACH.items():
         yield measured(
-            f"start, zoo {word}",
+            "own",
+            "start",
             against,
             ratio(times[word], times["imports"]),
             options.runtime,
@@ -42,6 +43,8 @@ def compare(options: Options) -> Iterator[Comparison]:
             reach=reach,
             bound="at most",
             noise=ratio(times["imports again"], times["imports"]),
+            ours=f"zoo {word}",
+            theirs="Python that imports two libraries of the command line",
         )
 
 

@@ -17,6 +17,7 @@ from zoo.measure.allocator import MIB, keep_blocks, set_thresholds
 from zoo.training.device import Runtime
 
 Batch = tuple[Tensor, Tokens, Tensor]  # ids (B, L), their tokens, labels (B)
+PRODUCTS = 16  # of one step of matrix products: a tenth of a second on two cores
 COPY = "the copy"  # names a second copy of one of the zoo's models, which measures the noise
 
 
@@ -25,8 +26,13 @@ def our_name(peer: str) -> str:
     return f"ours as {peer}"
 
 
-def allocate_as_usual(name: str) -> None:
-    """Set malloc for the turn of that name: the zoo's setting for its models, else glibc's own."""
+def keep_all(_: str) -> None:
+    """For the turn of either side: malloc keeps freed blocks, as in the zoo's workers."""
+    keep_blocks()
+
+
+def keep_own(name: str) -> None:
+    """For the turn of that name: the zoo's models keep freed blocks, others have glibc's malloc."""
     if name == COPY or name.startswith(our_name("")):
         keep_blocks()
     else:
@@ -95,3 +101,16 @@ def inference(model: nn.Module, batches: Sequence[Batch], runtime: Runtime) -> S
             model(ids, tokens)
 
     return step
+
+
+def matrix_products(runtime: Runtime, *, quick: bool = False) -> tuple[Step, int]:
+    """Large square products at the runtime's precision, and their floating point operations."""
+    size = 256 if quick else 8192 if runtime.device.type == "cuda" else 1024
+    dtype = torch.bfloat16 if runtime.precision == "bf16" else torch.float32
+    a, b = (torch.randn(size, size, device=runtime.device, dtype=dtype) for _ in range(2))
+
+    def step(_: int) -> None:
+        for _ in range(PRODUCTS):
+            a @ b
+
+    return step, PRODUCTS * 2 * size**3

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+
+from zoo.report.stats.intervals import t_half
 
 Step = Callable[[int], object]  # takes the number of the step within its turn
 Times = dict[str, np.ndarray]  # name to seconds (rounds, steps)
 WARM = 0.1  # a step is warm if it took as long as the one before, within this share
 MOST_WARM_UP_STEPS = 3
 LONG = 0.5  # seconds; a step that takes this long needs no second warm-up step
+LEAST_ROUNDS = 5  # of a comparison that is published
 
 
 def time_in_turns(
@@ -66,11 +69,11 @@ def _seconds(step: Step, index: int, synchronise: Callable[[], object]) -> float
 
 @dataclass(frozen=True)
 class Ratio:
-    """A median over rounds, and its 95% interval."""
+    """A geometric mean over rounds, and its 95% interval; None where there are too few rounds."""
 
     ratio: float
-    low: float
-    high: float
+    low: float | None = None
+    high: float | None = None
 
 
 def ratio(above: np.ndarray, below: np.ndarray, *, summed: bool = False) -> Ratio:
@@ -86,11 +89,14 @@ def ratio(above: np.ndarray, below: np.ndarray, *, summed: bool = False) -> Rati
 
 
 def interval(values: np.ndarray) -> Ratio:
-    """The median of one value per round, and its 95% bootstrap interval (percentile)."""
-    median = float(np.median(values))
-    if len(values) < 2 or np.ptp(values) == 0:
-        return Ratio(median, float(values.min()), float(values.max()))
-    found = stats.bootstrap(
-        (values,), np.median, method="percentile", n_resamples=2000, rng=np.random.default_rng(0)
-    ).confidence_interval
-    return Ratio(median, float(found.low), float(found.high))
+    """The geometric mean of one positive value per round, and the t-interval of its logarithm.
+
+    No interval of a single round. A bootstrap of so few values is far too narrow: how often both
+    hold the true ratio is simulated (``bench.simulate``).
+    """
+    logs = np.log(values)
+    mean = float(logs.mean())
+    if len(logs) < 2:
+        return Ratio(math.exp(mean))
+    half = t_half(float(logs.std(ddof=1)), len(logs))
+    return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import inventory
+from bench.publish.components_page import components_link, components_page, components_places
 from bench.publish.overview import overview
 from bench.publish.page import PAGE, Run, find_scales, page, write_scale_page
 from bench.publish.profile_page import ProfileRun, profile_page
@@ -83,11 +84,17 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         write_file((out or source) / SIMULATIONS / PAGE, simulation_page(simulated))
     if (source / INVENTORY / inventory.FILE).exists():
         inventory.publish(source / INVENTORY, (out or source) / INVENTORY)
-    write_file((out or source) / PAGE, overview(runs, profiles, scales, simulated.exists()))
+    measured = components_places(source)
+    for place in measured:
+        (out or source).joinpath(place).mkdir(parents=True, exist_ok=True)
+        write_file((out or source) / place / PAGE, components_page(source / place))
+    components = components_link(source) if measured else ""
+    about = overview(runs, profiles, scales, simulated.exists(), components)
+    write_file((out or source) / PAGE, about)
     there = {*homes, *(one.place for one in profiles)}
     missing = [(pages[place][0], place) for place in pages if place not in there]
     made = [run.directory for run in runs]
-    places = [*(one.place for one in profiles), *(scale.place for scale in scales)]
+    places = [*(one.place for one in profiles), *(scale.place for scale in scales), *measured]
     made += [(out or source) / place for place in places]
     return Made(made, missing)
 

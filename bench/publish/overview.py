@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.publish.markdown import grid, link
@@ -12,6 +12,7 @@ from bench.publish.page import Run, ScaleRun, scale_overview
 from bench.publish.profile_page import ProfileRun
 from zoo.report.profile.profile_text import as_text, scores_table
 from zoo.report.tables.text import counted, escaped, from_to, line
+from zoo.sweep.records import Record
 
 ABOUT = """\
 # Published results
@@ -23,7 +24,7 @@ the page of each run says how that was decided, and how large its machine's nois
 BEST = 5  # cells of a run that the overview shows
 PROFILE_FILES = (("page", "README.md"), ("interactive", "report.html"), ("CSV", "profile.csv"))
 LEFT_OUT = ("train_seconds", "latency_ms", "front", "seeds")
-
+NO_GPU = "On a GPU: not yet measured."
 
 SIMULATED = """\
 How often verdicts are wrong, and what they find, is [simulated](simulations/README.md)."""
@@ -34,12 +35,16 @@ def overview(
     profiles: Sequence[ProfileRun] = (),
     scales: Sequence[ScaleRun] = (),
     simulated: bool = False,
+    components: str = "",
 ) -> str:
     """The whole page, grouped by data set and machine; runs of ``zoo scale`` are at the end.
 
-    A run on several data sets is shown as one, by its profile.
+    A run on several data sets is shown as one, by its profile. components: a sentence that leads to
+    the timings of single components.
     """
     parts = [ABOUT, SIMULATED] if simulated else [ABOUT]
+    if not any(record.environment.get("device") == "cuda" for record in _records(runs)):
+        parts.append(NO_GPU)
     for one in profiles:
         parts.append(f"## {line(one.published.title)}")
         links = [link(label, f"{one.place}/{name}") for label, name in PROFILE_FILES]
@@ -57,7 +62,13 @@ def overview(
         parts.append(f"## {line(name)}")
         for scale in of_one:
             parts += scale_overview(scale)
+    parts += ["## Single components", components] if components else []
     return "\n\n".join(parts) + "\n"
+
+
+def _records(runs: Sequence[Run]) -> Iterator[Record]:
+    for run in runs:
+        yield from run.report.records
 
 
 def _group(place: str) -> str:

@@ -78,7 +78,7 @@ def _effects(report: RunReport) -> list[str]:
     """First on the page: averages over many cells tell more than single rows."""
     if not (found := report.effects):
         return []
-    effects = bullets([sentence(effect) for effect in found.main])
+    effects = bullets([sentence(effect, code) for effect in found.main])
     return ["## Effect of each choice", line(found.about), effects]
 
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from bench.commit import code_commit
+from bench.simulate.comparisons import lines_of_comparisons
 from bench.simulate.grids import Scenario
 from bench.simulate.outcomes import simulate, stop_early
 from bench.simulate.page import LINES, SIMULATIONS, page
@@ -72,6 +74,7 @@ def lines(runs: int) -> Iterator[dict[str, Any]]:
             outcome = stop_early(one, 1.0, runs, next(streams))
             yield {"shows": "until"} | asdict(outcome)
     yield from lines_of_rounds(ROUNDS_TIMES * runs, SEED)
+    yield from lines_of_comparisons(ROUNDS_TIMES * runs, SEED)
 
 
 def main() -> None:
@@ -82,7 +85,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     found = []
     for one in lines(options.runs):
-        found.append(json.dumps(one))
+        found.append(json.dumps(one | {"commit": code_commit()}))
         print(found[-1], flush=True)
     write_file(options.out / LINES, "\n".join(found) + "\n")
     write_file(options.out / "README.md", page(options.out / LINES))

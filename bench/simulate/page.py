@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from bench.commit import shown
 from bench.publish.markdown import grid
 from bench.simulate.grids import HARDNESS, NOISE, SHARED, Scenario
 
@@ -67,6 +68,13 @@ within 5%, which favours narrow intervals: the share of 95% intervals that hold 
 *Noise*: standard deviation of a round's log ratio, a quarter of whose square comes from the 5% of
 rounds in which something disturbs a model."""
 
+COMPARISONS = """\
+## Comparisons with other libraries
+
+The share of 95% intervals of so many rounds that hold the true ratio, and how wide they are in the
+mean. *t*: of the mean log ratio, which published comparisons have, over at least 5 rounds;
+*bootstrap*: of the median, as they had before. Noise as above."""
+
 
 def page(file: Path) -> str:
     """The whole page."""
@@ -91,6 +99,9 @@ def page(file: Path) -> str:
         parts += [text, grid(rows)] if rows else []
     if rounds := [_rounds(line) for line in lines if line["shows"] == "rounds"]:
         parts += [ROUNDS, grid(rounds)]
+    if found := [_comparison(line) for line in lines if line["shows"] == "comparisons"]:
+        parts += [COMPARISONS, grid(found)]
+    parts.append(shown(line.get("commit", "") for line in lines))
     return "\n\n".join(parts) + "\n"
 
 
@@ -101,6 +112,14 @@ def _rounds(line: Line) -> dict[str, str]:
         "covered": f"{line['covered']:.1%}",
         "mean rounds": f"{line['rounds']:.1f}",
     }
+
+
+def _comparison(line: Line) -> dict[str, str]:
+    shown = {"rounds": str(line["rounds"]), "noise": f"{line['noise']:.1%}"}
+    for name in ("t", "bootstrap"):
+        share, width = line[name]
+        shown |= {f"{name} covers": _rate(share, line["runs"]), f"{name} width": f"{width:.1%}"}
+    return shown
 
 
 def _scenario(line: Line) -> dict[str, str]:

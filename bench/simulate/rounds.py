@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zoo.measure.round_ratios import LEAST_ROUNDS, MOST_ROUNDS, PHASES, narrow_enough
 from zoo.report.stats.intervals import t_half
@@ -44,10 +45,7 @@ def _measured(one: Measurement, runs: int, draw: np.random.Generator) -> tuple[f
     covered, used = 0.0, 0
     for _ in range(runs):
         shape = (one.models + 1, len(PHASES), MOST_ROUNDS)
-        usual = one.noise / np.sqrt(2) * np.sqrt(0.75)
-        times = draw.normal(0.0, usual, shape)
-        strong = one.noise / np.sqrt(2) * np.sqrt(0.25 / DISTURBED)
-        times += (draw.random(shape) < DISTURBED) * draw.normal(0.0, strong, shape)
+        times = noisy_logs(one.noise, shape, draw)
         ratios = (times[1:] - times[0]).reshape(-1, MOST_ROUNDS)
         for count in range(LEAST_ROUNDS, MOST_ROUNDS + 1):
             if narrow_enough(ratios[:, :count]):
@@ -57,3 +55,12 @@ def _measured(one: Measurement, runs: int, draw: np.random.Generator) -> tuple[f
         covered += float((np.abs(ratios.mean(axis=1)) <= halves).mean())
         used += count
     return covered / runs, used / runs
+
+
+def noisy_logs(
+    noise: float, shape: tuple[int, ...], draw: np.random.Generator
+) -> NDArray[np.float64]:
+    """Logs of times, all of whose truths are 0, such that of two the ratio has this noise."""
+    usual = draw.normal(0.0, noise / np.sqrt(2) * np.sqrt(0.75), shape)
+    strong = noise / np.sqrt(2) * np.sqrt(0.25 / DISTURBED)
+    return usual + (draw.random(shape) < DISTURBED) * draw.normal(0.0, strong, shape)

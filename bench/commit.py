@@ -1,0 +1,24 @@
+"""The commit that stands behind published lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from zoo.execution.environment import git_state
+
+
+def code_commit() -> str:
+    """The commit of the zoo's code; empty outside a checkout."""
+    return written(git_state())
+
+
+def written(git: Mapping[str, Any]) -> str:
+    """A commit as lines hold it: with "+" where the code was changed since; empty for none."""
+    return f"{git['commit']}{'+' if git['dirty'] else ''}" if git else ""
+
+
+def shown(commits: Iterable[str]) -> str:
+    """A sentence for below a table: the commits of its lines, each once and short."""
+    short = [f"{one[:12]}{one[40:]}" for one in dict.fromkeys(commits) if one]
+    return f"Commit: {', '.join(short) or 'unknown'}."

@@ -1,0 +1,108 @@
+"""Timings of single components: few numbers of each, taken from pytest-benchmark's JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from bench.commit import written
+from zoo.errors import ZooError
+from zoo.report.write import write_file
+
+FILE = "lines.jsonl"
+DIGITS = 4
+
+
+class Environment(BaseModel):
+    """Where and how a run was measured: its first line.
+
+    commit: of the zoo's code, with "+" where it was changed. sizes: by name, in words.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    machine: str
+    threads: int
+    torch: str
+    commit: str
+    measured: str
+    sizes: dict[str, str]
+
+
+class Timing(BaseModel):
+    """A component: by size and way (forward, backward) the median and the IQR in seconds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: str
+    component: str
+    distribution: str
+    seconds: dict[str, dict[str, tuple[float, float]]]
+
+
+Run = tuple[Environment, list[Timing]]
+
+
+def from_benchmark(file: Path) -> Run:
+    """A run that ``pytest bench --benchmark-only --benchmark-json FILE`` wrote.
+
+    Raises ZooError where the file is something else, and for a run without measurements.
+    """
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for one in content["benchmarks"]:
+            info, stats = one["extra_info"], one["stats"]
+            part = found.setdefault(
+                (info["kind"], info["component"]),
+                {"distribution": info["distribution"], "seconds": {}},
+            )
+            pair = tuple(float(f"{stats[name]:.{DIGITS}g}") for name in ("median", "iqr"))
+            part["seconds"].setdefault(info["size"], {})[info["way"]] = pair
+        environment = _environment(content)
+    except OSError as error:
+        raise ZooError(f"{file}: {error.strerror}") from None
+    except (ValueError, LookupError, TypeError):
+        raise ZooError(
+            f"{file}: not what pytest bench --benchmark-only --benchmark-json FILE writes"
+        ) from None
+    if not found:
+        raise ZooError(f"{file}: nothing was measured; was --benchmark-only given?")
+    timings = [Timing(kind=kind, component=name, **part) for (kind, name), part in found.items()]
+    return environment, timings
+
+
+def _environment(content: Mapping[str, Any]) -> Environment:
+    own = content["machine_info"]["zoo"]
+    return Environment(
+        machine=own["device_name"],
+        threads=own["threads"],
+        torch=own["torch"],
+        commit=written(own["git"]),
+        measured=content["datetime"][:10],
+        sizes={
+            one["extra_info"]["size"]: one["extra_info"]["shape"] for one in content["benchmarks"]
+        },
+    )
+
+
+def write(run: Run, directory: Path) -> None:
+    """Write the run as lines, the environment first."""
+    directory.mkdir(parents=True, exist_ok=True)
+    lines = [one.model_dump_json() for one in (run[0], *run[1])]
+    write_file(directory / FILE, "".join(f"{line}\n" for line in lines))
+
+
+def read(directory: Path) -> Run:
+    """What ``write`` wrote there; ZooError where the file is something else."""
+    file = directory / FILE
+    try:
+        first, *others = file.read_text(encoding="utf-8").splitlines()
+        environment = Environment.model_validate_json(first)
+        return environment, [Timing.model_validate_json(line) for line in others]
+    except (ValueError, ValidationError):
+        raise ZooError(f"{file}: not the timings of components") from None

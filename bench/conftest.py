@@ -1,0 +1,15 @@
+"""What pytest-benchmark's JSON says of the machine, besides what it finds by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from zoo.execution.environment import environment
+from zoo.training.device import Runtime
+
+
+def pytest_benchmark_update_machine_info(config: object, machine_info: dict[str, Any]) -> None:
+    """Add the environment that the zoo's records have as well: versions, threads, commit."""
+    machine_info["zoo"] = environment(Runtime(torch.device("cpu"), "fp32"))
