@@ -35,7 +35,7 @@ from zoo.components.pe.sin import Sinusoidal
 
 positions = torch.arange(64)
 added = Sinusoidal(**sizes).embed(torch.zeros(1, 64, 32), positions)[0]
-figure, axes = plt.subplots(figsize=(6, 2.4))
+figure, axes = plt.subplots(figsize=(4.5, 2.2))
 axes.imshow(added.T, aspect="auto", cmap="RdBu")
 axes.set(xlabel="position", ylabel="channel")
 figure.tight_layout()
@@ -72,8 +72,8 @@ def score(q_position, k_position):
 from zoo.components.pe.alibi import Alibi
 
 bias = Alibi(**sizes).bias(positions[:16], positions[:16])
-figure, panels = plt.subplots(1, 4, figsize=(8, 2.2))
-for head, axes in enumerate(panels):
+figure, panels = plt.subplots(2, 2, figsize=(4, 4))
+for head, axes in enumerate(panels.flat):
     axes.imshow(bias.reshape(4, 16, 16)[head], cmap="Blues_r")
     axes.set_title(f"head {head + 1}")
 figure.tight_layout()

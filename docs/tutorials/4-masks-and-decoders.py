@@ -36,7 +36,7 @@ assert torch.equal(outputs[0][real], outputs[1][real])
 # %%
 import matplotlib.pyplot as plt
 
-figure, panels = plt.subplots(1, 3, figsize=(7, 2.6))
+figure, panels = plt.subplots(1, 3, figsize=(4.8, 2.2))
 masks = {
     "padding": may_attend(tokens, tokens, causal=False)[1, 0].expand(8, 8),
     "causal": may_attend(Tokens.whole(8), Tokens.whole(8), causal=True),
