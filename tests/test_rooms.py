@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "zoo"
 # From the ground up: a room may import itself and the rooms before it.
 ROOMS = (
     "errors",
+    "wording",
     "config",
     "registry",
     "components",
@@ -38,6 +39,7 @@ ROOMS = (
 # as the measurement itself sees them.
 REPORT_READS = {
     "zoo.errors",
+    "zoo.wording",
     "zoo.sweep.records",
     "zoo.config.machine",
     "zoo.config.metric_description",

@@ -12,7 +12,8 @@ from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
 from zoo.report.profile.profile import DataSet, Profile
 from zoo.report.profile.profile_answer import profile_answer
-from zoo.report.tables.text import bullets, code, counted, line
+from zoo.report.tables.text import bullets, code, line
+from zoo.wording import counted
 
 NAMED = 6  # rows that a sentence names
 EFFECTS = 4  # differences that a task shows

@@ -11,7 +11,7 @@ from tabulate import tabulate
 
 from bench.peers.comparison import Comparison, Kind, read
 from bench.peers.turns import LEAST_ROUNDS
-from zoo.report.tables.text import counted
+from zoo.wording import counted
 
 Runs = Sequence[Comparison]  # of one comparison
 FIELDS = ("kind", "work", "sizes", "ours", "against", "theirs", "device", "precision", "threads")

@@ -17,7 +17,8 @@ from zoo.report.rows import Row, find_row
 from zoo.report.run_report import RunReport
 from zoo.report.stats.paired import Difference, judged, tested
 from zoo.report.stats.scores import scores_of_group
-from zoo.report.tables.text import code, counted, line
+from zoo.report.tables.text import code, line
+from zoo.wording import counted
 
 HOLDS, NOT, UNKNOWN = "holds", "does not hold", "undecided"
 

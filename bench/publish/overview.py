@@ -11,8 +11,9 @@ from bench.publish.markdown import grid, link
 from bench.publish.page import Run, ScaleRun, scale_overview
 from bench.publish.profile_page import ProfileRun
 from zoo.report.profile.profile_text import as_text, scores_table
-from zoo.report.tables.text import counted, escaped, from_to, line
+from zoo.report.tables.text import escaped, from_to, line
 from zoo.sweep.records import Record
+from zoo.wording import counted
 
 ABOUT = """\
 # Published results

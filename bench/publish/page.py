@@ -23,9 +23,10 @@ from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.readable import as_text
 from zoo.report.tables.scaling_table import as_text as scaling_text
 from zoo.report.tables.scaling_table import axis
-from zoo.report.tables.text import bullets, code, counted, escaped, line
+from zoo.report.tables.text import bullets, code, escaped, line
 from zoo.report.write import NAMES, PLOTS, write_file, write_scale
 from zoo.sweep.records import Record, RecordFile
+from zoo.wording import counted
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -109,7 +109,8 @@ def test_three_losses_count_only_while_no_checkpoint_comes_home(
     else:
         assert result.status == "lost"
         assert result.reason == (
-            f"lost 3 times without a new checkpoint, last on {lost[-1]}: it was killed"
+            "its process was lost 3 times, each time before a new checkpoint; "
+            f"the last time on {lost[-1]}: it was killed"
         )
         assert result.environment["node"] == lost[-1]
         assert set(lost) == {"one", "two", "three"}  # it is not given to the node that lost it

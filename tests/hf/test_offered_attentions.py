@@ -97,7 +97,7 @@ def batch() -> dict[str, Tensor]:
 
 
 def real(output: Tensor, mask: Tensor) -> Tensor:
-    """What the model says of texts, or of real tokens: nobody reads the others."""
+    """The outputs that are compared: of texts, or of real tokens; those of padding are free."""
     return output if output.dim() == 2 else output[mask.bool()]
 
 

@@ -15,8 +15,8 @@ from zoo.report.html.report_page import report_page
 from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.stats.paired import level_of
-from zoo.report.tables.text import counted
 from zoo.sweep.records import Record
+from zoo.wording import counted
 
 OPTIONS: dict[str, Any] = {**CLASSIFY, "phases": "train", "seeds": 6, "until": 1.0, "epochs": 1}
 

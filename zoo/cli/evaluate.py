@@ -15,7 +15,7 @@ from zoo.cli.request_help import DATA
 from zoo.cli.request_options import RequestCommand, option
 from zoo.cli.table import print_table
 from zoo.errors import ZooError
-from zoo.report.tables.text import counted
+from zoo.wording import counted
 
 if TYPE_CHECKING:
     from zoo.data.sources.row_reader import LabelledRows

@@ -95,9 +95,9 @@ def train(
     from zoo.inference.train import TrainingFailedError
     from zoo.inference.train import train as train_one
     from zoo.registry.loading import load as load_plugins
-    from zoo.report.tables.text import counted
     from zoo.sweep.progress import for_stream
     from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
+    from zoo.wording import counted
 
     if from_ is None and row:
         raise ZooError("--row is of a run: say which with --from")

@@ -155,7 +155,7 @@ def _refuse_until(request: Request, ranking: MetricDescription) -> None:
         )
     if len(request.seeds) <= FIRST_SEEDS or "train" not in request.phases:
         raise ZooError(
-            f"--until adds seeds to the first {FIRST_SEEDS}: give the most with --seeds, such as 10"
+            f"--until adds seeds to the first {FIRST_SEEDS}: give the most with --seeds, such as 20"
         )
 
 

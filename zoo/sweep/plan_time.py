@@ -21,6 +21,7 @@ from zoo.sweep.run_state import RunState
 from zoo.sweep.time_left import about
 from zoo.sweep.train_rows import key_of_training
 from zoo.sweep.trials import all_trials
+from zoo.wording import counted
 
 LATEST = 20  # runs whose records are read
 
@@ -161,7 +162,7 @@ def time_lines(
     seconds = costs_seconds(to_do, past, machines)
     if to_do.groups:
         models, groups = sum(to_do.groups), len(to_do.groups)
-        text = f"{_counted(models, 'cost measurement')} in {_counted(groups, 'group')}"
+        text = f"{counted(models, 'cost measurement')} in {counted(groups, 'group')}"
         if seconds is None:
             text += "; how long they take is not known yet: there are no records of any here"
         else:
@@ -180,7 +181,7 @@ def _trainings(
     count = to_do.trials + to_do.trainings
     if not count:
         return "", 0.0
-    text = _counted(count, "training")
+    text = counted(count, "training")
     if to_do.trials:
         text += f" ({to_do.trials} to choose settings)"
     if not slots:
@@ -197,10 +198,6 @@ def _trainings(
     one = statistics.median(past.training)
     text += f", {about(turns * one)} at {one:.1f} s each ({_known(past.training)})"
     return text, turns * one
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _known(seconds: Sequence[float]) -> str:

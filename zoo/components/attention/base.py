@@ -276,7 +276,7 @@ class MultiHead(ProjectedAttention):
         causal: bool = False,
         layer: LayerContext | None = None,
     ) -> Tensor:
-        """The attention map (B, H, Lq, Lk); each row sums to one."""
+        """The attention map (B, H, Lq, Lk); each row of softmax attention sums to one."""
         self.refuse_undeclared(
             x,
             context,

@@ -34,7 +34,7 @@ def turned(x: Tensor, angles: Tensor) -> Tensor:
     """(x₂ᵢ + i · x₂ᵢ₊₁) · e^(i · angle), Su et al. 2021, equation 12, of every pair of numbers.
 
     x: (..., Dh). angles: (..., Dh / 2) in float32. On a CPU torch multiplies complex numbers in a
-    third of the time of the four products; it cannot compile them, nor has it them in bfloat16.
+    quarter of the time of the four products; it cannot compile them, nor has it them in bfloat16.
     """
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     on_cpu = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)

@@ -291,7 +291,10 @@ class ClusterRun:
             self._again(task)
             yield Notice(f"again: {task.job.name}: {member.name} was lost ({reason})")
             return
-        why = f"lost {MOST_LOSSES} times without a new checkpoint, last on {member.name}: {reason}"
+        why = (
+            f"its process was lost {MOST_LOSSES} times, each time before a new checkpoint; "
+            f"the last time on {member.name}: {reason}"
+        )
         result = Result("lost", why, environment=self._environment(member))
         yield from self._ended(task, result, member.name)
 

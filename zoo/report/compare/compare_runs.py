@@ -28,8 +28,8 @@ from zoo.report.stats.ratios import within
 from zoo.report.stats.row_intervals import row_intervals
 from zoo.report.stats.scores import scores_of
 from zoo.report.tables.same_settings import why_not_comparable
-from zoo.report.tables.text import counted
 from zoo.sweep.records import Record
+from zoo.wording import counted
 
 MODELS_DIFFER = "models differ"
 

@@ -11,7 +11,8 @@ from zoo.report.compare.compare_runs import ComparedRow, Comparison
 from zoo.report.stats.intervals import Interval
 from zoo.report.stats.ratios import MEMORY_TIE
 from zoo.report.tables.notes import until_note
-from zoo.report.tables.text import bullets, counted, level_text, line, percent, plain, tabulated
+from zoo.report.tables.text import bullets, level_text, line, percent, plain, tabulated
+from zoo.wording import counted
 
 HEADS = {"train speed": "× train", "inference speed": "× infer", "memory": "× memory"}
 

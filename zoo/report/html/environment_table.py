@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from zoo.report.run_report import RunReport
-from zoo.report.tables.text import counted, plain
+from zoo.report.tables.text import plain
+from zoo.wording import counted
 
 _KINDS = {"train": "training", "tune": "tuning trial", "cost": "cost measurement"}
 

@@ -9,7 +9,7 @@ from zoo.report.plots.plot import Plot
 from zoo.report.profile.profile import Profile
 from zoo.report.profile.profile_answer import profile_answer
 from zoo.report.profile.profile_text import effects_table, profile_notes, scores_table
-from zoo.report.tables.text import counted
+from zoo.wording import counted
 
 
 def profile_page(profile: Profile, plots: Sequence[Plot], name: str = "") -> str:

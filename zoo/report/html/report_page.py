@@ -18,7 +18,8 @@ from zoo.report.run_report import RunReport
 from zoo.report.tables.group_table import group_table
 from zoo.report.tables.notes import held_out, machine_summary
 from zoo.report.tables.same_settings import differing_settings
-from zoo.report.tables.text import counted, from_to, plain
+from zoo.report.tables.text import from_to, plain
+from zoo.wording import counted
 
 LEAST = 11  # pixels: of text in plots
 POINTS = 72  # per inch

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from zoo.report.profile.profile import DataSet, Profile, Score
-from zoo.report.tables.text import counted, plain
+from zoo.report.tables.text import plain
+from zoo.wording import counted
 
 NAMED = 4  # rows or data sets that a sentence names
 

@@ -11,7 +11,8 @@ from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.paired import ALPHA, p_of_models
 from zoo.report.stats.ratios import NOISY, Speeds, memory_verdict, too_noisy
 from zoo.report.stats.verdicts import Verdicts
-from zoo.report.tables.text import counted, percent
+from zoo.report.tables.text import percent
+from zoo.wording import counted
 
 NAMED = 3  # rows of a list that are named
 MOST_SEEDS = 100  # no more are recommended

@@ -11,7 +11,8 @@ from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.paired import ALPHA
 from zoo.report.stats.ratios import Ratio, memory_verdict
 from zoo.report.tables.notes import lower_is_better, until_note
-from zoo.report.tables.text import counted, level_text, percent, plain
+from zoo.report.tables.text import level_text, percent, plain
+from zoo.wording import counted
 
 LARGEST = 3  # interactions that are printed
 

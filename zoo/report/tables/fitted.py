@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from zoo.report.tables.readable import aligned, axes_in, metrics_in, readable
-from zoo.report.tables.text import counted, plain
+from zoo.report.tables.text import plain
+from zoo.wording import counted
 
 REASON = 24  # characters of a status with its reason, where not everything fits
 # After name, score, speed and memory, in the order in which they get what room is left.

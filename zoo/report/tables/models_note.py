@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zoo.report.rows import Row
-from zoo.report.tables.text import counted
+from zoo.wording import counted
 
 
 def model_of(row: Row) -> str:

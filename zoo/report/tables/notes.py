@@ -16,8 +16,9 @@ from zoo.report.stats.paired import ALPHA
 from zoo.report.stats.ratios import MEMORY_TIE, too_noisy
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.readable import has_front, metrics_in
-from zoo.report.tables.text import counted, from_to, level_text, percent
+from zoo.report.tables.text import from_to, level_text, percent
 from zoo.sweep.records import Record, made_by
+from zoo.wording import counted
 
 
 def made_on(record: Record, metric: MetricDescription) -> str:

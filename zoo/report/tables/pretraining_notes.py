@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from zoo.report.tables.text import counted, percent, plain
+from zoo.report.tables.text import percent, plain
 from zoo.sweep.records import shared_part
+from zoo.wording import counted
 
 STAGE = "pretrain"  # what ``init`` is where there was a stage, as in zoo.config.pretraining
 

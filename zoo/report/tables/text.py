@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Any
 
 # Embeddings, overrides and isolates. If a text opens one and nothing closes it, everything after
 # it on the line changes direction, including the page's own words.
@@ -28,11 +27,6 @@ def _shown(character: str) -> str:
     if character in _DIRECTION:
         return f"\\u{ord(character):04x}"
     return "" if unicodedata.category(character) in ("Cc", "Cs") else character
-
-
-def counted(count: Any, noun: str) -> str:
-    """``1 effect``, ``3 effects``."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def from_to(low: int, high: int) -> str:

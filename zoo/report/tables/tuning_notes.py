@@ -7,7 +7,8 @@ import statistics
 from collections.abc import Sequence
 
 from zoo.report.rows import Row
-from zoo.report.tables.text import counted, plain
+from zoo.report.tables.text import plain
+from zoo.wording import counted
 
 Values = tuple[float, ...]
 
