@@ -58,7 +58,6 @@ def _commits(file: Path) -> set[str]:
     }
 
 
-@pytest.mark.xfail(strict=True, reason="they are of several commits and must be measured again")
 def test_one_commit_stands_behind_every_published_line():
     commits = {
         path.relative_to(RESULTS).as_posix(): _commits(path)
