@@ -348,23 +348,32 @@ def test_a_row_says_by_itself_what_was_compared(tmp_path: Path):
     file = written(
         tmp_path / "lines.jsonl",
         line("equal", "x", Ratio(1.2, 1.1, 1.3), matrix_share=0.8, recomputed_share=0.87, **own),
-        line("equal", "y", Ratio(1.05, 0.98, 1.12), noise=Ratio(0.97), **own),
+        line("equal", "y", Ratio(1.098, 0.98, 1.12), noise=Ratio(0.97), **own),
         line("equal", "z", Ratio(0.9, 0.85, 0.95), **own),
-        line("left out", "x", Ratio(2, 1.9, 2.1), ours="the first position alone"),
+        line("left out", "x", Ratio(37.12, 8.9, 41), ours="the first position alone"),
         line("own", "python", Ratio(1.5, 1.4, 1.6), ours="zoo list", bound="at most", reach=1.2),
         skipped("equal", "training", "w", "needs w", RUNTIME),
     )
     head, *rows = cells(as_markdown(file, "equal"))
     timed = "training, 4 layers × 256 wide, 16 × 512 tokens"
     assert rows == [
-        [timed, "every position", "x", "1.2 (1.1 to 1.3)", "faster", "≥ 1.1: yes", "80% (87%)"],
-        [timed, "every position", "y", "1.05 (0.98 to 1.12)", "tie", "≥ 1.1: no", ""],
-        [timed, "every position", "z", "0.9 (0.85 to 0.95)", "slower", "≥ 1.1: no", ""],
+        [
+            timed,
+            "every position",
+            "x",
+            "1.200 (1.100 to 1.300)",
+            "faster",
+            "≥ 1.1: yes",
+            "80% (87%)",
+        ],
+        [timed, "every position", "y", "1.098 (0.980 to 1.120)", "tie", "≥ 1.1: no", ""],
+        [timed, "every position", "z", "0.900 (0.850 to 0.950)", "slower", "≥ 1.1: no", ""],
     ]
     assert head[1] == "both compute"
     assert "differed by up to 3.0%" in as_markdown(file, "equal")
     (row,) = cells(as_markdown(file, "left out"))[1:]
-    assert row == ["training", "the first position alone", "x", "every position", "2 (1.9 to 2.1)"]
+    ours, ratio = "the first position alone", "37.1 (8.900 to 41.0)"
+    assert row == ["training", ours, "x", "every position", ratio]
     (row,) = cells(as_markdown(file, "own"))[1:]
     assert row[-1] == "≤ 1.2: no"
     sentence = summary(file)
@@ -412,7 +421,7 @@ def test_several_runs_of_a_comparison_are_one_row(tmp_path: Path):
     runs = [line("equal", "x", Ratio(r, r - 0.05, r + 0.05), reach=1.15) for r in (1.1, 1.3, 1.2)]
     table = as_markdown(written(tmp_path / "lines.jsonl", *runs), "equal")
     ((_, _, _, found, verdict, goal),) = cells(table)[1:]
-    assert (found, verdict, goal) == ("1.2 (1.05 to 1.35)", "faster", "≥ 1.15: in 2 of 3")
+    assert (found, verdict, goal) == ("1.200 (1.050 to 1.350)", "faster", "≥ 1.15: in 2 of 3")
     assert "Up to 3 runs of each comparison" in table
 
 
