@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.publish.markdown import grid, link
 from bench.publish.page import Run, ScaleRun, scale_overview
 from bench.publish.profile_page import ProfileRun
-from zoo.report.profile.profile_text import as_text, scores_table
+from zoo.report.profile.profile_text import as_text, mark_notes, scores_table
 from zoo.report.tables.text import escaped, from_to, line
 from zoo.sweep.records import Record
 from zoo.wording import counted
@@ -20,8 +20,10 @@ ABOUT = """\
 
 Everything here is made by `make results` from the records in each directory; nothing is written by
 hand, and a test makes it again and compares every byte. ± is the 95% interval of the mean over
-seeds. A rank of 1= means that no row is significantly better, and that there are several such rows;
-the page of each run says how that was decided, and how large its machine's noise is."""
+seeds. A rank of 1= means that no row is significantly better, and that there are several such rows.
+× is a speed divided by the reference's; it is a tie where the interval in brackets contains 1, or
+where the ratio is within the noise of the machine. The page of each run says how ranks were
+decided, and how large that noise is."""
 BEST = 5  # cells of a run that the overview shows
 PROFILE_FILES = (("page", "README.md"), ("interactive", "report.html"), ("CSV", "profile.csv"))
 LEFT_OUT = ("train_seconds", "latency_ms", "front", "seeds")
@@ -50,6 +52,7 @@ def overview(
         parts.append(f"## {line(one.published.title)}")
         links = [link(label, f"{one.place}/{name}") for label, name in PROFILE_FILES]
         parts += [" · ".join(links), as_text(scores_table(one.profile), "github")]
+        parts += filter(None, ["\n".join(f"- {note}" for note in mark_notes(one.profile))])
     of_profiles = tuple(f"{one.place}/" for one in profiles)
     runs = [run for run in runs if not run.place.startswith(of_profiles)] if profiles else runs
     for name, group in itertools.groupby(runs, lambda run: _group(run.place)):
@@ -111,8 +114,9 @@ def _best(run: Run) -> str:
         for row in text[columns].values.tolist()
     ]
     notes = []
-    if (tied := int(table["tie"].eq(True).sum())) > 1:
-        notes.append(f"{tied} rows cannot be distinguished from the best.")
+    if (tied := int(cells["tie"].eq(True).sum())) > 1:
+        others = counted(tied - 1, "other cell")
+        notes.append(f"{others} cannot be distinguished from the best cell.")
     if len(cells) > BEST:
-        notes.append(f"{len(cells) - BEST} more on its page.")
+        notes.append(f"{counted(len(cells) - BEST, 'more cell')} on its page.")
     return "\n\n".join(filter(None, [grid(rows), " ".join(notes)]))
