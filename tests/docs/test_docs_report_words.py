@@ -82,6 +82,7 @@ LEADS = {
     r"Lower ": "**Lower METRIC is better:**",
     r"Data: ": "**Data:**",
     r"Made by several": "**Made by several states of the code:**",
+    r"Made on several": "**Made on several machines:**",
     r"\w+ loss": "**NAME loss:**",
     r"Each row was trained with": "**Each row was trained with …:**",
     r"Most depends on it for": "**Most depends on it for …:**",

@@ -122,3 +122,19 @@ def test_the_plot_describes_every_line():
     assert "failed" in plot.svg
     assert "128" in plot.svg
     assert "mathdefault" not in plot.svg
+
+
+def test_records_of_several_machines_and_commits_are_told():
+    one, other = (record("fused", length) for length in LENGTHS[:2])
+    assert "several" not in as_text([one, other])
+    git = {"commit": "a" * 40, "dirty": True}
+    other = other.model_copy(
+        update={
+            "environment": {**other.environment, "torch": "3", "git": git},
+            "metrics": {**other.metrics, "memory_how": "torch's own count"},
+        }
+    )
+    text = as_text([one, other])
+    assert "Made on several machines: M, torch 2, fp32; M, torch 3, fp32." in text
+    assert f"Made by several states of the code: version unknown, commit {'a' * 12}+." in text
+    assert "Memory: VmHWM or torch's own count, each" in text

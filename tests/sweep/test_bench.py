@@ -203,15 +203,19 @@ def test_collect_shows_what_other_code_made_and_a_run_makes_it_again(
     old = [json.loads(line) for line in (copy / "records.jsonl").read_text().splitlines()]
     for number, record in enumerate(old):
         record["key"] = f"old {record['key']}"
-        record["environment"]["git"] = {"commit": f"{number % 2}" * 40, "dirty": False}
+        record["environment"]["git"] = {"commit": f"{number % 2}" * 40, "dirty": number % 2 == 1}
+        record["environment"] |= {"device_name": "a machine", "torch": f"2.{number % 2}"}
         del record["config"]["task_options"]["group_column"], record["config"]["data"]["notes"]
     lines = "".join(json.dumps(record) + "\n" for record in old)
     (copy / "records.jsonl").write_text(lines)
     assert command({**options, "seeds": 2}, copy, "--collect") == 0
     out, err = capsys.readouterr()
-    both = f"commit {'0' * 12}, commit {'1' * 12}"
+    both = f"commit {'0' * 12}, commit {'1' * 12}+"
     assert f"{len(old)} results are of other code ({both}): a run would make them again" in err
     assert f"Made by several states of the code: {both}." in out
+    assert (
+        "Made on several machines: a machine, torch 2.0, fp32; a machine, torch 2.1, fp32." in out
+    )
     assert (copy / "records.jsonl").read_text() == lines
     assert (copy / "table.csv").read_bytes() == table
     assert command({**options, "seeds": 2, "phases": "train"}, copy) == 0

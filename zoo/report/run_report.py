@@ -22,6 +22,7 @@ from zoo.report.tables.notes import (
     made_on,
     memory_notes,
     mixed_code,
+    mixed_machines,
     notes,
     verdict_notes,
 )
@@ -92,7 +93,7 @@ class RunReport:
             *models_note(self.rows, self.best),
             *last.config["data"].get("remarks", []),
             made_on(last, self.metric),
-            *filter(None, [mixed_code(self.records)]),
+            *filter(None, [mixed_code(self.records), mixed_machines(self.records)]),
         ]
 
     @cached_property

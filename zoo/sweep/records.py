@@ -90,10 +90,18 @@ def analyses_of(record: Record) -> int:
 
 
 def made_by(record: Record) -> str:
-    """The commit of the code that made it, or of an installed zoo the version."""
+    """The commit of the code that made it, or of an installed zoo the version.
+
+    A plus behind the commit: there were changes that were not committed.
+    """
     environment = record.environment
-    commit = str(environment.get("git", {}).get("commit", ""))[:12]
-    return f"commit {commit}" if commit else f"version {environment.get('zoo', 'unknown')}"
+    git = environment.get("git", {})
+    commit = str(git.get("commit", ""))[:12]
+    return (
+        f"commit {commit}{'+' if git.get('dirty') else ''}"
+        if commit
+        else f"version {environment.get('zoo', 'unknown')}"
+    )
 
 
 class RecordFile:

@@ -55,6 +55,20 @@ def mixed_code(records: Sequence[Record]) -> str:
     return f"Made by several states of the code: {listed}." if len(made) > 1 else ""
 
 
+def mixed_machines(records: Sequence[Record]) -> str:
+    """That the records of a table are of several machines; empty where they are of one.
+
+    Another version of torch or another precision counts as another machine. Another number of
+    threads does not: trainings and costs may have different ones.
+    """
+    made = dict.fromkeys(
+        machine_summary({**record.environment, "threads": None, "nice": None})
+        for record in records
+        if record.status == "ok"
+    )
+    return f"Made on several machines: {'; '.join(made)}." if len(made) > 1 else ""
+
+
 def data_summary(config: Mapping[str, Any], metric: MetricDescription) -> str:
     """How much data there is: the record's own sentence about it, or the counts."""
     data, options = config["data"], config.get("task_options", {})

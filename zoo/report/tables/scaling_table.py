@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from zoo.errors import ZooError
-from zoo.report.tables.notes import machine_summary
+from zoo.report.tables.notes import machine_summary, mixed_code, mixed_machines
 from zoo.report.tables.text import laid_out
 from zoo.sweep.records import Record
 
@@ -149,7 +149,8 @@ def notes(records: Sequence[Record]) -> list[str]:
     first, over = records[0], axis(records)
     base = first.config["base"].items()
     sizes = ", ".join(f"{name.replace('_', ' ')} {size:,}" for name, size in base)
-    how = next((r.metrics["memory_how"] for r in records if r.metrics), "not measured")
+    ways = dict.fromkeys(str(r.metrics["memory_how"]) for r in records if r.metrics)
+    how = " or ".join(ways) or "not measured"
     return [
         "A step: one batch of texts of full length, without padding; training is forward, backward "
         "and AdamW. Medians over rounds in which all cells take turns.",
@@ -158,6 +159,7 @@ def notes(records: Sequence[Record]) -> list[str]:
         "three points), with the 95% t-interval of the slope.",
         f"Sizes: {sizes}." + (" The inner width grows with the width." if over == "dim" else ""),
         f"Machine: {machine_summary(first.environment)}.",
+        *filter(None, [mixed_code(records), mixed_machines(records)]),
     ]
 
 
