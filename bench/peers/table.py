@@ -118,8 +118,8 @@ def _interval(runs: Runs) -> str:
 
 
 def _text(ratio: float) -> str:
-    """Three decimals, with which 1.098 is seen to miss a goal of 1.1; one decimal from 10 on."""
-    return f"{ratio:.3f}" if ratio < 10 else f"{ratio:.1f}"
+    """Four digits, zeros among them: 1.098 is seen to miss a goal of 1.1, and 1.100 to reach it."""
+    return f"{ratio:#.4g}"
 
 
 def _goal(runs: Runs) -> str:

@@ -52,7 +52,8 @@ def overview(
         parts.append(f"## {line(one.published.title)}")
         links = [link(label, f"{one.place}/{name}") for label, name in PROFILE_FILES]
         parts += [" · ".join(links), as_text(scores_table(one.profile), "github")]
-        parts += filter(None, ["\n".join(f"- {note}" for note in mark_notes(one.profile))])
+        if marks := mark_notes(one.profile):
+            parts.append("\n".join(f"- {note}" for note in marks))
     of_profiles = tuple(f"{one.place}/" for one in profiles)
     runs = [run for run in runs if not run.place.startswith(of_profiles)] if profiles else runs
     for name, group in itertools.groupby(runs, lambda run: _group(run.place)):

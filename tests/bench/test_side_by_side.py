@@ -366,13 +366,13 @@ def test_a_row_says_by_itself_what_was_compared(tmp_path: Path):
             "≥ 1.1: yes",
             "80% (87%)",
         ],
-        [timed, "every position", "y", "1.098 (0.980 to 1.120)", "tie", "≥ 1.1: no", ""],
-        [timed, "every position", "z", "0.900 (0.850 to 0.950)", "slower", "≥ 1.1: no", ""],
+        [timed, "every position", "y", "1.098 (0.9800 to 1.120)", "tie", "≥ 1.1: no", ""],
+        [timed, "every position", "z", "0.9000 (0.8500 to 0.9500)", "slower", "≥ 1.1: no", ""],
     ]
     assert head[1] == "both compute"
     assert "differed by up to 3.0%" in as_markdown(file, "equal")
     (row,) = cells(as_markdown(file, "left out"))[1:]
-    ours, ratio = "the first position alone", "37.1 (8.900 to 41.0)"
+    ours, ratio = "the first position alone", "37.12 (8.900 to 41.00)"
     assert row == ["training", ours, "x", "every position", ratio]
     (row,) = cells(as_markdown(file, "own"))[1:]
     assert row[-1] == "≤ 1.2: no"

@@ -177,6 +177,11 @@ class Row:
         return f"{len(there)} of {asked} tuning trials"
 
     @property
+    def used(self) -> list[Record]:
+        """The records that its numbers come from: without those that later ones replaced."""
+        return [*self.trained.values(), *self.trials, *filter(None, [self.measured])]
+
+    @property
     def failures(self) -> list[Record]:
         """The records whose status is not ok; of cost measurements, the latest counts."""
         return [r for r in [*self.failed, *self.cost_records[-1:]] if r.status != "ok"]

@@ -81,6 +81,7 @@ class RunReport:
         """The lines under the table."""
         if not self.records:
             return ["No records."]
+        used = [record for row in self.recorded_rows for record in row.used]
         last, names = self.typical, [self.short_name(row) for row in self.rows]
         return [
             *notes(self.table, self.verdicts.tests, self.verdicts.level),
@@ -93,7 +94,7 @@ class RunReport:
             *models_note(self.rows, self.best),
             *last.config["data"].get("remarks", []),
             made_on(last, self.metric),
-            *filter(None, [mixed_code(self.records), mixed_machines(self.records)]),
+            *filter(None, [mixed_code(used), mixed_machines(used)]),
         ]
 
     @cached_property

@@ -97,11 +97,8 @@ def made_by(record: Record) -> str:
     environment = record.environment
     git = environment.get("git", {})
     commit = str(git.get("commit", ""))[:12]
-    return (
-        f"commit {commit}{'+' if git.get('dirty') else ''}"
-        if commit
-        else f"version {environment.get('zoo', 'unknown')}"
-    )
+    changed = "+" if git.get("dirty") else ""
+    return f"commit {commit}{changed}" if commit else f"version {environment.get('zoo', 'unknown')}"
 
 
 class RecordFile:
