@@ -18,7 +18,7 @@ def written(git: Mapping[str, Any]) -> str:
     return f"{git['commit']}{'+' if git['dirty'] else ''}" if git else ""
 
 
-def shown(commits: Iterable[str]) -> str:
+def commit_sentence(commits: Iterable[str]) -> str:
     """A sentence for below a table: the commits of its lines, each once and short."""
     short = [f"{one[:12]}{one[40:]}" for one in dict.fromkeys(commits) if one]
     return f"Commit: {', '.join(short) or 'unknown'}."

@@ -23,7 +23,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from bench.commit import code_commit, shown
+from bench.commit import code_commit, commit_sentence
 from zoo.conformance import checks_of, run_checks, select_choices
 from zoo.errors import ZooError
 from zoo.registry import AXES, Component, Registry
@@ -217,7 +217,7 @@ def write(parts: Sequence[Part], directory: Path) -> None:
 def publish(source: Path, directory: Path) -> None:
     """Make table.md and README.md in the directory from the lines in the source directory."""
     lines = [json.loads(line) for line in (source / FILE).read_text().splitlines()]
-    commit = shown([line.pop(COMMIT, "") for line in lines])
+    commit = commit_sentence([line.pop(COMMIT, "") for line in lines])
     parts, facts = [Part(**line) for line in lines], Facts.read()
     directory.mkdir(parents=True, exist_ok=True)
     write_file(directory / "table.md", numbers_table(parts, facts) + "\n")

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, get_args
 
+from scipy import stats
 from tabulate import tabulate
 
 from bench.peers.comparison import Comparison, Kind, read
 from bench.peers.turns import LEAST_ROUNDS
+from zoo.report.stats.intervals import t_quantile
+from zoo.report.stats.paired import ALPHA, holm
 from zoo.wording import counted
 
 Runs = Sequence[Comparison]  # of one comparison
 FIELDS = ("kind", "work", "sizes", "ours", "against", "theirs", "device", "precision", "threads")
+SIDES = ("ours", "theirs")  # what each side computes
 
 
 def as_markdown(file: Path, kind: Kind) -> str:
@@ -26,8 +32,9 @@ def as_markdown(file: Path, kind: Kind) -> str:
     shown, hidden = _shown(file, kind)
     if not shown:
         return "\n".join([*hidden, ""])
-    rows, columns = _grouped(shown), COLUMNS[kind]
-    cells = [[column.text(runs) for column in columns] for runs in rows]
+    equal = shown if kind == "equal" else _shown(file, "equal")[0]
+    rows, columns = _rows(shown, equal), COLUMNS[kind]
+    cells = [[column.text(row) for column in columns] for row in rows]
     heads = [column.head for column in columns]
     filled = [n for n in range(len(heads)) if any(row[n] for row in cells)]
     table = tabulate(
@@ -47,16 +54,19 @@ def summary(file: Path) -> str:
     """
     shown, hidden = _shown(file, "equal")
     sentences = [] if shown else hidden
-    works = [one.work.partition(" ")[0] for one in shown]
+    rows = _rows(shown, shown)
+    works = [row.runs[0].work.partition(" ")[0] for row in rows]
     for work in dict.fromkeys(works):
-        rows = _grouped(one for one, own in zip(shown, works, strict=True) if own == work)
-        ratios, verdicts = [_ratio(runs) for runs in rows], [verdict(runs) for runs in rows]
+        of_work = [row for row, own in zip(rows, works, strict=True) if own == work]
+        ratios, verdicts = [_ratio(row.runs) for row in of_work], [row.verdict for row in of_work]
         counts = [f"{words} in {n}" for v, words in SAID.items() if (n := verdicts.count(v))]
+        times = f"{min(ratios):.2f} to {max(ratios):.2f} times"
         sentences.append(
-            f"Doing the same work, the others take {min(ratios):.2f} to {max(ratios):.2f} times as "
-            f"long as the zoo in {work}; of {len(rows)} comparisons the zoo is {', '.join(counts)}."
+            f"Doing the same work, the others take {times} as long as the zoo in {work}; "
+            f"of {len(of_work)} comparisons the zoo is {', '.join(counts)}."
         )
     if shown:
+        sentences.append(f"Verdicts are at the {ALPHA:.0%} level {_corrected(rows)}.")
         sentences += _made_on(shown)
         sentences += [] if any(one.device == "cuda" for one in shown) else [NO_GPU]
     return "\n".join([*sentences, ""]) if sentences else ""
@@ -82,13 +92,59 @@ NO_GPU = "On a GPU: not yet measured."
 SAID = {"faster": "faster", "slower": "slower", "tie": "not distinguished"}
 
 
-def verdict(runs: Runs) -> str:
-    """``faster`` or ``slower`` where no interval of a run contains 1, else ``tie``."""
-    low, high = _ends(runs)
-    if low is None or high is None:
+@dataclass(frozen=True)
+class Row:
+    """The runs of one comparison.
+
+    verdict: of the zoo, ``faster``, ``slower`` or ``tie``, after correction for all rows of the
+    table; empty without an interval. equal: the runs of equal work of the same sizes against the
+    same side, if there are any.
+    """
+
+    runs: Runs
+    verdict: str
+    equal: Runs | None = None
+
+
+def _rows(comparisons: Iterable[Comparison], equal: Iterable[Comparison]) -> list[Row]:
+    groups = _grouped(comparisons)
+    known = {_conditions(runs): runs for runs in _grouped(equal)}
+    adjusted = holm([_p_value(runs) for runs in groups])
+    return [
+        Row(runs, _verdict(runs, p), known.get(_conditions(runs)))
+        for runs, p in zip(groups, adjusted, strict=True)
+    ]
+
+
+def _conditions(runs: Runs) -> tuple[object, ...]:
+    return tuple(getattr(runs[0], name) for name in FIELDS if name not in ("kind", *SIDES))
+
+
+def _p_value(runs: Runs) -> float | None:
+    """That of a ratio of 1, two-sided, from the t-interval of the log ratio.
+
+    Of several runs the largest, and 1 where they contradict each other; None without an interval.
+    """
+    found = []
+    for run in runs:
+        if run.ratio is None or run.low is None or run.high is None:
+            return None
+        error = math.log(run.high / run.low) / 2 / t_quantile(run.rounds - 1)
+        found.append(2 * float(stats.t.sf(abs(math.log(run.ratio)) / error, run.rounds - 1)))
+    sides = {run.ratio > 1 for run in runs if run.ratio is not None}
+    return max(found) if len(sides) == 1 else 1.0
+
+
+def _verdict(runs: Runs, adjusted: float | None) -> str:
+    if adjusted is None:
         return ""
     above, below = ("slower", "faster") if runs[0].bound == "at most" else ("faster", "slower")
-    return above if low > 1 else below if high < 1 else "tie"
+    return "tie" if adjusted >= ALPHA else above if _ratio(runs) > 1 else below
+
+
+def _corrected(rows: Sequence[Row]) -> str:
+    tests = sum(row.verdict != "" for row in rows)
+    return f"after Holm's correction for {counted(tests, 'comparison')}"
 
 
 def _grouped(comparisons: Iterable[Comparison]) -> list[Runs]:
@@ -154,14 +210,19 @@ class Column(NamedTuple):
     """A heading, and the text of a cell."""
 
     head: str
-    text: Callable[[Runs], str]
+    text: Callable[[Row], str]
 
 
-RATIO = Column("their time / ours (95%)", _interval)
-TIMED, GOAL = Column("what is timed", _timed), Column("goal", _goal)
-OURS, THEIRS = Column("ours", lambda runs: runs[0].ours), Column("theirs", lambda r: r[0].theirs)
-AGAINST = Column("against", lambda runs: runs[0].against)
-VERDICT = Column("the zoo is", verdict)
+RATIO = Column("their time / ours (95%)", lambda row: _interval(row.runs))
+TIMED = Column("what is timed", lambda row: _timed(row.runs))
+GOAL = Column("goal", lambda row: _goal(row.runs))
+OURS = Column("ours", lambda row: row.runs[0].ours)
+THEIRS = Column("theirs", lambda row: row.runs[0].theirs)
+AGAINST = Column("against", lambda row: row.runs[0].against)
+VERDICT = Column("the zoo is", lambda row: row.verdict)
+AT_EQUAL_WORK = Column(
+    "at equal work", lambda row: _text(_ratio(row.equal)) if row.equal is not None else ""
+)
 COLUMNS: dict[str, tuple[Column, ...]] = {
     "equal": (
         TIMED,
@@ -170,9 +231,9 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         RATIO,
         VERDICT,
         GOAL,
-        Column("of the matrix rate", _share),
+        Column("of the matrix rate", lambda row: _share(row.runs)),
     ),
-    "left out": (TIMED, OURS, AGAINST, THEIRS, RATIO, GOAL),
+    "left out": (TIMED, OURS, AGAINST, THEIRS, RATIO, AT_EQUAL_WORK, GOAL),
     "own": (TIMED, OURS, AGAINST, THEIRS, RATIO._replace(head="ratio (95%)"), GOAL),
 }
 assert set(COLUMNS) == set(get_args(Kind))
@@ -191,19 +252,21 @@ def _made_on(comparisons: Iterable[Comparison]) -> list[str]:
     return notes
 
 
-def _notes(rows: Sequence[Runs]) -> list[str]:
-    comparisons = [run for runs in rows for run in runs]
+def _notes(rows: Sequence[Row]) -> list[str]:
+    comparisons = [run for row in rows for run in row.runs]
     notes = _made_on(comparisons)
     kind, least = comparisons[0].kind, min(c.rounds for c in comparisons)
     about = f"the geometric mean over at least {least} rounds, in which all are timed in turns, "
     about += "with the 95% t-interval of its logarithm."
     notes.append(f"{ABOUT[kind]}{about}")
-    most = max(map(len, rows))
+    most = max(len(row.runs) for row in rows)
     if most > 1:
         notes.append(
             f"Up to {most} runs of each comparison: the median of their ratios, and in brackets "
             "the lowest and the highest end of their intervals."
         )
+    if any(run.reached is not None for run in comparisons):
+        notes.append("Goal: reached or not by the ratio itself, wherever its interval ends.")
     if noise := [abs(c.noise - 1) for c in comparisons if c.noise is not None]:
         notes.append(
             "Noise: a second copy of the same model, timed in the same rounds, differed by up to "
@@ -213,8 +276,12 @@ def _notes(rows: Sequence[Runs]) -> list[str]:
         notes.append("Blocks kept: malloc keeps the memory that a step frees for the next one.")
     if kind == "equal":
         notes.append(
-            "Tie: the interval contains 1. Before timing, equal logits and gradients are "
-            "asserted on a batch that is timed; all have the same batches in the same order."
+            f"Faster and slower: at the {ALPHA:.0%} level {_corrected(rows)}; tie: neither. "
+            "Intervals are not corrected, so that one that leaves 1 out may be of a tie."
+        )
+        notes.append(
+            "Before timing, equal logits and gradients are asserted on a batch that is timed; all "
+            "have the same batches in the same order."
         )
         notes.append(
             "Of the matrix rate: our operations by formula over those of the machine's own large "
@@ -227,8 +294,8 @@ def _notes(rows: Sequence[Runs]) -> list[str]:
 
 ABOUT = {
     "equal": "Ratio: ",
-    "left out": "Ratio: their time over ours. What of it is not from the thing left out is in the "
-    "rows of equal work. It is ",
+    "left out": "Ratio: their time over ours; at equal work: the ratio of the same models and "
+    "batches with nothing left out, so that the rest is what leaving it out gives. The ratio is ",
     "own": "Ratio: a share or theirs over ours where the goal is ≥, ours over theirs where it is "
     "≤: ",
 }

@@ -14,11 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import inventory
+from bench.publish.compared import compare_runs
 from bench.publish.components_page import components_link, components_page, components_places
+from bench.publish.markdown import link
 from bench.publish.overview import overview
 from bench.publish.page import PAGE, Run, find_scales, page, write_scale_page
+from bench.publish.peers_page import peers_overview, peers_page, peers_places
 from bench.publish.profile_page import ProfileRun, profile_page
 from bench.publish.published import Published, load_published, make_figures
+from bench.simulate.measured_noise import noise_of
 from bench.simulate.page import LINES, SIMULATIONS
 from bench.simulate.page import page as simulation_page
 from zoo.errors import WriteError, ZooError
@@ -26,10 +30,14 @@ from zoo.report.profile.profile import read_profile
 from zoo.report.profile.write_profile import write_profile_page
 from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
+from zoo.report.tables.text import line
 from zoo.report.write import write_file, write_report
 from zoo.sweep.records import FILE
 
 INVENTORY = "inventory"  # the folder of bench.inventory among the published results
+
+NOISE_OF = ("bbc-news/cpu/grid", "bbc-news/cpu/one-factor")  # beside that of simulated runs
+PARTS = f"Every part, and which other libraries have it: [by name]({INVENTORY}/{PAGE})."
 
 
 @dataclass(frozen=True)
@@ -64,10 +72,13 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         report = RunReport(read_run(home), *wanted)
         figures = make_figures(report.recorded_rows, published.figures) if published else []
         runs.append(Run(place, (out or source) / place, home, report, suite, published, figures))
+    by_place = {run.place: run for run in runs}
+    compared = {run.place: found for run in runs if (found := compare_runs(run, by_place))}
     for run in runs:
         run.directory.mkdir(parents=True, exist_ok=True)
         write_report(run.report, run.directory, _name(run, pages))
-        write_file(run.directory / PAGE, page(run))
+        section = compared[run.place].section() if run.place in compared else ""
+        write_file(run.directory / PAGE, page(run, section))
     for place, (suite, published) in pages.items():
         if profile := read_profile(source / place):
             directory = (out or source) / place
@@ -81,15 +92,15 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     simulated = source / SIMULATIONS / LINES
     if simulated.exists():
         (out or source).joinpath(SIMULATIONS).mkdir(parents=True, exist_ok=True)
-        write_file((out or source) / SIMULATIONS / PAGE, simulation_page(simulated))
-    if (source / INVENTORY / inventory.FILE).exists():
-        inventory.publish(source / INVENTORY, (out or source) / INVENTORY)
-    measured = components_places(source)
-    for place in measured:
-        (out or source).joinpath(place).mkdir(parents=True, exist_ok=True)
-        write_file((out or source) / place / PAGE, components_page(source / place))
-    components = components_link(source) if measured else ""
-    about = overview(runs, profiles, scales, simulated.exists(), components)
+        noise = {
+            link(line(run.title), f"../{run.place}/{PAGE}"): noise_of(run.report.recorded_rows)
+            for run in runs
+            if run.place in NOISE_OF
+        }
+        write_file((out or source) / SIMULATIONS / PAGE, simulation_page(simulated, noise))
+    others, measured = _other_pages(source, out or source)
+    sentences = {place: found.sentence(source) for place, found in compared.items()}
+    about = overview(runs, profiles, scales, simulated.exists(), others, sentences)
     write_file((out or source) / PAGE, about)
     there = {*homes, *(one.place for one in profiles)}
     missing = [(pages[place][0], place) for place in pages if place not in there]
@@ -97,6 +108,21 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     places = [*(one.place for one in profiles), *(scale.place for scale in scales), *measured]
     made += [(out or source) / place for place in places]
     return Made(made, missing)
+
+
+def _other_pages(source: Path, out: Path) -> tuple[list[str], list[str]]:
+    """Write the pages that are not of runs; what the overview says of them, and measured places."""
+    measured, peers = components_places(source), peers_places(source)
+    makers = dict.fromkeys(peers, peers_page) | dict.fromkeys(measured, components_page)
+    for place, make in makers.items():
+        (out / place).mkdir(parents=True, exist_ok=True)
+        write_file(out / place / PAGE, make(source / place))
+    said = peers_overview(source, peers)
+    said += ["## Single components", components_link(source)] if measured else []
+    if (source / INVENTORY / inventory.FILE).exists():
+        inventory.publish(source / INVENTORY, out / INVENTORY)
+        said += ["## Inventory", PARTS]
+    return said, list(makers)
 
 
 def _name(run: Run, pages: Mapping[str, tuple[Path, Published]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.commit import shown
+from bench.commit import commit_sentence
 from bench.components.timings import FILE, Timing, read
 from bench.publish.markdown import grid, link
 from zoo.report.tables.text import code
@@ -35,7 +35,7 @@ def components_page(directory: Path) -> str:
     """The page of one machine. Raises ZooError where the file is not one of timings."""
     environment, timings = read(directory)
     sizes = "; ".join(f"*{name}*: {shape}" for name, shape in environment.sizes.items())
-    commit = shown([environment.commit])
+    commit = commit_sentence([environment.commit])
     parts = [
         ABOUT,
         f"Sizes: {sizes}. Machine: {environment.machine}, {environment.threads} threads, torch "

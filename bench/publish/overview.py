@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench.publish.markdown import grid, link
@@ -38,12 +38,14 @@ def overview(
     profiles: Sequence[ProfileRun] = (),
     scales: Sequence[ScaleRun] = (),
     simulated: bool = False,
-    components: str = "",
+    others: Sequence[str] = (),
+    comparisons: Mapping[str, str] | None = None,
 ) -> str:
     """The whole page, grouped by data set and machine; runs of ``zoo scale`` are at the end.
 
-    A run on several data sets is shown as one, by its profile. components: a sentence that leads to
-    the timings of single components.
+    A run on several data sets is shown as one, by its profile. others: further parts, after the
+    runs. comparisons: by the place of a run, a sentence that compares
+    it with another one.
     """
     parts = [ABOUT, SIMULATED] if simulated else [ABOUT]
     if not any(record.environment.get("device") == "cuda" for record in _records(runs)):
@@ -62,13 +64,12 @@ def overview(
         texts = [run.published.data.strip() for run in members if run.published]
         parts += [escaped(text) for text in dict.fromkeys(texts) if text]
         for run in members:
-            parts += _run(run)
+            parts += [*_run(run), (comparisons or {}).get(run.place, "")]
     for name, of_one in itertools.groupby(scales, lambda scale: _group(scale.place)):
         parts.append(f"## {line(name)}")
         for scale in of_one:
             parts += scale_overview(scale)
-    parts += ["## Single components", components] if components else []
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(filter(None, [*parts, *others])) + "\n"
 
 
 def _records(runs: Sequence[Run]) -> Iterator[Record]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.commit import commit_sentence, written
 from bench.publish.markdown import grid, link
 from bench.publish.published import Figure, Published, PublishedDifference, published_differences
 from zoo.config.metric_description import MetricDescription
@@ -53,8 +54,11 @@ class Run:
         return self.published.title if self.published else self.place
 
 
-def page(run: Run) -> str:
-    """The whole page; the run's report must have been written."""
+def page(run: Run, comparison: str = "") -> str:
+    """The whole page; the run's report must have been written.
+
+    comparison: the section that compares it with another run.
+    """
     report, published = run.report, run.published
     texts = (published.text, published.data) if published else ()
     parts = [
@@ -66,13 +70,19 @@ def page(run: Run) -> str:
         as_text(report.table, "github"),
         line(" ".join(report.answer)),
         bullets([line(note) for note in report.notes]),
+        comparison,
         *_figures(run),
     ]
     if published and published.notes and not run.figures:
         parts += ["## Notes", bullets([line(note) for note in published.notes])]
     parts += _plots(run.directory)
-    parts += _classes(report)
+    used = [record for row in report.recorded_rows for record in row.used]
+    parts += [*_classes(report), _commit(used)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _commit(records: Sequence[Record]) -> str:
+    return commit_sentence(written(record.environment.get("git") or {}) for record in records)
 
 
 def _effects(report: RunReport) -> list[str]:
@@ -295,6 +305,7 @@ def write_scale_page(run: ScaleRun, directory: Path) -> None:
         if command
         else "",
         " · ".join(link(label, name) for label, name in files),
+        _commit(run.records),
     ]
     write_file(directory / PAGE, "\n\n".join(filter(None, parts)) + "\n")
 

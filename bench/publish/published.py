@@ -24,6 +24,7 @@ from zoo.registry.kinds import AXES
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import Interval, over_seeds
 from zoo.report.stats.paired import Difference
+from zoo.report.stats.row_intervals import intervals_of
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.text import code
 
@@ -84,8 +85,9 @@ class Published(BaseModel):
 
     directory: where the results are, under the published directory: one, or one per machine.
     text: sentences below the title. data: where the data come from. notes: how the figures were
-    made that ours are compared with. claims: for a run on several data sets. reference, metric: the
-    suite's reference cell, and the metric that ranks its rows.
+    made that ours are compared with. claims: for a run on several data sets. compared_with: the
+    directory of another run, of the same cells and seeds. may_differ: the settings in which the two
+    differ. reference, metric: the suite's reference cell, and the metric that ranks its rows.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -97,6 +99,8 @@ class Published(BaseModel):
     notes: tuple[Text, ...] = ()
     figures: tuple[PublishedFigure, ...] = ()
     claims: tuple[Claim, ...] = ()
+    compared_with: str = ""
+    may_differ: tuple[Text, ...] = ()
     reference: str = ""
     metric: str = ""
 
@@ -176,8 +180,11 @@ class PublishedDifference:
 
 
 def make_figures(rows: Sequence[Row], figures: Sequence[PublishedFigure]) -> list[Figure]:
-    """Each figure with the row it belongs to; ZooError where that is none, or several."""
-    found = []
+    """Each figure with the row it belongs to; ZooError where that is none, or several.
+
+    The intervals of the ranking metric are those of the table.
+    """
+    found, of_table = [], intervals_of(rows)
     for one in figures:
         matching = [
             row
@@ -190,9 +197,10 @@ def make_figures(rows: Sequence[Row], figures: Sequence[PublishedFigure]) -> lis
                 f"{'no row' if not matching else 'not one row but several'} of the records"
             )
         (row,) = matching
-        ours, seconds = (
+        values, seconds = (
             over_seeds(list(row.values_of(name).values())) for name in (one.metric, "train_seconds")
         )
+        ours = of_table.get(row.name) if one.metric == row.metric.name else values
         found.append(Figure(one, row, ours, seconds))
     return found
 

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.commit import shown
+from bench.commit import commit_sentence
 from bench.publish.markdown import grid
 from bench.simulate.grids import HARDNESS, NOISE, SHARED, Scenario
+from bench.simulate.measured_noise import Noise
+from zoo.report.tables.text import bullets
 
 LINES = "lines.jsonl"
 SIMULATIONS = "simulations"  # their folder among the published results
@@ -24,9 +26,10 @@ How verdicts and intervals fare on runs whose true differences are known, made b
 documents, with Holm's correction, and t-intervals; *after*: what reports use now. Each run is a
 grid of cells that score 1,000 documents (log odds; the documents' hardness has a standard
 deviation of {HARDNESS:g}), with a residual standard deviation of {100 * NOISE:.2f} points over
-seeds, and of {100 * SHARED:.1f} points that a seed does to all cells alike; the published grid of
-bbc-news was measured for these. \"2 rows × 3\": two rows with three times the noise of the others.
+seeds, and of {100 * SHARED:.1f} points that a seed does to all cells alike; two cells of 0.94
+disagree on some 35 documents. \"2 rows × 3\": two rows with three times the noise of the others.
 The Monte-Carlo error in brackets is one standard error."""
+PUBLISHED = "The same, measured from the records of published runs:"
 
 FALSE = """\
 ## False findings
@@ -76,10 +79,17 @@ mean. *t*: of the mean log ratio, which published comparisons have, over at leas
 *bootstrap*: of the median, as they had before. Noise as above."""
 
 
-def page(file: Path) -> str:
-    """The whole page."""
+def page(file: Path, measured: Mapping[str, Noise] | None = None) -> str:
+    """The whole page. measured: the noise of published runs, by links to their pages."""
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     parts = [ABOUT]
+    if measured:
+        each = (
+            f"{link}: {100 * noise.residual:.2f} and {100 * noise.shared:.2f} points, and two "
+            f"cells disagree on {noise.disagreements:.0f} documents"
+            for link, noise in measured.items()
+        )
+        parts.append(f"{PUBLISHED}\n\n{bullets(list(each))}")
     tables: tuple[tuple[str, str, Callable[[Line], dict[str, str]]], ...] = (
         ("false", FALSE, lambda line: {"before": _share(line, "false", 0)}
          | {"after": _share(line, "false", 1)}),
@@ -101,7 +111,7 @@ def page(file: Path) -> str:
         parts += [ROUNDS, grid(rounds)]
     if found := [_comparison(line) for line in lines if line["shows"] == "comparisons"]:
         parts += [COMPARISONS, grid(found)]
-    parts.append(shown(line.get("commit", "") for line in lines))
+    parts.append(commit_sentence(line.get("commit", "") for line in lines))
     return "\n\n".join(parts) + "\n"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.commit import code_commit, shown, written
+from bench.commit import code_commit, commit_sentence, written
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,5 +29,5 @@ def test_changed_code_has_a_plus_and_no_checkout_has_nothing():
 
 def test_commits_are_shown_once_and_short():
     first, second = "a" * 40, "b" * 40 + "+"
-    assert shown([first, second, first]) == "Commit: aaaaaaaaaaaa, bbbbbbbbbbbb+."
-    assert shown(["", ""]) == "Commit: unknown."
+    assert commit_sentence([first, second, first]) == "Commit: aaaaaaaaaaaa, bbbbbbbbbbbb+."
+    assert commit_sentence(["", ""]) == "Commit: unknown."

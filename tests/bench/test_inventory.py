@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bench import inventory
-from bench.commit import code_commit, shown
+from bench.commit import code_commit, commit_sentence
 from bench.inventory import Facts, find_parts, numbers_table, page
 from bench.publish.__main__ import INVENTORY
 from zoo.cli import main as zoo
@@ -144,7 +144,7 @@ def test_the_command_prints_tables_of_what_zoo_check_found(
     assert "`cls` " not in printed
 
     inventory.publish(tmp_path / INVENTORY, tmp_path / "made")
-    made_by = shown([code_commit()])
+    made_by = commit_sentence([code_commit()])
     assert (tmp_path / "made" / "README.md").read_text() == f"{printed}\n{made_by}\n"
     assert (tmp_path / "made" / "table.md").read_text() in printed
 

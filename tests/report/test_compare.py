@@ -274,7 +274,7 @@ def test_without_a_common_reference_speeds_are_not_compared(generator):
 
 
 def test_memory_has_a_fixed_tolerance_and_the_text_says_so(generator):
-    for memory, verdict in ((101.0, "tie"), (104.0, "tie"), (110.0, "worse"), (90.0, "better")):
+    for memory, verdict in ((101.0, "tie"), (109.0, "tie"), (112.0, "worse"), (89.0, "better")):
         after = measured(generator, session="b", memory=memory)
         found = change(compare(measured(generator), after), "memory", pe="sin")
         assert (found.verdict, found.before, found.after) == (verdict, 100.0, memory)

@@ -271,6 +271,24 @@ def test_a_noise_floor_above_30_percent_stands_in_the_place_of_the_fastest(share
     assert "35%" not in answer
 
 
+def test_the_fastest_is_so_in_the_same_rounds_and_not_at_a_quieter_time():
+    """sin was timed while the machine was twice as slow, and the reference with it."""
+    twin = [1.0, 1.001, 0.999, 1.0, 1.0]
+    records = [
+        train_record(cell(pe=pe), seed, 50 + seed)
+        for pe in ("rope", "sin", "alibi")
+        for seed in range(5)
+    ]
+    records += [
+        cost_record(
+            cell(pe=pe), [speed] * 5, REFERENCE, [base] * 5, [base * t for t in twin], session=pe
+        )
+        for pe, speed, base in (("rope", 1.0, 1.0), ("alibi", 1.2, 1.0), ("sin", 0.75, 0.5))
+    ]
+    (sentence,) = [one for one in RunReport(records).answer if "trains fastest" in one]
+    assert sentence.startswith("Of these, sin trains fastest (750 tokens/s")
+
+
 def test_baselines_alone_make_a_table():
     records = [train_record("words", seed, 20) for seed in range(3)]
     assert "words" in as_text(make_table(records))
@@ -309,7 +327,7 @@ def test_tables_are_the_same_bytes_each_time_and_can_be_read_back(tmp_path):
     assert "- Noise floor" in first["table.md"].decode()
 
 
-def test_seconds_of_trainings_on_different_nodes_are_left_blank():
+def test_seconds_of_trainings_on_different_machines_are_left_blank():
     """Scores compare wherever they come from, and times do not."""
     rows = [cell(), cell(attention="naive")]
 
@@ -324,5 +342,7 @@ def test_seconds_of_trainings_on_different_nodes_are_left_blank():
 
     new, old = {"node": "a", "device_name": "new"}, {"node": "b", "device_name": "old"}
     assert table(new, old)["train_seconds"].isna().all()
+    for field, values in (("device_name", ("new", "old")), ("threads", (1, 2))):
+        assert table(*({field: value} for value in values))["train_seconds"].isna().all(), field
     assert table(new, {**new, "node": "c"})["train_seconds"].tolist() == [10.0, 10.0]
     assert table(new, old)["accuracy_mean"].notna().all()

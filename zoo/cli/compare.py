@@ -18,6 +18,13 @@ from zoo.errors import ZooError
 )
 @metric_option
 @click.option(
+    "--may-differ",
+    metavar="NAMES",
+    default="",
+    help="Settings that differ on purpose, because their effect is what is compared: "
+    "batching,epochs. Any other that differs makes a row not comparable.",
+)
+@click.option(
     "--fail-on",
     type=click.Choice(["worse", "change"]),
     help="Exit with 1 if a row got worse, failed, or is skipped now (rows missing from B and "
@@ -31,6 +38,7 @@ def compare(
     after: Path,
     reference: str,
     metric: str,
+    may_differ: str,
     fail_on: str | None,
     markdown: bool,
     as_json: bool,
@@ -40,6 +48,7 @@ def compare(
     \b
     zoo compare runs/monday runs/tuesday
     zoo compare results/bbc-news/cpu/grid runs/mine --fail-on worse
+    zoo compare runs/by-length runs/random --may-differ batching
     """
     from zoo.report.compare.compare_runs import compare as compare_records
     from zoo.report.compare.compare_runs import failure_reason
@@ -48,10 +57,16 @@ def compare(
 
     if markdown and as_json:
         raise ZooError("--markdown and --json: use one of the two")
-    compared = [
-        (str(one), str(other), compare_records(read_run(one), read_run(other), reference, metric))
-        for one, other in _pairs(before, after)
-    ]
+    if reference and may_differ:
+        raise ZooError(
+            "--reference and --may-differ: use one of the two; speeds are not compared where "
+            "settings differ"
+        )
+    settings = tuple(filter(None, map(str.strip, may_differ.split(","))))
+    compared = []
+    for one, other in _pairs(before, after):
+        found = compare_records(read_run(one), read_run(other), reference, metric, settings)
+        compared.append((str(one), str(other), found))
     if as_json:
         made = [comparison_data(found, one, other) for one, other, found in compared]
         print_json(made if len(made) > 1 else made[0])

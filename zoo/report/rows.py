@@ -231,10 +231,9 @@ def make_rows(records: Sequence[Record], metric: str = "") -> list[Row]:
 
 
 def trained_on_one_kind_of_machine(rows: Sequence[Row]) -> bool:
-    """Whether the seconds of trainings compare: not where nodes of a cluster differ."""
-    places = [record.environment for row in rows for record in row.trained.values()]
-    on_a_cluster = any("node" in environment for environment in places)
-    return not on_a_cluster or len(set(map(machine_of, places))) <= 1
+    """Whether the seconds of trainings compare: all on alike machines, with as many threads."""
+    trained = [record for row in rows for record in row.trained.values()]
+    return len({machine_of(record.environment) for record in trained}) <= 1
 
 
 def axes_of(rows: Sequence[Row]) -> tuple[str, ...]:

@@ -5,12 +5,15 @@ still more. So speeds are never compared directly: each is first divided by the 
 measured in the same rounds of its own run, and these ratios are compared. The two runs are
 independent samples, so the variances of their mean logs add up, and so do the squares of their
 noise floors, which are independent of each other too.
+
+Where a setting differs on purpose, the reference has the other setting too, and ratios to it would
+compare settings of the reference: then only memory is compared.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,6 +26,7 @@ from zoo.sweep.records import Record
 
 PHASES = {"train": "train speed", "infer": "inference speed"}
 REFERENCE = "the reference"
+REFERENCE_DIFFERS = "the reference cell differs in these settings too"
 Verdict = Literal["better", "worse", "tie"]
 
 
@@ -59,12 +63,20 @@ class Change:
 class CostChanges:
     """Changes of speed and memory. reference: the cell that ratios are to, "" for none.
 
-    how: how costs were compared, in a sentence; empty where neither run has measured any.
+    may_differ: settings that differ on purpose. how: how costs were compared, in a sentence; empty
+    where neither run has measured any.
     """
 
-    def __init__(self, before: Sequence[Row], after: Sequence[Row], reference: str = "") -> None:
+    def __init__(
+        self,
+        before: Sequence[Row],
+        after: Sequence[Row],
+        reference: str = "",
+        may_differ: Collection[str] = (),
+    ) -> None:
+        self.may_differ = may_differ
         self.old, self.new = ({r.name: r for r in rows} for rows in (before, after))
-        self.reference = _common_reference(self.old, self.new, reference)
+        self.reference = "" if may_differ else _common_reference(self.old, self.new, reference)
         self.speeds = Speeds(before, self.reference), Speeds(after, self.reference)
         self.how = self._how()
 
@@ -76,7 +88,7 @@ class CostChanges:
         names = [*PHASES.values(), "memory"]
         if old is None or new is None:
             return [Change(name, why="not measured in both") for name in names]
-        if why := why_not_comparable(old, new):
+        if why := why_not_comparable(old, new, self.may_differ):
             return [Change(name, why=why) for name in names]
         speeds = [self._speed(phase, one.name, old, new) for phase in PHASES]
         return [*speeds, self._memory(one.name, old, new)]
@@ -86,6 +98,8 @@ class CostChanges:
         if not machine_changes(one, other):
             rate = f"{phase}_tokens_per_s"
             change = replace(change, before=one.metrics.get(rate), after=other.metrics.get(rate))
+        if self.may_differ:
+            return replace(change, why=REFERENCE_DIFFERS)
         if not self.reference:
             return replace(change, why="no reference cell was measured in both")
         if name == self.reference:
@@ -112,7 +126,7 @@ class CostChanges:
         if not machine_changes(one, other):
             change = Change("memory", before=peaks[0], after=peaks[1], value=ratio)
         elif not self.reference:
-            return Change("memory", why="another machine, and no reference cell in both")
+            return Change("memory", why=f"another machine, and {self._no_reference()}")
         elif name == self.reference:
             return Change("memory", why=REFERENCE)
         else:
@@ -127,6 +141,9 @@ class CostChanges:
             change, verdict="tie" if not verdict else "better" if verdict > 0 else "worse"
         )
 
+    def _no_reference(self) -> str:
+        return REFERENCE_DIFFERS if self.may_differ else "no reference cell in both"
+
     def _how(self) -> str:
         pairs = [
             (one, other)
@@ -135,6 +152,8 @@ class CostChanges:
         ]
         if not pairs:
             return ""
+        if self.may_differ:
+            return f"Speeds are not compared: {REFERENCE_DIFFERS}."
         if not self.reference:
             return "Speeds are not compared: the two runs have no reference cell in common."
         ratios = f"each row's ratio to {self.reference} in its own run"

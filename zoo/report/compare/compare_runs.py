@@ -13,25 +13,27 @@ much: its verdict is ``models differ``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
-from zoo.report.compare.compare_cost import REFERENCE, Change, CostChanges
+from zoo.report.compare.compare_cost import REFERENCE, REFERENCE_DIFFERS, Change, CostChanges
 from zoo.report.rows import Row, make_rows
 from zoo.report.stats.intervals import ENOUGH, Interval
 from zoo.report.stats.paired import Difference, holm, level_of, p_of_models, tested
 from zoo.report.stats.ratios import within
-from zoo.report.stats.row_intervals import row_intervals
+from zoo.report.stats.row_intervals import intervals_of
 from zoo.report.stats.scores import scores_of
-from zoo.report.tables.same_settings import why_not_comparable
+from zoo.report.tables.same_settings import changed_settings, why_not_comparable
 from zoo.sweep.records import Record
 from zoo.wording import counted
 
 MODELS_DIFFER = "models differ"
+TOLD = (REFERENCE, REFERENCE_DIFFERS)  # told once for the whole table, not in a verdict
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Comparison:
 
     metric: the one rows are compared by. reference: the cell that speed ratios are to, "" for
     none; costs: how costs were compared; environment: versions and machine, where they differ.
+    settings: those that differ on purpose, with their values in both runs.
     tests: how many tests the verdicts are corrected for. level: of all of them.
     """
 
@@ -62,16 +65,23 @@ class Comparison:
     reference: str
     costs: str
     environment: dict[str, tuple[str, str]]
+    settings: dict[str, tuple[Any, Any]]
     tests: int
     level: float
 
 
 def compare(
-    before: Sequence[Record], after: Sequence[Record], reference: str = "", metric_name: str = ""
+    before: Sequence[Record],
+    after: Sequence[Record],
+    reference: str = "",
+    metric_name: str = "",
+    may_differ: Collection[str] = (),
 ) -> Comparison:
     """Compare two runs; ZooError where they have no row, or not their task, in common.
 
-    metric_name: the metric to compare; empty for the task's first.
+    metric_name: the metric to compare; empty for the task's first. may_differ: settings whose
+    effect is what is compared, such as batching; any other that differs makes a row not comparable.
+    ZooError where one of them is the same in both runs.
     """
     old = {row.name: row for row in make_rows(before, metric_name)}
     new = {row.name: row for row in make_rows(after, metric_name)}
@@ -89,7 +99,8 @@ def compare(
             f"one run is ranked by {other_metric.label}, the other by {metric.label}: there is "
             "nothing to compare"
         )
-    costs = CostChanges(list(old.values()), list(new.values()), reference)
+    settings = _purposeful(before[-1], after[-1], may_differ)
+    costs = CostChanges(list(old.values()), list(new.values()), reference, may_differ)
     added = {name: "" for name in new if name not in old}
     gone = {name: "" for name in old if name not in new}
     pairs: list[tuple[Row, Row]] = []
@@ -101,12 +112,12 @@ def compare(
             gone[name] = f"skipped: {other.failed[0].reason}"
         else:
             pairs.append((one, other))
-    differences = _differences(pairs)
-    means = _intervals(old), _intervals(new)
+    differences = _differences(pairs, may_differ)
+    means = intervals_of(old.values()), intervals_of(new.values())
     found = []
     for (one, other), difference in zip(pairs, differences, strict=True):
         sides = [side.get(one.name) for side in means]
-        scored = _metric_change(one, other, sides[0], sides[1], difference)
+        scored = _metric_change(one, other, sides[0], sides[1], difference, may_differ)
         found.append((one, other, [scored, *costs.of(one, other)]))
     # Where a run added seeds, each number of seeds that both have was an opportunity for chance.
     level = level_of(max(row.analyses for pair in pairs for row in pair) if pairs else 1)
@@ -127,6 +138,7 @@ def compare(
         costs.reference,
         costs.how,
         {name: pair for name, pair in environment.items() if pair[0] != pair[1]},
+        settings,
         sum(p is not None for p in p_values),
         level,
     )
@@ -151,10 +163,26 @@ def failure_reason(comparison: Comparison, fail_on: str) -> str:
     return ", ".join(f"{what}: {count}" for what, count in counts.items() if count)
 
 
-def _differences(pairs: Sequence[tuple[Row, Row]]) -> list[Difference | None]:
+def _purposeful(
+    one: Record, other: Record, may_differ: Collection[str]
+) -> dict[str, tuple[Any, Any]]:
+    """The settings that may differ with their values; ZooError where one of them does not."""
+    changed = changed_settings(one, other)
+    for name in may_differ:
+        if name not in changed:
+            raise ZooError(
+                f"--may-differ {name}: not a setting in which the runs differ. They differ in: "
+                f"{', '.join(changed) or 'none'}"
+            )
+    return {name: changed[name] for name in may_differ}
+
+
+def _differences(
+    pairs: Sequence[tuple[Row, Row]], may_differ: Collection[str]
+) -> list[Difference | None]:
     """After minus before, of each row of which the seeds that both runs have may be compared."""
     found: list[Difference | None] = [None] * len(pairs)
-    places = [n for n, (one, other) in enumerate(pairs) if not _why_untested(one, other)]
+    places = [n for n, pair in enumerate(pairs) if not _why_untested(*pair, may_differ)]
     if not places:
         return found
     count = len(places)
@@ -166,7 +194,7 @@ def _differences(pairs: Sequence[tuple[Row, Row]]) -> list[Difference | None]:
     return found
 
 
-def _why_untested(one: Row, other: Row) -> str:
+def _why_untested(one: Row, other: Row, may_differ: Collection[str]) -> str:
     """Why the metric of a row cannot be compared; empty where it can."""
     if not one.values or not other.values:
         return "not scored in both" if one.values or other.values else "not scored"
@@ -175,16 +203,9 @@ def _why_untested(one: Row, other: Row) -> str:
     seeds = sorted(set(one.values) & set(other.values))
     if not seeds:
         return "no seed in common"
-    whys = (why_not_comparable(one.trained[seed], other.trained[seed]) for seed in seeds)
+    trained = ((one.trained[seed], other.trained[seed]) for seed in seeds)
+    whys = (why_not_comparable(*pair, may_differ) for pair in trained)
     return next(filter(None, whys), "")
-
-
-def _intervals(rows: Mapping[str, Row]) -> dict[str, Interval | None]:
-    """Row name to its mean, with the interval that the run's own table has."""
-    known = [row for row in rows.values() if row.values]
-    if not known:
-        return {}
-    return dict(zip((row.name for row in known), row_intervals(scores_of(known)), strict=True))
 
 
 def _metric_change(
@@ -193,6 +214,7 @@ def _metric_change(
     before: Interval | None,
     after: Interval | None,
     found: Difference | None,
+    may_differ: Collection[str],
 ) -> Change:
     """The ranking metric, paired by the seeds that both have."""
     metric = other.metric
@@ -204,7 +226,7 @@ def _metric_change(
         after_half=after.half if after and not other.deterministic else None,
     )
     if found is None:
-        why = _why_untested(one, other)
+        why = _why_untested(one, other, may_differ)
         return replace(change, why="" if why == "not scored" else why)
     change = replace(change, value=found.mean, seeds=found.seeds, p=found.p)
     if found.p is not None:
@@ -279,7 +301,7 @@ def _overall(changes: Sequence[Change]) -> tuple[str, str]:
     if any(c.verdict != "tie" for c in models):
         return MODELS_DIFFER, "; ".join(limits)
     # What could not be compared is stated with a tie, or it would pass for one.
-    unknown = [c for c in changes if c.verdict is None and c.why not in ("", REFERENCE)]
+    unknown = [c for c in changes if c.verdict is None and c.why not in ("", *TOLD)]
     return "tie", "; ".join([*limits, *(f"{c.metric}: {c.why}" for c in unknown)])
 
 

@@ -43,6 +43,7 @@ def comparison_data(comparison: Comparison, before: str, after: str) -> dict[str
         "after": after,
         "reference": comparison.reference,
         "environment": {name: list(pair) for name, pair in comparison.environment.items()},
+        "settings": {name: list(pair) for name, pair in comparison.settings.items()},
         "added": comparison.added,
         "gone": comparison.gone,
         "tests": comparison.tests,
@@ -70,14 +71,15 @@ def _line(row: ComparedRow, axes: list[str], metric: MetricDescription) -> dict[
     ):
         interval = Interval(mean, half).text(f"{{:.{metric.digits}f}}") if mean is not None else ""
         shown[head] = interval
-    shown["change"] = _difference(metric, scored)
+    shown["change"] = difference_text(metric, scored)
     for quantity, head in HEADS.items():
         shown[head] = _ratio(changes.get(quantity, Change(quantity)))
     shown["verdict"] = f"{row.verdict}: {row.why}" if row.why else row.verdict
     return shown
 
 
-def _difference(metric: MetricDescription, change: Change) -> str:
+def difference_text(metric: MetricDescription, change: Change) -> str:
+    """A change of the ranking metric: ``+0.3 ± 0.4 points (tie)``; empty where unknown."""
     if change.value is None:
         return ""
     half = None
@@ -99,6 +101,12 @@ def _ratio(change: Change) -> str:
 def _notes(comparison: Comparison) -> list[str]:
     changes = [change for row in comparison.rows for change in row.changes]
     lines = []
+    if comparison.settings:
+        differ = [
+            f"{name} {'none' if one == '' else one} → {'none' if other == '' else other}"
+            for name, (one, other) in comparison.settings.items()
+        ]
+        lines.append(f"Settings that differ on purpose: {', '.join(differ)}.")
     if comparison.tests:
         lines.append(
             f"Change: difference of {comparison.metric.label}, paired by the seeds that both runs "

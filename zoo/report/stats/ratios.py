@@ -27,10 +27,11 @@ from zoo.report.rows import Row, find_row
 from zoo.report.stats.intervals import ENOUGH, t_quantile, t_test
 from zoo.sweep.records import Record
 
-# Memory is measured once, so there is no interval: only how much one cell differed when it was
-# measured again. In the published runs two rows were measured twice with the same settings on one
-# machine: a cell with 284.2 and 273.5 MiB (a ratio of 1.039), a baseline with 55.3 and 55.2 MiB.
-MEMORY_TIE = 0.05
+# Memory is measured once, so there is no interval: only how much a row differed when it was
+# measured again with the same settings on one machine. A cell had 284.2 and 273.5 MiB (a ratio of
+# 1.039); the same fit of tfidf-logreg(whole=True) has 62.0 to 67.2 MiB in six published runs (a
+# ratio of 1.084).
+MEMORY_TIE = 0.1
 
 NOISY = 0.3  # noise floor above which speeds cannot be compared
 

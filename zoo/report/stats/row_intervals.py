@@ -13,12 +13,22 @@ the normal one (Kott and Carr 1997 use it for samples in clusters, of which seed
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
+from zoo.report.rows import Row
 from zoo.report.stats.intervals import ENOUGH, Interval, t_quantile
 from zoo.report.stats.moderated import moderate
-from zoo.report.stats.scores import UNCOUNTED, Scores
+from zoo.report.stats.scores import UNCOUNTED, Scores, scores_of
+
+
+def intervals_of(rows: Iterable[Row]) -> dict[str, Interval | None]:
+    """Row name to its mean with the interval, as the table of these rows has it."""
+    known = [row for row in rows if row.values]
+    if not known:
+        return {}
+    return dict(zip((row.name for row in known), row_intervals(scores_of(known)), strict=True))
 
 
 def row_intervals(scores: Scores) -> list[Interval | None]:

@@ -137,7 +137,7 @@ def _cheapest(tied: Sequence[Row], speeds: Speeds, name: Text) -> list[str]:
             f"{percent(NOISY)}."
         )
     if len(timed) > 1:
-        fastest = max(timed, key=lambda row: float(row.cost["train_tokens_per_s"]))
+        fastest = _fastest(timed, speeds)
         others = (speeds.ratio("train", fastest.name, row.name) for row in timed if row != fastest)
         close = sum(ratio is None or ratio.verdict != 1 for ratio in others)
         text = f"{name(fastest)} trains fastest ({fastest.cost['train_tokens_per_s']:,.0f} tokens/s"
@@ -150,6 +150,20 @@ def _cheapest(tied: Sequence[Row], speeds: Speeds, name: Text) -> list[str]:
         named = f"{name(fastest)} " if len(timed) > 1 else ""
         parts.append(small.removeprefix(named) if named else small)
     return [*said, f"Of these, {' and '.join(parts)}."] if parts else said
+
+
+def _fastest(timed: Sequence[Row], speeds: Speeds) -> Row:
+    """By the ratios to the reference, from which what a round does to all rows is taken out.
+
+    By throughput alone where a row has no such ratio.
+    """
+    ratios = {speeds.base: 1.0}
+    for row in timed:
+        if found := speeds.ratio("train", row.name, speeds.base):
+            ratios[row.name] = found.value
+    if all(row.name in ratios for row in timed):
+        return max(timed, key=lambda row: ratios[row.name])
+    return max(timed, key=lambda row: float(row.cost["train_tokens_per_s"]))
 
 
 def _smallest(tied: Sequence[Row], name: Text) -> str:

@@ -127,10 +127,10 @@ def notes(table: pd.DataFrame, tests: int, level: float) -> list[str]:
         lines += _speed_notes(table)
     if has_front(table):
         lines.append(
-            f"Front ({metric.label} against speed, {metric.label} against memory): no other row is "
-            "significantly better on one of the two and at least tied on the other. In brackets: "
-            "another row is better on one of the two, but tied on the other. Memory is measured "
-            f"once; differences within {MEMORY_TIE:.0%} are ties."
+            f"Front ({metric.label} against speed, {metric.label} against memory): no other cell "
+            "is significantly better on one of the two and at least tied on the other. In "
+            "brackets: another cell is better on one of the two, but tied on the other. Memory is "
+            f"measured once; differences within {MEMORY_TIE:.0%} are ties."
         )
     return lines
 

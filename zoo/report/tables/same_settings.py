@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from zoo.config.machine import MACHINE_FIELDS, machine_of
@@ -55,8 +55,11 @@ def refuse_differing(records: Sequence[Record], directories: Sequence[object]) -
         )
 
 
-def why_not_comparable(one: Record, other: Record) -> str:
-    """Why two records cannot be compared; empty where they can."""
+def why_not_comparable(one: Record, other: Record, may_differ: Collection[str] = ()) -> str:
+    """Why two records cannot be compared; empty where they can.
+
+    may_differ: settings that differ on purpose, because their effect is what is compared.
+    """
     ours, theirs = one.config, other.config
     data, others = ours["data"], theirs["data"]
     if data["fingerprint"] != others["fingerprint"]:
@@ -70,13 +73,25 @@ def why_not_comparable(one: Record, other: Record) -> str:
             f"other training split: {data.get('train')} {_scored(one)} against "
             f"{others.get('train')}"
         )
-    settings, other_settings = settings_of(ours), settings_of(theirs)
     differ = [
-        f"{name.partition('.')[2]} {settings.get(name)!r} against {other_settings.get(name)!r}"
-        for name in dict.fromkeys([*settings, *other_settings])
-        if not name.startswith("execution.") and settings.get(name) != other_settings.get(name)
+        f"{name} {before!r} against {after!r}"
+        for name, (before, after) in changed_settings(one, other).items()
+        if name not in may_differ
     ]
     return f"other settings: {', '.join(differ)}" if differ else ""
+
+
+def changed_settings(one: Record, other: Record) -> dict[str, tuple[Any, Any]]:
+    """Settings that differ between two records, without those of how a job is executed.
+
+    Under their names in ``zoo bench``, such as epochs, with both values.
+    """
+    before, after = settings_of(one.config), settings_of(other.config)
+    return {
+        name.partition(".")[2]: (before.get(name), after.get(name))
+        for name in dict.fromkeys([*before, *after])
+        if not name.startswith("execution.") and before.get(name) != after.get(name)
+    }
 
 
 def _split(record: Record, share: float) -> str:

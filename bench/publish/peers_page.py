@@ -1,0 +1,64 @@
+"""The page of comparisons with other libraries, as Markdown, from the lines that they wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+from bench.peers.comparison import Kind
+from bench.peers.table import as_markdown, summary
+from bench.publish.markdown import link
+
+PEERS = "peers"  # their folder among the published results; in it one for each machine
+FILE = "lines.jsonl"
+ABOUT = f"""\
+# The zoo's models beside other libraries' models
+
+Measured in turns in the same process by `python -m bench.peers`. Every row says what each side
+computes. How often such intervals hold the true ratio is
+[simulated](../../simulations/README.md). The numbers: {link(FILE, FILE)}."""
+SECTIONS: dict[Kind, str] = {
+    "equal": """\
+## Equal work
+
+Both sides compute every position, have no dropout, take the same batches in the same order, and use
+malloc in the same way. Both are given equal weights and must give equal logits and gradients.""",
+    "left out": """\
+## What the zoo leaves out
+
+Each row is one thing that the zoo does not do, or does more cheaply, with all else equal. Where the
+other side has a setting for the same, a second row says what difference is left with it.""",
+    "own": """\
+## The zoo by itself
+
+Compared with the machine's matrix product and with itself without padding, and what the program
+adds to the training that it runs.""",
+}
+assert set(SECTIONS) == set(get_args(Kind))
+
+
+def peers_places(source: Path) -> list[str]:
+    """The folders of published comparisons, relative to the published directory."""
+    files = sorted((source / PEERS).glob(f"*/{FILE}"))
+    return [file.parent.relative_to(source).as_posix() for file in files]
+
+
+def peers_page(directory: Path) -> str:
+    """The page of one machine."""
+    file = directory / FILE
+    parts = [ABOUT, summary(file).strip()]
+    for kind, text in SECTIONS.items():
+        parts += [text, as_markdown(file, kind).strip()]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def peers_overview(source: Path, places: Sequence[str]) -> list[str]:
+    """Their part of the overview."""
+    if not places:
+        return []
+    parts = ["## Beside other libraries"]
+    for place in places:
+        to = link("Every comparison", f"{place}/README.md")
+        parts.append(f"{summary(source / place / FILE).strip()} {to}, {Path(place).name}.")
+    return parts

@@ -1,0 +1,91 @@
+"""``zoo compare --may-differ``: the effect of a setting, and of that one alone."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from factory import MACHINE, name, write_records
+from scipy import stats
+from test_compare import SIN, change, measured, only_row, seeds, with_config
+
+from zoo.cli import main
+from zoo.errors import ZooError
+from zoo.report.compare.compare_runs import compare
+from zoo.report.compare.compare_text import comparison_data, comparison_text
+
+BEFORE, AFTER = [40, 52, 45, 48, 41], [60, 75, 61, 70, 55]
+
+
+def random_batches(records):
+    return with_config(records, "training", batching="random")
+
+
+def test_the_effect_of_a_setting_is_a_paired_t_test_over_the_seeds():
+    after = random_batches(seeds(SIN, AFTER))
+    comparison = compare(seeds(SIN, BEFORE), after, may_differ=["batching"])
+    found = change(comparison, "accuracy", pe="sin")
+    wrong = np.array([AFTER, BEFORE])
+    assert found.p == pytest.approx(stats.ttest_rel(*(1 - wrong / 1000)).pvalue)
+    assert only_row(comparison, pe="sin").verdict == "worse"
+    assert comparison.settings == {"batching": ("length", "random")}
+    text = comparison_text(comparison, "a", "b")
+    assert "Settings that differ on purpose: batching length → random." in text
+    assert comparison_data(comparison, "a", "b")["settings"] == {"batching": ["length", "random"]}
+
+
+def test_any_other_setting_that_differs_is_refused_still():
+    after = with_config(seeds(SIN, AFTER), "training", batching="random", epochs=20)
+    row = only_row(compare(seeds(SIN, BEFORE), after, may_differ=["batching"]), pe="sin")
+    assert (row.verdict, row.why) == ("not comparable", "other settings: epochs 2 against 20")
+    both = compare(seeds(SIN, BEFORE), after, may_differ=["epochs", "batching"])
+    assert only_row(both, pe="sin").verdict == "worse"
+
+
+def test_a_setting_that_does_not_differ_is_one_line():
+    after = random_batches(seeds(SIN, AFTER))
+    with pytest.raises(ZooError, match=r"--may-differ epochs: .* They differ in: batching$"):
+        compare(seeds(SIN, BEFORE), after, may_differ=["epochs"])
+    with pytest.raises(ZooError, match=r"They differ in: none$"):
+        compare(seeds(SIN, BEFORE), seeds(SIN, AFTER), may_differ=["epochs"])
+
+
+def test_other_data_are_refused_whatever_may_differ():
+    after = with_config(seeds(SIN, AFTER), "data", fingerprint="0123456789abcdef")
+    after = [r.model_copy(update={"config": r.config | {"training": {"epochs": 9}}}) for r in after]
+    row = only_row(compare(seeds(SIN, BEFORE), after, may_differ=["epochs"]), pe="sin")
+    assert row.why.startswith("other data: newswire (baf54e518248) against")
+
+
+def test_speeds_are_not_compared_because_the_reference_has_the_setting_too(generator):
+    """The setting makes both cells half as fast: their ratio to each other has not changed."""
+    before, after = measured(generator), random_batches(measured(generator, drift=0.5))
+    comparison = compare(before, after, may_differ=["batching"])
+    for metric in ("train speed", "inference speed"):
+        found = change(comparison, metric, pe="sin")
+        assert (found.value, found.verdict) == (None, None)
+        assert found.why == "the reference cell differs in these settings too"
+    assert change(comparison, "memory", pe="sin").verdict == "tie"
+    assert only_row(comparison, pe="sin").why == ""
+    assert "Speeds are not compared: the reference cell differs" in comparison.costs
+    elsewhere = random_batches(measured(generator, machine={**MACHINE, "threads": 4}))
+    found = change(compare(before, elsewhere, may_differ=["batching"]), "memory", pe="sin")
+    assert found.why == "another machine, and the reference cell differs in these settings too"
+
+
+def test_the_command_takes_names_with_commas(tmp_path, capsys):
+    write_records(tmp_path / "a", seeds(SIN, BEFORE))
+    after = with_config(seeds(SIN, AFTER), "training", batching="random", epochs=20)
+    write_records(tmp_path / "b", after)
+    sides = [str(tmp_path / "a"), str(tmp_path / "b")]
+    assert main(["compare", *sides, "--may-differ", "batching, epochs", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {row["name"]: row["verdict"] for row in found["rows"]} == {name(pe="sin"): "worse"}
+    for arguments, message in (
+        (["--may-differ", "batchin"], "They differ in: epochs, batching"),
+        (["--may-differ", "epochs", "--reference", "fused"], "use one of the two"),
+    ):
+        assert main(["compare", *sides, *arguments]) == 2
+        (line,) = capsys.readouterr().err.strip().splitlines()
+        assert message in line
