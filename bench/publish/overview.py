@@ -11,6 +11,8 @@ from bench.publish.markdown import grid, link
 from bench.publish.page import Run, ScaleRun, scale_overview
 from bench.publish.profile_page import ProfileRun
 from zoo.report.profile.profile_text import as_text, mark_notes, scores_table
+from zoo.report.tables.notes import noise_note
+from zoo.report.tables.readable import axes_in
 from zoo.report.tables.text import escaped, from_to, line
 from zoo.sweep.records import Record
 from zoo.wording import counted
@@ -111,14 +113,26 @@ def _best(run: Run) -> str:
     text = text.loc[[*cells.head(BEST).index, *table[table["baseline"] != ""].index]]
     left_out = {*LEFT_OUT, *(f"{metric.name}_mean" for metric in run.report.metrics[1:])}
     columns = [c for c in text.columns if c not in left_out and (text[c] != "").any()]
-    rows = [
-        dict(zip([heads[c] for c in columns], map(line, row), strict=True))
-        for row in text[columns].values.tolist()
-    ]
+    axes = [heads[c] for c in columns if c in axes_in(table)]
+    sizes, rows = _sizes(run.report.typical), []
+    for number, row in zip(text.index, text[columns].values.tolist(), strict=True):
+        shown = dict(zip([heads[c] for c in columns], map(line, row), strict=True))
+        chosen = {head: shown.pop(head) for head in axes}
+        of_row = "" if table["baseline"][number] else sizes
+        rows.append({**chosen, "layers × width": of_row, **shown})
     notes = []
     if (tied := int(cells["tie"].eq(True).sum())) > 1:
         others = counted(tied - 1, "other cell")
         notes.append(f"{others} cannot be distinguished from the best cell.")
     if len(cells) > BEST:
         notes.append(f"{counted(len(cells) - BEST, 'more cell')} on its page.")
+    if table["train_ratio"].notna().any():
+        notes.append(line(noise_note(table)))
     return "\n\n".join(filter(None, [grid(rows), " ".join(notes)]))
+
+
+def _sizes(record: Record) -> str:
+    """Of the run's models: ``1 × 128, 5 members``."""
+    sizes, members = record.config["sizes"], record.config["task_options"].get("members", 1)
+    ensemble = f", {counted(members, 'member')}" if members > 1 else ""
+    return f"{sizes['layers']} × {sizes['dim']}{ensemble}"

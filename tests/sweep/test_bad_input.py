@@ -49,6 +49,7 @@ USAGE = [
     (["--phases", "trial"], "'train' or 'cost'"),
     (["--data", "nowhere.csv"], "nowhere.csv"),
     (["--data", "newswires"], "did you mean 'newswire'?"),
+    (["--data", "nowhere.csv", "--collect"], "zoo report DIR shows records without their data"),
     (["--reference", "naive+sin"], "--reference naive+sin"),
     (["--baseline", "bag"], "no baseline 'bag'"),
     (["--max-length", "1"], "length"),

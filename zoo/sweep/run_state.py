@@ -66,7 +66,12 @@ def prepare_work(
     plan = make_plan(request, zoo.registry)
     inspected = [] if collect else plan.runnable
     trials = () if collect else trial_models(plan)
-    prepared = prepare(request, plan, zoo, executor, progress, inspected, trials)
+    try:
+        prepared = prepare(request, plan, zoo, executor, progress, inspected, trials)
+    except ZooError as error:
+        if collect and type(error) is ZooError:
+            raise ZooError(f"{error}. zoo report DIR shows records without their data") from None
+        raise
     plan = with_refusals(plan.with_data(prepared.loaded.conditions), prepared.refused)
     return Work(request, zoo, plan, prepared, executor, progress)
 

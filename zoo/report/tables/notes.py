@@ -243,6 +243,18 @@ def highest_noise(table: pd.DataFrame) -> float:
     return max((float(floor) for floor in _floors(table) if pd.notna(floor)), default=0.0)
 
 
+def noise_note(table: pd.DataFrame) -> str:
+    """The noise floor of the speeds, and whether it is too high to compare them."""
+    if not (noise := noise_text(table)):
+        return "Noise floor: unknown, because the reference has too few rounds."
+    if not too_noisy(highest_noise(table)):
+        return f"Noise floor: {noise}."
+    return (
+        f"Noise floor: {noise}. That is too much to compare speeds: the machine was doing other "
+        "work, or its clock was changing. Measure again on a quiet one."
+    )
+
+
 def noise_text(table: pd.DataFrame) -> str:
     """How much the reference differed from itself, for training and inference; empty: unknown."""
     train, infer = _floors(table)
@@ -291,15 +303,7 @@ def _speed_notes(table: pd.DataFrame) -> list[str]:
     missing = int((table["train_tokens_per_s"].notna() & table["train_ratio"].isna()).sum())
     if missing:
         lines[-1] += f" No ratio for {counted(missing, 'row')} measured against another reference."
-    if noise := noise_text(table):
-        lines.append(f"Noise floor: {noise}.")
-        if too_noisy(highest_noise(table)):
-            lines[-1] += (
-                " That is too much to compare speeds: the machine was doing other work, or its "
-                "clock was changing. Measure again on a quiet one."
-            )
-    else:
-        lines.append("Noise floor: unknown, because the reference has too few rounds.")
+    lines.append(noise_note(table))
     if table["train_seconds"].notna().any():
         lines.append(
             "train s: seconds of one whole training (all epochs of a cell, the one pass of a fit), "
