@@ -171,7 +171,7 @@ ANSWERS = {
 PROFILE = {
     r"Cells differ on ": '"Cells differ on n of m data sets"',
     r"On none of the ": '"On none of the m data sets can the cells be distinguished"',
-    r"Most often the best ": '"Most often the best there, or not distinguished from it"',
+    r"Most often better ": '"Most often better than chance there and the best, or not',
     r"No cell is better than chance": '"No cell is better than chance on …"',
     r"A baseline scores as high": '"A baseline scores as high as every cell on …"',
     r"Too few seeds": '"Too few seeds to say which rows differ"',

@@ -217,7 +217,8 @@ def test_without_seeds_and_error_the_chance_level_is_not_judged() -> None:
 def test_the_answer_says_where_cells_differ_and_which_is_best_most_often(profile: Profile) -> None:
     answer = profile_answer(profile)
     assert answer[0].startswith("Cells differ on 6 of 6 data sets")
-    assert "rope (on 6 of 6 data sets)" in answer[1]
+    # The best of zeta is not better than chance there.
+    assert "rope (on 5 of 6 data sets)" in answer[1]
     assert "No cell is better than chance on zeta." in answer
 
 

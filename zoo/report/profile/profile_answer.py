@@ -34,9 +34,15 @@ def _differing(ranked: list[DataSet], apart: list[DataSet]) -> list[str]:
 
 
 def _best(profile: Profile, apart: list[DataSet]) -> list[str]:
-    """The cells that are among the best most often, where cells differ at all."""
+    """The cells that are among the best most often, where cells differ at all.
+
+    Data sets on which a cell is not shown to be better than chance do not count for it: so few
+    seeds, or seeds that differ so much, distinguish it from nothing.
+    """
     counts = {
-        name: sum(bool(s.best) for data in apart if (s := _cells(data).get(name)))
+        name: sum(
+            bool(s.best) and not s.at_chance for data in apart if (s := _cells(data).get(name))
+        )
         for name in profile.names
     }
     most = max(counts.values(), default=0)
@@ -44,8 +50,8 @@ def _best(profile: Profile, apart: list[DataSet]) -> list[str]:
         return []
     best = [profile.names[name] for name, count in counts.items() if count == most]
     return [
-        f"Most often the best there, or not distinguished from it: {_listed(best)} "
-        f"(on {most} of {counted(len(apart), 'data set')})."
+        "Most often better than chance there and the best, or not distinguished from it: "
+        f"{_listed(best)} (on {most} of {counted(len(apart), 'data set')})."
     ]
 
 
