@@ -23,8 +23,8 @@ from bench.docs.pages import page, place_of
 from bench.docs.place import CONFIG, PAGES, RESULTS, ROOT, SITE, SOURCES
 from bench.docs.reference import check_reference, reference_pages
 from bench.docs.simulated import simulated
-from bench.peers.table import as_markdown, summary
 from bench.publish.components_page import components_link
+from bench.publish.peers_page import comparisons
 from zoo.errors import ZooError
 
 PEERS = RESULTS / "peers" / "cpu" / "lines.jsonl"
@@ -34,10 +34,7 @@ MADE: dict[str, Callable[[], str]] = {
     "on text": on_text,
     "commands": reference,
     "components": components_overview,
-    "speed summary": lambda: summary(PEERS),
-    "speed equal": lambda: as_markdown(PEERS, "equal"),
-    "speed left out": lambda: as_markdown(PEERS, "left out"),
-    "speed own": lambda: as_markdown(PEERS, "own"),
+    "speed comparisons": lambda: comparisons(PEERS),
     "speed components": lambda: components_link(RESULTS, "results/"),
     **{f"simulated {name}": made for name, made in simulated().items()},
 }

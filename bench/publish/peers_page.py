@@ -46,8 +46,12 @@ def peers_places(source: Path) -> list[str]:
 
 def peers_page(directory: Path) -> str:
     """The page of one machine."""
-    file = directory / FILE
-    parts = [ABOUT, summary(file).strip()]
+    return f"{ABOUT}\n\n{comparisons(directory / FILE)}"
+
+
+def comparisons(file: Path) -> str:
+    """What they say in sentences, then a section for each kind."""
+    parts = [summary(file).strip()]
     for kind, text in SECTIONS.items():
         parts += [text, as_markdown(file, kind).strip()]
     return "\n\n".join(filter(None, parts)) + "\n"
