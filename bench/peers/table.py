@@ -63,7 +63,7 @@ def summary(file: Path) -> str:
         times = f"{min(ratios):.2f} to {max(ratios):.2f} times"
         sentences.append(
             f"Doing the same work, the others take {times} as long as the zoo in {work}; "
-            f"of {len(of_work)} comparisons the zoo is {', '.join(counts)}."
+            f"of {counted(len(of_work), 'comparison')} the zoo is {', '.join(counts)}."
         )
     if shown:
         sentences.append(f"Verdicts are at the {ALPHA:.0%} level {_corrected(rows)}.")

@@ -63,7 +63,10 @@ def compare_runs(now: Run, runs: Mapping[str, Run]) -> ComparedRuns | None:
         raise ZooError(f"{where}: no records there")
     settings = now.published.may_differ
     before = runs[place]
-    found = compare(before.report.records, now.report.records, may_differ=settings)
+    try:
+        found = compare(before.report.records, now.report.records, may_differ=settings)
+    except ZooError as error:
+        raise ZooError(f"{where}: {error}") from None
     for row in found.rows:
         if row.verdict == "not comparable":
             raise ZooError(f"{where}: {row.name} is not comparable: {row.why}")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 from torch.utils.flop_counter import sdpa_backward_flop_count, sdpa_flop_count
 
 from bench.peers import __main__ as peers
@@ -348,7 +349,7 @@ def test_a_row_says_by_itself_what_was_compared(tmp_path: Path):
     file = written(
         tmp_path / "lines.jsonl",
         line("equal", "x", Ratio(1.2, 1.1, 1.3), matrix_share=0.8, recomputed_share=0.87, **own),
-        line("equal", "y", Ratio(1.098, 0.98, 1.12), noise=Ratio(0.97), **own),
+        line("equal", "y", Ratio(1.098, 0.98, 1.23), noise=Ratio(0.97), **own),
         line("equal", "z", Ratio(0.9, 0.85, 0.95), **own),
         line("left out", "x", Ratio(37.12, 8.9, 41), ours="the first position alone"),
         line("own", "python", Ratio(1.5, 1.4, 1.6), ours="zoo list", bound="at most", reach=1.2),
@@ -366,7 +367,7 @@ def test_a_row_says_by_itself_what_was_compared(tmp_path: Path):
             "≥ 1.1: yes",
             "80% (87%)",
         ],
-        [timed, "every position", "y", "1.098 (0.9800 to 1.120)", "tie", "≥ 1.1: no", ""],
+        [timed, "every position", "y", "1.098 (0.9800 to 1.230)", "tie", "≥ 1.1: no", ""],
         [timed, "every position", "z", "0.9000 (0.8500 to 0.9500)", "slower", "≥ 1.1: no", ""],
     ]
     assert head[1] == "both compute"
@@ -385,6 +386,45 @@ def test_a_row_says_by_itself_what_was_compared(tmp_path: Path):
     assert sentence.endswith("On a GPU: not yet measured.\n")
     on_gpu = line("equal", "x", Ratio(1.2, 1.1, 1.3)).model_copy(update={"device": "cuda"})
     assert "not yet measured" not in summary(written(file, on_gpu))
+
+
+def test_verdicts_are_holms_of_t_tests_over_rounds(tmp_path: Path):
+    generator = np.random.default_rng(4)
+    logs = generator.normal(0, 0.03, (9, 6)) + np.linspace(-0.12, 0.12, 9)[:, None]
+    file = written(
+        tmp_path / "lines.jsonl",
+        *(line("equal", f"{n}", interval(np.exp(one)), rounds=6) for n, one in enumerate(logs)),
+    )
+    p_values = stats.ttest_1samp(logs, 0.0, axis=1).pvalue
+    rejected = multipletests(p_values, method="holm")[0]
+    expected = [
+        ("faster" if one.mean() > 0 else "slower") if real else "tie"
+        for one, real in zip(logs, rejected, strict=True)
+    ]
+    assert [row[4] for row in cells(as_markdown(file, "equal"))[1:]] == expected
+    assert {"faster", "slower", "tie"} == set(expected)
+    assert (p_values[~rejected] < 0.05).any(), "one that the correction changes"
+    assert "after Holm's correction for 9 comparisons" in as_markdown(file, "equal")
+    assert "after Holm's correction for 9 comparisons" in summary(file)
+
+
+def test_runs_that_contradict_each_other_are_a_tie(tmp_path: Path):
+    runs = [line("equal", "x", Ratio(r, r - 0.05, r + 0.05)) for r in (1.2, 0.8)]
+    (row,) = cells(as_markdown(written(tmp_path / "lines.jsonl", *runs), "equal"))[1:]
+    assert row[4] == "tie"
+
+
+def test_what_is_left_out_stands_beside_the_same_comparison_of_equal_work(tmp_path: Path):
+    more, less = {"sizes": "2 × 64"}, {"ours": "the first position alone"}
+    file = written(
+        tmp_path / "lines.jsonl",
+        line("equal", "x", Ratio(1.1, 1.0, 1.2), **more),
+        line("equal", "y", Ratio(1.2, 1.1, 1.3), **more),
+        line("left out", "x", Ratio(1.5, 1.4, 1.6), **more, **less),
+        line("left out", "x", Ratio(1.7, 1.6, 1.8), sizes="4 × 256", **less),
+    )
+    head, *rows = cells(as_markdown(file, "left out"))
+    assert [row[head.index("at equal work")] for row in rows] == ["1.100", ""]
 
 
 def test_equal_work_that_is_told_in_unequal_words_is_refused():
