@@ -62,7 +62,8 @@ def overview(
     runs = [run for run in runs if not run.place.startswith(of_profiles)] if profiles else runs
     for name, group in itertools.groupby(runs, lambda run: _group(run.place)):
         parts.append(f"## {line(name)}")
-        members = list(group)
+        # The largest tables first: those of one cell answer smaller questions.
+        members = sorted(group, key=lambda run: -len(run.report.table))
         texts = [run.published.data.strip() for run in members if run.published]
         parts += [escaped(text) for text in dict.fromkeys(texts) if text]
         for run in members:
