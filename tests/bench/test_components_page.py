@@ -96,7 +96,7 @@ def test_published_folders_are_found_and_are_in_the_overview(tmp_path: Path):
     assert components_places(tmp_path / "results") == ["components/cpu"]
     sentence = components_link(tmp_path / "results")
     assert "[cpu](components/cpu/README.md)" in sentence
-    assert sentence in overview([], components=sentence)
+    assert sentence in overview([], others=[sentence])
 
 
 @pytest.mark.parametrize(

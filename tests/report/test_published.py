@@ -107,7 +107,7 @@ def test_the_overview_links_every_page_and_shows_the_best(published):
     assert "## words, cpu" in text
     assert "Whose words they are." in text
     assert "1 other cell cannot be distinguished from the best cell." in text
-    assert re.search(r"\| fused +\| rope +\| 2= +\| 0\.949 ± 0\.00\d", text)
+    assert re.search(r"\| fused +\| rope +\| 2 × 64 +\| 2= +\| 0\.949 ± 0\.00\d", text)
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert len(links) > 4
     assert all((published / link).exists() for link in links)
