@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import stat
@@ -20,7 +21,7 @@ import pytest
 from zoo.errors import ZooError
 from zoo.execution.cluster.engine import Lost, Report, Said
 from zoo.execution.cluster.engine_process import EngineProcess
-from zoo.execution.cluster.scratch import LONGEST, remove_dead, scratch_directory
+from zoo.execution.cluster.scratch import LONGEST, MARKER, remove_dead, scratch_directory
 
 MUCH = 10_000_000  # bytes
 
@@ -124,17 +125,36 @@ def test_orders_and_reports_that_are_larger_than_a_pipe_do_not_wait_for_each_oth
     made.close()
 
 
-def test_directories_of_dead_processes_are_removed(tmp_path: Path) -> None:
+def test_directories_of_dead_processes_are_removed_and_no_others(tmp_path: Path) -> None:
     mine = scratch_directory("zoo-", tmp_path)
     script = (
         "import sys; from pathlib import Path; from zoo.execution.cluster import scratch; "
         "scratch.scratch_directory('zoo-', Path(sys.argv[1]))"
     )
-    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, timeout=60)
-    (tmp_path / "zoo-other").mkdir()
-    assert len(list(tmp_path.iterdir())) == 3
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, timeout=60)
+    other_boot = next(path for path in tmp_path.iterdir() if path != mine)
+    marker = other_boot / MARKER
+    marker.write_text(json.dumps({**json.loads(marker.read_text()), "boot": "another"}))
+    users = tmp_path / "zoo-2024-results"
+    users.mkdir()
+    assert len(list(tmp_path.iterdir())) == 4
     remove_dead("zoo-", tmp_path)
-    assert sorted(tmp_path.iterdir()) == sorted([mine, tmp_path / "zoo-other"])
+    assert sorted(tmp_path.iterdir()) == sorted([mine, other_boot, users])
+
+
+def test_a_process_number_that_was_given_again_is_another_process(tmp_path: Path) -> None:
+    made = scratch_directory("zoo-", tmp_path)
+    marker = made / MARKER
+    marker.write_text(json.dumps({**json.loads(marker.read_text()), "started": 1.0}))
+    remove_dead("zoo-", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_an_engine_removes_before_it_starts_is_no_users(place: Path) -> None:
+    (place / "zoo-2024-results").mkdir()
+    engine("Floods").close()
+    assert [path.name for path in place.iterdir()] == ["zoo-2024-results"]
 
 
 @pytest.mark.parametrize("how", ["killed", "at its end"])
@@ -165,7 +185,7 @@ def test_the_directories_of_a_slot_are_removed_with_it(how: str, tmp_path: Path)
 
 
 def test_a_socket_fits_below_a_place_of_the_longest_name() -> None:
-    below = "/zoo-1234567-abcdefgh/ray/session_2026-01-01_00-00-00_000000_1234567/sockets/"
+    below = "/zooray-1234567-abcdefgh/ray/session_2026-01-01_00-00-00_000000_1234567/sockets/"
     assert LONGEST + len(f"{below}plasma_store") <= 103
 
 

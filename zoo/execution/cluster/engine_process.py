@@ -30,7 +30,7 @@ from zoo.execution.cluster.scratch import remove_dead, scratch_directory, short_
 _START = "import sys; sys.path[:] = {}; from {} import main; main({})"
 # Levels of printed lines that do not say why a process ended, as Python's loggers and Ray's write.
 LEVELS = {"INFO", "WARNING", "I", "W"}
-SCRATCH = "zoo-"  # how the names of the engines' directories begin
+SCRATCH = "zooray-"  # how the names of the engines' directories begin
 CLOSE_SECONDS = 3.0  # for an engine to end what it started, before it is killed
 REMOVE_SECONDS = 1.0  # for what a killed engine has started to write its last files
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -12,12 +14,15 @@ from pathlib import Path
 
 import psutil
 
-# Ray puts sockets into a directory of the engine's, at PLACE/zoo-1234567-abcdefgh/ray/
+# Ray puts sockets into a directory of the engine's, at PLACE/zooray-1234567-abcdefgh/ray/
 # session_2026-01-01_00-00-00_000000_1234567/sockets/plasma_store, and the path of a socket may have
 # 103 characters on macOS and 107 on Linux.
-LONGEST = 14
+LONGEST = 11
 
-SLOT = "zoo-slot-"  # how the names of the slots' directories begin
+SAME_START_SECONDS = 5.0  # a clock that was set moves the start of a process
+MARKER = ".zoo-owner"  # the file that names the process of a scratch directory
+
+SLOT = "zooslot-"  # how the names of the slots' directories begin
 
 # A shell removes directories as soon as nothing can write to its standard input any more. The
 # second attempt is for a process that still wrote during the first.
@@ -32,16 +37,44 @@ def short_place() -> Path:
 
 
 def scratch_directory(prefix: str, place: Path) -> Path:
-    """A new directory that no other user can read, named after this process."""
-    return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=place))
+    """A new directory that no other user can read, with a marker that names this process."""
+    made = Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=place))
+    owner = {"pid": os.getpid(), "started": psutil.Process().create_time(), "boot": _boot()}
+    (made / MARKER).write_text(json.dumps(owner))
+    return made
 
 
 def remove_dead(prefix: str, place: Path) -> None:
-    """Remove the scratch directories of processes that are gone."""
-    for directory in place.glob(f"{prefix}*-*"):
-        process = directory.name.removeprefix(prefix).partition("-")[0]
-        if process.isdigit() and not psutil.pid_exists(int(process)):
+    """Remove the scratch directories of processes of this boot that are gone.
+
+    Whatever has no marker, or one of another boot or container, stays: nothing is known of it.
+    """
+    for directory in place.glob(f"{prefix}*"):
+        try:
+            owner = json.loads((directory / MARKER).read_text())
+            gone = owner["boot"] == _boot() and not _alive(owner["pid"], owner["started"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if gone:
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def _alive(pid: int, started: float) -> bool:
+    try:
+        return abs(psutil.Process(pid).create_time() - started) < SAME_START_SECONDS
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.AccessDenied:
+        return True
+
+
+def _boot() -> str:
+    """This boot of this machine, and the container in which process numbers mean something."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:  # not Linux
+        return f"{platform.node()} {psutil.boot_time():.0f}"
 
 
 def remove_with_this_process(*directories: Path) -> None:
