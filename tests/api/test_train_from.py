@@ -164,8 +164,8 @@ def test_all_examples_are_those_of_every_split(task: str, corpus: Path, tmp_path
     }[task]
     opened = open_setup(prepared(options).setup)
     device = torch.device("cpu")
-    whole = opened.task.all_examples(opened.setup, device)
-    train, scored = opened.task.splits(opened.setup, device)
+    whole = opened.task.all_examples(opened, device)
+    train, scored = opened.task.splits(opened, device)
     if task == "mlm":  # a batch has masks, which are drawn for all texts together
         ids = [part.documents.ids.tolist() for part in (whole, train, scored)]
         assert ids[0] == ids[1] + ids[2]

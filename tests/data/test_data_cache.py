@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.data.encoding.atomic_directory import write_manifest
-from zoo.data.encoding.cache import cache_directory, cached_entry, entry
+from zoo.data.cache import cache_directory, cached_entry, entry, write_manifest
 from zoo.errors import ZooError
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import zoo.data.encoding.encoded_documents as encode_module
-from zoo.data.encoding.cache import cached_entry
+from zoo.data.cache import cached_entry
 from zoo.data.encoding.encoded_documents import Documents, EncodedDocuments, encode
 from zoo.data.encoding.encoded_pairs import EncodedPairs, encode_pairs
 from zoo.data.encoding.word_pieces import CLS

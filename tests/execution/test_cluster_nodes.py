@@ -17,7 +17,7 @@ from test_failures import EXPECTED, FAILING
 from test_same_code import SOURCE, machine
 
 import zoo
-from zoo.data.encoding.cache import cache_directory
+from zoo.data.cache import cache_directory
 from zoo.errors import ZooError
 from zoo.execution.base import Ended, Event, Limits, NodeStatus, Notice, TrainJob
 from zoo.execution.base import Progress as JobProgress

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from small_runs import CLASSIFY, LM, bench, cell, prepared, write_book, write_corpus
 
-from zoo.data.encoding.cache import cache_directory
+from zoo.data.cache import cache_directory
 from zoo.execution.base import (
     CostJob,
     CostMember,

@@ -16,7 +16,7 @@ from zoo.cli import main
 from zoo.data.batching.masked_batches import MaskedSplit, Masking
 from zoo.data.encoding.encoded_texts import Vocabulary, windows
 from zoo.execution.base import Event, Limits, Progress, Result, TrainJob
-from zoo.execution.open_setup import OpenSetup, open_setup
+from zoo.execution.open_setup import build_model, open_setup
 from zoo.execution.pretrain import CHECKPOINT, FINISHED, begin
 from zoo.execution.run_job import run_job
 from zoo.models.build import build_masked_language_model
@@ -24,6 +24,7 @@ from zoo.models.deep_ensemble import DeepEnsemble
 from zoo.registry.cell import Cell
 from zoo.sweep.progress import Silent
 from zoo.sweep.records import Record
+from zoo.tasks.base import TaskSetup
 from zoo.tasks.mlm import masked_loss
 from zoo.training.device import Runtime
 from zoo.training.trainer import Trainer
@@ -55,11 +56,11 @@ def encoder(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def begun(opened: OpenSetup, job: TrainJob, directory: Path) -> tuple[Any, dict[str, Any]]:
+def begun(setup: TaskSetup, job: TrainJob, directory: Path) -> tuple[Any, dict[str, Any]]:
     """A job's model with what it begins with, and its weights before that."""
-    model = opened.build(job.model, job.seed)
+    model = build_model(setup, job.model, job.seed)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    list(begin(job, opened, model, RUNTIME, directory))
+    list(begin(job, setup, model, RUNTIME, directory))
     return model, before
 
 
@@ -103,7 +104,7 @@ def test_the_stage_is_masked_language_modelling_on_the_training_texts(
     opened = open_setup(setup)
     job = TrainJob(setup, "a cell", "key", model=cell(), seed=3)
     model, _ = begun(opened, job, tmp_path)
-    data = opened.setup.data
+    data = opened.data
     documents = windows(data.tokenizer(), data.corpus().train_texts, setup.sizes.max_length)
     vocabulary = Vocabulary.of(data.tokenizer())
     split = MaskedSplit(documents, Masking(0.3, False), vocabulary, RUNTIME.device)

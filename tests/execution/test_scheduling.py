@@ -22,8 +22,7 @@ from simulated_nodes import (
     trainings,
 )
 
-from zoo.data.encoding.atomic_directory import write_manifest
-from zoo.data.encoding.cache import entry
+from zoo.data.cache import entry, write_manifest
 from zoo.errors import ZooError
 from zoo.execution.base import (
     DataReference,

@@ -20,7 +20,7 @@ from small_runs import CLASSIFY, COMMON, bench
 from tokenizers import Tokenizer
 
 from zoo.cli import main
-from zoo.data.encoding.cache import cache_directory
+from zoo.data.cache import cache_directory
 from zoo.report.run_report import RunReport
 from zoo.report.tables.readable import as_text
 from zoo.sweep.progress import Silent

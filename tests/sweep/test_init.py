@@ -235,7 +235,7 @@ def test_no_text_that_is_scored_is_pretrained_on(corpus: Path, tmp_path: Path) -
     options = {**CLASSIFY, "data": str(corpus), **STAGE, "validation": 0.25}
     for changes in ({}, {"pretrain_data": str(given)}):
         setup = open_setup(prepared({**options, **changes}).setup)
-        task, its = setup.task, setup.setup
+        task, its = setup.task, setup
         _, held_out = task.validation_rows(its)  # type: ignore[attr-defined]
         scored = {plain_words(text) for text in [*test, *(train[row] for row in held_out)]}
         texts = read_parts(given, {}, []) if changes else None
@@ -250,8 +250,8 @@ def test_no_text_that_is_scored_is_pretrained_on(corpus: Path, tmp_path: Path) -
 def test_texts_of_taggers_are_their_tokens(tmp_path: Path) -> None:
     options = {"task": "tag", "data": "recall(train=20,test=8,pairs=4,values=3)", **STAGE}
     setup = open_setup(prepared({**options, "device": "cpu"}).setup)
-    corpus = setup.setup.data.corpus()
-    found = setup.task.texts_to_pretrain(setup.setup, None)
+    corpus = setup.data.corpus()
+    found = setup.task.texts_to_pretrain(setup, None)
     assert set(found) <= {" ".join(tokens) for tokens in corpus.train_tokens}
     assert len(found) == 20
 
@@ -299,12 +299,12 @@ def test_where_there_is_a_validation_split_it_is_what_is_not_pretrained_on(
     options = {**CLASSIFY, "data": str(tmp_path / "data"), **STAGE}
     for validation in (0.0, 0.25):
         setup = open_setup(prepared({**options, "validation": validation}).setup)
-        its = setup.setup.data.corpus()
+        its = setup.data.corpus()
         assert its.validation_texts
-        found = setup.task.texts_to_pretrain(setup.setup, [[text] for text in its.validation_texts])
+        found = setup.task.texts_to_pretrain(setup, [[text] for text in its.validation_texts])
         assert found == []
         # No row of train is held out where there is a split for it.
-        assert setup.task.texts_to_pretrain(setup.setup, None) == its.train_texts
+        assert setup.task.texts_to_pretrain(setup, None) == its.train_texts
 
 
 def test_texts_that_are_all_scored_are_refused_and_some_are_named(
@@ -341,8 +341,8 @@ def test_where_what_is_left_is_held_out_the_rows_say_so(corpus: Path, tmp_path: 
     given = tmp_path / "train.csv"
     options = {**CLASSIFY, "data": str(corpus), **STAGE, "validation": 0.25}
     setup = open_setup(prepared(options).setup)
-    _, held_out = setup.task.validation_rows(setup.setup)  # type: ignore[attr-defined]
-    text = setup.setup.data.corpus().train_texts[held_out[0]]
+    _, held_out = setup.task.validation_rows(setup)  # type: ignore[attr-defined]
+    text = setup.data.corpus().train_texts[held_out[0]]
     with given.open("w", newline="") as file:
         csv.writer(file).writerows([["text"], [text]])
     options |= {"pretrain_data": str(given), "phases": "train", "baseline": "none"}

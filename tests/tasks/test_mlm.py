@@ -148,7 +148,9 @@ def encoded(tmp_path_factory: pytest.TempPathFactory) -> EncodedTexts:
 def setup_of(encoded: EncodedTexts, **options: Any) -> TaskSetup:
     sizes = Sizes(dim=16, heads=2, hidden=32, layers=1, max_length=16, vocab_size=60)
     training = Training(dropout=0.0)
-    return TaskSetup(MaskedOptions(**options), sizes, training, encoded.vocab_size, [], encoded)
+    return TaskSetup(
+        TASK, MaskedOptions(**options), sizes, training, encoded.vocab_size, [], encoded
+    )
 
 
 def logits_alone(model: torch.nn.Module, ids: torch.Tensor) -> torch.Tensor:

@@ -32,7 +32,9 @@ def test_a_training_resumed_from_a_checkpoint_gives_the_same_bits(
     sizes = Sizes(dim=16, heads=2, hidden=32, layers=1, max_length=24, vocab_size=300)
     training = Training(epochs=2, batch_size=16)
     task = LanguageModelling()
-    setup = TaskSetup(PlainTextOptions(), sizes, training, encoded.vocab_size, [], encoded)
+    setup = TaskSetup(
+        LanguageModelling(), PlainTextOptions(), sizes, training, encoded.vocab_size, [], encoded
+    )
     split = task.training_split(setup, RUNTIME.device)
     loss = functools.partial(task.loss, setup)
 

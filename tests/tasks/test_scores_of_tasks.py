@@ -82,7 +82,9 @@ def test_bits_per_byte_are_the_nats_of_all_tokens_over_the_bytes_they_stand_for(
     blocks = Blocks(stream, 4, torch.device("cpu"), short=True)
     data = StreamData(sizes)
     task = LanguageModelling()
-    setup = TaskSetup(PlainTextOptions(), Sizes(max_length=4), Training(), 5, [], data)
+    setup = TaskSetup(
+        LanguageModelling(), PlainTextOptions(), Sizes(max_length=4), Training(), 5, [], data
+    )
     found = task.evaluate(setup, Fixed(table), blocks, RUNTIME)
     metrics = values(found, registry, task.metrics)
     shares = torch.softmax(table.double(), dim=1).tolist()
@@ -143,7 +145,7 @@ def setup() -> TaskSetup:
     encoded = encode_pairs(pairs, 300, 10)
     training = Training(epochs=12, lr=0.01, batch_size=16, dropout=0.0)
     options = SequenceToSequenceOptions(beam=3)
-    return TaskSetup(options, sizes, training, encoded.vocab_size, [], encoded)
+    return TaskSetup(TASK, options, sizes, training, encoded.vocab_size, [], encoded)
 
 
 def test_exact_match_counts_targets_generated_word_for_word(

@@ -186,7 +186,7 @@ def setup() -> TaskSetup:
     sizes = Sizes(dim=16, heads=2, hidden=32, layers=1, max_length=8, vocab_size=40)
     encoded = encode_tags(corpus(), 40, 8)
     return TaskSetup(
-        TagOptions(), sizes, Training(), encoded.vocab_size, encoded.label_names, encoded
+        TASK, TagOptions(), sizes, Training(), encoded.vocab_size, encoded.label_names, encoded
     )
 
 

@@ -57,7 +57,9 @@ def test_it_is_scored_whole_and_nothing_is_held_out(
     assert loaded.description["validation"] == 8
     data = task.open(loaded.encoded.directory)
     training = Training(validation=share)
-    setup = TaskSetup(options, request.sizes, training, data.vocab_size, data.label_names, data)
+    setup = TaskSetup(
+        task, options, request.sizes, training, data.vocab_size, data.label_names, data
+    )
     train, split = task.splits(setup, torch.device("cpu"))
     assert (len(train), len(split)) == (20, scored)
     name = "tfidf-logreg" if task_name == "classify" else "frequent-tag"

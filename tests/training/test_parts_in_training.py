@@ -79,7 +79,9 @@ def trainer(registry: Registry, members: int = 1, **settings: Any) -> Trainer:
     training = Training(**{"epochs": 2, "batch_size": 5, "lr": 0.01, "dropout": 0.0, **settings})
     cell = Cell.parse(registry, {**USUAL, "ffn": "weighed"})
     model = build_ensemble(cell, SIZES, members=members, seed=0, vocab_size=40, classes=3)
-    setup = TaskSetup(ClassifyOptions(members=members), SIZES, training, 40, ["a", "b", "c"])
+    setup = TaskSetup(
+        Classify(), ClassifyOptions(members=members), SIZES, training, 40, ["a", "b", "c"]
+    )
     loss = functools.partial(Classify().loss, setup)
     return Trainer(model, split(), loss, training, RUNTIME, seed=1)
 

@@ -41,7 +41,7 @@ def trainer(registry: Registry, device: str, attention: str) -> Trainer:
     texts = Documents(ids, offsets, draw.integers(0, 3, documents))
     training = Training(batch_size=8, label_smoothing=0.1)
     options = ClassifyOptions(token_dropout=0.1, token_deletion=0.1)
-    setup = TaskSetup(options, SIZES, training, SIZES.vocab_size, ["a", "b", "c"])
+    setup = TaskSetup(Classify(), options, SIZES, training, SIZES.vocab_size, ["a", "b", "c"])
     loss = functools.partial(Classify().loss, setup)
     model = build_classifier(
         cell, SIZES, vocab_size=SIZES.vocab_size, classes=3, seed=0, dropout=0.1

@@ -59,7 +59,9 @@ class Bag(nn.Module):
 
 def classification_loss(training: Training, **options: float) -> Loss:
     """The loss of classification with these options."""
-    setup = TaskSetup(ClassifyOptions(**options), Sizes(), training, 40, ["a", "b", "c"])
+    setup = TaskSetup(
+        Classify(), ClassifyOptions(**options), Sizes(), training, 40, ["a", "b", "c"]
+    )
     return functools.partial(Classify().loss, setup)
 
 

@@ -11,11 +11,12 @@ import torch
 from zoo.config.sizes import Sizes
 from zoo.execution.base import CostMember, JobSetup
 from zoo.execution.environment import environment
-from zoo.execution.open_setup import OpenSetup, open_setup
+from zoo.execution.open_setup import build_model, find_estimator, open_setup
 from zoo.measure.matrix_rate import measure_matrix_rate
 from zoo.measure.memory import peaks_of
 from zoo.measure.timing import EstimatorTiming, ModelTiming
 from zoo.registry.naming import split_pattern
+from zoo.tasks.base import TaskSetup
 from zoo.training.device import resolve
 
 SEED = 0  # of the weights and of the batches
@@ -35,7 +36,7 @@ def matrix_rate(setup: JobSetup) -> float:
 def memory(setup: JobSetup, member: CostMember) -> dict[str, dict[str, Any]]:
     """Peak memory of each phase, in a process that has done nothing else."""
     opened = _opened(setup, member)
-    estimator = opened.estimator(member.model)
+    estimator = find_estimator(opened, member.model)
     if estimator is not None:
         return peaks_of(
             device=torch.device("cpu"),
@@ -43,7 +44,7 @@ def memory(setup: JobSetup, member: CostMember) -> dict[str, dict[str, Any]]:
             set_up=EstimatorTiming(estimator).prepared,
             phases=("inference", "training"),
         )
-    small = _opened(setup, member, _small(member, opened.setup.sizes))
+    small = _opened(setup, member, _small(member, opened.sizes))
     return peaks_of(
         device=resolve(setup.execution).device,
         first=lambda: _timing(setup, small, member, first=True).small_steps(),
@@ -63,7 +64,7 @@ def prepare(
     state["threads"] = torch.get_num_threads()
     torch.set_num_threads(max(1, state["threads"] // at_once))
     opened = _opened(setup, member)
-    estimator = opened.estimator(member.model)
+    estimator = find_estimator(opened, member.model)
     if estimator is not None:
         timing: ModelTiming | EstimatorTiming = EstimatorTiming(estimator)
     else:
@@ -85,33 +86,32 @@ def measure_round(state: dict[str, Any], steps: int) -> dict[str, Any]:
     return samples
 
 
-def _opened(setup: JobSetup, member: CostMember, sizes: Sizes | None = None) -> OpenSetup:
+def _opened(setup: JobSetup, member: CostMember, sizes: Sizes | None = None) -> TaskSetup:
     """What a member is measured with: its own sizes and training settings, where it has any."""
     own = replace(setup, training=member.training or setup.training)
     return open_setup(own, sizes or member.sizes)
 
 
 def _timing(
-    setup: JobSetup, opened: OpenSetup, member: CostMember, *, first: bool = False
+    setup: JobSetup, opened: TaskSetup, member: CostMember, *, first: bool = False
 ) -> ModelTiming:
     """The model of a member on its batches; first: as little work as possible."""
-    task, own = opened.task, opened.setup
     runtime = resolve(setup.execution)
-    model = opened.build(member.model, SEED).to(runtime.device)
+    model = build_model(opened, member.model, SEED).to(runtime.device)
     if setup.execution.compile:
         model.compile(dynamic=True)
-    training = own.training
+    training = opened.training
     if member.full_length:
         examples = 1 if first else member.full_length
-        train = task.full_length_split(own, examples, runtime.device)
+        train = opened.task.full_length_split(opened, examples, runtime.device)
         training = training.model_copy(update={"batch_size": examples})
     else:
-        train = task.training_split(own, runtime.device)
+        train = opened.task.training_split(opened, runtime.device)
     return ModelTiming(
         model,
         train,
-        functools.partial(task.loss, own),
-        task.forward,
+        functools.partial(opened.task.loss, opened),
+        opened.task.forward,
         training,
         runtime,
         SEED,

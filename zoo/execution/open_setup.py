@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zoo.config.sizes import Sizes
-from zoo.data.encoding.cache import cache_directory, cached_entry
+from zoo.data.cache import cache_directory, cached_entry
 from zoo.errors import ZooError
 from zoo.execution.base import DataReference, JobSetup, ModelSpec, PluginFile
 from zoo.registry import Registry
@@ -19,44 +18,13 @@ from zoo.registry.installed import Selection
 from zoo.registry.loading import load
 from zoo.tasks.base import Estimator, Task, TaskSetup, find_task
 
+if TYPE_CHECKING:
+    from torch import nn
+
 MADE_UP_LABELS = [f"class {number}" for number in range(5)]  # where there are no data
 
 
-@dataclass(frozen=True)
-class OpenSetup:
-    """A job's setup with everything found: registry, task, and the task's own setup."""
-
-    registry: Registry
-    task: Task
-    setup: TaskSetup
-
-    def estimator(self, model: ModelSpec) -> Estimator | None:
-        """A baseline that fits itself; None for everything that is trained like a cell."""
-        if not model.baseline:
-            return None
-        return self.task.estimator(self.setup, self.registry.choose("baseline", model.baseline))
-
-    def build(self, model: ModelSpec, seed: int) -> Any:
-        """The untrained torch module of a cell, or of a baseline that is trained like one."""
-        from torch import nn
-
-        from zoo.models.seeding import seeded
-
-        if not model.baseline:
-            cell = Cell.parse(self.registry, model.cell)
-            return self.task.build(self.setup, cell, seed)
-        choice = self.registry.choose("baseline", model.baseline)
-        with seeded(seed, "baseline"):
-            module = self.task.build_baseline(self.setup, choice)
-        if not isinstance(module, nn.Module):
-            raise ZooError(
-                f"baseline '{choice}' of {choice.component.owner} built a "
-                f"{type(module).__name__}, not a torch.nn.Module"
-            )
-        return module
-
-
-def open_setup(setup: JobSetup, sizes: Sizes | None = None) -> OpenSetup:
+def open_setup(setup: JobSetup, sizes: Sizes | None = None) -> TaskSetup:
     """Load the plug-ins and find the task and the data; sizes: in place of the setup's.
 
     Raises ZooError where something is missing on this machine.
@@ -68,19 +36,43 @@ def open_setup(setup: JobSetup, sizes: Sizes | None = None) -> OpenSetup:
     if setup.data is not None:
         data = task.open(_data_directory(setup.data, setup, task, options, registry))
     sizes = sizes or setup.sizes
-    return OpenSetup(
-        registry,
+    return TaskSetup(
         task,
-        TaskSetup(
-            options,
-            sizes,
-            setup.training,
-            vocab_size=sizes.vocab_size if data is None else data.vocab_size,
-            labels=MADE_UP_LABELS if data is None else data.label_names,
-            data=data,
-            pretraining=setup.pretraining,
-        ),
+        options,
+        sizes,
+        setup.training,
+        vocab_size=sizes.vocab_size if data is None else data.vocab_size,
+        labels=MADE_UP_LABELS if data is None else data.label_names,
+        data=data,
+        pretraining=setup.pretraining,
+        registry=registry,
     )
+
+
+def find_estimator(setup: TaskSetup, model: ModelSpec) -> Estimator | None:
+    """A baseline that is fitted outside the training loop; None for what is trained like a cell."""
+    if not model.baseline:
+        return None
+    return setup.task.estimator(setup, setup.registry.choose("baseline", model.baseline))
+
+
+def build_model(setup: TaskSetup, model: ModelSpec, seed: int) -> nn.Module:
+    """The untrained module of a cell, or of a baseline that is trained like one."""
+    from torch import nn
+
+    from zoo.models.seeding import seeded
+
+    if not model.baseline:
+        return setup.task.build(setup, Cell.parse(setup.registry, model.cell), seed)
+    choice = setup.registry.choose("baseline", model.baseline)
+    with seeded(seed, "baseline"):
+        module = setup.task.build_baseline(setup, choice)
+    if not isinstance(module, nn.Module):
+        raise ZooError(
+            f"baseline '{choice}' of {choice.component.owner} built a "
+            f"{type(module).__name__}, not a torch.nn.Module"
+        )
+    return module
 
 
 def _data_directory(

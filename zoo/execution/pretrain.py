@@ -22,20 +22,21 @@ from torch import nn
 
 from zoo.config.machine import machine_of
 from zoo.config.pretraining import PRETRAIN, SAVED_MODEL
-from zoo.data.encoding.atomic_directory import (
+from zoo.data.cache import (
+    cache_directory,
+    entry,
     file_digest,
     is_intact,
     json_digest,
     write_manifest,
 )
-from zoo.data.encoding.cache import cache_directory, entry
 from zoo.data.sources.corpus import content_digest
 from zoo.errors import DivergedError
 from zoo.execution.base import Step, TrainJob
 from zoo.execution.environment import environment
 from zoo.execution.epoch_steps import run_epoch
-from zoo.execution.open_setup import OpenSetup
 from zoo.models.masked_language_model import MaskedLanguageModel
+from zoo.tasks.base import TaskSetup
 from zoo.tasks.mlm import masked_loss
 from zoo.tasks.pretraining_stage import (
     encoder_tensors,
@@ -62,23 +63,23 @@ class Beginning:
 
 
 def begin(
-    job: TrainJob, opened: OpenSetup, model: nn.Module, runtime: Runtime, directory: Path
+    job: TrainJob, setup: TaskSetup, model: nn.Module, runtime: Runtime, directory: Path
 ) -> Generator[Step, None, Beginning]:
     """Give a new model on its device the weights that it begins with. Baselines stay as they are.
 
     directory: of the job. The seconds of the metrics are those of the stage wherever it was done.
     """
-    pretraining = opened.setup.pretraining
+    pretraining = setup.pretraining
     if not pretraining.init or job.model.baseline:
         return Beginning()
     if pretraining.init != PRETRAIN:
-        load_encoders(model, load_file(opened.setup.data.directory / SAVED_MODEL))
+        load_encoders(model, load_file(setup.data.directory / SAVED_MODEL))
         return Beginning()
     file = directory / FINISHED
     if not file.exists():
         masked = stage_model(model, job.seed).to(runtime.device)
-        texts = stage_texts(opened.task, opened.setup, all_data=job.all_data)
-        key = f"pretrained-{_key(job, opened, masked, texts, runtime)}"
+        texts = stage_texts(setup, all_data=job.all_data)
+        key = f"pretrained-{_key(job, setup, masked, texts, runtime)}"
         shared = cache_directory() / key / FINISHED
         # Two jobs with the same stage: the second waits, and has what the first one made.
         with FileLock(cache_directory() / f"{key}.stage.lock"):
@@ -87,7 +88,7 @@ def begin(
                 shutil.copyfile(shared, unfinished)
                 os.replace(unfinished, file)
             else:
-                yield from _train(job, opened, masked, texts, runtime, directory)
+                yield from _train(job, setup, masked, texts, runtime, directory)
                 entry(key, lambda draft: _store(file, draft))
     load_encoders(model, load_file(file))
     with safe_open(file, framework="pt") as finished:
@@ -97,14 +98,13 @@ def begin(
 
 def _train(
     job: TrainJob,
-    opened: OpenSetup,
+    setup: TaskSetup,
     model: MaskedLanguageModel,
     texts: list[str],
     runtime: Runtime,
     directory: Path,
 ) -> Generator[Step]:
     """Carry out the stage, and leave its weights and what is known of it in the directory."""
-    setup = opened.setup
     stage = make_stage(setup, model, texts, runtime.device)
     if job.setup.execution.compile:
         model.compile(dynamic=True)
@@ -138,7 +138,7 @@ def _store(file: Path, draft: Path) -> None:
 
 
 def _key(
-    job: TrainJob, opened: OpenSetup, model: MaskedLanguageModel, texts: list[str], runtime: Runtime
+    job: TrainJob, setup: TaskSetup, model: MaskedLanguageModel, texts: list[str], runtime: Runtime
 ) -> str:
     """A hash of everything that the weights at the end of a stage depend on.
 
@@ -147,7 +147,6 @@ def _key(
     weights = hashlib.sha256()
     for name, tensor in model.state_dict().items():
         weights.update(name.encode() + tensor.cpu().float().numpy().tobytes())
-    setup = opened.setup
     return json_digest(
         {
             "weights": weights.hexdigest(),

@@ -15,11 +15,11 @@ from zoo.errors import ComponentError, ZooError
 from zoo.execution.base import WEIGHTS, InspectJob, Limits, ModelSpec, Result, Step, TrainJob
 from zoo.execution.environment import environment
 from zoo.execution.epoch_steps import run_epoch
-from zoo.execution.open_setup import OpenSetup, open_setup
+from zoo.execution.open_setup import build_model, find_estimator, open_setup
 from zoo.execution.pretrain import begin
 from zoo.execution.threads import use_threads
 from zoo.models.seeding import derive
-from zoo.tasks.base import Estimator, Evaluation
+from zoo.tasks.base import Estimator, Evaluation, TaskSetup
 from zoo.training import checkpoint
 from zoo.training.device import resolve
 from zoo.training.sample_outputs import sample_outputs
@@ -37,22 +37,22 @@ def inspect(job: InspectJob, directory: Path, limits: Limits) -> Iterator[Step |
     """
     use_threads(limits.threads)
     runtime = resolve(job.setup.execution)
-    opened = open_setup(job.setup)
+    setup = open_setup(job.setup)
     for model in job.models:
-        if opened.estimator(model) is not None:
+        if find_estimator(setup, model) is not None:
             continue
         try:
-            opened.build(model, seed=0)
+            build_model(setup, model, seed=0)
         except ComponentError:
             continue
         except (ValueError, TypeError, RuntimeError) as error:
             raise ZooError(f"{model.name} cannot be built: {error}") from error
-    found = {trial.name: _refusal(opened, trial) for trial in job.trials}
+    found = {trial.name: _refusal(setup, trial) for trial in job.trials}
     refused = {name: reason for name, reason in found.items() if reason}
     yield Result(environment=environment(runtime), metrics={"refused": refused})
 
 
-def _refusal(opened: OpenSetup, model: ModelSpec) -> str:
+def _refusal(setup: TaskSetup, model: ModelSpec) -> str:
     """Why a component refuses what it is built with here; empty where none does.
 
     Where something cannot be computed on the meta device, and where something is refused there,
@@ -62,7 +62,7 @@ def _refusal(opened: OpenSetup, model: ModelSpec) -> str:
     for device in ("meta", "cpu"):
         try:
             with torch.device(device):
-                opened.build(model, seed=0)
+                build_model(setup, model, seed=0)
         except ComponentError:
             return ""
         except ValueError as error:
@@ -77,15 +77,15 @@ def _refusal(opened: OpenSetup, model: ModelSpec) -> str:
 def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
     """Train and score one model with one seed."""
     use_threads(limits.threads)
-    opened = open_setup(job.setup)
-    estimator = opened.estimator(job.model)
+    setup = open_setup(job.setup)
+    estimator = find_estimator(setup, job.model)
     if estimator is not None:
-        yield _fit(job, opened, estimator)
+        yield _fit(job, setup, estimator)
         return
     runtime = resolve(job.setup.execution)
-    task, setup = opened.task, opened.setup
-    model = opened.build(job.model, job.seed).to(runtime.device)
-    before = yield from begin(job, opened, model, runtime, directory)
+    task = setup.task
+    model = build_model(setup, job.model, job.seed).to(runtime.device)
+    before = yield from begin(job, setup, model, runtime, directory)
     if job.setup.execution.compile:
         model.compile(dynamic=True)
     if job.all_data:
@@ -105,9 +105,9 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
             start = time.perf_counter()
             evaluation = task.evaluate(setup, model, scored, runtime)
             evaluate_seconds = time.perf_counter() - start
-            found = _metrics(opened, evaluation)
+            found = _metrics(setup, evaluation)
             if setup.training.validation:
-                curve[-1] |= _on_validation(opened, found)
+                curve[-1] |= _on_validation(setup, found)
         if not trainer.finished:
             checkpoint.save(directory / CHECKPOINT, trainer, curve)
         yield Step(before.epochs + epoch.number, total, epoch.loss)
@@ -132,9 +132,9 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     )
 
 
-def _fit(job: TrainJob, opened: OpenSetup, estimator: Estimator) -> Result:
+def _fit(job: TrainJob, setup: TaskSetup, estimator: Estimator) -> Result:
     """Fit and score a baseline that fits itself, on the same data."""
-    choice = opened.registry.choose("baseline", job.model.baseline)
+    choice = setup.registry.choose("baseline", job.model.baseline)
     np.random.seed(derive(job.seed, "baseline") % 2**32)  # scikit-learn's default generator
     start = time.perf_counter()
     estimator.fit()
@@ -145,23 +145,23 @@ def _fit(job: TrainJob, opened: OpenSetup, estimator: Estimator) -> Result:
             "train_seconds": seconds,
             **({"deterministic": True} if choice.can("deterministic") else {}),
             **({"note": str(note)} if (note := getattr(estimator.model, "note", "")) else {}),
-            **_metrics(opened, estimator.evaluate()),
+            **_metrics(setup, estimator.evaluate()),
         },
         environment=environment(resolve(job.setup.execution)),
     )
 
 
-def _on_validation(opened: OpenSetup, found: Mapping[str, Any]) -> dict[str, float]:
+def _on_validation(setup: TaskSetup, found: Mapping[str, Any]) -> dict[str, float]:
     """The scores after an epoch, as a curve holds them."""
-    metrics = opened.task.metrics_from(opened.registry, opened.setup.labels)
+    metrics = setup.task.metrics_from(setup.registry, setup.labels)
     names = [metric.description.name for metric in metrics]
     return {f"{VALIDATION}{name}": found[name] for name in names}
 
 
-def _metrics(opened: OpenSetup, evaluation: Evaluation) -> dict[str, Any]:
+def _metrics(setup: TaskSetup, evaluation: Evaluation) -> dict[str, Any]:
     """The task's metrics, also of every group, its other results, and the split that was scored."""
-    validation = opened.setup.training.validation
-    metrics = opened.task.metrics_from(opened.registry, opened.setup.labels)
+    validation = setup.training.validation
+    metrics = setup.task.metrics_from(setup.registry, setup.labels)
 
     def values(outputs: Mapping[str, Any]) -> dict[str, float]:
         return {metric.description.name: metric.compute(outputs) for metric in metrics}
@@ -171,7 +171,7 @@ def _metrics(opened: OpenSetup, evaluation: Evaluation) -> dict[str, Any]:
         for group, outputs in evaluation.groups.items()
     }
     return {
-        "scored": "validation" if validation else opened.task.scored_split,
+        "scored": "validation" if validation else setup.task.scored_split,
         **values(evaluation.outputs),
         **evaluation.details,
         **({"groups": groups} if groups else {}),

@@ -109,7 +109,7 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
                 f"config.json does not match its task '{card.task}': {first_error(error)}"
             ) from None
         labels = self.config.classes if card.labels else card.labels
-        setup = TaskSetup(options, card.sizes, card.training, card.vocab_size, labels)
+        setup = TaskSetup(task, options, card.sizes, card.training, card.vocab_size, labels)
         # Not on the device "meta", where Transformers builds before it loads: an encoding computes
         # tables that no file of weights holds.
         with torch.device("cpu"):

@@ -33,7 +33,7 @@ def evaluate_masks(
     if not len(documents):
         raise ZooError("these texts have no word")
     split = masked_split(options, documents, Vocabulary.of(model.tokenizer), model.device)
-    setup = TaskSetup(options, card.sizes, card.training, card.vocab_size, card.labels)
+    setup = TaskSetup(task, options, card.sizes, card.training, card.vocab_size, card.labels)
     runtime = resolve(Execution(device=model.device.type, precision="fp32"))  # type: ignore[arg-type]
     found = task.evaluate(setup, model, split, runtime)
     text_of_token = np.repeat(documents.labels, documents.lengths)

@@ -128,7 +128,7 @@ def _why_not(card: Any, registry: Registry, choice: Choice, form: Format) -> str
     task = card.find_task(registry, allow_changed=True)
     options = task.options.model_validate(card.task_options)
     sizes: Sizes = card.sizes.model_copy(update={"layers": LAYERS})
-    setup = TaskSetup(options, sizes, card.training, card.vocab_size, card.labels)
+    setup = TaskSetup(task, options, sizes, card.training, card.vocab_size, card.labels)
     plain = Cell.parse(built_ins(), PLAIN)
     cell = Cell(**{**vars(plain), choice.component.kind: Pattern.of([choice])})
     with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:

@@ -51,7 +51,7 @@ def load_from(
         cell = card.find_cell(registry, allow_changed=allow_changed)
         with _explained(f"{files.CONFIG} does not match task '{card.task}'"):
             options = task.options.model_validate(card.task_options)
-        setup = TaskSetup(options, card.sizes, card.training, card.vocab_size, card.labels)
+        setup = TaskSetup(task, options, card.sizes, card.training, card.vocab_size, card.labels)
         with _explained("cannot be built here", ValueError, TypeError, RuntimeError, MemoryError):
             model = task.build(setup, cell, card.seed)
         with _explained(

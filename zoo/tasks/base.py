@@ -99,12 +99,14 @@ class Loaded:
 
 @dataclass(frozen=True)
 class TaskSetup:
-    """What a task is given for every piece of work.
+    """A task with everything that a piece of work needs.
 
     options: the task's own. vocab_size, labels: of the data that a model is for. data: None where
     only a model is built, as when a saved one is loaded. pretraining: what encoders begin with.
+    registry: of the components that a job names; empty where a saved model is loaded.
     """
 
+    task: Task
     options: Any
     sizes: Sizes
     training: Training
@@ -112,6 +114,7 @@ class TaskSetup:
     labels: list[str]
     data: Any = None
     pretraining: Pretraining = NO_PRETRAINING
+    registry: Registry = field(default_factory=Registry)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from zoo.errors import ZooError
 from zoo.models.encoder import Encoder
 from zoo.models.masked_language_model import MaskedLanguageModel, masked_head
 from zoo.models.seeding import seeded
-from zoo.tasks.base import Task, TaskSetup
+from zoo.tasks.base import TaskSetup
 
 PREFIX = "encoder."  # of the encoder's tensors among those of a masked language model
 
@@ -32,14 +32,14 @@ class Stage:
     training: Training
 
 
-def stage_texts(task: Task, setup: TaskSetup, *, all_data: bool = False) -> list[str]:
+def stage_texts(setup: TaskSetup, *, all_data: bool = False) -> list[str]:
     """The texts of the stage; ZooError where none is left that is not scored.
 
     all_data: nothing is scored.
     """
     file = setup.data.directory / GIVEN_TEXTS
     given = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
-    texts = task.texts_to_pretrain(setup, given, all_data=all_data)
+    texts = setup.task.texts_to_pretrain(setup, given, all_data=all_data)
     if not texts:
         raise ZooError("--pretrain-data: every text in it is one that is scored")
     return texts

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from zoo.data.encoding.atomic_directory import (
+from zoo.data.cache import (
     MANIFEST,
+    entry,
     file_digest,
     json_digest,
     read_manifest,
     write_manifest,
 )
-from zoo.data.encoding.cache import entry
 from zoo.errors import ZooError, one_line
 
 if TYPE_CHECKING:

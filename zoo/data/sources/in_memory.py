@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from zoo.data.encoding.atomic_directory import write_manifest
-from zoo.data.encoding.cache import cache_directory, entry
+from zoo.data.cache import cache_directory, entry, write_manifest
 from zoo.data.sources.files import NAMES_COLUMN
 from zoo.data.sources.tables import Row
 from zoo.errors import ZooError

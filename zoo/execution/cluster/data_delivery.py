@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from zoo.data.encoding.cache import cached_entry
+from zoo.data.cache import cached_entry
 from zoo.errors import ZooError
 from zoo.execution.base import JobSetup
 from zoo.execution.cluster.members import STORE, Member, Members, Slot

@@ -6,8 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from zoo.data.encoding.atomic_directory import MANIFEST, file_digest, is_intact
-from zoo.data.encoding.cache import cache_directory, cached_entry, entry
+from zoo.data.cache import MANIFEST, cache_directory, cached_entry, entry, file_digest, is_intact
 from zoo.errors import ZooError
 from zoo.execution.artifacts import OUTPUT
 

@@ -1,4 +1,7 @@
-"""Directories that appear whole or not at all, with the SHA-256 of every file in a manifest."""
+"""The cache: directories by key, written whole or not at all and checked when they are opened.
+
+A manifest in each directory has the SHA-256 of every file in it.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,64 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from zoo.errors import ZooError
+
 MANIFEST = "meta.json"
+
+
+def cache_directory() -> Path:
+    """The directory of all entries: ``ZOO_CACHE``, or the user's cache directory."""
+    setting = os.environ.get("ZOO_CACHE")
+    if setting:
+        return Path(setting).expanduser().absolute()
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("encoder-zoo"))
+
+
+def cached_entry(key: str) -> Path:
+    """The entry's directory in this machine's cache; ZooError where it is missing or damaged."""
+    directory = cache_directory() / key
+    if not is_intact(directory):
+        state = "is damaged" if directory.exists() else "is missing"
+        raise ZooError(f"entry '{key}' of the cache {directory.parent} {state}")
+    return directory
+
+
+def entry(key: str, build: Callable[[Path], None]) -> Path:
+    """The entry's directory, built first where it is missing or damaged.
+
+    build: writes the files and the manifest into the empty directory that it is given.
+    Processes that ask for one entry at once wait for each other, and one builds it.
+    Raises ZooError where the cache cannot be written.
+    """
+    from filelock import FileLock
+
+    root = cache_directory()
+    final = root / key
+    if is_intact(final):
+        return final
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with FileLock(root / f"{key}.lock"):
+            if not is_intact(final):
+                for path in (final, *root.glob(f".{key}.*.draft")):
+                    if path.is_dir() and not path.is_symlink():
+                        shutil.rmtree(path)
+                    else:
+                        path.unlink(missing_ok=True)
+                with draft_directory(final) as draft:
+                    build(draft)
+    except OSError as error:
+        raise ZooError(
+            f"the cache {root} cannot be written ({error.strerror or error}); "
+            "set ZOO_CACHE to a directory that can"
+        ) from error
+    return final
 
 
 @contextlib.contextmanager
@@ -84,6 +140,8 @@ def json_digest(manifest: Mapping[str, Any]) -> str:
 
 
 def _flush(path: Path) -> None:
+    if os.name == "nt" and path.is_dir():  # Windows opens no directories
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
