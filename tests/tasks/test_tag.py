@@ -1,4 +1,4 @@
-"""Tagging: scores as scikit-learn and seqeval compute them, what does not count, groups."""
+"""Tagging: scores as scikit-learn computes them, what does not count, groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from seqeval.metrics import f1_score as seqeval_f1
 from sklearn.metrics import f1_score
 from small_runs import DEFAULT_CELL, SIZES, bench
 
@@ -63,14 +62,12 @@ def drawn(texts: int, seed: int = 0) -> tuple[list[np.ndarray], list[np.ndarray]
     return wrong, tags
 
 
-def test_scores_equal_those_of_scikit_learn_and_seqeval(registry: Registry) -> None:
+def test_scores_equal_those_of_scikit_learn(registry: Registry) -> None:
     predicted, tags = drawn(60)
     found = values(tag_evaluation(predicted, tags, NAMES), registry, NAMES)
     true, guess = np.concatenate(tags), np.concatenate(predicted)
     assert found["token_accuracy"] == pytest.approx((true == guess).mean())
     assert found["macro_f1"] == pytest.approx(f1_score(true, guess, average="macro"))
-    named = [[[NAMES[t] for t in text] for text in which] for which in (tags, predicted)]
-    assert found["span_f1"] == pytest.approx(seqeval_f1(*named))
 
 
 @pytest.mark.parametrize("texts", [2, 60])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -106,9 +107,10 @@ def token_accuracy() -> Metric:
 
 
 def span_f1() -> Metric:
-    """F1 of whole spans (Tjong Kim Sang and De Meulder, CoNLL-2003, section 4), by seqeval.
+    """F1 of whole spans (Tjong Kim Sang and De Meulder, CoNLL-2003, section 4).
 
     A span is right where its first and last token and its type are; for tags in BIO notation.
+    Counts are of all types together. Without any right span it is 0.
     """
     return Metric(
         MetricDescription(name="span_f1", label="span F1", scored="tokens"), _span_f1, is_bio
@@ -122,13 +124,35 @@ def is_bio(labels: Sequence[str]) -> bool:
     )
 
 
-def _span_f1(outputs: Outputs) -> float:
-    import numpy as np
-    from seqeval.metrics import f1_score
+def spans(tags: Sequence[str]) -> set[tuple[int, int, str]]:
+    """The spans of one text: index of the first token, index after the last one, and type.
 
-    names, ends = np.array(outputs["names"]), np.cumsum(outputs["lengths"])[:-1]
-    true, predicted = (
-        [part.tolist() for part in np.split(names[outputs[tags]], ends)]
-        for tags in ("labels", "predicted")
-    )
-    return float(f1_score(true, predicted, zero_division=0))
+    ``B-X`` begins a span, and so does ``I-X`` where no span of type X is open: models give such
+    tags too (as of the CoNLL evaluation script, conlleval).
+    """
+    found = set()
+    start, kind = 0, ""  # of the open span; no kind: none is open
+    for place, tag in enumerate([*tags, "O"]):
+        prefix, own = tag[:1], tag[2:]
+        if kind and (prefix != "I" or own != kind):
+            found.add((start, place, kind))
+            kind = ""
+        if own and not kind:
+            start, kind = place, own
+    return found
+
+
+def _span_f1(outputs: Outputs) -> float:
+    names, ends = outputs["names"], list(itertools.accumulate(outputs["lengths"]))
+    right = true = predicted = 0
+    for start, end in itertools.pairwise([0, *ends]):
+        expected, given = (
+            spans([names[tag] for tag in outputs[tags][start:end]])
+            for tags in ("labels", "predicted")
+        )
+        right += len(expected & given)
+        true, predicted = true + len(expected), predicted + len(given)
+    if not right:
+        return 0.0
+    precision, recall = right / predicted, right / true
+    return 2 * precision * recall / (precision + recall)
