@@ -17,7 +17,7 @@ from zoo.registry.loading import DEFAULT_PLUGINS
 
 # Folders whose files share what takes seconds to make: trained models, rendered pages, processes
 # with another hash seed.
-TOGETHER = ("tests/conformance", "tests/hf", "tests/inference", "tests/report/html")
+TOGETHER = ("tests/conformance", "tests/inference", "tests/report/html")
 # What takes half a minute or more on one core, the longest first.
 LONGEST = (
     "test_ray_killed.py",

@@ -21,7 +21,7 @@ def catalog() -> Registry:
         project = tomllib.loads(file.read_text("utf-8"))["project"]
         if str(file.parent) not in sys.path:
             sys.path.append(str(file.parent))
-        for module in project["entry-points"]["zoo"].values():
+        for module in project.get("entry-points", {}).get("zoo", {}).values():
             owner = Owner(project["name"], project["version"], module)
             registry.admit(call_hook(importlib.import_module(module), owner))
     return registry

@@ -30,13 +30,13 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "transformers": (
-        "What `import zoo.hf` offers: models of the zoo in Transformers, and its attentions in "
+        "What `import zoo_hf` offers: models of the zoo in Transformers, and its attentions in "
         "models of Transformers; [Transformers](../transformers.md) shows their use.",
         (
-            "zoo.hf.zoo_config",
-            "zoo.hf.auto_models",
-            "zoo.hf.masked_model",
-            "zoo.hf.offered_attentions",
+            "zoo_hf.zoo_config",
+            "zoo_hf.auto_models",
+            "zoo_hf.masked_model",
+            "zoo_hf.offered_attentions",
             "zoo.inference.hub_card",
         ),
     ),
@@ -86,7 +86,7 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 @functools.cache
 def _package(name: str) -> griffe.Module:
-    loaded = griffe.load(name, search_paths=[ROOT], resolve_aliases=False)
+    loaded = griffe.load(name, search_paths=[ROOT, ROOT / "plugins/zoo-hf"], resolve_aliases=False)
     assert isinstance(loaded, griffe.Module)
     return loaded
 

@@ -14,7 +14,7 @@ from zoo.execution.base import Ended, Event, Executor, Job, Limits, Progress, Re
 from zoo.execution.run_job import run_job
 from zoo.registry import Register
 from zoo.tasks.base import Task
-from zoo.tracking.base import TrackedRun, Tracker
+from zoo.tracking import TrackedRun, Tracker
 
 
 class Options(BaseModel):

@@ -48,7 +48,7 @@ import time
 from dataclasses import asdict
 
 from zoo import hookimpl
-from zoo.tracking.base import Tracker
+from zoo.tracking import Tracker
 
 
 class Lines(Tracker):
@@ -184,8 +184,8 @@ def test_a_bench_from_python_is_tracked(plugin: list[str]) -> None:
     told = lines()
     assert len(told) >= 2, "the cell and its baselines"
     assert told["fused+sin+layer+gelu+pre+mean seed 0"][-1][:2] == ["end", "ok"]
-    with pytest.raises(zoo.ZooError, match="no tracker 'wand'"):
-        zoo.bench(track="wand", out="none")
+    with pytest.raises(zoo.ZooError, match="did you mean 'lines'"):
+        zoo.bench(track="line", plugins="trackers.py", out="none")
 
 
 def test_train_is_tracked_and_a_model_is_saved(plugin: list[str], capfd: Any) -> None:
@@ -209,9 +209,12 @@ def test_files_of_a_tracker_are_kept_beside_the_model(plugin: list[str]) -> None
 
 
 def test_an_unknown_tracker_is_refused_before_anything_runs(plugin: list[str], capfd: Any) -> None:
-    assert main([*BENCH, "--out", "out", "--track", "wand"]) == 2
+    assert main([*BENCH, "--out", "out", *plugin, "--track", "line"]) == 2
     error = capfd.readouterr().err
-    assert "no tracker 'wand'; did you mean 'wandb'?" in error
+    assert "no tracker 'line'; did you mean 'lines'?" in error
+    assert main([*BENCH, "--out", "out", "--track", "wandb"]) == 2
+    error = capfd.readouterr().err
+    assert "pip install './plugins/zoo-trackers[wandb]'" in error
     assert main([*BENCH, "--out", "out", "--track", ""]) == 2
     assert not Path("out").exists()
 

@@ -245,8 +245,8 @@ def executor_contract(setup: Setup) -> None:
 
 @check("tracker", name="contract")
 def tracker_contract(setup: Setup) -> None:
-    """The factory builds a zoo.tracking.base.Tracker, also where its library is not installed."""
-    from zoo.tracking.base import Tracker
+    """The factory builds a zoo.tracking.Tracker, also where its library is not installed."""
+    from zoo.tracking import Tracker
 
     tracker = setup.make()
     must(isinstance(tracker, Tracker), f"it builds a {type(tracker).__name__}, not a Tracker")

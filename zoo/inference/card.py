@@ -89,11 +89,11 @@ class SampleOutputs(BaseModel):
 class Card(BaseModel):
     """A saved model, as ``config.json`` holds it.
 
-    model_type: by it Transformers finds the classes of ``zoo.hf``. task_part, parts: the task and,
-    for each axis, the components of its pattern. labels: names of the classes, where the task has
-    classes. files: SHA-256 of the weights and the tokenizer. data, execution: as in a record.
-    metrics, metric_descriptions: of the training; a model of all the data has no score among its
-    metrics, and ``scored`` there is empty. key: of the training's record in a ``zoo bench``.
+    model_type: by it Transformers finds the classes of the plug-in zoo-hf. task_part, parts: the
+    task and, for each axis, the components of its pattern. labels: names of the classes, where the
+    task has classes. files: SHA-256 of the weights and the tokenizer. data, execution: as in a
+    record. metrics, metric_descriptions: of the training; a model of all the data has no score
+    among its metrics, and ``scored`` there is empty. key: of the training's record in a bench.
     command: trains and scores this model again. pipeline_tag: of its task (``Task.pipeline_tag``).
     """
 

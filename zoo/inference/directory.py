@@ -115,7 +115,7 @@ def _card(file: Path) -> Card:
         raise ZooError(f"{file} cannot be read, it may be cut short: {error}") from error
     if isinstance(value, dict) and value.get("model_type") == MODEL_TYPE and "format" not in value:
         raise ZooError(
-            f"{file} was saved by Transformers: load it with AutoModel after 'import zoo.hf'"
+            f"{file} was saved by Transformers: load it with AutoModel after 'import zoo_hf'"
         )
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise ZooError(f"{file} does not describe a model: it has no 'format': '{FORMAT}'")

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from zoo.errors import ZooError, nearest
 from zoo.registry.component import BUILT_IN, Choice, Component, Register
+from zoo.registry.installed import to_install
 from zoo.registry.kinds import AXES, CAPABILITIES, KINDS
 from zoo.registry.naming import bind, split_call, split_list, split_pattern
 from zoo.registry.pattern import Pattern
@@ -59,6 +60,8 @@ class Registry:
                 f"{kind} '{name}' is ambiguous; say which: "
                 + ", ".join(c.full_name for c in matches)
             )
+        if not matches and (install := to_install(kind, name)):
+            raise ZooError(f"{kind} '{name}' is in a package of its own: {install}")
         if not matches:
             raise ZooError(f"no {kind} '{name}'{nearest(name, self.labels(kind))}. {OTHERS}")
         return matches[0]

@@ -20,7 +20,7 @@ from zoo.registry.installed import Installed, Selection, installed
 
 DEFAULT_PLUGINS = (
     *(f"zoo.components.{kind}" for kind in (*AXES, "baseline")),
-    *("zoo.data", "zoo.tasks", "zoo.execution", "zoo.tracking"),
+    *("zoo.data", "zoo.tasks", "zoo.execution"),
 )
 
 

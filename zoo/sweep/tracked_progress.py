@@ -23,8 +23,7 @@ from zoo.execution.base import Progress as JobProgress
 from zoo.registry.loading import Zoo
 from zoo.registry.naming import split_list
 from zoo.sweep.progress import Progress
-from zoo.tracking.base import TrackedRun
-from zoo.tracking.tracker_process import TrackerProcess
+from zoo.tracking import TrackedRun, TrackerProcess
 
 PATIENCE = 60.0  # seconds that trackers may take to end what they were given
 COST = "cost"  # the phase in which nothing else may run on a machine
@@ -90,8 +89,6 @@ class TrackedProgress(Progress):
             for key in self.running:
                 self._send("end", key, "interrupted", {})
             self._release()
-            for tracker in self.trackers:
-                tracker.finish()
             self._each(lambda tracker, seconds: tracker.close(seconds))
             self._warn()
         finally:

@@ -6,7 +6,7 @@ from specimens import Specimens
 
 from zoo import hookimpl
 from zoo.registry import Register
-from zoo.tracking.base import Tracker
+from zoo.tracking import Tracker
 
 broken = Specimens("tracker")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from zoo.tracking.base import TrackedRun, Tracker
+from zoo.tracking import TrackedRun, Tracker
 
 
 class WeightsAndBiases(Tracker):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from zoo.tracking.base import TrackedRun, Tracker
+from zoo.tracking import TrackedRun, Tracker
 
 
 class TensorBoard(Tracker):

@@ -7,10 +7,10 @@ from transformers.modeling_outputs import MaskedLMOutput
 from transformers.utils.generic import can_return_tuple
 
 from zoo.errors import ZooError
-from zoo.hf.auto_models import ZooPreTrainedModel
 from zoo.inference.card import Card
 from zoo.models.masked_language_model import MaskedLanguageModel
 from zoo.registry.cell import Cell
+from zoo_hf.auto_models import ZooPreTrainedModel
 
 
 class ZooForMaskedLM(ZooPreTrainedModel):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 import transformers  # attributes: Trainer and pipeline take seconds to import
+import zoo_hf
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import (
@@ -23,7 +23,6 @@ from transformers import (
 )
 
 import zoo
-import zoo.hf
 from zoo.models.text_classifier import TextClassifier
 
 
@@ -38,7 +37,7 @@ def logits(model: torch.nn.Module, directory: Path, texts: list[str]) -> Tensor:
 
 def test_the_configuration_has_the_fields_that_others_read(classifier: Path):
     config = AutoConfig.from_pretrained(classifier)
-    assert isinstance(config, zoo.hf.ZooConfig)
+    assert isinstance(config, zoo_hf.ZooConfig)
     assert config.id2label == {0: "market", 1: "music", 2: "sport"}
     assert config.label2id == {"market": 0, "music": 1, "sport": 2}
     sizes = (config.hidden_size, config.num_hidden_layers, config.num_attention_heads)
@@ -226,7 +225,7 @@ def test_a_component_that_is_missing_is_named(classifier: Path, tmp_path: Path):
     with pytest.raises(zoo.ZooError, match="needs pe 'rop' of encoder-zoo"):
         AutoModelForSequenceClassification.from_config(config)
     with pytest.raises(zoo.ZooError, match="without a card describes no model"):
-        zoo.hf.ZooForSequenceClassification(zoo.hf.ZooConfig())
+        zoo_hf.ZooForSequenceClassification(zoo_hf.ZooConfig())
 
 
 def test_other_outputs_than_when_it_was_saved_are_refused_until_they_are_allowed(
@@ -257,17 +256,13 @@ def test_weights_that_are_not_those_of_the_card_are_refused(classifier: Path, tm
 def test_a_directory_of_transformers_is_none_of_the_zoos(classifier: Path, tmp_path: Path):
     AutoModelForSequenceClassification.from_pretrained(classifier).save_pretrained(tmp_path)
     assert json.loads((tmp_path / "config.json").read_text())["model_type"] == "encoder-zoo"
-    with pytest.raises(zoo.ZooError, match=r"saved by Transformers.*zoo\.hf"):
+    with pytest.raises(zoo.ZooError, match=r"saved by Transformers.*zoo_hf"):
         zoo.load(tmp_path)
 
 
-def test_without_transformers_the_extra_is_named():
-    code = "import sys; sys.modules['transformers'] = None; import zoo.hf"
-    found = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert found.returncode == 1
-    assert "ZooError: zoo.hf needs Transformers: pip install 'encoder-zoo[hf]'" in found.stderr
+def test_the_former_name_says_where_it_went():
+    with pytest.raises(ImportError, match="plugins/zoo-hf, import zoo_hf"):
+        importlib.import_module("zoo.hf")
 
 
 def test_it_runs_in_bfloat16_with_the_tables_of_float32(classifier: Path, texts: list[str]):
@@ -311,11 +306,11 @@ def test_what_a_part_adds_to_the_loss_is_in_it_in_training(
     directory = train("--ffn", "adds", "--plugin", str(plugin))
     with pytest.raises(zoo.ZooError, match=r"ffn 'adds' of the plug-in file adds\.py"):
         AutoModelForSequenceClassification.from_pretrained(directory)
-    zoo.hf.use_plugins(plugin)
+    zoo_hf.use_plugins(plugin)
     model = AutoModelForSequenceClassification.from_pretrained(directory)
     ids, labels = torch.ones(2, 5, dtype=torch.long), torch.tensor([0, 2])
     for mode, added in ((False, 0.0), (True, 2.0)):  # half of 2 from each of two layers
         output = model.train(mode)(ids, labels=labels)
         plain = torch.nn.functional.cross_entropy(output.logits, labels)
         torch.testing.assert_close(output.loss, plain + added)
-    zoo.hf.use_plugins()
+    zoo_hf.use_plugins()

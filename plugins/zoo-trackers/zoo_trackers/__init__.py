@@ -1,30 +1,27 @@
-"""Trackers: they show a run in an experiment tracker while it goes on."""
+"""Trackers for ``--track``: they show a run in an experiment tracker while it goes on."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from zoo.registry import Register
 from zoo.registry.hookspecs import hookimpl
 
-if TYPE_CHECKING:
-    from zoo.registry import Register
+requires_zoo = ">=0.2"
 
 
 @hookimpl
 def zoo_register(register: Register) -> None:
-    """Register the built-in trackers; the package of each is imported when it is chosen."""
-    here = "zoo.tracking"
+    """Register the trackers; the library of each is imported when it is chosen."""
     register(
         "tracker",
         "tensorboard",
-        f"{here}.tensorboard:TensorBoard",
+        "zoo_trackers.tensorboard:TensorBoard",
         summary="event files in the folder tensorboard of the run's directory",
         source="https://www.tensorflow.org/tensorboard",
     )
     register(
         "tracker",
         "mlflow",
-        f"{here}.mlflow:MLflow",
+        "zoo_trackers.mlflow:MLflow",
         summary="runs of MLflow, on its server or in mlflow.db of this folder",
         source="https://mlflow.org",
         parameters={"experiment": "encoder-zoo"},
@@ -32,7 +29,7 @@ def zoo_register(register: Register) -> None:
     register(
         "tracker",
         "trackio",
-        f"{here}.trackio:Trackio",
+        "zoo_trackers.trackio:Trackio",
         summary="runs of Trackio, in its database on this machine or in a Space",
         source="https://huggingface.co/docs/trackio",
         parameters={"project": "encoder-zoo", "space": ""},
@@ -40,7 +37,7 @@ def zoo_register(register: Register) -> None:
     register(
         "tracker",
         "wandb",
-        f"{here}.wandb:WeightsAndBiases",
+        "zoo_trackers.wandb:WeightsAndBiases",
         summary="runs of Weights & Biases, on its server or offline",
         source="https://docs.wandb.ai",
         parameters={"project": "encoder-zoo"},

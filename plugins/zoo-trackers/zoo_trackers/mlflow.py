@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from zoo.tracking.base import TrackedRun, Tracker
+from zoo.tracking import TrackedRun, Tracker
 
 LONGEST = 500  # characters of a parameter's value, in every store of MLflow
 

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+import zoo_hf
 
-import zoo.hf
 from zoo.cli import main
 
-PAGE = Path(__file__).parents[2] / "docs" / "transformers.md"
+PAGE = Path(__file__).parents[3] / "docs" / "transformers.md"
 BLOCKS = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -18,7 +18,7 @@ def test_the_examples_run_one_after_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.chdir(tmp_path)
-    zoo.hf.use_plugins()
+    zoo_hf.use_plugins()
     text, names = PAGE.read_text(), dict[str, object]()
     blocks = BLOCKS.findall(text)
     assert {language for language, _ in blocks} == {"", "python"}

@@ -5,16 +5,6 @@ Importing it registers both with the ``Auto`` classes and the attention interfac
 
 from __future__ import annotations
 
-from zoo.errors import ZooError
-
-try:
-    import transformers as transformers
-except ImportError as error:
-    raise ZooError(
-        "zoo.hf needs Transformers: pip install 'encoder-zoo[hf]', or transformers>=5.23 and "
-        "accelerate"
-    ) from error
-
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -25,16 +15,16 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from zoo.hf.auto_models import (
+from zoo.inference.hub_card import write_model_card
+from zoo_hf.auto_models import (
     ZooForSequenceClassification,
     ZooForTokenClassification,
     ZooModel,
     ZooPreTrainedModel,
 )
-from zoo.hf.masked_model import ZooForMaskedLM
-from zoo.hf.offered_attentions import OfferedAttention, offer, offer_all, use_plugins
-from zoo.hf.zoo_config import ZooConfig
-from zoo.inference.hub_card import write_model_card
+from zoo_hf.masked_model import ZooForMaskedLM
+from zoo_hf.offered_attentions import OfferedAttention, offer, offer_all, use_plugins
+from zoo_hf.zoo_config import ZooConfig
 
 __all__ = [
     "OfferedAttention",

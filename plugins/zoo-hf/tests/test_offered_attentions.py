@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+import zoo_hf
 from torch import Tensor
 from transformers import (
     AttentionInterface,
@@ -21,7 +22,6 @@ from transformers import (
 )
 
 import zoo
-import zoo.hf
 
 LENGTH = 12
 
@@ -29,7 +29,7 @@ LENGTH = 12
 @pytest.fixture(autouse=True)
 def _built_ins_alone():
     """Neither what is installed nor the plug-in of another test."""
-    zoo.hf.use_plugins()
+    zoo_hf.use_plugins()
 
 
 def bert(attention: str, **changes: Any) -> PreTrainedModel:
@@ -177,12 +177,12 @@ def test_building_it_leaves_the_random_numbers_as_they_were():
 
 
 def test_every_offer_has_an_attention_and_a_mask_and_every_other_a_reason():
-    for offered in zoo.hf.offer_all():
+    for offered in zoo_hf.offer_all():
         assert bool(offered.implementation) != bool(offered.reason), offered
         if offered.implementation:
             assert offered.implementation in AttentionInterface()
             assert offered.implementation in AttentionMaskInterface()
-    reasons = {o.attention: o.reason for o in zoo.hf.offer_all() if o.reason}
+    reasons = {o.attention: o.reason for o in zoo_hf.offer_all() if o.reason}
     assert reasons.keys() == {"single", "torch"}
     assert "single head" in reasons["single"]
     assert "no ProjectedAttention" in reasons["torch"]
@@ -303,18 +303,18 @@ def plugin(tmp_path: Path) -> Path:
 
 
 def test_an_attention_of_a_plug_in_is_offered_as_well(plugin: Path):
-    offered = {o.attention: o for o in zoo.hf.use_plugins(plugin)}
-    assert offered["own"] == zoo.hf.OfferedAttention("own", "zoo_own", any_mask=True)
+    offered = {o.attention: o for o in zoo_hf.use_plugins(plugin)}
+    assert offered["own"] == zoo_hf.OfferedAttention("own", "zoo_own", any_mask=True)
     for make in (bert, modernbert):
         compared(make("zoo_own"), make("eager"), batch())
-    name = zoo.hf.offer("own(power=3.0)")
+    name = zoo_hf.offer("own(power=3.0)")
     assert name == "zoo_own(power=3.0)"
     sharper, plain = (bert(one).eval()(**batch()).logits for one in (name, "eager"))
     assert not torch.allclose(sharper, plain, atol=1e-3)
 
 
 def test_what_is_more_than_its_mixing_is_not_offered(plugin: Path):
-    reasons = {o.attention: o.reason for o in zoo.hf.use_plugins(plugin) if o.reason}
+    reasons = {o.attention: o.reason for o in zoo_hf.use_plugins(plugin) if o.reason}
     assert reasons.keys() - {"single", "torch"} == {
         *("normed", "doubled", "weighted", "turned", "numbered", "shared", "broken", "deaf"),
         "flash-own",
@@ -328,11 +328,11 @@ def test_what_is_more_than_its_mixing_is_not_offered(plugin: Path):
     assert "KeyError: 'nothing'" in reasons["broken"]
     assert "another meaning for 'flash'" in reasons["flash-own"]
     with pytest.raises(zoo.ZooError, match="attention 'doubled' cannot be used in Transformers: "):
-        zoo.hf.offer("doubled")
+        zoo_hf.offer("doubled")
 
 
 def test_an_attention_with_padding_alone_serves_models_with_padding_alone(plugin: Path):
-    offered = {o.attention: o for o in zoo.hf.use_plugins(plugin)}
+    offered = {o.attention: o for o in zoo_hf.use_plugins(plugin)}
     assert offered["means"].implementation == "zoo_means"
     assert not offered["means"].any_mask
     given = batch()

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+import zoo_hf
 from huggingface_hub import ModelCard, parse_eval_result_entries
 from sklearn.metrics import f1_score
 from statsmodels.stats.proportion import proportion_confint
 
 import zoo
-import zoo.hf
 from zoo.inference.hub_card import bootstrapped_f1
 
 
@@ -44,7 +44,7 @@ def test_training_writes_a_card_that_the_hubs_client_reads(classifier: Path):
 
 
 def test_results_are_in_the_hubs_form_with_their_intervals(copied: Path):
-    files = zoo.hf.write_model_card(copied, dataset="someone/some-texts", license="mit")
+    files = zoo_hf.write_model_card(copied, dataset="someone/some-texts", license="mit")
     assert files == [copied / "README.md", copied / ".eval_results/encoder-zoo.yaml"]
     (entry,) = parse_eval_result_entries(yaml.safe_load(files[1].read_text()))
     metrics = metrics_of(copied)
@@ -69,7 +69,7 @@ def test_data_of_the_hub_name_their_own_data_set_and_revision(copied: Path):
         "revision": "160d4af1d650b602d14cddc8df0baf07a0198643",
     }
     (copied / "config.json").write_text(json.dumps(config))
-    _, results = zoo.hf.write_model_card(copied)
+    _, results = zoo_hf.write_model_card(copied)
     (entry,) = parse_eval_result_entries(yaml.safe_load(results.read_text()))
     assert entry.dataset_id == "SetFit/bbc-news"
     assert entry.dataset_revision == config["data"]["notes"]["revision"]
@@ -79,10 +79,10 @@ def test_a_score_of_training_documents_is_no_result(copied: Path):
     config = json.loads((copied / "config.json").read_text())
     config["training"]["validation"] = 0.2
     (copied / "config.json").write_text(json.dumps(config))
-    assert zoo.hf.write_model_card(copied) == [copied / "README.md"]
+    assert zoo_hf.write_model_card(copied) == [copied / "README.md"]
     assert "held out of the training split" in (copied / "README.md").read_text()
     with pytest.raises(zoo.ZooError, match="scored on a part of the training split"):
-        zoo.hf.write_model_card(copied, dataset="someone/some-texts")
+        zoo_hf.write_model_card(copied, dataset="someone/some-texts")
 
 
 def test_the_interval_of_macro_f1_is_that_of_resampled_documents():

@@ -1,4 +1,4 @@
-"""Each built-in tracker, with the real library and offline, as the library itself reads it back."""
+"""Each tracker, with the real library and offline, as the library itself reads it back."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.tracking.base import TrackedRun
-from zoo.tracking.tracker_process import TrackerProcess
+from zoo.tracking import TrackedRun, TrackerProcess
 
 CONFIG = {"phase": "train", "attention": "fused", "dim": 16, "lr": 0.5, "compile": False}
 LOSSES = {"a": [3.0, 2.0, 1.0], "b": [6.0, 5.0, 4.0]}
@@ -145,4 +144,4 @@ def test_a_library_that_is_not_installed_is_named(
     tracker.send("start", "a", TrackedRun("a", "bench", tmp_path, CONFIG))
     tracker.wait(60)
     tracker.close(10)
-    assert tracker.failure == "wandb is not installed: pip install 'encoder-zoo[track]'"
+    assert tracker.failure == "wandb is not installed: pip install './plugins/zoo-trackers[wandb]'"

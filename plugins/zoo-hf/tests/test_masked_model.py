@@ -18,7 +18,6 @@ from transformers import (
 )
 
 import zoo
-import zoo.hf
 
 TEXTS = ["the [MASK] of the band", "a goal by the [MASK] of the team in the [MASK] match"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Mapping
 
-from zoo.tracking.base import TrackedRun, Tracker
+from zoo.tracking import TrackedRun, Tracker
 
 
 class Trackio(Tracker):

@@ -26,8 +26,6 @@ from zoo.components.block.base import Block
 from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.tokens import Tokens
 from zoo.errors import ZooError
-from zoo.hf.plugin_files import components
-from zoo.hf.zoo_config import ZooConfig
 from zoo.inference.card import Card
 from zoo.inference.directory import first_error, read, saved_by_zoo
 from zoo.models.build import build_classifier, build_tagger
@@ -41,6 +39,8 @@ from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
 from zoo.training.auxiliary_losses import AuxiliaryLosses
 from zoo.training.sample_outputs import Scores, same_outputs
+from zoo_hf.plugin_files import components
+from zoo_hf.zoo_config import ZooConfig
 
 
 class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]

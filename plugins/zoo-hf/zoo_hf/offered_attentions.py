@@ -22,15 +22,15 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.components.pe.rope import Rotary
 from zoo.components.tokens import Tokens
 from zoo.errors import ZooError, one_line
-from zoo.hf.attention_functions import (
+from zoo.models.seeding import seeded
+from zoo.registry import Choice
+from zoo_hf.attention_functions import (
     NO_ENCODING,
     AttentionFunctions,
     build_attention,
     mixed,
 )
-from zoo.hf.plugin_files import components, load_components
-from zoo.models.seeding import seeded
-from zoo.registry import Choice
+from zoo_hf.plugin_files import components, load_components
 
 PREFIX = "zoo_"
 # Transformers takes a name with one of these for an implementation of its own, or of its Hub.
