@@ -44,7 +44,6 @@ def bench(
     design: Literal["factorial", "one-factor"] | None = None,
     tuning_seeds: int | None = None,
     tuning_share: float | None = None,
-    until: float | None = None,
     phases: str | Sequence[str] | None = None,
     reference: str | None = None,
     metric: str | None = None,
@@ -149,10 +148,6 @@ def bench(
     tuning_share: Share of the training split that settings are chosen on, where several
         values are given. Of data with a validation split they are chosen on that. [default:
         0.2]
-    until: Add seeds one by one until differences of so many points between the leaders are
-        settled, up to the number of seeds asked for; by default all are trained. For 1
-        point, 8 to 16 equal cells that vary by half a point take 15 to 20 seeds. Verdicts
-        are corrected for repeated analyses.
     phases: What is done: train (scores), cost (speed and memory). [default: ('train',
         'cost')]
     reference: The cell to compare speeds with; by default the first that can run. Its

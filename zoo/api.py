@@ -99,7 +99,6 @@ def bench(
         "fresh": fresh,
         "collect": collect,
         "finished": write_tables_of,
-        "settled": seeds_settled,
         "keep": KEEP,
     }
     metric = requests[0].metric
@@ -239,18 +238,6 @@ def _executor(loaded: Zoo, on: str, options: dict[str, Any]) -> Choice:
     """The executor with its own options, which are taken out of the others."""
     own = {name: options.pop(name, None) for name in executor_options(loaded.registry)}
     return choose_executor(loaded.registry, on, own)
-
-
-def seeds_settled(request: Request, records: Sequence[Record]) -> bool:
-    """Whether differences of ``request.until`` points are settled by these records."""
-    from zoo.report.rows import make_rows
-    from zoo.report.stats.effects import judge
-    from zoo.report.stats.ratios import find_reference
-    from zoo.report.stats.settled import settled
-
-    assert request.until is not None
-    rows = make_rows(records, request.metric)
-    return settled(rows, request.until, judge(rows, find_reference(rows, request.reference)))
 
 
 def best_row(request: Request, records: Sequence[Record]) -> str:

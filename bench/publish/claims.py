@@ -108,7 +108,7 @@ def _difference(run: RunReport, better: str, worse: str, group: str) -> Differen
     for number, (one, other) in enumerate(pairs):
         weights[number, [one, other]] = 1.0, -1.0
     first, second = sorted((names.index(better), names.index(worse)))
-    tests = judged(tested(scores_of_group(rows, group), weights), level=run.verdicts.level)
+    tests = judged(tested(scores_of_group(rows, group), weights))
     found = tests[pairs.index((first, second))]
     return found if names[first] == better else replace(found, mean=-found.mean)
 

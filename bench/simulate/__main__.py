@@ -20,7 +20,7 @@ import numpy as np
 from bench.commit import code_commit
 from bench.simulate.comparisons import lines_of_comparisons
 from bench.simulate.grids import Scenario
-from bench.simulate.outcomes import simulate, stop_early
+from bench.simulate.outcomes import simulate
 from bench.simulate.page import LINES, SIMULATIONS, page
 from bench.simulate.rounds import lines_of_rounds
 from zoo.report.write import write_file
@@ -68,11 +68,6 @@ def lines(runs: int) -> Iterator[dict[str, Any]]:
         gap = simulate(Scenario(cells, seeds), runs, next(streams)).visible
         found = simulate(Scenario(cells, seeds, gap=gap or 0.0), runs, next(streams))
         yield {"shows": "seen"} | asdict(found)
-    for cells, seeds in ((2, 10), (4, 10), (16, 10), (8, 20), (16, 25)):
-        for gap in (0.0, 1.0, 2.0):
-            one = Scenario(cells, seeds, gap=gap)
-            outcome = stop_early(one, 1.0, runs, next(streams))
-            yield {"shows": "until"} | asdict(outcome)
     yield from lines_of_rounds(ROUNDS_TIMES * runs, SEED)
     yield from lines_of_comparisons(ROUNDS_TIMES * runs, SEED)
 

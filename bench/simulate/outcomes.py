@@ -19,8 +19,6 @@ from zoo.report.stats.paired import ALPHA, Difference, holm, judged, p_of_votes,
 from zoo.report.stats.power import visible_difference
 from zoo.report.stats.row_intervals import row_intervals
 from zoo.report.stats.scores import Scores
-from zoo.report.stats.settled import standings
-from zoo.sweep.plan import analyses_up_to
 
 
 @dataclass(frozen=True)
@@ -112,42 +110,3 @@ def _covered(drawn: Drawn) -> Array:
         for one, true in zip(row_intervals(drawn.scores), truth, strict=True)
     ]
     return np.array([before.mean(), np.mean(after)])
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """Seeds added one by one up to ``scenario.seeds`` until a difference is settled.
-
-    wrong: runs that say anything wrong when they stop. settled: runs that stop before all seeds, or
-    with them. seeds: mean number of seeds.
-    """
-
-    scenario: Scenario
-    difference: float
-    wrong: float
-    settled: float
-    seeds: float
-    runs: int
-
-
-def stop_early(
-    scenario: Scenario, difference: float, runs: int, generator: np.random.Generator
-) -> Stopped:
-    """Many sweeps that stop when ``difference`` points are settled."""
-    analyses = analyses_up_to(scenario.seeds)
-    wrong, done, seeds = 0, 0, 0
-    for _ in range(runs):
-        drawn = draw(scenario, generator)
-        for used in range(ENOUGH, scenario.seeds + 1):
-            stands = standings(drawn.scores.first(used), difference / 100, analyses)
-            if "open" not in stands:
-                break
-        behind = drawn.truth.max() - drawn.truth
-        settled = "open" not in stands
-        wrong += settled and any(
-            (stand == "worse" and gap <= 0)
-            or (stand == "as good" and gap > difference / 100 - 1e-9)
-            for stand, gap in zip(stands, behind, strict=True)
-        )
-        done, seeds = done + settled, seeds + used
-    return Stopped(scenario, difference, wrong / runs, done / runs, seeds / runs, runs)

@@ -56,13 +56,6 @@ COVERED = """\
 The share of rows whose 95% interval holds the accuracy that training with all possible seeds would
 give on these documents."""
 
-UNTIL = """\
-## Stopping early
-
-Seeds are added one by one, from 3 up to *seeds*, until every row is worse than the best one or as
-good within 1.0 points. *Wrong*: runs that stop with a wrong statement, at most 5%."""
-
-
 ROUNDS = """\
 ## Rounds that end when intervals are narrow
 
@@ -100,9 +93,6 @@ def page(file: Path, measured: Mapping[str, Noise] | None = None) -> str:
          | {"found": _share(line, "power", 1)}),
         ("covered", COVERED, lambda line: {"accuracy": f"{line['scenario']['accuracy']:g}"}
          | {"before": _share(line, "covered", 0), "after": _share(line, "covered", 1)}),
-        ("until", UNTIL, lambda line: {"gap, points": f"{line['scenario']['gap']:g}"}
-         | {"wrong": _rate(line["wrong"], line["runs"]), "settled": _rate(line["settled"], 0)}
-         | {"mean seeds": f"{line['seeds']:.1f}"}),
     )  # fmt: skip
     for shows, text, columns in tables:
         rows = [_scenario(line) | columns(line) for line in lines if line["shows"] == shows]

@@ -94,7 +94,7 @@ def test_help_of_train_has_no_option_of_comparing(capsys: pytest.CaptureFixture[
     whole = help_of(capsys, "train")
     options = set(re.findall(r"^  (--[a-z-]+)", whole, re.MULTILINE))
     assert not {f"--{name.replace('_', '-')}" for name in COMPARING} & options
-    assert not {"--tuning-seeds", "--until", "--rounds", "--seeds"} & options
+    assert not {"--tuning-seeds", "--rounds", "--seeds"} & options
     assert "Of several" not in whole.partition("Data:")[2].partition("--lr")[2]
 
 

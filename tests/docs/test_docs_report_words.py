@@ -17,7 +17,7 @@ from zoo.report.profile.profile_answer import profile_answer
 from zoo.report.profile.profile_text import MARKS, profile_notes
 from zoo.report.run_report import RunReport
 from zoo.report.tables.models_note import models_note
-from zoo.report.tables.notes import baseline_notes, memory_notes, until_note
+from zoo.report.tables.notes import baseline_notes, memory_notes
 from zoo.report.tables.pretraining_notes import pretraining_notes
 from zoo.report.tables.table import NOT_TRAINED
 from zoo.report.tables.tuning_notes import tuning_notes
@@ -132,7 +132,6 @@ def unpublished_notes() -> list[str]:
         baseline_notes([row]),
         tuning_notes([half_done]),
         memory_notes([SimpleNamespace(cost=cost) for cost in costs]),
-        until_note(0.005),
     ]
     assert all(made)
     return [note for notes in made for note in notes]

@@ -98,12 +98,6 @@ def train_record(
     return record("train", seed=seed, metrics=metrics, **_row(row))
 
 
-def with_until(records: Iterable[Record], analyses: int) -> list[Record]:
-    """The same as a run writes them that adds seeds, with so many analyses at most."""
-    until = {"points": 1.0, "analyses": analyses}
-    return [r.model_copy(update={"config": {**r.config, "until": until}}) for r in records]
-
-
 def cost_record(
     row: Mapping[str, str] | str,
     speed: Sequence[float],

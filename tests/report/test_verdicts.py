@@ -8,27 +8,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from factory import cell, failed, name, simulated, train_record, with_until
+from factory import cell, failed, name, simulated, train_record
 from rates import at_least, at_most
 
 from bench.publish.published import load_published, make_figures, published_differences
 from bench.simulate.grids import Scenario, draw
-from bench.simulate.outcomes import simulate, stop_early
+from bench.simulate.outcomes import simulate
 from zoo.report.compare.compare_runs import compare
-from zoo.report.compare.compare_text import comparison_text
 from zoo.report.profile.profile import DataSet
 from zoo.report.read import read_run
 from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
-from zoo.report.stats.effects import judge, make_effects
+from zoo.report.stats.effects import make_effects
 from zoo.report.stats.intervals import ENOUGH
-from zoo.report.stats.paired import ALPHA
 from zoo.report.stats.row_intervals import row_intervals
-from zoo.report.stats.scores import scores_of
-from zoo.report.stats.settled import settled, standings
 from zoo.report.stats.verdicts import Verdicts
-from zoo.report.tables.effects_text import effects_text, sentence
-from zoo.sweep.plan import analyses_up_to
+from zoo.report.tables.effects_text import sentence
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = sorted(path.parent for path in (ROOT / "results").rglob("records.jsonl"))
@@ -136,93 +131,6 @@ def test_no_two_places_of_a_simulated_report_disagree(generator, axes):
         (effect,) = make_effects(run.recorded_rows, run.reference, only).main
         pair = run.verdicts.pair(name(pe="rope"), name(pe="none"))
         assert effect.difference.real == pair.real
-
-
-def stopped(records, analyses, difference=1.0):
-    """The report at the analysis at which a run that adds seeds stops; whether it is settled."""
-    seeds = sorted({record.seed for record in records})
-    for used in range(ENOUGH, len(seeds) + 1):
-        run = RunReport(with_until([r for r in records if r.seed in seeds[:used]], analyses))
-        if settled(run.recorded_rows, difference, judge(run.recorded_rows, run.reference)):
-            return run, True
-    return run, False
-
-
-@pytest.mark.parametrize("baseline", [False, True], ids=["cells", "cells and a baseline"])
-def test_no_two_places_of_a_report_of_added_seeds_disagree(generator, baseline):
-    """Nor does the report contradict what the run said when it stopped adding seeds."""
-    analyses, difference = analyses_up_to(7), 5.0
-    worth, settled_runs = {"rope": 3.0, "sin": 2.95, "none": 2.2}, 0
-    for _ in range(4):
-        records = simulated(generator, GRID, lambda c: worth[c["pe"]], examples=500, seeds=7)
-        if baseline:
-            records += [train_record("words", seed, range(40), examples=500) for seed in range(7)]
-        run, done = stopped(records, analyses, difference)
-        assert disagreements(run) == []
-        assert run.verdicts.level == ALPHA / analyses
-        if not done:
-            continue
-        settled_runs += 1
-        cells = [row for row in run.recorded_rows if not row.baseline]
-        stands = standings(scores_of(cells), difference / 100, analyses)
-        best = cells[stands.index("best")].name
-        for row, stand in zip(cells, stands, strict=True):
-            if stand == "worse":
-                assert run.verdicts.verdict(row.name, best) == -1
-            elif row.name != best and run.verdicts.verdict(row.name, best) == -1:
-                assert abs(run.verdicts.pair(row.name, best).mean) < difference / 100
-    assert settled_runs
-
-
-def test_verdicts_of_added_seeds_are_wrong_no_more_often_than_stated(generator):
-    """Over all analyses together, whichever of them the run stops at; not so without correction."""
-    runs, seeds, once, corrected = 40, 16, 0, 0
-    hardness = generator.normal(0, 1.5, 200)
-    for _ in range(runs):
-        records = simulated(generator, {"pe": ["rope", "sin"]}, lambda _: 3.0,
-                            seeds=seeds, hardness=hardness, spread=0.6)  # fmt: skip
-        found = [used for used in range(ENOUGH, seeds + 1) if _finds_any(records, used)]
-        records = with_until(records, analyses_up_to(seeds))
-        once += bool(found)
-        corrected += any(_finds_any(records, used) for used in found)
-    assert not at_most(once, runs, 0.05)
-    assert at_most(corrected, runs, 0.05)
-
-
-def _finds_any(records, seeds):
-    verdicts = Verdicts(make_rows([r for r in records if r.seed < seeds]))
-    names = [row.name for row in verdicts.rows]
-    return any(verdicts.verdict(*pair) for pair in itertools.combinations(names, 2))
-
-
-def test_a_report_of_added_seeds_states_its_level_wherever_it_states_one(generator):
-    plain = simulated(generator, GRID, lambda c: WORTH[c["pe"]])
-    added = with_until(plain, 18)
-    run, once = RunReport(added), RunReport(plain)
-    (note,) = [note for note in run.notes if "--until" in note]
-    assert "up to 18 analyses" in note
-    effects = effects_text(make_effects(run.recorded_rows, run.reference))
-    other = simulated(generator, GRID, lambda c: WORTH[c["pe"]])
-    changes = comparison_text(compare(other, added), "a", "b")
-    for said in ("\n".join(run.notes), effects, changes):
-        assert "0.28% level" in said
-        assert note in said
-    assert "--until" not in "\n".join(once.notes) + effects_text(once.effects)
-    assert run.verdicts.visible() > once.verdicts.visible()
-    # Of records with and without, as after more seeds without --until, the most analyses count.
-    some = [*added[:1], *plain[1:]]
-    assert RunReport(some).verdicts.level == run.verdicts.level
-
-
-def test_a_difference_between_the_levels_is_real_only_without_analyses(generator):
-    for gap in np.linspace(0.2, 0.8, 13):
-        worth = {"rope": 3.0, "sin": 3.0 + gap}
-        records = simulated(generator, {"pe": list(worth)}, lambda c, w=worth: w[c["pe"]])
-        pair = {name(pe="rope"), name(pe="sin")}
-        once, added = (RunReport(r).verdicts for r in (records, with_until(records, 18)))
-        p = once.pair(*pair).adjusted
-        assert once.verdict(*pair) == 0 or p < ALPHA
-        assert (added.verdict(*pair) == 0) == (p >= ALPHA / 18)
 
 
 def test_one_factor_at_a_time_effects_are_pairs(generator):
@@ -460,75 +368,6 @@ def test_a_noisy_row_with_a_worse_mean_and_a_better_rank_is_explained():
     assert len(said) == 1
     assert "sin has a better mean than none and a worse rank" in said[0]
     assert notes(["rope", "sin"])[1] == []
-
-
-@pytest.mark.parametrize("gap", [0.0, 1.0, 2.0])
-def test_stopping_early_is_wrong_no_more_often_than_stated(generator, gap):
-    runs = 60
-    found = stop_early(Scenario(3, 8, gap=gap), 1.0, runs, generator)
-    assert at_most(round(found.wrong * runs), runs, 0.05)
-
-
-def test_a_large_difference_is_settled_before_all_seeds_are_used(generator):
-    found = stop_early(Scenario(2, 10, gap=6.0), 1.0, 20, generator)
-    assert at_least(round(found.settled * 20), 20, 0.9)
-    assert found.seeds < 9
-
-
-def test_equal_rows_are_settled_with_enough_seeds(generator):
-    """The published grid's noise: 8 rows as good as each other within 1 point."""
-    found = stop_early(Scenario(8, 20), 1.0, 12, generator)
-    assert at_least(round(found.settled * 12), 12, 0.7)
-    assert found.wrong == 0
-
-
-def test_a_noisy_row_far_behind_keeps_nothing_open(generator):
-    """Its own seeds vary by points, but all are far from the best."""
-    drawn = draw(Scenario(3, 6, gap=30.0), generator)
-    values = drawn.scores.values.copy()
-    values[2] += np.linspace(-0.08, 0.08, 6)
-    both = np.full_like(drawn.scores.both_wrong, np.nan)
-    scores = replace(drawn.scores, values=values, both_wrong=both)
-    assert standings(scores, 0.02, 4)[2] == "worse"
-
-
-def test_settled_reads_rows_and_their_unit():
-    far = [train_record(cell(pe=pe), s, w + s) for s in range(6)
-           for pe, w in (("rope", 20), ("sin", 400))]  # fmt: skip
-    assert analyses_up_to(6) == 4
-    assert is_settled(far, 1.0)
-    near = [train_record(cell(pe=pe), s, range(w, w + 60 + 9 * ((s + w) % 3))) for s in range(4)
-            for pe, w in (("rope", 0), ("sin", 401))]  # fmt: skip
-    assert not is_settled(near, 0.01), "neither worse nor that close"
-    assert is_settled(near, 50.0), "within 50 points"
-    assert not is_settled(far[:4], 1.0), "two seeds settle nothing"
-    assert not is_settled([*far, failed(cell(pe="none"), 0)], 1.0)
-
-
-def test_what_the_report_calls_a_tie_is_not_settled():
-    """Many baselines: the report corrects for more comparisons than there are of cells."""
-    noise = (-24, 24, -12, 12, -5, 5)
-    cells = [train_record(cell(pe=pe), s, range(first, first + wrong + sign * noise[s]))
-             for s in range(6) for pe, first, wrong, sign in (("rope", 0, 60, 1),
-                                                              ("sin", 300, 120, -1))]  # fmt: skip
-    fits = [train_record(f"fit{n}", s, range(600, 660 + n + noise[(s + n) % 6]))
-            for n in range(16) for s in range(6)]  # fmt: skip
-    for records, ties in ((cells, 1), ([*cells, *fits], 2)):
-        rows = make_rows(with_until(records, 4))
-        found = standings(scores_of([row for row in rows if row.cell]), 0.0001, 4)
-        assert found == ["best", "worse"]
-        assert len(judge(rows, name()).tied()) == ties
-        assert is_settled(records, 0.01) == (ties == 1)
-
-
-def is_settled(records, difference):
-    rows = make_rows(with_until(records, analyses_up_to(6)))
-    return settled(rows, difference, judge(rows, name()))
-
-
-def test_twins_of_the_best_are_as_good(generator):
-    drawn = draw(Scenario(3, 6, gap=20.0, equal=1), generator)
-    assert sorted(standings(drawn.scores, 0.01, 4)) == ["as good", "best", "worse"]
 
 
 def test_more_seeds_show_less(generator):

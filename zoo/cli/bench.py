@@ -92,7 +92,7 @@ def bench(
     zoo bench --attention fused,naive --pe rope,sin
     zoo bench --task lm --data book.txt
     """
-    from zoo.api import KEEP, seeds_settled, write_profile_of, write_tables_of
+    from zoo.api import KEEP, write_profile_of, write_tables_of
     from zoo.report.profile.profile import the_profile
     from zoo.report.profile.profile_answer import profile_answer
     from zoo.report.profile.profile_text import profile_summary
@@ -148,7 +148,6 @@ def bench(
         "fresh": fresh,
         "collect": collect,
         "finished": write_tables_of,
-        "settled": seeds_settled,
         "keep": KEEP,
     }
     shown = Silent() if quiet else for_stream(sys.stderr)

@@ -43,7 +43,7 @@ PARAMS = "zoo.params"  # the key of a command's parameters in a click context
 REQUEST_SECTIONS = {
     **dict.fromkeys(("task", *AXES, "baseline", "design"), WHAT),
     "data": DATA,
-    **dict.fromkeys(("tuning_seeds", "tuning_share", "until"), TRAINING),
+    **dict.fromkeys(("tuning_seeds", "tuning_share"), TRAINING),
     **dict.fromkeys(("phases", "reference", "metric", "rounds"), MEASURING),
     "save_models": OUTPUT,
 }

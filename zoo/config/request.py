@@ -76,13 +76,6 @@ class Request(BaseModel):
     initial: InitialModel | None = None
 
     seeds: Annotated[tuple[NonNegativeInt, ...], Field(min_length=1)] = (0,)
-    until: PositiveFloat | None = Field(
-        default=None,
-        description="Add seeds one by one until differences of so many points between the leaders "
-        "are settled, up to the number of seeds asked for; by default all are trained. For 1 "
-        "point, 8 to 16 equal cells that vary by half a point take 15 to 20 seeds. Verdicts are "
-        "corrected for repeated analyses.",
-    )
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = Field(
         default=("train", "cost"),
         description="What is done: train (scores), cost (speed and memory).",
@@ -148,7 +141,7 @@ class Request(BaseModel):
 # Options of comparing several models, which have no use where one is trained.
 COMPARING = (
     *("baseline", "design", "seeds", "phases", "reference", "metric", "jobs", "rounds"),
-    *("tuning_seeds", "tuning_share", "until", "save_models"),
+    *("tuning_seeds", "tuning_share", "save_models"),
 )
 PARTS: dict[str, type[BaseModel]] = {
     "sizes": Sizes,

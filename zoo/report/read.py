@@ -40,10 +40,6 @@ class _Data(BaseModel):
     remarks: list[str] = []
 
 
-class _Until(BaseModel):
-    analyses: PositiveInt
-
-
 class _Pretraining(BaseModel):
     init: str = ""
     pretrain_data: str = ""
@@ -56,7 +52,6 @@ class _Config(BaseModel):
     task: str
     data: _Data
     pretraining: _Pretraining | None = None
-    until: _Until | None = None
 
 
 class _Properties(BaseModel):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from zoo.config.machine import machine_of
 from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.errors import ZooError
-from zoo.sweep.records import Record, analyses_of
+from zoo.sweep.records import Record
 
 # Where no record says what its task's metrics are, because nothing was trained.
 NO_METRIC = MetricDescription(name="score", label="score")
@@ -129,11 +129,6 @@ class Row:
                 masks[seed] = np.zeros(self.examples, dtype=bool)
                 masks[seed][[error[0] for error in record.metrics["errors"]]] = True
         return masks
-
-    @property
-    def analyses(self) -> int:
-        """How often its scores may have been analysed while seeds were added; 1 without that."""
-        return max((analyses_of(record) for record in self.trained.values()), default=1)
 
     @property
     def cost_record(self) -> Record | None:

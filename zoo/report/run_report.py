@@ -84,7 +84,7 @@ class RunReport:
         used = [record for row in self.recorded_rows for record in row.used]
         last, names = self.typical, [self.short_name(row) for row in self.rows]
         return [
-            *notes(self.table, self.verdicts.tests, self.verdicts.level),
+            *notes(self.table, self.verdicts.tests),
             *memory_notes(self.rows),
             *verdict_notes(self.verdicts, self.short_name),
             *baseline_notes(self.rows),

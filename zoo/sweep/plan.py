@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from zoo.config.metric_description import MetricDescription, ranked_by
+from zoo.config.metric_description import ranked_by
 from zoo.config.request import Design, Request
 from zoo.errors import ZooError, nearest
 from zoo.execution.base import ModelSpec
@@ -15,13 +15,6 @@ from zoo.registry.cell import Cell
 from zoo.sweep.initial_parts import other_parts, refuse_missing_texts, refuse_sizes
 from zoo.tasks.base import Task, find_task
 from zoo.tasks.data_of_task import refuse_unread
-
-FIRST_SEEDS = 3  # seeds that are trained before --until is asked for the first time
-
-
-def analyses_up_to(seeds: int) -> int:
-    """The number of analyses where seeds are added one by one to the first, up to so many."""
-    return seeds - FIRST_SEEDS + 1
 
 
 @dataclass(frozen=True)
@@ -106,9 +99,7 @@ def make_plan(request: Request, registry: Registry) -> Plan:
                 rows.append(PlanRow(model, (choice,), "", fits_itself, condition))
     scoring = registry.choose("task", request.task), *task.metric_choices(registry)
     described = [choice.build().description for choice in task.metric_choices(registry)]
-    ranking = ranked_by(described, request.metric)[0]  # a wrong name is an error of the plan
-    if request.until is not None:
-        _refuse_until(request, ranking)
+    ranked_by(described, request.metric)  # a wrong name is an error of the plan
     return Plan(task, scoring, tuple(rows), reference, needs, request.metric)
 
 
@@ -144,19 +135,6 @@ def _baselines(request: Request, registry: Registry, task: Task) -> list[Choice]
         f"--baseline {other} cannot be compared with {task.model_name} (--task {request.task}); "
         f"there is: {', '.join([*known, 'none'])}"
     )
-
-
-def _refuse_until(request: Request, ranking: MetricDescription) -> None:
-    """ZooError where ``--until`` has nothing to decide on."""
-    if (ranking.lowest, ranking.highest) != (0.0, 1.0):
-        raise ZooError(
-            f"--until is in points of a share such as accuracy; --task {request.task} ranks by "
-            f"{ranking.label}, which is none"
-        )
-    if len(request.seeds) <= FIRST_SEEDS or "train" not in request.phases:
-        raise ZooError(
-            f"--until adds seeds to the first {FIRST_SEEDS}: give the most with --seeds, such as 20"
-        )
 
 
 def _reference(rows: list[PlanRow], wanted: str) -> str:

@@ -37,9 +37,8 @@ class Record(BaseModel):
     ``scale`` (cost of a cell at one value of an axis). cell: axis to choice; empty for a baseline.
     baseline: its name; empty for a cell. key: a hash of all inputs of the work; two records with
     one key are of the same work. config: task, its options, data, sizes, training and execution,
-    as resolved; and ``until``, of ``analyses_of``, which is no input of the work. metrics: results
-    by name. metric_descriptions: what a report needs to know of the task's metrics; the first one
-    ranks rows. curve: one entry per epoch. samples: raw timings.
+    as resolved. metrics: results by name. metric_descriptions: what a report needs to know of the
+    task's metrics; the first one ranks rows. curve: one entry per epoch. samples: raw timings.
     environment: versions and hardware of the machine that ran the work. plugins: distribution to
     version and hash. command: repeats this record. traceback: of a job that failed. model: where
     its trained model is (``--save-models``), relative to the run's directory; empty where it was
@@ -82,11 +81,6 @@ class Record(BaseModel):
         """The same record with this metric first, where it has it."""
         ordered = sorted(self.metric_descriptions, key=lambda each: each.name != metric)
         return self.model_copy(update={"metric_descriptions": tuple(ordered)})
-
-
-def analyses_of(record: Record) -> int:
-    """How many analyses the run may have made while it added seeds (``--until``); 1 without it."""
-    return int(record.config.get("until", {}).get("analyses", 1))
 
 
 def made_by(record: Record) -> str:

@@ -28,7 +28,7 @@ from zoo.sweep.progress import Progress
 from zoo.sweep.records import REUSABLE, Record, RecordFile, made_by, refuse_other_settings
 from zoo.sweep.run_state import RunState, Work, identity, prepare_work, what_was
 from zoo.sweep.slug import slug
-from zoo.sweep.train_rows import Settled, train_rows
+from zoo.sweep.train_rows import train_rows
 
 # What all records of one directory share, so that their rows can be in one table.
 SHARED = ("task", "task_options", "data", "sizes", "training", "tuning", "execution", "pretraining")
@@ -80,15 +80,13 @@ def run_prepared(
     fresh: bool = False,
     collect: bool = False,
     finished: Finished = lambda *_: None,
-    settled: Settled = lambda *_: False,
     keep: Keep | None = None,
 ) -> Outcome:
     """Carry out a request whose data are loaded.
 
     fresh: run again what is already there. collect: run nothing, only read what is there. finished:
-    called with the records at the end, however the run ends. settled: of a request with ``until``
-    and its records, whether they have enough seeds. keep: how trained models are written, for a
-    request with ``save_models``.
+    called with the records at the end, however the run ends. keep: how trained models are written,
+    for a request with ``save_models``.
     """
     request, plan, prepared = work.request, work.plan, work.prepared
     file = RecordFile(directory)
@@ -118,7 +116,7 @@ def run_prepared(
             if not collect:
                 _say_how_long(this, fresh)
             models = KeptModels(this, keep)
-            chosen, trained = train_rows(this, only_known, fresh, settled, models)
+            chosen, trained = train_rows(this, only_known, fresh, models)
             work.progress.expect(0.0)
             measured = measure_rows(this, chosen, collect or "cost" not in request.phases, fresh)
             if note := other_code_note(this.read):

@@ -27,7 +27,7 @@ from zoo.sweep.prepare import (
     run_jobs,
 )
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import Kind, Record, RecordFile, Status, analyses_of
+from zoo.sweep.records import Kind, Record, RecordFile, Status
 from zoo.sweep.refusals import trial_models, with_refusals
 from zoo.sweep.repeat_command import repeat_command
 from zoo.tasks.data_of_task import refuse_missing, small_files
@@ -103,8 +103,7 @@ class RunState:
 
     known: records that can be reused, by key. of_other_code: where nothing is run, what is there,
     by ``what_of``: everything that a key is of but the code and the machine. read: those that were
-    taken from it. until: of a run that adds seeds until differences are settled, what its training
-    records say of it; {} where all seeds are trained at once.
+    taken from it.
     """
 
     work: Work
@@ -114,7 +113,6 @@ class RunState:
     of_other_code: dict[str, Record] = field(default_factory=dict)
     read: list[Record] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
-    until: dict[str, Any] = field(default_factory=dict)
 
     @property
     def directory(self) -> Path:
@@ -158,9 +156,6 @@ class RunState:
     ) -> None:
         """Write one record, at once."""
         rest.setdefault("environment", dict(self.environment(kind)))
-        config = self.config(training)
-        if kind == "train" and self.until:
-            config["until"] = self.until
         record = Record(
             kind=kind,
             status=status,
@@ -169,7 +164,7 @@ class RunState:
             baseline=row.model.baseline,
             seed=seed,
             key=key,
-            config=config,
+            config=self.config(training),
             metric_descriptions=self.descriptions,
             plugins=plugin_hashes([*row.choices, *self.plan.scoring]),
             command=self.work.command(row.model, training, seed),
@@ -183,8 +178,6 @@ class RunState:
         """Take a known record over, if there is one and it is wanted; whether it was.
 
         what: ``what_of`` the result, where that of other code will do as well.
-        One of a run with fewer analyses is written again with the number of this run: reports are
-        made from records alone.
         """
         if not wanted:
             return False
@@ -194,10 +187,6 @@ class RunState:
             if record is None:
                 return False
             self.read.append(record)
-        if record.kind == "train" and analyses_of(record) < self.until.get("analyses", 1):
-            config = {**record.config, "until": self.until}
-            record = record.model_copy(update={"config": config})
-            self.file.append(record)
         self.records.append(record)
         return True
 

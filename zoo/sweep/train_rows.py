@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -12,23 +12,18 @@ from zoo.execution.base import Job, Result, TrainJob
 from zoo.registry.code_hash import plugin_hashes
 from zoo.sweep.keep_models import KeptModels
 from zoo.sweep.keys import digest, training_key
-from zoo.sweep.plan import FIRST_SEEDS, analyses_up_to
-from zoo.sweep.records import Record
 from zoo.sweep.run_state import RunState, environment_of, identity, what_of
 from zoo.sweep.trials import Trial, seed_trials, tuning_trials
 from zoo.sweep.tune import chosen_settings
 
-Settled = Callable[[Request, Sequence[Record]], bool]
-
 
 def train_rows(
-    this: RunState, only_known: bool, fresh: bool, settled: Settled, models: KeptModels
+    this: RunState, only_known: bool, fresh: bool, models: KeptModels
 ) -> tuple[dict[str, Training], int]:
     """Row name to the settings chosen for it, and how many models were trained.
 
-    only_known: train nothing, take over what is there. fresh: train again what is there. settled:
-    of a request with ``until`` and its records, whether they have enough seeds. models: where
-    trained models are kept.
+    only_known: train nothing, take over what is there. fresh: train again what is there. models:
+    where trained models are kept.
     """
     request = this.request
     trained = 0
@@ -37,29 +32,11 @@ def train_rows(
     chosen = chosen_settings(request, this.plan, this.records, this.metrics[0])
     if not only_known:
         _without_settings(this, chosen)
-    # What is only read is shown whole: nothing is decided about it.
-    adds_seeds = request.until is not None and not only_known
-    if adds_seeds:
-        analyses = analyses_up_to(len(request.seeds))
-        this.until = {"points": request.until, "analyses": analyses}
-    for seeds in _rounds(request, FIRST_SEEDS if adds_seeds else len(request.seeds)):
-        trials = seed_trials(request, this.plan, chosen, seeds)
-        trained += _train(this, "train", trials, only_known, fresh, models)
-        if adds_seeds and settled(request, this.records):
-            this.work.progress.notice(
-                f"Differences of {request.until:g} points are settled with these seeds."
-            )
-            break
+    trials = seed_trials(request, this.plan, chosen)
+    trained += _train(this, "train", trials, only_known, fresh, models)
     if not only_known:
         trained += models.complete()
     return chosen, trained
-
-
-def _rounds(request: Request, first: int) -> Iterator[Sequence[int]]:
-    """The seeds of each round: so many in the first, and then one by one."""
-    yield request.seeds[:first]
-    for seed in request.seeds[first:]:
-        yield (seed,)
 
 
 def _without_settings(this: RunState, chosen: Mapping[str, Training]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from zoo.config.request import Request
@@ -43,12 +43,10 @@ def tuning_trials(request: Request, plan: Plan) -> Iterator[Trial]:
                 yield Trial(row, seed, training.model_copy(update=held_out))
 
 
-def seed_trials(
-    request: Request, plan: Plan, chosen: Mapping[str, Training], seeds: Sequence[int]
-) -> Iterator[Trial]:
-    """Every row for which settings were chosen, by its name, with every one of the seeds."""
+def seed_trials(request: Request, plan: Plan, chosen: Mapping[str, Training]) -> Iterator[Trial]:
+    """Every row for which settings were chosen, by its name, with every seed."""
     # Seeds outermost: an interrupted run then has whole rounds of cells to compare.
-    for seed in seeds:
+    for seed in request.seeds:
         for row in plan.runnable:
             if row.name in chosen and row.trained_with(seed, request.seeds):
                 yield Trial(row, seed, chosen[row.name])
@@ -62,5 +60,5 @@ def all_trials(request: Request, plan: Plan) -> tuple[list[Trial], list[Trial]]:
     if "train" not in request.phases:
         return [], []
     chosen = dict.fromkeys((row.name for row in plan.runnable), request.training)
-    trials = seed_trials(request, plan, chosen, request.seeds)
+    trials = seed_trials(request, plan, chosen)
     return list(tuning_trials(request, plan)), list(trials)

@@ -24,7 +24,7 @@ from zoo.errors import ZooError
 from zoo.report.compare.compare_cost import REFERENCE, REFERENCE_DIFFERS, Change, CostChanges
 from zoo.report.rows import Row, make_rows
 from zoo.report.stats.intervals import ENOUGH, Interval
-from zoo.report.stats.paired import Difference, holm, level_of, p_of_models, tested
+from zoo.report.stats.paired import ALPHA, Difference, holm, p_of_models, tested
 from zoo.report.stats.ratios import within
 from zoo.report.stats.row_intervals import intervals_of
 from zoo.report.stats.scores import scores_of
@@ -55,7 +55,7 @@ class Comparison:
     metric: the one rows are compared by. reference: the cell that speed ratios are to, "" for
     none; costs: how costs were compared; environment: versions and machine, where they differ.
     settings: those that differ on purpose, with their values in both runs.
-    tests: how many tests the verdicts are corrected for. level: of all of them.
+    tests: how many tests the verdicts are corrected for.
     """
 
     metric: MetricDescription
@@ -67,7 +67,6 @@ class Comparison:
     environment: dict[str, tuple[str, str]]
     settings: dict[str, tuple[Any, Any]]
     tests: int
-    level: float
 
 
 def compare(
@@ -119,13 +118,11 @@ def compare(
         sides = [side.get(one.name) for side in means]
         scored = _metric_change(one, other, sides[0], sides[1], difference, may_differ)
         found.append((one, other, [scored, *costs.of(one, other)]))
-    # Where a run added seeds, each number of seeds that both have was an opportunity for chance.
-    level = level_of(max(row.analyses for pair in pairs for row in pair) if pairs else 1)
     p_values = holm([c.p for _, _, changes in found for c in changes])
     adjusted = iter(p_values)
     rows = []
     for (one, other, changes), difference in zip(found, differences, strict=True):
-        judged = tuple(_with_verdict(c, next(adjusted), metric, difference, level) for c in changes)
+        judged = tuple(_with_verdict(c, next(adjusted), metric, difference) for c in changes)
         verdict, why = _lost_or_recovered(one, other) or _overall(judged)
         rows.append(ComparedRow(other.name, other.cell, other.baseline, judged, verdict, why))
     ours, theirs = _flat_environment(before), _flat_environment(after)
@@ -140,7 +137,6 @@ def compare(
         {name: pair for name, pair in environment.items() if pair[0] != pair[1]},
         settings,
         sum(p is not None for p in p_values),
-        level,
     )
 
 
@@ -244,7 +240,6 @@ def _with_verdict(
     adjusted: float | None,
     metric: MetricDescription,
     found: Difference | None,
-    level: float,
 ) -> Change:
     """With a verdict where it was tested; memory has its own."""
     scored = change.metric == metric.label
@@ -258,7 +253,7 @@ def _with_verdict(
         better, noise = metric.better(change.value) > 0, False
     else:
         better, noise = change.value > 1, within(change.value, change.floor)
-    if adjusted >= level or noise:
+    if adjusted >= ALPHA or noise:
         return replace(change, adjusted=adjusted, verdict="tie")
     return replace(change, adjusted=adjusted, verdict="better" if better else "worse")
 

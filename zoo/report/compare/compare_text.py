@@ -10,8 +10,7 @@ from zoo.report.compare.compare_cost import REFERENCE, Change
 from zoo.report.compare.compare_runs import ComparedRow, Comparison
 from zoo.report.stats.intervals import Interval
 from zoo.report.stats.ratios import MEMORY_TIE
-from zoo.report.tables.notes import until_note
-from zoo.report.tables.text import bullets, level_text, line, percent, plain, tabulated
+from zoo.report.tables.text import bullets, line, percent, plain, tabulated
 from zoo.wording import counted
 
 HEADS = {"train speed": "× train", "inference speed": "× infer", "memory": "× memory"}
@@ -112,11 +111,10 @@ def _notes(comparison: Comparison) -> list[str]:
             f"Change: difference of {comparison.metric.label}, paired by the seeds that both runs "
             "have, with its 95% interval, the variances of all rows shrunk towards each other; ×: "
             "after over before, with the 95% t-interval over rounds. The intervals are not "
-            f"corrected; verdicts are at the {level_text(comparison.level)} after Holm's "
+            f"corrected; verdicts are at the 5% level after Holm's "
             f"correction for {counted(comparison.tests, 'test')}, so that fewer than one in twenty "
             "comparisons of equal runs reports any change, memory apart."
         )
-        lines += until_note(comparison.level)
     if comparison.costs:
         lines.append(comparison.costs)
     floors = [change.floor for change in changes if change.floor is not None]

@@ -54,7 +54,6 @@ class Difference(Interval):
     and of the examples; alone: of the paired t-test by itself. adjusted: corrected for everything
     that was tested with it. None with fewer than three seeds. error, df: of the mean. disputed: on
     how many examples the rows disagree, over all seeds. equal: the rows have the same results.
-    level: at which it is real.
     """
 
     seeds: int = 0
@@ -65,12 +64,11 @@ class Difference(Interval):
     df: float = 0.0
     disputed: float = 0.0
     equal: bool = False
-    level: float = ALPHA
 
     @property
     def real(self) -> bool:
         """Whether it is significantly different from 0 after correction."""
-        return self.adjusted is not None and self.adjusted < self.level
+        return self.adjusted is not None and self.adjusted < ALPHA
 
     def guarded(self, adjusted: float) -> float:
         """A corrected p-value, or that of the test by itself where it is larger."""
@@ -80,12 +78,6 @@ class Difference(Interval):
     def shrunk(self) -> bool:
         """Whether its variance is not its own alone."""
         return self.df > self.seeds - 1 + ROUNDING
-
-    def reach(self, level: float) -> float:
-        """Half the width of its interval at another level than 95%."""
-        from scipy import special
-
-        return float(special.stdtrit(max(self.df, 1.0), (1 + level) / 2)) * self.error
 
 
 def tested(scores: Scores, weights: Array) -> list[Difference]:
@@ -139,24 +131,16 @@ def tested(scores: Scores, weights: Array) -> list[Difference]:
     ]
 
 
-def level_of(analyses: int) -> float:
-    """The level of each of so many analyses, so that all of them together have ALPHA.
-
-    analyses: 1 where all seeds are trained before anything is tested; more: see ``settled``.
-    """
-    return ALPHA / analyses
-
-
 def judged(
-    differences: Sequence[Difference], shares: Sequence[float] | None = None, level: float = ALPHA
+    differences: Sequence[Difference], shares: Sequence[float] | None = None
 ) -> list[Difference]:
     """The same with ``adjusted``: corrected for all that were tested.
 
-    shares: how the level is divided among them at first; by default equally.
+    shares: how ALPHA is divided among them at first; by default equally.
     """
     adjusted = holm([d.p for d in differences], shares)
     return [
-        replace(d, level=level) if p is None else replace(d, level=level, adjusted=d.guarded(p))
+        d if p is None else replace(d, adjusted=d.guarded(p))
         for d, p in zip(differences, adjusted, strict=True)
     ]
 

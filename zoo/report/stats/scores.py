@@ -53,10 +53,6 @@ class Scores:
         means = np.nanmean(self.values if rows is None else self.values[rows], axis=1)
         return float(np.median(means)) if self.share else None
 
-    def first(self, seeds: int) -> Scores:
-        """The same after so many seeds."""
-        return replace(self, values=self.values[:, :seeds], both_wrong=self.both_wrong[:seeds])
-
     def twins(self) -> NDArray[np.int_]:
         """(R,): for each row, the first one with the same results, itself where there is none.
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import ENOUGH, ROUNDING
-from zoo.report.stats.paired import Difference, judged, level_of, tested
+from zoo.report.stats.paired import ALPHA, Difference, judged, tested
 from zoo.report.stats.power import visible_difference
 from zoo.report.stats.scores import scores_of
 
@@ -37,8 +37,6 @@ class Verdicts:
     main, interactions: the effects, as weights of rows. rows: those that are ranked. A row that
     lost a seed to a crash or a divergence is not: the seeds that remain are those that went well.
     Where no cell can be ranked, nothing is.
-    analyses: how many may have been made while seeds were added. level: the chance that anything at
-    all is wrongly called different by this one of them.
     """
 
     def __init__(
@@ -48,8 +46,6 @@ class Verdicts:
         interactions: Sequence[Weights] = (),
     ) -> None:
         self.known = [row for row in rows if row.values]
-        self.analyses = max((row.analyses for row in self.known), default=1)
-        self.level = level_of(self.analyses)
         self.scores = scores_of(self.known) if self.known else None
         self._place = {row.name: number for number, row in enumerate(self.known)}
         self._twin = self.scores.twins().tolist() if self.scores else []
@@ -76,7 +72,7 @@ class Verdicts:
         # A pair that is an effect too is tested as a pair: there its family is larger.
         found = families[0] | families[1] | families[2]
         shares = [share.get(key, 0.0) for key in found]
-        after = judged(list(found.values()), shares, self.level)
+        after = judged(list(found.values()), shares)
         self._found = dict(zip(found, after, strict=True))
         self._share = share
 
@@ -127,7 +123,7 @@ class Verdicts:
             seeds = int((~np.isnan(self.scores.values[places]).any(axis=0)).sum())
             return Difference(0.0, 0.0, seeds=seeds, p=1.0, adjusted=1.0, equal=True)
         if key not in self._found:
-            (self._found[key],) = judged(list(self._test([weights]).values()), level=self.level)
+            (self._found[key],) = judged(list(self._test([weights]).values()))
         found = self._found[key]
         if not found.seeds:
             return None
@@ -222,10 +218,10 @@ class Verdicts:
             return None
         share = min(self._share[key] for key in family)
         whole = sum(self._share.values())
-        scores, level = self.scores, self.level * share / whole
+        scores, level = self.scores, ALPHA * share / whole
         assert scores is not None
         mean = scores.typical(sorted(cells) or None)
-        gap = visible_difference(of, level, self.level, scores.examples, seeds, mean)
+        gap = visible_difference(of, level, ALPHA, scores.examples, seeds, mean)
         metric = self.known[0].metric
         if gap is None or metric.lowest is None or metric.highest is None:
             return gap

@@ -8,10 +8,9 @@ from typing import Any
 
 from zoo.report.stats.effects import Effect, Effects
 from zoo.report.stats.intervals import ENOUGH
-from zoo.report.stats.paired import ALPHA
 from zoo.report.stats.ratios import Ratio, memory_verdict
-from zoo.report.tables.notes import lower_is_better, until_note
-from zoo.report.tables.text import level_text, percent, plain
+from zoo.report.tables.notes import lower_is_better
+from zoo.report.tables.text import percent, plain
 from zoo.wording import counted
 
 LARGEST = 3  # interactions that are printed
@@ -83,13 +82,11 @@ def _notes(effects: Effects) -> list[str]:
     if not metric.higher_is_better:
         lines.append(lower_is_better(metric))
     if len(seeds) >= ENOUGH:
-        level = max((e.difference.level for e in effects.main if e.difference), default=ALPHA)
         lines.append(
             "± is the 95% interval over seeds of each effect by itself; tie: not significantly "
-            f"different from 0 at the {level_text(level)}, after Holm's correction for all "
+            "different from 0 at the 5% level, after Holm's correction for all "
             "comparisons of the report; equal: the same results with every seed."
         )
-        lines += until_note(level)
     floors = [e.speed["train"].floor for e in effects.main if e.speed["train"]]
     if known := [floor for floor in floors if floor is not None]:
         lines.append(

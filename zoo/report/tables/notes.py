@@ -12,11 +12,10 @@ import pandas as pd
 from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import ENOUGH
-from zoo.report.stats.paired import ALPHA
 from zoo.report.stats.ratios import MEMORY_TIE, too_noisy
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.readable import has_front, metrics_in
-from zoo.report.tables.text import from_to, level_text, percent
+from zoo.report.tables.text import from_to, percent
 from zoo.sweep.records import Record, made_by
 from zoo.wording import counted
 
@@ -109,15 +108,15 @@ def machine_summary(environment: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, parts))
 
 
-def notes(table: pd.DataFrame, tests: int, level: float) -> list[str]:
+def notes(table: pd.DataFrame, tests: int) -> list[str]:
     """What the marks and intervals of the table mean, and how much noise there is.
 
-    tests: how many comparisons the ranks are corrected for. level: of all of them.
+    tests: how many comparisons the ranks are corrected for.
     """
     lines = []
     metric = metrics_in(table)[0]
     if table[f"{metric.name}_mean"].notna().any():
-        lines += _metric_notes(table, metric, tests, level)
+        lines += _metric_notes(table, metric, tests)
     if names := table.attrs["auxiliary"]:
         lines.append(
             f"{' and '.join(f'{name} loss' for name in names)}: added to the loss of the task in "
@@ -135,9 +134,7 @@ def notes(table: pd.DataFrame, tests: int, level: float) -> list[str]:
     return lines
 
 
-def _metric_notes(
-    table: pd.DataFrame, metric: MetricDescription, tests: int, level: float
-) -> list[str]:
+def _metric_notes(table: pd.DataFrame, metric: MetricDescription, tests: int) -> list[str]:
     cells = table[(table["baseline"] == "") & (table["seeds"] > 0)]
     counts = (cells if len(cells) else table[table["seeds"] > 0])["seeds"]
     few, many = int(counts.min()), int(counts.max())
@@ -160,7 +157,7 @@ def _metric_notes(
         mcnemar = f" and McNemar's test over the {metric.scored} on which two rows disagree"
         lines.append(
             "Rank: 1 + the number of rows that are significantly better (paired t-test over seeds"
-            f"{mcnemar if shares else ''}; {level_text(level)}, Holm's "
+            f"{mcnemar if shares else ''}; 5% level, Holm's "
             f"correction for {counted(tests, 'comparison')}: every pair of rows and every effect): "
             "trained again with new seeds and scored on this test set, they would be better again. "
             "1=: no row is, and there are several such rows."
@@ -177,21 +174,9 @@ def _metric_notes(
     return lines
 
 
-def until_note(level: float) -> list[str]:
-    """Why verdicts are at less than the 5% level; nothing where they are not."""
-    analyses = round(ALPHA / level)
-    if analyses < 2:
-        return []
-    return [
-        f"Seeds were added one by one (--until), with up to {analyses} analyses of the scores: "
-        f"verdicts are at the {level_text(level)}, so that all analyses together are at the "
-        f"{level_text(ALPHA)}; intervals are not corrected for this."
-    ]
-
-
 def verdict_notes(verdicts: Verdicts, name: Callable[[Row], str]) -> list[str]:
     """What the run could have seen, at which level, and which rows are equal."""
-    lines = until_note(verdicts.level)
+    lines = []
     if (pair := verdicts.visible()) is not None:
         metric, effect = verdicts.known[0].metric, verdicts.visible("effect")
         shown = [metric.format_difference(d).lstrip("+") for d in (pair, effect) if d is not None]

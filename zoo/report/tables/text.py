@@ -39,11 +39,6 @@ def percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
 
 
-def level_text(level: float) -> str:
-    """The level of verdicts: ``5% level``."""
-    return f"{100 * level:.2g}% level"
-
-
 # What could begin markup inside a line: names of classes and plug-ins may contain anything.
 _MARKUP = re.compile(r"([\\`*_\[\]<>|]|&(?=#?\w+;))")
 
