@@ -14,8 +14,8 @@ from tabulate import tabulate
 
 from bench.peers.comparison import Comparison, Kind, read
 from bench.peers.turns import LEAST_ROUNDS
-from zoo.report.stats.intervals import t_quantile
-from zoo.report.stats.paired import ALPHA, holm
+from zoo.report.stats.intervals import ALPHA, t_quantile
+from zoo.report.stats.paired import holm
 from zoo.wording import counted
 
 Runs = Sequence[Comparison]  # of one comparison

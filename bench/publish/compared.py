@@ -10,8 +10,8 @@ from pathlib import Path
 from bench.publish.markdown import link
 from bench.publish.page import PAGE, Run
 from zoo.errors import ZooError
-from zoo.report.compare.compare_runs import Comparison, compare
-from zoo.report.compare.compare_text import comparison_text, difference_text
+from zoo.report.compare_runs import Comparison, compare
+from zoo.report.compare_text import comparison_text, difference_text
 from zoo.report.tables.text import code, line
 
 

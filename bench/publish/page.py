@@ -18,8 +18,7 @@ from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import Row, class_scores, confusions_of, labels_of
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import Interval
-from zoo.report.stats.row_intervals import row_intervals
-from zoo.report.stats.scores import Scores
+from zoo.report.stats.scores import Scores, row_intervals
 from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.readable import as_text
 from zoo.report.tables.scaling_table import as_text as scaling_text

@@ -24,7 +24,7 @@ from zoo.registry.kinds import AXES
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import Interval, over_seeds
 from zoo.report.stats.paired import Difference
-from zoo.report.stats.row_intervals import intervals_of
+from zoo.report.stats.scores import intervals_of
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.text import code
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
-from zoo.report.stats.moderated import Array
+from zoo.report.stats.intervals import Array
 from zoo.report.stats.scores import Scores
 
 # As wide as makes two rows of 0.94 disagree on some 35 of 1,000 documents. That and the noise are

@@ -33,7 +33,7 @@ def noise_of(rows: Sequence[Row]) -> Noise:
     """
     cells = [row for row in rows if not row.baseline]
     scores = scores_of(cells)
-    kept = np.flatnonzero(scores.twins() == np.arange(len(cells)))
+    kept = np.flatnonzero(scores.duplicates() == np.arange(len(cells)))
     values, both_wrong = scores.values[kept], scores.both_wrong[:, kept][:, :, kept]
     count, seeds = values.shape
     by_cell, by_seed = values.mean(axis=1, keepdims=True), values.mean(axis=0)

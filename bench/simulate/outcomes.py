@@ -13,12 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.simulate.grids import Drawn, Scenario, draw
-from zoo.report.stats.intervals import ENOUGH, t_quantile
-from zoo.report.stats.moderated import Array
-from zoo.report.stats.paired import ALPHA, Difference, holm, judged, p_of_votes, tested
-from zoo.report.stats.power import visible_difference
-from zoo.report.stats.row_intervals import row_intervals
-from zoo.report.stats.scores import Scores
+from zoo.report.stats.intervals import ALPHA, ENOUGH, Array, t_quantile
+from zoo.report.stats.paired import Difference, holm, judged, p_of_votes, tested, visible_difference
+from zoo.report.stats.scores import Scores, row_intervals
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ def simulate(scenario: Scenario, runs: int, generator: np.random.Generator) -> O
     visible = []
     for _ in range(runs):
         drawn = draw(scenario, generator)
-        first = drawn.scores.twins()
+        first = drawn.scores.duplicates()
         places = np.flatnonzero(first == np.arange(scenario.cells))
         pairs = np.array(list(itertools.combinations(places, 2)), dtype=int).reshape(-1, 2)
         same = drawn.truth[pairs[:, 0]] == drawn.truth[pairs[:, 1]]
@@ -84,7 +81,7 @@ def visible_of(found: list[Difference], scores: Scores) -> float | None:
     if not known:
         return None
     level = ALPHA / len(known)
-    return visible_difference(known, level, ALPHA, scores.examples, mean=scores.typical())
+    return visible_difference(known, level, scores.examples, mean=scores.typical())
 
 
 def _before(found: list[Difference], examples: int) -> list[bool]:

@@ -26,8 +26,8 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.report.compare.compare_runs import compare, failure_reason
-from zoo.report.compare.compare_text import comparison_text
+from zoo.report.compare_runs import compare, failure_reason
+from zoo.report.compare_text import comparison_text
 from zoo.report.stats.ratios import MEMORY_TIE
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}

@@ -22,7 +22,6 @@ from rates import at_least, at_most, at_rate
 from zoo.errors import ZooError
 from zoo.report.rows import make_rows
 from zoo.report.stats.effects import make_effects
-from zoo.report.stats.effects_of import effects_of
 from zoo.report.tables.effects_text import effects_data, effects_text, sentence
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin", "none"]}
@@ -125,7 +124,7 @@ def test_effects_of_a_component_have_it_first_and_an_interaction_keeps_its_size(
     records = grid(
         SQUARE, lambda c, seed: range(10 + seed + (c["pe"] == "sin") * more[c["attention"]])
     )
-    found = effects_of(effects(records), "sin")
+    found = effects(records, component="sin")
     (main,), (interaction,) = found.main, found.interactions
     assert (main.component, main.against) == ("sin", "rope")
     assert main.difference.mean == pytest.approx(-0.020)

@@ -9,8 +9,8 @@ from factory import cell, failed, skipped, train_record, write_records
 
 from bench.publish.__main__ import publish
 from bench.publish.markdown import grid
-from zoo.report.compare.compare_runs import compare
-from zoo.report.compare.compare_text import comparison_text
+from zoo.report.compare_runs import compare
+from zoo.report.compare_text import comparison_text
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import code, line
 from zoo.report.write import write_tables

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from zoo.report.stats.moderated import MOST_PRIOR, _independent, _prior, moderate
+from zoo.report.stats.intervals import MOST_PRIOR, _independent, _prior, moderate
 
 
 @pytest.mark.parametrize("prior_df", [3.0, 10.0])

@@ -14,14 +14,14 @@ from rates import at_least, at_most
 from bench.publish.published import load_published, make_figures, published_differences
 from bench.simulate.grids import Scenario, draw
 from bench.simulate.outcomes import simulate
-from zoo.report.compare.compare_runs import compare
+from zoo.report.compare_runs import compare
 from zoo.report.profile.profile import DataSet
 from zoo.report.read import read_run
 from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import make_effects
 from zoo.report.stats.intervals import ENOUGH
-from zoo.report.stats.row_intervals import row_intervals
+from zoo.report.stats.scores import row_intervals
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.effects_text import sentence
 

@@ -14,7 +14,7 @@ from small_runs import CLASSIFY, bench, write_corpus
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
 from zoo.registry import Registry
-from zoo.report.compare.compare_runs import compare
+from zoo.report.compare_runs import compare
 from zoo.report.html.report_page import report_page
 from zoo.report.profile.profile import DataSet, Profile
 from zoo.report.profile.profile_text import profile_summary

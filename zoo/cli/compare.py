@@ -50,9 +50,9 @@ def compare(
     zoo compare results/bbc-news/cpu/grid runs/mine --fail-on worse
     zoo compare runs/by-length runs/random --may-differ batching
     """
-    from zoo.report.compare.compare_runs import compare as compare_records
-    from zoo.report.compare.compare_runs import failure_reason
-    from zoo.report.compare.compare_text import comparison_data, comparison_text
+    from zoo.report.compare_runs import compare as compare_records
+    from zoo.report.compare_runs import failure_reason
+    from zoo.report.compare_text import comparison_data, comparison_text
     from zoo.report.read import read_run
 
     if markdown and as_json:

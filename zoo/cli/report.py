@@ -89,7 +89,6 @@ def report(
     from zoo.report.profile.write_profile import write_profile, write_whole_profile
     from zoo.report.run_report import RunReport
     from zoo.report.stats.effects import make_effects
-    from zoo.report.stats.effects_of import effects_of
     from zoo.report.tables.effects_text import effects_data, effects_text
     from zoo.report.tables.fitted import fitted_text
     from zoo.report.tables.group_table import group_lines
@@ -120,9 +119,7 @@ def report(
         else:
             write_report(run, directory, directory.resolve().name)
         rows = run.recorded_rows
-        found = make_effects(rows, run.reference, restricted) if effects else None
-        if found and component:
-            found = effects_of(found, component)
+        found = make_effects(rows, run.reference, restricted, component) if effects else None
         if as_json:
             reports.append(run_data(run, directory) | (effects_data(found) if found else {}))
             continue

@@ -18,16 +18,19 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from zoo.config.metric_description import MetricDescription
-from zoo.errors import ZooError
-from zoo.report.rows import Row, varying_axes
-from zoo.report.stats.grid import Grid, Levels, full_grid
+from zoo.errors import ZooError, nearest
+from zoo.report.rows import Row, axes_of, varying_axes
 from zoo.report.stats.paired import Difference
 from zoo.report.stats.ratios import PHASES, Ratio, Speeds, find_reference
 from zoo.report.stats.verdicts import Verdicts
+
+SHOWN = 8  # missing cells that an error names
+Levels = dict[str, tuple[str, ...]]  # axis to its choices, the reference's first
 
 
 @dataclass(frozen=True)
@@ -36,19 +39,57 @@ class Effect:
 
     In an interaction ``other`` and ``other_against`` are two choices on another axis, and the
     numbers say how much larger the effect is with the first than with the second.
-    difference: of the metric. speed: by phase. memory: a ratio of peak memory in training.
+    pairs: of cells that it is the average of, with the weight of each pair. difference: of the
+    metric. speed: by phase. memory: a ratio of peak memory in training.
     """
 
     axis: str
     component: str
     against: str
-    difference: Difference | None
-    speed: dict[str, Ratio | None]
-    memory: float | None
-    metric: MetricDescription
+    pairs: tuple[tuple[Row, Row, float], ...]
     other_axis: str = ""
     other: str = ""
     other_against: str = ""
+    difference: Difference | None = None
+    speed: dict[str, Ratio | None] = field(default_factory=dict)
+    memory: float | None = None
+
+    @property
+    def metric(self) -> MetricDescription:
+        """The metric that ranks rows."""
+        return self.pairs[0][0].metric
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Row name to its weight in the average."""
+        weights: Counter[str] = Counter()
+        for plus, minus, weight in self.pairs:
+            weights[plus.name] += weight
+            weights[minus.name] -= weight
+        return weights
+
+    def of(self, component: str) -> Effect | None:
+        """The effect with this component first; None where it is not of that component.
+
+        An interaction is the same number when its two axes change places.
+        """
+        effect = self
+        if self.other and component in (self.other, self.other_against):
+            effect = replace(
+                self,
+                axis=self.other_axis,
+                component=self.other,
+                against=self.other_against,
+                other_axis=self.axis,
+                other=self.component,
+                other_against=self.against,
+            )
+        if component == effect.component:
+            return effect
+        if component != effect.against:
+            return None
+        pairs = tuple((minus, plus, weight) for plus, minus, weight in self.pairs)
+        return replace(effect, component=component, against=effect.component, pairs=pairs)
 
 
 @dataclass(frozen=True)
@@ -60,158 +101,222 @@ class Effects:
     """
 
     about: str
-    main: list[Effect]
     axes: Levels
-    seeds: tuple[int, ...] = ()
+    main: list[Effect]
     interactions: list[Effect] = field(default_factory=list)
-
-
-# Pairs of cells, and the weight of each pair in an average.
-Pairs = list[tuple[Row, Row, float]]
-
-
-@dataclass(frozen=True)
-class _Sum:
-    """What an effect is computed from. names: axis, component, against, and those of another."""
-
-    names: tuple[str, ...]
-    pairs: Pairs
+    seeds: tuple[int, ...] = ()
 
     @property
-    def weights(self) -> dict[str, float]:
-        """Row name to its weight."""
-        weights: dict[str, float] = {}
-        for plus, minus, weight in self.pairs:
-            weights[plus.name] = weights.get(plus.name, 0.0) + weight
-            weights[minus.name] = weights.get(minus.name, 0.0) - weight
-        return weights
+    def weights(self) -> list[list[dict[str, float]]]:
+        """Weights of rows: of the main effects, and of the interactions."""
+        return [[effect.weights for effect in of] for of in (self.main, self.interactions)]
 
+    def of(self, component: str) -> Effects:
+        """Those that compare this component with another, with the component first in each.
 
-@dataclass(frozen=True)
-class _Plan:
-    """The effects that rows allow, before anything is computed."""
+        Raises ZooError where none is of this component.
+        """
+        main, interactions = (
+            [found for effect in effects if (found := effect.of(component))]
+            for effects in (self.main, self.interactions)
+        )
+        if not main:
+            known = dict.fromkeys(n for e in self.main for n in (e.component, e.against))
+            raise ZooError(f"--of {component}: no effect of it here{nearest(component, known)}")
+        return replace(self, main=main, interactions=interactions)
 
-    about: str
-    axes: Levels
-    main: list[_Sum]
-    seeds: tuple[int, ...] = ()
-    interactions: list[_Sum] = field(default_factory=list)
+    def estimated(self, rows: Sequence[Row], reference: str, verdicts: Verdicts) -> Effects:
+        """The same with differences, speeds and memory."""
+        judged, speeds = verdicts.including(*self.weights), Speeds(rows, reference)
+
+        def estimate(effect: Effect) -> Effect:
+            return replace(
+                effect,
+                difference=judged.difference(effect.weights),
+                speed={phase: speeds.contrast(phase, effect.weights) for phase in PHASES},
+                memory=_memory(effect),
+            )
+
+        main, interactions = map(estimate, self.main), map(estimate, self.interactions)
+        return replace(self, main=list(main), interactions=list(interactions))
 
 
 def judge(rows: Sequence[Row], reference: str) -> Verdicts:
     """All verdicts of a report: of every pair of rows, and of the effects that there are."""
-    plan = _plan(rows, reference)
-    if plan is None:
-        return Verdicts(rows)
-    return Verdicts(
-        rows, [one.weights for one in plan.main], [one.weights for one in plan.interactions]
-    )
+    effects = _compared(rows, reference)
+    return Verdicts(rows, *effects.weights) if effects else Verdicts(rows)
 
 
 def make_effects(
-    rows: Sequence[Row], reference: str = "", only: Mapping[str, Sequence[str]] = {}
+    rows: Sequence[Row],
+    reference: str = "",
+    only: Mapping[str, Sequence[str]] = {},
+    component: str = "",
 ) -> Effects:
     """Effects and interactions of two axes in a full grid; ZooError where it is not full.
 
     reference: name of a cell; without one, the one that ``find_reference`` chooses. What the whole
-    report has a verdict of keeps it, whatever part of the grid ``only`` chooses.
+    report has a verdict of keeps it, whatever part of the grid ``only`` chooses. component: the
+    one whose effects are asked for; empty for all.
     """
     reference = find_reference(rows, reference)
-    return _effects(_full_plan(rows, reference, only), judge(rows, reference), rows, reference)
+    effects = full_grid(rows, reference, only)
+    if component:
+        effects = effects.of(component)
+    return effects.estimated(rows, reference, judge(rows, reference))
 
 
 def main_effects(rows: Sequence[Row], reference: str, verdicts: Verdicts) -> Effects | None:
     """Effects in the full grid, or else of one factor at a time; None where there are neither."""
-    plan = _plan(rows, reference)
-    return _effects(plan, verdicts, rows, reference) if plan else None
+    effects = _compared(rows, reference)
+    return effects.estimated(rows, reference, verdicts) if effects else None
 
 
-def _effects(plan: _Plan, verdicts: Verdicts, rows: Sequence[Row], reference: str) -> Effects:
-    sums = [[one.weights for one in group] for group in (plan.main, plan.interactions)]
-    judged, speeds = verdicts.including(*sums), Speeds(rows, reference)
-    main, interactions = (
-        [_effect(one, judged, speeds) for one in group] for group in (plan.main, plan.interactions)
-    )
-    return Effects(plan.about, main, plan.axes, plan.seeds, interactions)
-
-
-def _plan(rows: Sequence[Row], reference: str) -> _Plan | None:
-    if all(row.name != reference for row in rows):
-        return None  # others may have been measured against it, but its own records are not here
-    try:
-        return _full_plan(rows, reference)
-    except ZooError:
-        return _one_factor_plan(rows, reference)
-
-
-def _full_plan(
+def full_grid(
     rows: Sequence[Row], reference: str, only: Mapping[str, Sequence[str]] = {}
-) -> _Plan:
-    grid = full_grid(rows, reference, only)
+) -> Effects:
+    """What is compared in the grid that these rows are, or in the part of it that ``only`` keeps.
+
+    A cell that was skipped, or lacks a seed or a cost measurement that others have, is missing.
+    Raises ZooError that names what is missing and how to restrict the grid: an average over the
+    cells that happen to exist would compare each choice with different companions.
+    """
+    cells = [row for row in rows if not row.baseline]
+    _refuse_unknown(cells, only)
+    cells = [r for r in cells if all(r.cell[a] in chosen for a, chosen in only.items())]
+    axes = varying_axes(cells, reference)
+    if not axes:
+        raise ZooError(
+            "effects need a grid in which some axis has two choices; here there is "
+            f"{', '.join(row.name for row in cells) or 'no cell'}"
+        )
+    known = {tuple(row.cell[axis] for axis in axes): row for row in cells}
+    seeds = tuple(sorted({seed for row in cells for seed in row.values}))
+    measured = any(row.measured for row in cells)
+    grid = list(itertools.product(*axes.values()))
+    lacks = {choices: _lack(known.get(choices), seeds, measured) for choices in grid}
+    if missing := {choices: lack for choices, lack in lacks.items() if lack}:
+        raise ZooError(_message(missing, axes))
+
+    def pairs(plus: dict[str, str], minus: dict[str, str]) -> list[tuple[Row, Row, float]]:
+        """Two choices in every combination of the axes that they do not fix."""
+        free = [[plus[axis]] if axis in plus else axes[axis] for axis in axes]
+        combinations = [
+            dict(zip(axes, choices, strict=True)) for choices in itertools.product(*free)
+        ]
+        weight = 1 / len(combinations)
+        return [
+            (known[tuple(c.values())], known[tuple((c | minus).values())], weight)
+            for c in combinations
+        ]
+
     main = [
-        _Sum((axis, first, other), _pairs(grid, {axis: first}, {axis: other}))
-        for axis, (first, *others) in grid.axes.items()
+        Effect(axis, first, other, tuple(pairs({axis: first}, {axis: other})))
+        for axis, (first, *others) in axes.items()
         for other in others
     ]
     interactions = []
-    for axis, second in itertools.combinations(grid.axes, 2):
-        (one, *ones), (two, *twos) = grid.axes[axis], grid.axes[second]
+    for axis, second in itertools.combinations(axes, 2):
+        (one, *ones), (two, *twos) = axes[axis], axes[second]
         for against, other in itertools.product(ones, twos):
-            first_pairs = _pairs(grid, {axis: one, second: two}, {axis: against, second: two})
-            other_pairs = _pairs(grid, {axis: one, second: other}, {axis: against, second: other})
-            pairs = first_pairs + [(plus, minus, -weight) for plus, minus, weight in other_pairs]
-            interactions.append(_Sum((axis, one, against, second, two, other), pairs))
-    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in grid.axes.items())
-    about = f"Averaged over the full grid of {shape}."
-    return _Plan(about, grid.axes, main, grid.seeds, interactions)
+            first_pairs = pairs({axis: one, second: two}, {axis: against, second: two})
+            other_pairs = pairs({axis: one, second: other}, {axis: against, second: other})
+            both = (*first_pairs, *((plus, minus, -weight) for plus, minus, weight in other_pairs))
+            interactions.append(Effect(axis, one, against, both, second, two, other))
+    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in axes.items())
+    return Effects(f"Averaged over the full grid of {shape}.", axes, main, interactions, seeds)
 
 
-def _one_factor_plan(rows: Sequence[Row], reference: str) -> _Plan | None:
-    """Each choice with all else as in the reference; choices that lack a seed are left out."""
-    base = next(row for row in rows if row.name == reference)
-    sums: list[_Sum] = []
+def _compared(rows: Sequence[Row], reference: str) -> Effects | None:
+    """What the rows allow to compare, in a full grid or with one factor at a time.
+
+    One factor at a time: each choice with all else as in the reference, without the choices that
+    lack a seed.
+    """
+    base = next((row for row in rows if row.name == reference), None)
+    if base is None:
+        return None  # others may have been measured against it, but its own records are not here
+    try:
+        return full_grid(rows, reference)
+    except ZooError:
+        pass
+    found: list[Effect] = []
     for row in rows:
         differing = [axis for axis in base.cell if row.cell.get(axis) != base.cell[axis]]
         if row.baseline or len(differing) != 1:
             continue
         try:
-            sums += _full_plan([base, row], reference).main
+            found += full_grid([base, row], reference).main
         except ZooError:
             continue  # it failed or was skipped: there is nothing to compare
-    if not sums:
-        return None
-    order = list(base.cell)
-    sums.sort(key=lambda one: order.index(one.names[0]))
+    found.sort(key=lambda one: list(base.cell).index(one.axis))
     about = f"With everything else as in the reference, {reference}."
-    return _Plan(about, varying_axes(rows, reference), sums)
+    return Effects(about, varying_axes(rows, reference), found) if found else None
 
 
-def _pairs(grid: Grid, plus: dict[str, str], minus: dict[str, str]) -> Pairs:
-    """Two choices in every combination of the axes that they do not fix."""
-    others = list(grid.others(*plus))
-    return [(grid.at(plus | o), grid.at(minus | o), 1 / len(others)) for o in others]
-
-
-def _effect(one: _Sum, verdicts: Verdicts, speeds: Speeds) -> Effect:
-    axis, component, against, *rest = one.names
-    weights = one.weights
-    return Effect(
-        axis,
-        component,
-        against,
-        verdicts.difference(weights),
-        {phase: speeds.contrast(phase, weights) for phase in PHASES},
-        _memory(one.pairs),
-        one.pairs[0][0].metric,
-        *rest,
-    )
-
-
-def _memory(pairs: Pairs) -> float | None:
+def _memory(effect: Effect) -> float | None:
     total = 0.0
-    for plus, minus, weight in pairs:
+    for plus, minus, weight in effect.pairs:
         peaks = [row.cost.get("peak_memory_mib") for row in (plus, minus)]
         if not peaks[0] or not peaks[1]:
             return None
         total += weight * math.log(peaks[0] / peaks[1])
     return math.exp(total)
+
+
+def _refuse_unknown(cells: Sequence[Row], only: Mapping[str, Sequence[str]]) -> None:
+    axes = axes_of(cells)
+    for axis, chosen in only.items():
+        if axis not in axes:
+            raise ZooError(f"--only {axis}: no such axis{nearest(axis, axes)}")
+        known = list(dict.fromkeys(row.cell[axis] for row in cells))
+        for choice in chosen:
+            if choice not in known:
+                raise ZooError(f"--only {axis}: no '{choice}' here{nearest(choice, known)}")
+
+
+def _lack(row: Row | None, seeds: Sequence[int], measured: bool) -> str:
+    """What a cell lacks; empty where it is complete."""
+    if row is None:
+        return "not run"
+    if row.bad is not None and row.bad.status == "skipped":
+        return f"skipped: {row.bad.reason}"
+    if absent := [seed for seed in seeds if seed not in row.values]:
+        why = f", {row.bad.status}" if row.bad and row.bad.kind == "train" else ""
+        if len(absent) == len(seeds):
+            return f"not trained{why}"
+        return f"no seed {', '.join(map(str, absent))}{why}"
+    if measured and not row.measured:
+        why = f", {row.cost_record.status}" if row.cost_record else ""
+        return f"no cost measurement{why}"
+    return ""
+
+
+def _message(missing: Mapping[tuple[str, ...], str], axes: Levels) -> str:
+    named = [f"{'+'.join(choices)} ({lack})" for choices, lack in missing.items()]
+    more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
+    text = f"the grid is not full; missing: {', '.join(named[:SHOWN])}{more}"
+    restricted = _restricted(missing, axes)
+    if not restricted:
+        return f"{text}; run these, or restrict the grid with --only AXIS=NAME,NAME"
+    words = " ".join(f"--only '{axis}={','.join(c)}'" for axis, c in restricted.items())
+    return f"{text}; run these, or restrict the grid: {words}"
+
+
+def _restricted(missing: Mapping[tuple[str, ...], str], axes: Levels) -> Levels:
+    """Axes with choices left out until nothing is missing; empty where nothing would be left."""
+    left, gone = dict(axes), set(missing)
+    while gone:
+        counts = Counter((axis, c) for cell in gone for axis, c in zip(axes, cell, strict=True))
+        # Of equally good choices, leave out the last one of the axis with the most choices.
+        axis, worst = max(
+            counts, key=lambda x: (counts[x], len(left[x[0]]), left[x[0]].index(x[1]))
+        )
+        left[axis] = tuple(choice for choice in left[axis] if choice != worst)
+        if not left[axis]:
+            return {}
+        position = list(axes).index(axis)
+        gone = {cell for cell in gone if cell[position] != worst}
+    if all(len(choices) < 2 for choices in left.values()):
+        return {}
+    return {axis: choices for axis, choices in left.items() if choices != axes[axis]}

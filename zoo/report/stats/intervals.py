@@ -1,13 +1,35 @@
-"""Confidence intervals of a metric over seeds, and of one model's accuracy on a test set.
+"""Confidence intervals and p-values of a mean, with variances shrunk towards each other.
 
-The two answer different questions and are never added up:
+Two intervals answer different questions and are never added up:
 
-- Training again with other seeds: a t-interval of the mean over seeds, of a share in Wilson's form
-  (``row_intervals``).
+- Training again with other seeds: a t-interval of the mean over seeds; for a share in Wilson's form
+  (``scores.row_intervals``).
 - Scoring another test set from the same source: a Wilson interval of one model's accuracy. The
   plain binomial standard error is 0 at an accuracy of 1 and too narrow near it, which is where
   good classifiers on small test sets are (Brown, Cai and DasGupta 2001, Interval Estimation for a
   Binomial Proportion, section 4.1.1).
+
+With five seeds one quantity's own variance has four degrees of freedom, so that a single t-test
+needs very large differences. The variances of similar quantities tell more together. As in limma
+(Smyth 2004, Linear Models and Empirical Bayes Methods, section 6), each variance is taken to come
+from a scaled inverse chi-squared distribution with d₀ degrees of freedom and location s₀², both
+found by moments of the log variances, and is replaced by
+
+    s̃² = (d₀ s₀² + d s²) / (d₀ + d), with d₀ + d degrees of freedom.
+
+One or two noisier rows among many change d₀ little and would be called different too often. So d₀
+is at most three times d: a row's own variance keeps at least a quarter of the weight
+(``python -m bench.simulate`` shows what that costs and prevents).
+
+The variance of a share goes to 0 at its bounds. So the dispersion s² / V is shrunk, where V is the
+variance that a quantity would have up to a constant: p (1 - p) for a share p (Lund et al. 2012,
+Detecting Differential Expression in RNA-sequence Data Using Quasi-likelihood with Shrunken
+Dispersion Estimates), 1 for a metric without bounds.
+
+Quantities of one family are correlated: two pairs may share a row, and all rows share a seed. The
+variance of K correlated quantities has as many degrees of freedom as n independent ones,
+n = (tr Γ)² / tr Γ², with Γ their covariance, estimated as Huynh and Feldt (1976) do. No quantity is
+given more than n (S - 1) degrees of freedom.
 """
 
 from __future__ import annotations
@@ -19,9 +41,15 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
 LEVEL = 0.95
+ALPHA = 1 - LEVEL
 ROUNDING = 1e-12  # what rounding may leave of a difference that is 0
 ENOUGH = 3  # seeds, or rounds: of two, a t-interval reaches over 12 standard errors to each side
+MOST_PRIOR = 3.0  # d₀ is at most this many times d
 
 
 @dataclass(frozen=True)
@@ -80,13 +108,13 @@ def t_quantile(df: float) -> float:
     return float(special.stdtrit(df, (1 + LEVEL) / 2))
 
 
-def t_test(mean: float, error: float, df: float) -> float:
-    """Two-sided p-value that a mean with this standard error is 0."""
+def t_tests(means: Array, errors: Array, df: Array) -> Array:
+    """Two-sided p-values that means with these standard errors are 0."""
     from scipy import special
 
-    if abs(mean) < ROUNDING:
-        return 1.0
-    return 0.0 if error < ROUNDING else float(2 * special.stdtr(df, -abs(mean) / error))
+    t = np.abs(means) / np.maximum(errors, 1e-300)
+    p = np.where(errors < ROUNDING, 0.0, 2 * special.stdtr(df, -t))
+    return np.asarray(np.where(np.abs(means) < ROUNDING, 1.0, p))
 
 
 def over_seeds(values: Sequence[float]) -> Interval | None:
@@ -96,6 +124,14 @@ def over_seeds(values: Sequence[float]) -> Interval | None:
     mean, count = statistics.fmean(values), len(values)
     sd = statistics.stdev(values) if count > 1 else None
     return Interval(mean, None if sd is None or count < ENOUGH else t_half(sd, count), sd)
+
+
+def wilson(p: float, trials: float, z: float) -> tuple[float, float]:
+    """Both ends of Wilson's interval of a share p of so many trials; z: a quantile."""
+    shrink = 1 + z**2 / trials
+    centre = (p + z**2 / (2 * trials)) / shrink
+    half = z * math.sqrt(max(p * (1 - p), 0.0) / trials + z**2 / (4 * trials**2)) / shrink
+    return max(0.0, min(centre - half, p)), min(1.0, max(centre + half, p))
 
 
 def sampling_error(accuracy: float, examples: float) -> float | None:
@@ -109,8 +145,78 @@ def sampling_error(accuracy: float, examples: float) -> float | None:
 
     if examples <= 0 or not math.isfinite(accuracy):
         return None
-    z = float(special.ndtri((1 + LEVEL) / 2))
-    shrink = 1 + z**2 / examples
-    centre = (accuracy + z**2 / (2 * examples)) / shrink
-    half = z * math.sqrt(accuracy * (1 - accuracy) / examples + z**2 / (4 * examples**2)) / shrink
-    return max(centre + half - accuracy, accuracy - (centre - half))
+    low, high = wilson(accuracy, examples, float(special.ndtri((1 + LEVEL) / 2)))
+    return max(high - accuracy, accuracy - low)
+
+
+@dataclass(frozen=True)
+class Moderated:
+    """Of K quantities: means over seeds, variances of one seed's value, degrees of freedom.
+
+    own: the variances by themselves. seeds: how many each has. All are arrays of K.
+    """
+
+    mean: Array
+    variance: Array
+    df: Array
+    own: Array
+    seeds: NDArray[np.int_]
+
+    @property
+    def error(self) -> Array:
+        """Standard errors of the means."""
+        return np.sqrt(self.variance / self.seeds)
+
+
+def moderate(values: Array, expected: Array, rank: int) -> Moderated:
+    """Shrink the variances of quantities, values (K, S), NaN where one lacks a seed.
+
+    Each has at least two seeds. expected: (K,), the variances V of one seed's value up to a common
+    factor. rank: how many of the quantities are linearly independent.
+    """
+    there = ~np.isnan(values)
+    seeds = there.sum(axis=1)
+    mean = np.where(there, values, 0.0).sum(axis=1) / seeds
+    residuals = np.where(there, values - mean[:, None], 0.0)
+    df = seeds - 1.0
+    own = (residuals**2).sum(axis=1) / df
+    dispersion = own / expected
+    # A variance of exactly 0 has no logarithm; it says little of the others.
+    varied = dispersion > 1e-9 * dispersion.max(initial=0.0)
+    if not varied.any():
+        return Moderated(mean, own, df, own, seeds)
+    prior_df, prior = _prior(dispersion[varied], df[varied])
+    prior_df = np.minimum(prior_df, MOST_PRIOR * df)
+    shrunk = (prior_df * prior + df * dispersion) / (prior_df + df)
+    most = df * _independent((residuals / np.sqrt(expected)[:, None])[:, there.all(axis=0)], rank)
+    return Moderated(mean, shrunk * expected, np.minimum(prior_df + df, most), own, seeds)
+
+
+def _prior(variances: Array, df: Array) -> tuple[float, float]:
+    """d₀ and s₀² by moments of the log variances (Smyth 2004, section 6.2)."""
+    from scipy import optimize, special
+
+    if len(variances) < 2:
+        return 0.0, 1.0
+    logs = np.log(variances) - special.digamma(df / 2) + np.log(df / 2)
+    spread = float(np.var(logs, ddof=1) - special.polygamma(1, df / 2).mean())
+    if spread <= 1e-6:  # no more than chance: one variance for all
+        return np.inf, float((df * variances).sum() / df.sum())
+    # trigamma(d₀ / 2) = spread
+    half = optimize.brentq(lambda x: float(special.polygamma(1, x)) - spread, 1e-4, 1e7)
+    return 2 * half, float(np.exp(logs.mean() + special.digamma(half) - np.log(half)))
+
+
+def _independent(residuals: Array, rank: int) -> float:
+    """As many independent quantities tell as much of a variance, between 1 and ``rank``.
+
+    With d = S - 1 and e = (tr G)² / tr G², G the sample covariance: ((d + 1) e - 2) / (d - e), of
+    Huynh and Feldt (1976, equation 10, for one group).
+    """
+    d = residuals.shape[1] - 1
+    between = residuals.T @ residuals  # (S, S) has the eigenvalues of the (K, K) covariance
+    square = float((between**2).sum())
+    if d < 2 or square == 0.0:
+        return 1.0
+    e = float(np.trace(between)) ** 2 / square
+    return float(rank) if e >= d else float(np.clip(((d + 1) * e - 2) / (d - e), 1.0, rank))

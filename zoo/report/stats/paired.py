@@ -7,10 +7,10 @@ which the table states separately.
 Seed s gives every cell the same split, the same order of examples and, for exact variants, the
 same weights, and in the published grids it explains much of the variance within a row. So the
 difference within a seed is what is compared, and its variance over seeds is shrunk towards that of
-the other differences of its family (``moderated``). That removes what a seed does to all rows, at
-the cost of one row's degrees of freedom. A row that training again would not change (a baseline
-whose predictions are the same with every seed) has no seeds to pair: the variance of the other row
-by itself counts there. Two such rows differ as they do.
+the other differences of its family (``intervals.moderate``). That removes what a seed does to all
+rows, at the cost of one row's degrees of freedom. A row that training again would not change (a
+baseline whose predictions are the same with every seed) has no seeds to pair: the variance of the
+other row by itself counts there. Two such rows differ as they do.
 
 Two more tests must agree, and the largest p-value counts:
 
@@ -30,6 +30,7 @@ shows.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -37,13 +38,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.report.rows import Row
-from zoo.report.stats.intervals import ENOUGH, LEVEL, ROUNDING, Interval, t_quantile
-from zoo.report.stats.moderated import Array, moderate
+from zoo.report.stats.intervals import (
+    ALPHA,
+    ENOUGH,
+    ROUNDING,
+    Array,
+    Interval,
+    moderate,
+    t_quantile,
+    t_tests,
+)
 from zoo.report.stats.scores import Scores
 
-ALPHA = 1 - LEVEL
 ALONE = 2.0  # by itself a difference must be significant at this fraction (1/2) of the level
 RESERVE = 0.8  # of its share of the level, for a difference whose variance was shrunk
+POWER = 0.8  # of a difference that a run is said to have been able to see
+VARIANCES = 200  # quantiles of a variance, over which the power is averaged
 
 
 @dataclass(frozen=True)
@@ -72,12 +82,8 @@ class Difference(Interval):
 
     def guarded(self, adjusted: float) -> float:
         """A corrected p-value, or that of the test by itself where it is larger."""
-        return max(adjusted, min(1.0, ALONE * self.alone)) if self.shrunk else adjusted
-
-    @property
-    def shrunk(self) -> bool:
-        """Whether its variance is not its own alone."""
-        return self.df > self.seeds - 1 + ROUNDING
+        shrunk = self.df > self.seeds - 1 + ROUNDING
+        return max(adjusted, min(1.0, ALONE * self.alone)) if shrunk else adjusted
 
 
 def tested(scores: Scores, weights: Array) -> list[Difference]:
@@ -136,7 +142,7 @@ def judged(
 ) -> list[Difference]:
     """The same with ``adjusted``: corrected for all that were tested.
 
-    shares: how ALPHA is divided among them at first; by default equally.
+    shares: how the level is divided among them at first; by default equally.
     """
     adjusted = holm([d.p for d in differences], shares)
     return [
@@ -145,13 +151,22 @@ def judged(
     ]
 
 
-def t_tests(means: Array, errors: Array, df: Array) -> Array:
-    """Two-sided p-values that means with these standard errors are 0."""
-    from scipy import special
+def holm(
+    p_values: Sequence[float | None], weights: Sequence[float] | None = None
+) -> list[float | None]:
+    """P-values adjusted for the number of tests (Holm 1979); None where nothing was tested.
 
-    t = np.abs(means) / np.maximum(errors, 1e-300)
-    p = np.where(errors < ROUNDING, 0.0, 2 * special.stdtr(df, -t))
-    return np.asarray(np.where(np.abs(means) < ROUNDING, 1.0, p))
+    weights: how the level is divided among the tests at first; by default equally.
+    """
+    adjusted: list[float | None] = [None] * len(p_values)
+    share = [1.0] * len(p_values) if weights is None else list(weights)
+    order = sorted((p / share[i], i) for i, p in enumerate(p_values) if p is not None)
+    largest, left = 0.0, sum(share[i] for _, i in order)
+    for ratio, i in order:
+        largest = max(largest, min(1.0, ratio * left))
+        adjusted[i] = largest
+        left -= share[i]
+    return adjusted
 
 
 def _disputes(
@@ -203,19 +218,66 @@ def p_of_models(one: Row, other: Row) -> float | None:
     return float(p_of_votes(votes.sum(), (votes**2).sum(), np.abs(votes).max(initial=0.0)))
 
 
-def holm(
-    p_values: Sequence[float | None], weights: Sequence[float] | None = None
-) -> list[float | None]:
-    """P-values adjusted for the number of tests (Holm 1979); None where nothing was tested.
+def visible_difference(
+    family: Sequence[Difference],
+    level: float,
+    examples: int,
+    seeds: int | None = None,
+    mean: float | None = None,
+) -> float | None:
+    """The true difference that would be found in 4 of 5 runs like this, in the metric's own units.
 
-    weights: how the level is divided among the tests at first; by default equally.
+    family: tested differences, whose medians say how large the noise is. level: of the first step
+    of the correction, at which one difference is tested. examples: of one seed, 0 where the metric
+    is no share of them. seeds: as many as the family has by default. mean: of rows, where the
+    metric is a share: a row so far from it varies as much more as p (1 - p) is larger there. None
+    where no difference is found.
+
+    All tests must agree, so the largest of their bars counts. The shrunk variance holds a part of
+    the difference's own, which varies with it: the power is averaged over quantiles of the latter.
     """
-    adjusted: list[float | None] = [None] * len(p_values)
-    share = [1.0] * len(p_values) if weights is None else list(weights)
-    order = sorted((p / share[i], i) for i, p in enumerate(p_values) if p is not None)
-    largest, left = 0.0, sum(share[i] for _, i in order)
-    for ratio, i in order:
-        largest = max(largest, min(1.0, ratio * left))
-        adjusted[i] = largest
-        left -= share[i]
-    return adjusted
+    from scipy import optimize, special
+
+    had = statistics.median(d.seeds for d in family)
+    count = had if seeds is None else seeds
+    df = statistics.median(d.df for d in family)
+    # The variance is skewed, so that its median is below its mean.
+    error = statistics.median(d.error for d in family)
+    error *= float(_shrunk(special.chdtri(had - 1, 0.5) / (had - 1), had, df) * count / had) ** -0.5
+    if count < ENOUGH or error == 0.0:
+        return None
+    disputed = statistics.median(d.disputed for d in family) * count / had
+    df *= (count - 1) / (had - 1)
+    own = special.chdtri(count - 1, (np.arange(VARIANCES) + 0.5) / VARIANCES) / (count - 1)
+    borrowed = df > count - 1 + ROUNDING
+    level *= RESERVE if borrowed else 1.0
+    bars = special.stdtrit(df, 1 - level / 2) * np.sqrt(_shrunk(own, count, df))
+    if borrowed:  # the difference must be significant by itself too
+        by_itself = special.stdtrit(count - 1, 1 - ALPHA / ALONE / 2) * np.sqrt(own)
+        bars = np.maximum(bars, by_itself)
+
+    def lack(gap: float) -> float:
+        """How far the power is above what is wanted."""
+        noise = error
+        if mean is not None:  # one of the two rows is this far from the others
+            usual, *far = (max(p * (1 - p), ROUNDING) for p in (mean, mean - gap, mean + gap))
+            noise *= ((1 + max(1.0, max(far) / usual)) / 2) ** 0.5
+        least = bars * noise
+        if examples:
+            # Votes of all seeds; their total is off by as much as the mean is.
+            scale = examples * count
+            votes = 1 - special.ndtri(level / 2) * max(disputed, scale * gap) ** 0.5
+            least = np.maximum(least, votes / scale)
+        return float(special.ndtr((gap - least) / noise).mean()) - POWER
+
+    most = error
+    while lack(most) < 0:
+        most *= 2
+        if most > 1e6 * error:
+            return None
+    return float(optimize.brentq(lack, most / 2 if most > error else 0.0, most, rtol=1e-4))
+
+
+def _shrunk(own: Array, seeds: float, df: float) -> Array:
+    """A variance with ``df`` degrees of freedom, seeds - 1 of them its own; 1 is expected."""
+    return (df - (seeds - 1) + (seeds - 1) * own) / df

@@ -22,9 +22,9 @@ import numpy as np
 
 from zoo.errors import ZooError
 from zoo.measure.round_ratios import PHASES as PHASES
-from zoo.measure.round_ratios import Batches, Logs, log_ratios
+from zoo.measure.round_ratios import Logs, log_ratios
 from zoo.report.rows import Row, find_row
-from zoo.report.stats.intervals import ENOUGH, t_quantile, t_test
+from zoo.report.stats.intervals import ENOUGH, t_quantile, t_tests
 from zoo.sweep.records import Record
 
 # Memory is measured once, so there is no interval: only how much a row differed when it was
@@ -89,14 +89,30 @@ class Speeds:
 
     def __init__(self, rows: Sequence[Row], reference: str = "") -> None:
         self.base = _base(rows, reference)
-        batches = _batches(rows)
+        costs = [r for row in rows if not row.baseline for r in row.cost_records]
+        # Every model of a run is measured on the same batches, as real and padded tokens.
+        batches = next((r.samples["properties"]["batches"] for r in costs if r.status == "ok"), [])
         self.measured: dict[str, _Measured] = {}
         for row in rows:
-            if row.measured is None:
+            against = (r for r in reversed(row.cost_records) if _base_of(r) == self.base)
+            if row.measured is None or (record := next(against, None)) is None:
                 continue
-            record = next((r for r in reversed(row.cost_records) if _base_of(r) == self.base), None)
-            if record is not None:
-                self.measured[row.name] = _read(row, record, batches)
+            samples, properties = record.samples, record.samples["properties"]
+            own = properties["batches"]
+            shared = batches if row.baseline else own
+            batches_of = {"train": own, "infer": properties.get("infer_batches", own)}
+            base, again = samples["reference"]["rounds"], samples.get("twin", {}).get("rounds", [])
+            self.measured[row.name] = _Measured(
+                session=samples.get("session") or record.key,
+                speed={
+                    phase: log_ratios(samples["rounds"], batches_of[phase], base, shared, phase)
+                    for phase in PHASES
+                },
+                floor={
+                    phase: _floor(log_ratios(again, shared, base, shared, phase))
+                    for phase in PHASES
+                },
+            )
 
     def ratio(self, phase: str, one: str, other: str) -> Ratio | None:
         """How many times as fast as the other the one is."""
@@ -158,7 +174,7 @@ def combined(sessions: Sequence[Logs], floor: float | None) -> Ratio:
         return Ratio(math.exp(mean), floor=floor)
     error, df = found
     half = t_quantile(df) * error
-    p = t_test(mean, error, df)
+    p = float(t_tests(np.asarray(mean), np.asarray(error), np.asarray(df)))
     return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), floor, p)
 
 
@@ -194,30 +210,9 @@ def _base(rows: Sequence[Row], reference: str) -> str:
     return _base_of((own or sorted(records, key=lambda r: r.started))[-1])
 
 
-def _batches(rows: Sequence[Row]) -> Batches:
-    """The batches that every model is measured on, as real and padded tokens; one list per run."""
-    records = [r for row in rows if not row.baseline for r in row.cost_records if r.status == "ok"]
-    batches: Batches = records[0].samples["properties"]["batches"] if records else []
-    return batches
-
-
-def _read(row: Row, record: Record, batches: Batches) -> _Measured:
-    samples, properties = record.samples, record.samples["properties"]
-    own = properties["batches"]
-    shared = batches if row.baseline else own
-    batches_of = {"train": own, "infer": properties.get("infer_batches", own)}
-    base = samples["reference"]["rounds"]
-    twin = samples.get("twin", {}).get("rounds", [])
-    return _Measured(
-        session=samples.get("session") or record.key,
-        speed={p: log_ratios(samples["rounds"], batches_of[p], base, shared, p) for p in PHASES},
-        floor={p: _floor(log_ratios(twin, shared, base, shared, p)) for p in PHASES},
-    )
-
-
-def _floor(twin: Logs) -> float | None:
+def _floor(again: Logs) -> float | None:
     """The farther end of the interval of the reference against itself, as a share."""
-    if (found := _error([twin])) is None:
+    if (found := _error([again])) is None:
         return None
     error, df = found
-    return math.expm1(abs(float(twin.mean())) + t_quantile(df) * error)
+    return math.expm1(abs(float(again.mean())) + t_quantile(df) * error)

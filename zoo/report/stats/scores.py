@@ -1,17 +1,34 @@
-"""The scores of a report's rows as arrays, for tests of all its comparisons at once."""
+"""The scores of a report's rows as arrays, and the intervals of their means over seeds.
+
+A t-interval is symmetric, reaches beyond 1, and has no width where all seeds are perfect. A share
+has a variance φ p (1 - p) instead, with a dispersion φ that is shrunk towards that of the other
+rows (``intervals.moderate``). The interval holds every p with
+
+    (p̂ - p)² ≤ t² φ p (1 - p) / S,
+
+which is Wilson's (1927) with S / φ in place of the number of trials and a quantile of t in place of
+the normal one (Kott and Carr 1997 use it for samples in clusters, such as seeds).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import Row
-from zoo.report.stats.intervals import ROUNDING
-from zoo.report.stats.moderated import Array
+from zoo.report.stats.intervals import (
+    ENOUGH,
+    ROUNDING,
+    Array,
+    Interval,
+    moderate,
+    t_quantile,
+    wilson,
+)
 
 UNCOUNTED = 1000  # examples that are assumed where the records do not say how many there were
 
@@ -44,8 +61,9 @@ class Scores:
         """
         if not self.share:
             return np.ones(len(self.values))
-        total = (~np.isnan(self.values)).sum(axis=1) * (self.counted or UNCOUNTED)
-        p = (np.nansum(self.values, axis=1) * (self.counted or UNCOUNTED) + 0.5) / (total + 1)
+        counted = self.counted or UNCOUNTED
+        total = (~np.isnan(self.values)).sum(axis=1) * counted
+        p = (np.nansum(self.values, axis=1) * counted + 0.5) / (total + 1)
         return np.asarray(np.clip(p * (1 - p), ROUNDING, None))
 
     def typical(self, rows: Sequence[int] | None = None) -> float | None:
@@ -53,7 +71,7 @@ class Scores:
         means = np.nanmean(self.values if rows is None else self.values[rows], axis=1)
         return float(np.median(means)) if self.share else None
 
-    def twins(self) -> NDArray[np.int_]:
+    def duplicates(self) -> NDArray[np.int_]:
         """(R,): for each row, the first one with the same results, itself where there is none.
 
         The same: the same seeds and values and, where known, the same wrong examples.
@@ -62,12 +80,12 @@ class Scores:
         means = np.nanmean(self.values, axis=1)
         for later in range(1, len(first)):
             for row in np.flatnonzero(np.abs(means[:later] - means[later]) < ROUNDING):
-                if first[row] == row and self._same(int(row), later):
+                if first[row] == row and self._equal(int(row), later):
                     first[later] = row
                     break
         return first
 
-    def _same(self, one: int, other: int) -> bool:
+    def _equal(self, one: int, other: int) -> bool:
         mine, theirs = self.values[[one, other]]
         there = ~np.isnan(mine)
         if there.sum() < 2 or (there != ~np.isnan(theirs)).any():
@@ -82,25 +100,34 @@ class Scores:
         return bool((shared == own).all() and (shared == both[:, other, other]).all())
 
 
-def scores_of(rows: Sequence[Row], metric: MetricDescription | None = None) -> Scores:
-    """The scores of these rows, in their order; by default in the metric that ranks them."""
-    metric = metric or rows[0].metric
-    of_row = [row.values_of(metric.name) for row in rows]
-    seeds = sorted({seed for values in of_row for seed in values})
-    values = np.array([[found.get(seed, np.nan) for seed in seeds] for found in of_row])
+def scores_of(rows: Sequence[Row]) -> Scores:
+    """The scores of these rows, in their order, in the metric that ranks them."""
+    metric = rows[0].metric
+    seeds = sorted({seed for row in rows for seed in row.values})
+    values = np.array([[row.values.get(seed, np.nan) for seed in seeds] for row in rows])
     values = values.reshape(len(rows), len(seeds))
     fixed = np.array([row.deterministic for row in rows])
     for number in np.flatnonzero(fixed):
-        values[number] = next(iter(of_row[number].values()))
-    examples = max((row.examples for row in rows), default=0) if metric == rows[0].metric else 0
+        values[number] = next(iter(rows[number].values.values()))
+    examples = max((row.examples for row in rows), default=0)
     counts = (r.metrics.get("examples") for row in rows for r in row.trained.values())
+    both_wrong = np.full((len(seeds), len(rows), len(rows)), np.nan)
+    for number, seed in enumerate(seeds if examples else ()):
+        masks = {
+            place: next(iter(row.wrong.values())) if fixed[place] else row.wrong[seed]
+            for place, row in enumerate(rows)
+            if seed in row.wrong or (fixed[place] and row.wrong)
+        }
+        if masks:
+            wrong = np.array(list(masks.values()), dtype=np.float32)
+            both_wrong[number][np.ix_(list(masks), list(masks))] = wrong @ wrong.T
     return Scores(
         values=values,
         fixed=fixed,
         share=metric.lowest == 0.0 and metric.highest == 1.0,
         examples=examples,
         counted=next((int(count) for count in counts if count), 0),
-        both_wrong=_both_wrong(rows, seeds, fixed, examples),
+        both_wrong=both_wrong,
         visible=0.0 if examples else 0.5 * 10.0**-metric.unit_digits / metric.scale,
     )
 
@@ -125,19 +152,41 @@ def scores_of_group(rows: Sequence[Row], group: str) -> Scores:
     )
 
 
-def _both_wrong(
-    rows: Sequence[Row], seeds: Sequence[int], fixed: NDArray[np.bool_], examples: int
-) -> Array:
-    found = np.full((len(seeds), len(rows), len(rows)), np.nan)
-    if not examples:
+def intervals_of(rows: Iterable[Row]) -> dict[str, Interval | None]:
+    """Row name to its mean with the interval, as the table of these rows has it."""
+    known = [row for row in rows if row.values]
+    found = row_intervals(scores_of(known)) if known else []
+    return dict(zip((row.name for row in known), found, strict=True))
+
+
+def row_intervals(scores: Scores) -> list[Interval | None]:
+    """Of each row: its mean over seeds with an interval; none with fewer than three seeds.
+
+    A fixed row has a mean and neither interval nor standard deviation; None for a row without
+    values.
+    """
+    seeds = (~np.isnan(scores.values)).sum(axis=1)
+    found: list[Interval | None] = [None] * len(seeds)
+    for row in np.flatnonzero(seeds):
+        values = scores.values[row][~np.isnan(scores.values[row])]
+        spread = len(values) > 1 and not scores.fixed[row]
+        found[row] = Interval(
+            float(values.mean()), sd=float(values.std(ddof=1)) if spread else None
+        )
+    enough = np.flatnonzero((seeds >= ENOUGH) & ~scores.fixed)
+    if not len(enough):
         return found
-    for number, seed in enumerate(seeds):
-        masks = {
-            place: next(iter(row.wrong.values())) if fixed[place] else row.wrong[seed]
-            for place, row in enumerate(rows)
-            if seed in row.wrong or (fixed[place] and row.wrong)
-        }
-        if masks:
-            wrong = np.array(list(masks.values()), dtype=np.float32)
-            found[number][np.ix_(list(masks), list(masks))] = wrong @ wrong.T
+    expected = scores.expected[enough]
+    family = moderate(scores.values[enough], expected, len(enough))
+    for k, row in enumerate(enough):
+        mean, count = float(family.mean[k]), int(family.seeds[k])
+        t, sd = t_quantile(float(family.df[k])), math.sqrt(float(family.own[k]))
+        if not scores.share:
+            found[row] = Interval(mean, t * float(family.error[k]), sd)
+            continue
+        dispersion = float(family.variance[k] / expected[k])
+        # Perfect with every seed, and so are all others: binomial, for want of anything else.
+        dispersion = dispersion or 1 / (scores.counted or UNCOUNTED)
+        low, high = wilson(mean, count / dispersion, t)
+        found[row] = Interval(mean, max(mean - low, high - mean), sd, ends=(low, high))
     return found

@@ -21,9 +21,8 @@ from dataclasses import replace
 import numpy as np
 
 from zoo.report.rows import Row
-from zoo.report.stats.intervals import ENOUGH, ROUNDING
-from zoo.report.stats.paired import ALPHA, Difference, judged, tested
-from zoo.report.stats.power import visible_difference
+from zoo.report.stats.intervals import ALPHA, ENOUGH, ROUNDING
+from zoo.report.stats.paired import Difference, judged, tested, visible_difference
 from zoo.report.stats.scores import scores_of
 
 Weights = Mapping[str, float]  # row name to its weight in a sum of rows
@@ -34,9 +33,10 @@ EFFECTS = 0.5  # of the level, divided among the main effects at first
 class Verdicts:
     """What is known of every difference between these rows.
 
-    main, interactions: the effects, as weights of rows. rows: those that are ranked. A row that
-    lost a seed to a crash or a divergence is not: the seeds that remain are those that went well.
-    Where no cell can be ranked, nothing is.
+    main, interactions: the effects, as weights of rows. known: the rows that have a score. rows:
+    those that are ranked. A row that lost a seed to a crash or a divergence is not: the seeds that
+    remain are those that went well. Where no cell can be ranked, nothing is. pairs, main: the
+    differences that were tested. tests: how many differences are corrected for.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Verdicts:
         self.known = [row for row in rows if row.values]
         self.scores = scores_of(self.known) if self.known else None
         self._place = {row.name: number for number, row in enumerate(self.known)}
-        self._twin = self.scores.twins().tolist() if self.scores else []
+        self._first: list[int] = self.scores.duplicates().tolist() if self.scores else []
         fixed: list[bool] = self.scores.fixed.tolist() if self.scores else []
         self.rows = [
             row
@@ -58,23 +58,24 @@ class Verdicts:
         # Deterministic baselines alone would rank above cells that have too few seeds.
         if all(row.baseline for row in self.rows) and not all(row.baseline for row in rows):
             self.rows = []
-        ranked = sorted({self._twin[self._place[row.name]] for row in self.rows})
+        ranked = sorted({self._first[self._place[row.name]] for row in self.rows})
         names = [self.known[place].name for place in ranked]
         pairs: list[Weights] = [{a: 1.0, b: -1.0} for a, b in itertools.combinations(names, 2)]
         families = [self._test(family) for family in (main, interactions, pairs)]
-        self.pairs = {k: d for k, d in families[2].items() if d.p is not None}
-        self.main = {k: d for k, d in families[0].items() if d.p is not None}
-        others = {k for k, d in (families[1] | self.pairs).items() if d.p is not None}
-        share = {k: EFFECTS / len(self.main) for k in self.main}
-        rest = (1 - EFFECTS if self.main else 1.0) / max(len(others), 1)
-        for key in others:
-            share[key] = share.get(key, 0.0) + rest
+        self.main, others, self.pairs = (
+            {key: found for key, found in family.items() if found.p is not None}
+            for family in families
+        )
+        rest = others | self.pairs
+        self._share = dict.fromkeys(self.main, EFFECTS / max(len(self.main), 1))
+        for key in rest:
+            each = (1 - EFFECTS if self.main else 1.0) / len(rest)
+            self._share[key] = self._share.get(key, 0.0) + each
+        self.tests = len(self._share)
         # A pair that is an effect too is tested as a pair: there its family is larger.
-        found = families[0] | families[1] | families[2]
-        shares = [share.get(key, 0.0) for key in found]
-        after = judged(list(found.values()), shares)
-        self._found = dict(zip(found, after, strict=True))
-        self._share = share
+        tests = families[0] | families[1] | families[2]
+        shares = [self._share.get(key, 0.0) for key in tests]
+        self._found = dict(zip(tests, judged(list(tests.values()), shares), strict=True))
 
     def including(self, main: Sequence[Weights], interactions: Sequence[Weights]) -> Verdicts:
         """These verdicts, and those of more effects, which are corrected for as a family apart.
@@ -89,8 +90,7 @@ class Verdicts:
         return more
 
     def _test(self, sums: Sequence[Weights]) -> dict[Key, Difference]:
-        keys = list(dict.fromkeys(self._key(one)[0] for one in sums))
-        keys = [key for key in keys if key]
+        keys = [key for key in dict.fromkeys(self._key(one)[0] for one in sums) if key]
         if not keys or self.scores is None:
             return {}
         weights = np.zeros((len(keys), len(self.known)))
@@ -100,12 +100,12 @@ class Verdicts:
         return dict(zip(keys, tested(self.scores, weights), strict=True))
 
     def _key(self, weights: Weights) -> tuple[Key, int]:
-        """What identifies a sum of rows, up to its sign, and the sign; twins count as one row."""
+        """What identifies a sum of rows, up to its sign, and the sign; equal rows count as one."""
         merged: dict[int, float] = {}
         for name, weight in weights.items():
             if name in self._place:
-                twin = self._twin[self._place[name]]
-                merged[twin] = merged.get(twin, 0.0) + weight
+                first = self._first[self._place[name]]
+                merged[first] = merged.get(first, 0.0) + weight
         key = sorted((place, round(w, 9)) for place, w in merged.items() if abs(w) > ROUNDING)
         sign = -1 if key and key[0][1] < 0 else 1
         return tuple((place, sign * weight) for place, weight in key), sign
@@ -174,8 +174,8 @@ class Verdicts:
     def equal_rows(self) -> list[list[Row]]:
         """Groups of at least two rows whose results are the same with every seed."""
         groups: dict[int, list[Row]] = {}
-        for row, twin in zip(self.known, self._twin, strict=True):
-            groups.setdefault(twin, []).append(row)
+        for row, first in zip(self.known, self._first, strict=True):
+            groups.setdefault(first, []).append(row)
         return [group for group in groups.values() if len(group) > 1]
 
     def ranks(self) -> dict[str, int]:
@@ -197,11 +197,6 @@ class Verdicts:
                 ranks[row.name] = 1 + verdicts.count(-1)
         return ranks if len(ranks) > 1 else {}
 
-    @property
-    def tests(self) -> int:
-        """How many differences are corrected for."""
-        return len(self._share)
-
     def visible(self, kind: str = "pair", seeds: int | None = None) -> float | None:
         """The difference that 4 of 5 such runs would have shown, between two rows or of an effect.
 
@@ -221,7 +216,7 @@ class Verdicts:
         scores, level = self.scores, ALPHA * share / whole
         assert scores is not None
         mean = scores.typical(sorted(cells) or None)
-        gap = visible_difference(of, level, ALPHA, scores.examples, seeds, mean)
+        gap = visible_difference(of, level, scores.examples, seeds, mean)
         metric = self.known[0].metric
         if gap is None or metric.lowest is None or metric.highest is None:
             return gap

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from zoo.report.rows import Row, trained_on_one_kind_of_machine
 from zoo.report.stats.effects import Effects
-from zoo.report.stats.intervals import ENOUGH
-from zoo.report.stats.paired import ALPHA, p_of_models
+from zoo.report.stats.intervals import ALPHA, ENOUGH
+from zoo.report.stats.paired import p_of_models
 from zoo.report.stats.ratios import NOISY, Speeds, memory_verdict, too_noisy
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.text import percent

@@ -10,7 +10,7 @@ import pandas as pd
 from zoo.report.rows import Row, axes_of, trained_on_one_kind_of_machine
 from zoo.report.stats.intervals import Interval, over_seeds, sampling_error
 from zoo.report.stats.ratios import PHASES, Speeds, memory_verdict
-from zoo.report.stats.row_intervals import row_intervals
+from zoo.report.stats.scores import row_intervals
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.models_note import model_of
 

@@ -6,8 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from zoo.config.metric_description import MetricDescription
-from zoo.report.compare.compare_cost import REFERENCE, Change
-from zoo.report.compare.compare_runs import ComparedRow, Comparison
+from zoo.report.compare_runs import REFERENCE, Change, ComparedRow, Comparison
 from zoo.report.stats.intervals import Interval
 from zoo.report.stats.ratios import MEMORY_TIE
 from zoo.report.tables.text import bullets, line, percent, plain, tabulated
@@ -111,7 +110,7 @@ def _notes(comparison: Comparison) -> list[str]:
             f"Change: difference of {comparison.metric.label}, paired by the seeds that both runs "
             "have, with its 95% interval, the variances of all rows shrunk towards each other; ×: "
             "after over before, with the 95% t-interval over rounds. The intervals are not "
-            f"corrected; verdicts are at the 5% level after Holm's "
+            "corrected; verdicts are at the 5% level after Holm's "
             f"correction for {counted(comparison.tests, 'test')}, so that fewer than one in twenty "
             "comparisons of equal runs reports any change, memory apart."
         )

@@ -1,0 +1,476 @@
+"""What changed between two runs: a verdict for every row that both have.
+
+All tests, of the metric and of the speeds of every row, are one family: p-values are corrected for
+all of them together (Holm 1979), so that fewer than one in twenty comparisons of two equal runs
+reports any change, however many rows there are. Memory is measured once and cannot be tested; a
+fixed tolerance decides instead. The metric is tested as within a report (``stats.paired``): paired
+by seed, with the variances of all rows' changes shrunk towards each other. A row whose results are
+the same in both runs is equal and does not count as a test. With fewer seeds than an interval
+needs, only the trained models themselves can be compared, example by example. Such a result is
+never ``better`` or ``worse``, because two seeds of one program differ as much: its verdict is
+``models differ``.
+
+One machine's speed drifts between runs by more than most changes, and another machine differs
+still more. So speeds are never compared directly: each is first divided by the reference cell's,
+measured in the same rounds of its own run, and these ratios are compared. The two runs are
+independent samples, so the variances of their mean logs add up, and so do the squares of their
+noise floors. Where a setting differs on purpose, the reference has the other setting too, and
+ratios to it would compare settings of the reference: then only memory is compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from zoo.config.machine import MACHINE_FIELDS, machine_of
+from zoo.config.metric_description import MetricDescription
+from zoo.errors import ZooError
+from zoo.report.rows import Row, find_row, make_rows
+from zoo.report.stats.intervals import ALPHA, ENOUGH, Interval
+from zoo.report.stats.paired import Difference, holm, p_of_models, tested
+from zoo.report.stats.ratios import Speeds, combined, memory_verdict, within
+from zoo.report.stats.scores import intervals_of, scores_of
+from zoo.report.tables.same_settings import changed_settings, why_not_comparable
+from zoo.sweep.records import Record
+from zoo.wording import counted
+
+MODELS_DIFFER = "models differ"
+SPEEDS = {"train": "train speed", "infer": "inference speed"}  # by phase
+REFERENCE = "the reference"
+REFERENCE_DIFFERS = "the reference cell differs in these settings too"
+TOLD = ("", REFERENCE, REFERENCE_DIFFERS)  # told once for the whole table, not in a verdict
+Verdict = Literal["better", "worse", "tie"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One quantity of one row, before and after.
+
+    before, after: means over seeds, with half of their own 95% intervals; tokens/s or MiB if
+    measured on one machine. value: a difference of the metric, or a ratio of speeds or memories
+    (after over before; of ratios to the reference where ``relative``); low, high: its 95%
+    interval, not corrected. p: two-sided; adjusted: corrected. floor: the noise floor as a share.
+    verdict: None if unknown, with the reason in ``why``. models_only: it is about these trained
+    models, not about what training again would give.
+    """
+
+    metric: str
+    before: float | None = None
+    after: float | None = None
+    before_half: float | None = None
+    after_half: float | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    floor: float | None = None
+    p: float | None = None
+    adjusted: float | None = None
+    seeds: int = 0
+    relative: bool = False
+    models_only: bool = False
+    verdict: Verdict | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """One row of both runs. why: what the verdict is based on, or why there is none."""
+
+    name: str
+    cell: dict[str, str]
+    baseline: str
+    changes: tuple[Change, ...]
+    verdict: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs. added, gone: rows of one of them only, or that only one of them could run.
+
+    metric: the one rows are compared by. reference: the cell that speed ratios are to, "" for
+    none; costs: how costs were compared; environment: versions and machine, where they differ.
+    settings: those that differ on purpose, with their values in both runs.
+    tests: how many tests the verdicts are corrected for.
+    """
+
+    metric: MetricDescription
+    rows: list[ComparedRow]
+    added: dict[str, str]
+    gone: dict[str, str]
+    reference: str
+    costs: str
+    environment: dict[str, tuple[str, str]]
+    settings: dict[str, tuple[Any, Any]]
+    tests: int
+
+
+def compare(
+    before: Sequence[Record],
+    after: Sequence[Record],
+    reference: str = "",
+    metric_name: str = "",
+    may_differ: Collection[str] = (),
+) -> Comparison:
+    """Compare two runs; ZooError where they have no row, or not their task, in common.
+
+    metric_name: the metric to compare; empty for the task's first. may_differ: settings whose
+    effect is what is compared, such as batching; any other that differs makes a row not comparable.
+    ZooError where one of them is the same in both runs.
+    """
+    old, new = ({r.name: r for r in make_rows(run, metric_name)} for run in (before, after))
+    common = [name for name in new if name in old]
+    if not common:
+        raise ZooError(f"no cell in common: one run has {_some(old)}, the other {_some(new)}")
+    if before[-1].task != after[-1].task:
+        raise ZooError(
+            f"one run is of the task {before[-1].task}, the other of {after[-1].task}: there is "
+            "nothing to compare"
+        )
+    metric, other_metric = new[common[0]].metric, old[common[0]].metric
+    if metric.name != other_metric.name:
+        raise ZooError(
+            f"one run is ranked by {other_metric.label}, the other by {metric.label}: there is "
+            "nothing to compare"
+        )
+    settings = _purposeful(before[-1], after[-1], may_differ)
+    costs = _Costs(old, new, reference, may_differ)
+    added = {name: "" for name in new if name not in old}
+    gone = {name: "" for name in old if name not in new}
+    pairs: list[tuple[Row, Row]] = []
+    for name in common:
+        one, other = old[name], new[name]
+        if one.only_skipped and not other.only_skipped:
+            added[name] = f"before skipped: {one.failed[0].reason}"
+        elif other.only_skipped and not one.only_skipped:
+            gone[name] = f"skipped: {other.failed[0].reason}"
+        else:
+            pairs.append((one, other))
+    untested = [_why_untested(*pair, may_differ) for pair in pairs]
+    places = [n for n, why in enumerate(untested) if not why]
+    differences = dict(zip(places, _differences([pairs[n] for n in places]), strict=True))
+    means = intervals_of(old.values()), intervals_of(new.values())
+    found = []
+    for n, (one, other) in enumerate(pairs):
+        scored = _score_change(one, other, *(side.get(one.name) for side in means))
+        if n in differences:
+            scored = _score_test(scored, one, other, differences[n])
+        elif untested[n] != "not scored":
+            scored = replace(scored, why=untested[n])
+        found.append([scored, *costs.of(one, other)])
+    p_values = holm([change.p for changes in found for change in changes])
+    adjusted = iter(p_values)
+    rows = []
+    for n, (one, other) in enumerate(pairs):
+        difference = differences.get(n)
+        judged = tuple(_with_verdict(c, next(adjusted), metric, difference) for c in found[n])
+        verdict, why = _lost_or_recovered(one, other) or _overall(judged)
+        rows.append(ComparedRow(other.name, other.cell, other.baseline, judged, verdict, why))
+    ours, theirs = _flat_environment(before), _flat_environment(after)
+    environment = {n: (ours.get(n, ""), theirs.get(n, "")) for n in [*ours, *theirs]}
+    return Comparison(
+        metric,
+        rows,
+        added,
+        gone,
+        costs.reference,
+        costs.how(),
+        {name: pair for name, pair in environment.items() if pair[0] != pair[1]},
+        settings,
+        sum(p is not None for p in p_values),
+    )
+
+
+def failure_reason(comparison: Comparison, fail_on: str) -> str:
+    """Why ``zoo compare --fail-on`` fails, in a few words; empty where it passes.
+
+    ``worse``: a row is worse or mixed, or ran before and is skipped now; rows that are missing now
+    do not count, so that a part of a grid can be checked. ``change``: anything changed. Both also
+    fail where nothing could be compared.
+    """
+    verdicts = [row.verdict for row in comparison.rows]
+    if set(verdicts) <= {"not comparable"}:
+        return "nothing could be compared"
+    failing = ["worse", "mixed"]
+    sides = {"skipped now": sum(bool(why) for why in comparison.gone.values())}
+    if fail_on == "change":
+        failing += ["better", MODELS_DIFFER]
+        sides = {"added": len(comparison.added), "gone": len(comparison.gone)}
+    counts = {verdict: verdicts.count(verdict) for verdict in failing} | sides
+    return ", ".join(f"{what}: {count}" for what, count in counts.items() if count)
+
+
+def _purposeful(
+    one: Record, other: Record, may_differ: Collection[str]
+) -> dict[str, tuple[Any, Any]]:
+    """The settings that may differ with their values; ZooError where one of them does not."""
+    changed = changed_settings(one, other)
+    for name in may_differ:
+        if name not in changed:
+            raise ZooError(
+                f"--may-differ {name}: not a setting in which the runs differ. They differ in: "
+                f"{', '.join(changed) or 'none'}"
+            )
+    return {name: changed[name] for name in may_differ}
+
+
+def _why_untested(one: Row, other: Row, may_differ: Collection[str]) -> str:
+    """Why the metric of a row cannot be compared; empty where it can."""
+    if not one.values or not other.values:
+        return "not scored in both" if one.values or other.values else "not scored"
+    if one.failed or other.failed:
+        return "a seed failed, and the others are those that went well"
+    seeds = sorted(set(one.values) & set(other.values))
+    if not seeds:
+        return "no seed in common"
+    trained = ((one.trained[seed], other.trained[seed]) for seed in seeds)
+    whys = (why_not_comparable(*pair, may_differ) for pair in trained)
+    return next(filter(None, whys), "")
+
+
+def _differences(pairs: Sequence[tuple[Row, Row]]) -> list[Difference]:
+    """After minus before, of rows whose seeds in common may be compared."""
+    if not pairs:
+        return []
+    count = len(pairs)
+    scores = scores_of([pair[side] for side in (0, 1) for pair in pairs])
+    first = scores.duplicates()
+    found = tested(scores, np.hstack([-np.eye(count), np.eye(count)]))
+    return [replace(d, equal=bool(first[k] == first[count + k])) for k, d in enumerate(found)]
+
+
+def _score_change(one: Row, other: Row, before: Interval | None, after: Interval | None) -> Change:
+    return Change(
+        other.metric.label,
+        before=before.mean if before else None,
+        after=after.mean if after else None,
+        before_half=before.half if before and not one.deterministic else None,
+        after_half=after.half if after and not other.deterministic else None,
+    )
+
+
+def _score_test(change: Change, one: Row, other: Row, found: Difference) -> Change:
+    """With the difference over the seeds that both have."""
+    change = replace(change, value=found.mean, seeds=found.seeds)
+    if found.p is not None:
+        p = None if found.equal else found.p
+        return replace(change, p=p, low=found.low, high=found.high)
+    seeds = set(one.values) & set(other.values)
+    few = f"{counted(len(seeds), 'seed')} in common, {ENOUGH} are needed"
+    if (p := p_of_models(one, other)) is not None:
+        return replace(change, p=p, models_only=True, why=f"for these models only: {few}")
+    return replace(change, why=few)
+
+
+def _with_verdict(
+    change: Change, adjusted: float | None, metric: MetricDescription, found: Difference | None
+) -> Change:
+    """With a verdict where it was tested; memory has its own."""
+    scored = found if change.metric == metric.label else None
+    if scored and scored.equal and change.low is not None:
+        return replace(change, adjusted=1.0, verdict="tie")
+    if adjusted is None or change.value is None:
+        return change
+    if scored:
+        adjusted = adjusted if change.models_only else scored.guarded(adjusted)
+        better, noise = metric.better(change.value) > 0, False
+    else:
+        better, noise = change.value > 1, within(change.value, change.floor)
+    tie = adjusted >= ALPHA or noise
+    verdict: Verdict = "tie" if tie else "better" if better else "worse"
+    return replace(change, adjusted=adjusted, verdict=verdict)
+
+
+def _lost_or_recovered(one: Row, other: Row) -> tuple[str, str] | None:
+    """The verdict where training or cost measurement succeeded in one run only; else None."""
+    pairs = [(_outcome(one, kind), _outcome(other, kind)) for kind in ("train", "cost")]
+    lost = [now for before, now in pairs if before is None and now]
+    recovered = [before for before, now in pairs if now is None and before]
+    if lost and recovered:
+        return "mixed", f"now: {'; '.join(lost)}; before: {'; '.join(recovered)}"
+    if lost:
+        return "worse", "; ".join(lost)
+    return ("better", f"before: {'; '.join(recovered)}") if recovered else None
+
+
+def _outcome(row: Row, kind: str) -> str | None:
+    """How training or cost measurement ended: None for well, "" for not run, else the reason."""
+    cost = [row.cost_record] if row.cost_record else []
+    bad = row.failed if kind == "train" else [r for r in cost if r.status != "ok"]
+    if bad:
+        where = f"seed {bad[0].seed}" if kind == "train" else kind
+        return f"{bad[0].status} ({where}): {bad[0].reason}"
+    return None if (row.trained if kind == "train" else cost) else ""
+
+
+def _overall(changes: Sequence[Change]) -> tuple[str, str]:
+    """The verdict on a row, and what it is based on."""
+    names = {
+        verdict: ", ".join(c.metric for c in changes if c.verdict == verdict and not c.models_only)
+        for verdict in ("worse", "better", "tie")
+    }
+    models = [c for c in changes if c.models_only and c.verdict]
+    if not any(names.values()) and not models:
+        return "not comparable", "; ".join(dict.fromkeys(c.why for c in changes if c.why))
+    limits = [f"{c.metric} {c.verdict}, {c.why}" for c in models]
+    if names["better"] and names["worse"]:
+        found = f"worse {names['worse']}", f"better {names['better']}"
+        return "mixed", "; ".join([*found, *limits])
+    for verdict in ("worse", "better"):
+        if names[verdict]:
+            return verdict, "; ".join([names[verdict], *limits])
+    if any(c.verdict != "tie" for c in models):
+        return MODELS_DIFFER, "; ".join(limits)
+    # What could not be compared is stated with a tie, or it would pass for one.
+    unknown = [f"{c.metric}: {c.why}" for c in changes if c.verdict is None and c.why not in TOLD]
+    return "tie", "; ".join([*limits, *unknown])
+
+
+class _Costs:
+    """Changes of speed and memory. reference: the cell that ratios are to, "" for none."""
+
+    def __init__(
+        self,
+        old: Mapping[str, Row],
+        new: Mapping[str, Row],
+        reference: str,
+        may_differ: Collection[str],
+    ) -> None:
+        self.old, self.new, self.may_differ = old, new, may_differ
+        sides = list(old.values()), list(new.values())
+        self.reference = "" if may_differ else self._common_reference(reference)
+        self.speeds = [Speeds(rows, self.reference) for rows in sides]
+
+    def of(self, one: Row, other: Row) -> list[Change]:
+        """Training speed, inference speed and memory; nothing where neither was measured."""
+        old, new = one.measured, other.measured
+        if old is None and new is None:
+            return []
+        if old is None or new is None:
+            why = "not measured in both"
+        else:
+            why = why_not_comparable(old, new, self.may_differ)
+        if why or old is None or new is None:
+            return [Change(name, why=why) for name in (*SPEEDS.values(), "memory")]
+        speeds = [self._speed(phase, one.name, old, new) for phase in SPEEDS]
+        return [*speeds, self._memory(one.name, old, new)]
+
+    def _speed(self, phase: str, name: str, one: Record, other: Record) -> Change:
+        change = Change(SPEEDS[phase], relative=True)
+        if not _machine_changes(one, other):
+            rate = f"{phase}_tokens_per_s"
+            change = replace(change, before=one.metrics.get(rate), after=other.metrics.get(rate))
+        if self.may_differ:
+            return replace(change, why=REFERENCE_DIFFERS)
+        if not self.reference:
+            return replace(change, why="no reference cell was measured in both")
+        if name == self.reference:
+            return replace(change, why=REFERENCE)
+        weights = {name: 1.0, self.reference: -1.0}
+        old, new = (speeds.sessions(phase, weights) for speeds in self.speeds)
+        if old is None or new is None:
+            return replace(change, why="not measured against the reference in both")
+        floors = [speeds.floor(phase, list(weights)) for speeds in self.speeds]
+        floor = math.expm1(math.hypot(*(math.log1p(f or 0.0) for f in floors)))
+        ratio = combined([*(-logs for logs in old), *new], floor)
+        change = replace(change, value=ratio.value, low=ratio.low, high=ratio.high, floor=floor)
+        return replace(change, p=ratio.p, why="too few rounds" if ratio.p is None else "")
+
+    def _memory(self, name: str, one: Record, other: Record) -> Change:
+        """Peak memory in training: directly on one machine, else over the reference's."""
+        how = [record.metrics.get("memory_how", "") for record in (one, other)]
+        peaks = [record.metrics.get("peak_memory_mib") for record in (one, other)]
+        if not peaks[0] or not peaks[1]:
+            return Change("memory", why="not measured in both")
+        if how[0] != how[1]:
+            return Change("memory", why=f"measured differently: {how[0]} against {how[1]}")
+        ratio = peaks[1] / peaks[0]
+        if not _machine_changes(one, other):
+            change = Change("memory", before=peaks[0], after=peaks[1], value=ratio)
+        elif not self.reference:
+            why = REFERENCE_DIFFERS if self.may_differ else "no reference cell in both"
+            return Change("memory", why=f"another machine, and {why}")
+        elif name == self.reference:
+            return Change("memory", why=REFERENCE)
+        else:
+            rows = self.old[self.reference], self.new[self.reference]
+            base = [row.cost.get("peak_memory_mib") for row in rows]
+            if not base[0] or not base[1]:
+                return Change("memory", why="not measured for the reference")
+            ratio *= base[0] / base[1]
+            change = Change("memory", value=ratio, relative=True)
+        less: Verdict = "better" if memory_verdict(ratio, 1.0) > 0 else "worse"
+        return replace(change, verdict=less if memory_verdict(ratio, 1.0) else "tie")
+
+    def how(self) -> str:
+        """How costs were compared, in a sentence; empty where both runs measured no row."""
+        pairs = [(self.old[name].measured, row.measured) for name, row in self._both().items()]
+        if not pairs:
+            return ""
+        if self.may_differ:
+            return f"Speeds are not compared: {REFERENCE_DIFFERS}."
+        if not self.reference:
+            return "Speeds are not compared: the two runs have no reference cell in common."
+        ratios = f"each row's ratio to {self.reference} in its own run"
+        known = ((one, other) for one, other in pairs if one and other)
+        if changes := dict.fromkeys(c for pair in known for c in _machine_changes(*pair)):
+            return (
+                f"Another machine ({', '.join(changes)}): speed and memory are compared only as "
+                f"{ratios}."
+            )
+        return (
+            f"The same machine, whose speed drifts between runs: speeds are compared as {ratios}."
+        )
+
+    def _both(self) -> dict[str, Row]:
+        """The later run's rows that were measured in both."""
+        rows = ((name, row) for name, row in self.new.items() if row.measured)
+        return {name: row for name, row in rows if name in self.old and self.old[name].measured}
+
+    def _common_reference(self, wanted: str) -> str:
+        """A cell measured in both: the wanted one, else the later run's, else the earlier's."""
+        cells = [row for row in self._both().values() if not row.baseline]
+        if wanted:
+            if row := find_row(cells, wanted):
+                return row.name
+            raise ZooError(
+                f"--reference {wanted}: no such cell was measured in both runs. There is: "
+                f"{', '.join(row.name for row in cells) or 'none'}"
+            )
+        bases = [Speeds(list(rows.values())).base for rows in (self.new, self.old)]
+        return next((base for base in bases if base in [row.name for row in cells]), "")
+
+
+def _machine_changes(one: Record, other: Record) -> list[str]:
+    """What timings depend on and differs: ``threads 2 against 4``; empty for one machine."""
+    ours, theirs = (
+        (*machine_of(r.environment), r.config.get("execution", {}).get("compile", False))
+        for r in (one, other)
+    )
+    return [
+        f"{name.replace('_', ' ')} {before or 'none'} against {after or 'none'}"
+        for name, before, after in zip((*MACHINE_FIELDS, "compile"), ours, theirs, strict=True)
+        if before != after
+    ]
+
+
+def _flat_environment(records: Sequence[Record]) -> dict[str, str]:
+    """Machine and versions of the latest record, and the plug-ins of all."""
+    record = records[-1]
+    values = record.environment.items()
+    flat = {name: str(value) for name, value in values if not isinstance(value, dict)}
+    git = record.environment.get("git") or {}
+    if git.get("commit"):
+        flat["commit"] = f"{git['commit'][:12]}{' (dirty)' if git.get('dirty') else ''}"
+    plugins = {name: version for r in records for name, version in r.plugins.items()}
+    return flat | {f"plug-in {name}": version for name, version in plugins.items()}
+
+
+def _some(rows: Mapping[str, Row]) -> str:
+    more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
+    return f"{', '.join(list(rows)[:3])}{more}"
