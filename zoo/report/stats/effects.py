@@ -62,10 +62,10 @@ class Effect:
     @property
     def weights(self) -> dict[str, float]:
         """Row name to its weight in the average."""
-        weights: Counter[str] = Counter()
+        weights: dict[str, float] = {}
         for plus, minus, weight in self.pairs:
-            weights[plus.name] += weight
-            weights[minus.name] -= weight
+            weights[plus.name] = weights.get(plus.name, 0.0) + weight
+            weights[minus.name] = weights.get(minus.name, 0.0) - weight
         return weights
 
     def of(self, component: str) -> Effect | None:

@@ -22,7 +22,7 @@ import numpy as np
 
 from zoo.errors import ZooError
 from zoo.measure.round_ratios import PHASES as PHASES
-from zoo.measure.round_ratios import Logs, log_ratios
+from zoo.measure.round_ratios import Batches, Logs, log_ratios
 from zoo.report.rows import Row, find_row
 from zoo.report.stats.intervals import ENOUGH, t_quantile, t_tests
 from zoo.sweep.records import Record
@@ -91,7 +91,9 @@ class Speeds:
         self.base = _base(rows, reference)
         costs = [r for row in rows if not row.baseline for r in row.cost_records]
         # Every model of a run is measured on the same batches, as real and padded tokens.
-        batches = next((r.samples["properties"]["batches"] for r in costs if r.status == "ok"), [])
+        batches: Batches = next(
+            (r.samples["properties"]["batches"] for r in costs if r.status == "ok"), []
+        )
         self.measured: dict[str, _Measured] = {}
         for row in rows:
             against = (r for r in reversed(row.cost_records) if _base_of(r) == self.base)

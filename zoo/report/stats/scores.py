@@ -107,8 +107,8 @@ def scores_of(rows: Sequence[Row]) -> Scores:
     values = np.array([[row.values.get(seed, np.nan) for seed in seeds] for row in rows])
     values = values.reshape(len(rows), len(seeds))
     fixed = np.array([row.deterministic for row in rows])
-    for number in np.flatnonzero(fixed):
-        values[number] = next(iter(rows[number].values.values()))
+    for place in np.flatnonzero(fixed).tolist():
+        values[place] = next(iter(rows[place].values.values()))
     examples = max((row.examples for row in rows), default=0)
     counts = (r.metrics.get("examples") for row in rows for r in row.trained.values())
     both_wrong = np.full((len(seeds), len(rows), len(rows)), np.nan)
