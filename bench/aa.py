@@ -48,7 +48,7 @@ def main() -> None:
                 out=Path(directory) / "out",
                 dim=32,
                 heads=2,
-                hidden=64,
+                ffn_dim=64,
                 layers=1,
                 max_length=64,
                 vocab_size=1000,

@@ -36,7 +36,7 @@ OPTIONS: dict[str, Any] = {
     "epochs": 3,
     "dim": 32,
     "heads": 2,
-    "hidden": 64,
+    "ffn_dim": 64,
     "layers": 1,
     "max_length": 64,
 }

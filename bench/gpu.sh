@@ -25,7 +25,7 @@ export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"
 if [ "$dry" = 1 ]; then
     device=(--device cpu --threads 1); patience=10
     peers=(--quick --rounds 1); precision=fp32
-    sizes=(--dim 16 --heads 2 --hidden 32 --layers 1 --vocab-size 300 --rounds 1)
+    sizes=(--dim 16 --heads 2 --ffn-dim 32 --layers 1 --vocab-size 300 --rounds 1)
     sweep=("${sizes[@]}" --max-length 16 --epochs 1)
     [ ${#data[@]} -gt 0 ] || sweep+=(--data "newswire(train=60,test=30)")
     lengths=8,16,32; batches=1,2,4

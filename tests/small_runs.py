@@ -27,7 +27,7 @@ from zoo.sweep.progress import Progress, Silent
 from zoo.sweep.records import Record
 from zoo.sweep.run import Outcome, run
 
-SIZES = {"dim": 16, "heads": 2, "hidden": 32, "layers": 1, "threads": 1, "device": "cpu"}
+SIZES = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 1, "threads": 1, "device": "cpu"}
 CLASSIFY = {
     "task": "classify",
     "max_length": 24,

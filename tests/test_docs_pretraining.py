@@ -14,7 +14,7 @@ from zoo.config.pretraining import Pretraining
 PAGE = (Path(__file__).parents[1] / "docs" / "pretraining.md").read_text(encoding="utf-8")
 DATA = "newswire(train=60,test=30)"
 TINY = (
-    "--dim 16 --heads 2 --hidden 32 --layers 1 --max-length 16 --vocab-size 300 --epochs 1 "
+    "--dim 16 --heads 2 --ffn-dim 32 --layers 1 --max-length 16 --vocab-size 300 --epochs 1 "
     "--batch-size 32 --threads 1 --on inline"
 ).split()
 

@@ -56,7 +56,7 @@ def bench(
     dim: int | None = None,
     layers: int | None = None,
     heads: int | None = None,
-    hidden: int | None = None,
+    ffn_dim: int | None = None,
     max_length: int | None = None,
     vocab_size: int | None = None,
     epochs: int | None = None,
@@ -70,7 +70,7 @@ def bench(
     label_smoothing: float | None = None,
     schedule: Literal["linear", "cosine", "constant"] | None = None,
     warmup: float | None = None,
-    clip: float | None = None,
+    max_grad_norm: float | None = None,
     validation: float | None = None,
     device: Literal["auto", "cpu", "cuda", "mps"] | None = None,
     precision: Literal["auto", "fp32", "bf16"] | None = None,
@@ -98,7 +98,7 @@ def bench(
     text_column: str | None = None,
     label_column: str | None = None,
     min_class: int | None = None,
-    members: int | None = None,
+    ensemble: int | None = None,
     token_deletion: float | None = None,
     all_positions: bool | None = None,
     tokens_column: str | None = None,
@@ -170,7 +170,7 @@ def bench(
     dim: Width of the model. [default: 64]
     layers: Number of blocks. [default: 2]
     heads: Attention heads. [default: 4]
-    hidden: Inner width of the feed-forward networks. [default: 256]
+    ffn_dim: Inner width of the feed-forward networks. [default: 256]
     max_length: Most tokens of a text; special tokens count, and the rest is cut off.
         [default: 256; lm: 128; seq2seq: 32]
     vocab_size: Entries of the vocabulary. [default: 4000; lm: 1000; seq2seq: 1000]
@@ -190,7 +190,7 @@ def bench(
     label_smoothing: Share of the target probability spread over all classes. [default: 0.0]
     schedule: How the learning rate falls after warm-up. [default: 'linear']
     warmup: Share of all steps over which the rate rises. [default: 0.1]
-    clip: Largest gradient norm; 0: no clipping. [default: 1.0]
+    max_grad_norm: Largest gradient norm; 0: no clipping. [default: 1.0]
     validation: Hold out this share of the training split and score it instead of the test
         split. Of data with a validation split, any share scores that, and nothing is held
         out. [default: 0.0]
@@ -211,7 +211,7 @@ def bench(
         the data is held out. [task classify, tag only]
     test_size: Share of data without a test split that is held out as one; by default 0.25.
         [task classify, tag only]
-    split_seed: Of the division of data without a test split. [task classify, tag only;
+    split_seed: Seed for splitting data that has no test split. [task classify, tag only;
         default: 0]
     encoding: Encoding of text files, such as latin-1; by default UTF-8 or, where a file is
         not UTF-8, a guess, which is named.
@@ -242,7 +242,7 @@ def bench(
         default: 'label']
     min_class: Leave out classes with fewer training texts than this, and say which. [task
         classify only; default: 0]
-    members: Models of a deep ensemble, whose probabilities are averaged. [task classify
+    ensemble: Models of a deep ensemble, whose probabilities are averaged. [task classify
         only; default: 1]
     token_deletion: Share of tokens deleted from each text in training. [task classify only;
         default: 0.0]
@@ -323,7 +323,7 @@ def train(
     dim: int | None = None,
     layers: int | None = None,
     heads: int | None = None,
-    hidden: int | None = None,
+    ffn_dim: int | None = None,
     max_length: int | None = None,
     vocab_size: int | None = None,
     epochs: int | None = None,
@@ -337,7 +337,7 @@ def train(
     label_smoothing: float | None = None,
     schedule: Literal["linear", "cosine", "constant"] | None = None,
     warmup: float | None = None,
-    clip: float | None = None,
+    max_grad_norm: float | None = None,
     validation: float | None = None,
     device: Literal["auto", "cpu", "cuda", "mps"] | None = None,
     precision: Literal["auto", "fp32", "bf16"] | None = None,
@@ -365,7 +365,7 @@ def train(
     text_column: str | None = None,
     label_column: str | None = None,
     min_class: int | None = None,
-    members: int | None = None,
+    ensemble: int | None = None,
     token_deletion: float | None = None,
     all_positions: bool | None = None,
     tokens_column: str | None = None,
@@ -403,7 +403,7 @@ def train(
     dim: Width of the model. [default: 64]
     layers: Number of blocks. [default: 2]
     heads: Attention heads. [default: 4]
-    hidden: Inner width of the feed-forward networks. [default: 256]
+    ffn_dim: Inner width of the feed-forward networks. [default: 256]
     max_length: Most tokens of a text; special tokens count, and the rest is cut off.
         [default: 256; lm: 128; seq2seq: 32]
     vocab_size: Entries of the vocabulary. [default: 4000; lm: 1000; seq2seq: 1000]
@@ -423,7 +423,7 @@ def train(
     label_smoothing: Share of the target probability spread over all classes. [default: 0.0]
     schedule: How the learning rate falls after warm-up. [default: 'linear']
     warmup: Share of all steps over which the rate rises. [default: 0.1]
-    clip: Largest gradient norm; 0: no clipping. [default: 1.0]
+    max_grad_norm: Largest gradient norm; 0: no clipping. [default: 1.0]
     validation: Hold out this share of the training split and score it instead of the test
         split. Of data with a validation split, any share scores that, and nothing is held
         out. [default: 0.0]
@@ -444,7 +444,7 @@ def train(
         the data is held out. [task classify, tag only]
     test_size: Share of data without a test split that is held out as one; by default 0.25.
         [task classify, tag only]
-    split_seed: Of the division of data without a test split. [task classify, tag only;
+    split_seed: Seed for splitting data that has no test split. [task classify, tag only;
         default: 0]
     encoding: Encoding of text files, such as latin-1; by default UTF-8 or, where a file is
         not UTF-8, a guess, which is named.
@@ -475,7 +475,7 @@ def train(
         default: 'label']
     min_class: Leave out classes with fewer training texts than this, and say which. [task
         classify only; default: 0]
-    members: Models of a deep ensemble, whose probabilities are averaged. [task classify
+    ensemble: Models of a deep ensemble, whose probabilities are averaged. [task classify
         only; default: 1]
     token_deletion: Share of tokens deleted from each text in training. [task classify only;
         default: 0.0]

@@ -48,7 +48,7 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         dim: int = 64,
         layers: int = 2,
         heads: int = 4,
-        hidden: int = 256,
+        ffn_dim: int = 256,
         max_length: int = 256,
         vocab_size: int = 4000,
         epochs: int = 6,
@@ -60,11 +60,11 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         label_smoothing: float = 0.0,
         schedule: str = "linear",
         warmup: float = 0.1,
-        clip: float = 1.0,
+        max_grad_norm: float = 1.0,
         head_hidden: int = 0,
         token_dropout: float = 0.0,
         token_deletion: float = 0.0,
-        members: int = 1,
+        ensemble: int = 1,
         device: str = "auto",
         precision: str = "auto",
         threads: int = 0,
@@ -80,7 +80,7 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.dim = dim
         self.layers = layers
         self.heads = heads
-        self.hidden = hidden
+        self.ffn_dim = ffn_dim
         self.max_length = max_length
         self.vocab_size = vocab_size
         self.epochs = epochs
@@ -92,11 +92,11 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.label_smoothing = label_smoothing
         self.schedule = schedule
         self.warmup = warmup
-        self.clip = clip
+        self.max_grad_norm = max_grad_norm
         self.head_hidden = head_hidden
         self.token_dropout = token_dropout
         self.token_deletion = token_deletion
-        self.members = members
+        self.ensemble = ensemble
         self.device = device
         self.precision = precision
         self.threads = threads

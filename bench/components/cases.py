@@ -48,7 +48,7 @@ class Scale:
 
 
 def _scale(batch: int, length: int, dim: int) -> Scale:
-    sizes = Sizes(dim=dim, layers=2, heads=4, hidden=4 * dim, max_length=length)
+    sizes = Sizes(dim=dim, layers=2, heads=4, ffn_dim=4 * dim, max_length=length)
     return Scale(batch, length, sizes)
 
 
@@ -142,7 +142,7 @@ def _norm(choice: Choice, scale: Scale) -> Case:
 
 
 def _ffn(choice: Choice, scale: Scale) -> Case:
-    x, module = _input(scale), choice.build(scale.sizes.dim, scale.sizes.hidden, 0.0)
+    x, module = _input(scale), choice.build(scale.sizes.dim, scale.sizes.ffn_dim, 0.0)
     if module is None:
         raise NothingToMeasure("it builds no network")
     layer = LayerContext(scale.tokens, _no_positions(scale))
@@ -154,10 +154,10 @@ def _block(choice: Choice, scale: Scale) -> Case:
     x, sizes = _input(scale), scale.sizes
     module = choice.build(
         Fused(sizes.dim, sizes.heads),
-        GELU(sizes.dim, sizes.hidden),
+        GELU(sizes.dim, sizes.ffn_dim),
         lambda: LayerNorm(sizes.dim),
         dropout=0.0,
-        offered={"make_ffn": lambda: GELU(sizes.dim, sizes.hidden)},
+        offered={"make_ffn": lambda: GELU(sizes.dim, sizes.ffn_dim)},
     )
     context = LayerContext(scale.tokens, _no_positions(scale))
     return _case(module, lambda: module(x, context), x)

@@ -25,7 +25,7 @@ from zoo.models.seeding import seeded
 from zoo.registry import Component
 from zoo.report.plots.plot import FAMILY, HUES, INK, MUTED, styled
 
-SIZES = Sizes(dim=32, heads=4, hidden=64, layers=2, max_length=64)
+SIZES = Sizes(dim=32, heads=4, ffn_dim=64, layers=2, max_length=64)
 PLACE = {"layer_index": 0, "layer_count": 2}
 LENGTH = 24  # tokens of a map
 SHOWN = {  # what a text of that length shows more of than with the default parameters

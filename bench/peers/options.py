@@ -30,12 +30,12 @@ class Shape:
         """Floating point operations of the matrix products of one training step.
 
         Forward, per layer: 8 B L D^2 in the four projections, 4 B L^2 D in scores and mixing,
-        4 B L D hidden in the feed-forward network; backward costs twice as much (Kaplan et al.
+        4 B L D F in the feed-forward network; backward costs twice as much (Kaplan et al.
         2020, section 2.1). Not counted: what a kernel computes a second time in its backward pass,
         embeddings, and the head.
         """
         s, tokens = self.sizes, self.batch * self.length
-        layer = tokens * (8 * s.dim**2 + 4 * self.length * s.dim + 4 * s.dim * s.hidden)
+        layer = tokens * (8 * s.dim**2 + 4 * self.length * s.dim + 4 * s.dim * s.ffn_dim)
         return 3 * s.layers * layer
 
     def recomputed_flops(self) -> int:
@@ -49,17 +49,17 @@ class Shape:
         """About how much memory training so many models in turns takes in fp32.
 
         Of each four numbers for a weight: itself, its gradient, AdamW's two. Of one at a time what
-        a backward pass needs: of each token in each layer ten vectors of D and two of ``hidden``.
+        a backward pass needs: of each token in each layer ten vectors of D and two of ``ffn_dim``.
         """
         s = self.sizes
-        weights = s.layers * (4 * s.dim**2 + 2 * s.dim * s.hidden) + s.vocab_size * s.dim
-        activations = s.layers * self.batch * self.length * (10 * s.dim + 2 * s.hidden)
+        weights = s.layers * (4 * s.dim**2 + 2 * s.dim * s.ffn_dim) + s.vocab_size * s.dim
+        activations = s.layers * self.batch * self.length * (10 * s.dim + 2 * s.ffn_dim)
         return 4 * (4 * models * weights + activations)
 
 
-def _shape(batch: int, length: int, dim: int, layers: int, heads: int, hidden: int) -> Shape:
+def _shape(batch: int, length: int, dim: int, layers: int, heads: int, ffn_dim: int) -> Shape:
     sizes = Sizes(
-        dim=dim, layers=layers, heads=heads, hidden=hidden, max_length=length, vocab_size=4000
+        dim=dim, layers=layers, heads=heads, ffn_dim=ffn_dim, max_length=length, vocab_size=4000
     )
     return Shape(sizes, batch, length)
 

@@ -26,7 +26,7 @@ QUICK_CELL_COUNT = 2
 TRAINING = "--epochs 1 --phases train --baseline none --data".split()
 DATA = "newswire(train=1800,test=360)"
 QUICK_DATA = "newswire(train=60,test=30)"
-QUICK = "--dim 16 --heads 2 --hidden 32 --layers 1 --max-length 32 --vocab-size 300".split()
+QUICK = "--dim 16 --heads 2 --ffn-dim 32 --layers 1 --max-length 32 --vocab-size 300".split()
 
 
 def compare(options: Options) -> Iterator[Comparison]:

@@ -38,7 +38,7 @@ OURS = "batches cut from one array, fused AdamW"
 EPOCHS, BATCH_SIZE, LR = 10, 32, 1e-3
 PARAMETERS = 89_605
 TEST_SHARE = 307 / 1225
-SIZES = Sizes(dim=64, layers=1, heads=8, hidden=1, max_length=512, vocab_size=1000)
+SIZES = Sizes(dim=64, layers=1, heads=8, ffn_dim=1, max_length=512, vocab_size=1000)
 HEAD_HIDDEN = 128
 CELL = {
     "attention": "fused",

@@ -134,6 +134,6 @@ def _best(run: Run) -> str:
 
 def _sizes(record: Record) -> str:
     """Of the run's models: ``1 × 128, 5 members``."""
-    sizes, members = record.config["sizes"], record.config["task_options"].get("members", 1)
+    sizes, members = record.config["sizes"], record.config["task_options"].get("ensemble", 1)
     ensemble = f", {counted(members, 'member')}" if members > 1 else ""
     return f"{sizes['layers']} × {sizes['dim']}{ensemble}"

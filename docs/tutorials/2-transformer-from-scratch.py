@@ -43,10 +43,10 @@ class SelfAttention(nn.Module):
 
 # %%
 class Layer(nn.Module):
-    def __init__(self, dim, heads, hidden):
+    def __init__(self, dim, heads, ffn_dim):
         super().__init__()
         self.attention, self.attention_norm = SelfAttention(dim, heads), nn.LayerNorm(dim)
-        self.inner, self.outer = nn.Linear(dim, hidden), nn.Linear(hidden, dim)
+        self.inner, self.outer = nn.Linear(dim, ffn_dim), nn.Linear(ffn_dim, dim)
         self.ffn_norm = nn.LayerNorm(dim)
 
     def forward(self, x):
@@ -69,10 +69,10 @@ def sines(length, dim):
 
 
 class Encoder(nn.Module):
-    def __init__(self, vocabulary, dim, heads, hidden, layers):
+    def __init__(self, vocabulary, dim, heads, ffn_dim, layers):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, dim)
-        self.layers = nn.ModuleList(Layer(dim, heads, hidden) for _ in range(layers))
+        self.layers = nn.ModuleList(Layer(dim, heads, ffn_dim) for _ in range(layers))
         self.final_norm = nn.LayerNorm(dim)
 
     def forward(self, ids):  # (B, L)
@@ -83,7 +83,7 @@ class Encoder(nn.Module):
         return self.final_norm(x)
 
 
-ours = Encoder(vocabulary=1000, dim=64, heads=4, hidden=256, layers=2).eval()
+ours = Encoder(vocabulary=1000, dim=64, heads=4, ffn_dim=256, layers=2).eval()
 sum(p.numel() for p in ours.parameters())
 
 # %% [markdown]
@@ -104,7 +104,7 @@ cell = Cell.parse(
     {"attention": "packed", "pe": "sin", "norm": "layer", "ffn": "gelu", "block": "pre",
      "pool": "mean"},
 )  # fmt: skip
-sizes = Sizes(dim=64, heads=4, hidden=256, layers=2)
+sizes = Sizes(dim=64, heads=4, ffn_dim=256, layers=2)
 classifier = build_classifier(cell, sizes, vocab_size=1000, classes=5, seed=0).eval()
 theirs = classifier.encoder
 sum(p.numel() for p in theirs.parameters())

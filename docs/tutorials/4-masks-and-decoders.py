@@ -64,7 +64,7 @@ cell = Cell.parse(
     {"attention": "fused", "pe": "rope", "norm": "rms", "ffn": "swiglu", "block": "pre",
      "pool": "mean"},
 )  # fmt: skip
-sizes = Sizes(dim=48, heads=4, hidden=96, layers=2, max_length=256)
+sizes = Sizes(dim=48, heads=4, ffn_dim=96, layers=2, max_length=256)
 text = "a cat sat on a mat. a dog sat on a log. a hen sat in a pen. " * 4
 letters = sorted(set(text))
 ids = torch.tensor([[letters.index(letter) for letter in text]])

@@ -29,7 +29,7 @@ TINY = {
     "pe": "sin",
     "dim": 16,
     "heads": 2,
-    "hidden": 32,
+    "ffn_dim": 32,
     "layers": 1,
     "max_length": 24,
     "vocab_size": 400,

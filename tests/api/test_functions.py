@@ -112,7 +112,7 @@ def test_a_type_checker_knows_options_and_results(tmp_path: Path) -> None:
 
 
 def test_build_gives_the_encoder_that_a_bench_begins_with() -> None:
-    sizes = {"dim": 16, "heads": 2, "hidden": 32, "layers": 2, "vocab_size": 50}
+    sizes = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 2, "vocab_size": 50}
     model = zoo.build({"attention": "fused", "pe": "rope", "norm": "rms"}, sizes, seed=3)
     assert isinstance(model, nn.Module)
     from zoo.config.sizes import Sizes
@@ -131,7 +131,7 @@ def test_build_gives_the_encoder_that_a_bench_begins_with() -> None:
 
 def test_a_built_encoder_ignores_padding_and_learns() -> None:
     torch.manual_seed(0)
-    sizes = {"dim": 16, "heads": 2, "hidden": 32, "layers": 2, "vocab_size": 50}
+    sizes = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 2, "vocab_size": 50}
     model = zoo.build("naive+sin", sizes, seed=0).eval()
     ids = torch.randint(1, 50, (2, 7))
     mask = torch.tensor([[1] * 7, [1] * 4 + [0] * 3])

@@ -26,7 +26,7 @@ GRID = {**CLASSIFY, "attention": "fused", "pe": "sin,none", "lr": "0.001,0.02", 
 def run(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
     """Two cells and a baseline; the learning rate was chosen for each."""
     out = tmp_path_factory.mktemp("run") / "out"
-    bench(out, {**GRID, "data": str(corpus), "dropout": 0.05, "members": 2, "pool": "cls"})
+    bench(out, {**GRID, "data": str(corpus), "dropout": 0.05, "ensemble": 2, "pool": "cls"})
     return out
 
 
@@ -63,11 +63,11 @@ def test_the_score_of_another_model_is_not_said_of_this_one(
     with (data / "train.csv").open("a") as file:
         file.write("one more goal,sport\n")
     arguments = ["train", "--from", str(run), "--on", "inline", "--save", str(tmp_path / "model")]
-    other = ["--attention", "naive", "--epochs", "1", "--hidden", "48", "--data", str(data)]
+    other = ["--attention", "naive", "--epochs", "1", "--ffn-dim", "48", "--data", str(data)]
     assert main([*arguments, *other]) == 0
     said = capsys.readouterr().out
     assert "The run's score is not this model's" in said
-    assert "which differs in: cell, data, hidden, epochs\n" in said
+    assert "which differs in: cell, data, ffn_dim, epochs\n" in said
     assert "In the run" not in said
 
 

@@ -228,7 +228,7 @@ def test_what_takes_more_memory_than_there_is_is_skipped(monkeypatch):
 
 
 def test_training_takes_about_the_memory_that_is_estimated():
-    shape = options.Shape(Sizes(dim=128, layers=4, heads=4, hidden=512, max_length=256), 8, 256)
+    shape = options.Shape(Sizes(dim=128, layers=4, heads=4, ffn_dim=512, max_length=256), 8, 256)
     ours, _ = model_pairs.model_pair(model_pairs.TORCH, shape)
     batches = random_batches(shape, torch.device("cpu"), 1)
     saved = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-SIZES = {"dim": 16, "heads": 2, "hidden": 32, "layers": 1, "max_length": 16, "vocab_size": 100}
+SIZES = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 1, "max_length": 16, "vocab_size": 100}
 SMALL = {
     **SIZES,
     "data": "order(train=60,test=12)",
@@ -52,7 +52,7 @@ class CountOptions(TaskOptions):
     unit_column: str = Field("unit", description="Column of the units.")
     largest: int = Field(9, description="Largest number.")
     aloud: bool = Field(False, description="Count aloud.")
-    members: str = Field("all", description="Who counts.")
+    ensemble: str = Field("all", description="Who counts.")
 
 
 class Count(Task):

@@ -161,7 +161,7 @@ def test_a_task_from_a_plug_in_file_has_options_and_a_broken_one_a_warning(
     assert "--aloud / --no-aloud Count aloud. [count only; default: no]" in text
     assert "[default: 6; lm: 2; seq2seq: 12; count: 77]" in text
     # Two tasks give this option different types: each gets the text.
-    assert "--members TEXT" in text
+    assert "--ensemble TEXT" in text
     (warning,) = printed.err.splitlines()
     assert warning.startswith("warning: the options of task 'broken' are left out: ")
     assert "no such luck" in warning
@@ -235,7 +235,7 @@ BAD: list[tuple[list[str], str]] = [
     (["--dim", "x"], "Invalid value for '--dim': 'x' is not a valid integer"),
     (["--dim", "0"], "--dim 0: "),
     (["--lr", "x"], "--lr 'x': Input should be a valid number"),
-    (["--members", "0"], "--members 0: "),
+    (["--ensemble", "0"], "--ensemble 0: "),
     (["--schedule", "wrong"], "'linear', 'cosine' or 'constant'"),
     (["--design", "wrong"], "'factorial' or 'one-factor'"),
     (["--phases", "wrong"], "'train' or 'cost'"),

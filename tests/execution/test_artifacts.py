@@ -52,7 +52,7 @@ TENSORS = {"weight": torch.zeros(2)}
 @pytest.mark.slow
 def test_short_trainings_two_at_once_are_never_recorded_as_crashed(tmp_path: Path) -> None:
     options = {**SIZES, "task": "seq2seq", "data": "copy(train=24,test=8,shortest=2,longest=3)"}
-    options |= {"dim": 8, "hidden": 8, "max_length": 8, "epochs": 3, "beam": 1, "seeds": 12}
+    options |= {"dim": 8, "ffn_dim": 8, "max_length": 8, "epochs": 3, "beam": 1, "seeds": 12}
     outcome = bench(tmp_path, {**options, "phases": "train", "jobs": 2}, on="local")
     assert [(record.status, record.reason) for record in outcome.records] == [("ok", "")] * 12
     assert not (tmp_path / "unfinished").exists()

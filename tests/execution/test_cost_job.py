@@ -37,7 +37,7 @@ MEMBERS = (
     CostMember(ModelSpec(baseline="tfidf-logreg")),
     CostMember(
         cell(attention="fused/naive"),
-        Sizes(dim=16, layers=2, heads=2, hidden=32, max_length=24, vocab_size=120),
+        Sizes(dim=16, layers=2, heads=2, ffn_dim=32, max_length=24, vocab_size=120),
     ),
 )
 REFERENCE, TWIN, RAISES, NAIVE, BASELINE, HYBRID = range(len(MEMBERS))

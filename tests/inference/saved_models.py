@@ -22,10 +22,12 @@ WORDS = {
 }
 COMMON = "the a of and to in said on it was for with as at by from".split()
 TINY = (
-    "--dim 16 --heads 2 --hidden 32 --layers 2 --max-length 24 --vocab-size 160 --epochs 2 "
+    "--dim 16 --heads 2 --ffn-dim 32 --layers 2 --max-length 24 --vocab-size 160 --epochs 2 "
     "--batch-size 8 --threads 1 --device cpu --on inline"
 ).split()
-GENERATOR = "--dim 16 --heads 2 --hidden 32 --layers 1 --threads 1 --device cpu --on inline".split()
+GENERATOR = (
+    "--dim 16 --heads 2 --ffn-dim 32 --layers 1 --threads 1 --device cpu --on inline".split()
+)
 
 PLUGIN = '''
 """An attention without a map: every token gets the mean of all values."""

@@ -21,7 +21,7 @@ from zoo.registry.loading import built_ins
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "export.md").read_text("utf-8")
 PLUGINS = ("zoo-efficient", "zoo-modern")
-SIZES = Sizes(dim=16, layers=1, heads=2, hidden=32, max_length=24, vocab_size=60)
+SIZES = Sizes(dim=16, layers=1, heads=2, ffn_dim=32, max_length=24, vocab_size=60)
 ENCODINGS = ("none", "sin", "learned", "rope", "alibi")
 POOL_NAMES = ("mean", "cls", "attention", "multi-query", "max", "last")
 

@@ -83,7 +83,7 @@ DAMAGE = {
     "weights pickled": (pickled, "does not match"),
     "tokenizer cut short": (truncated("tokenizer.json"), "tokenizer.json is damaged"),
     "tokenizer missing": (lambda d: (d / "tokenizer.json").unlink(), "is missing"),
-    "other sizes": (with_config(lambda c: c["sizes"].update(hidden=64)), "does not match"),
+    "other sizes": (with_config(lambda c: c["sizes"].update(ffn_dim=64)), "does not match"),
     "impossible sizes": (with_config(lambda c: c["sizes"].update(heads=3)), "cannot be built"),
     "a weight missing": (with_weights(lambda t: t.popitem()), "does not match"),
     "other weights": (

@@ -8,7 +8,7 @@ from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.measure.scaling import known_axis, parse_values, sizes_at
 
-BASE = Sizes(dim=64, layers=2, heads=4, hidden=256, max_length=100)
+BASE = Sizes(dim=64, layers=2, heads=4, ffn_dim=256, max_length=100)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_too_many_values_are_refused():
     ("over", "changed", "batch"),
     [
         ("length", {"max_length": 32}, 3),
-        ("dim", {"dim": 32, "hidden": 128}, 3),
+        ("dim", {"dim": 32, "ffn_dim": 128}, 3),
         ("layers", {"layers": 32}, 3),
         ("batch", {}, 32),
     ],

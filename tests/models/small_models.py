@@ -35,7 +35,7 @@ USUAL = {
     "block": "pre",
     "pool": "mean",
 }
-SMALL = {"dim": 8, "layers": 2, "heads": 2, "hidden": 12, "max_length": 16}
+SMALL = {"dim": 8, "layers": 2, "heads": 2, "ffn_dim": 12, "max_length": 16}
 VOCABULARY, CLASSES = 20, 3
 CACHING = ("single", "naive", "split", "packed", "fused")
 ATTENTIONS = (*CACHING, "torch")

@@ -51,7 +51,7 @@ def our_bert(registry: Registry, bert: torch.nn.Module, attention: str) -> Encod
     Our embeddings are scaled by √D and BERT's are not, so the weights are divided by it. Its vector
     for the first of two sentences is added to every token, so it goes into the positions.
     """
-    sizes = Sizes(dim=16, layers=2, heads=4, hidden=24, max_length=12)
+    sizes = Sizes(dim=16, layers=2, heads=4, ffn_dim=24, max_length=12)
     cell = Cell.parse(registry, {"attention": attention, **CELL})
     encoder = build_classifier(cell, sizes, vocab_size=20, classes=2, seed=0).encoder.eval()
     encoder.embedding_norm = LayerNorm(16, eps=1e-12)

@@ -60,7 +60,7 @@ def our_gpt2(registry: Registry, gpt2: torch.nn.Module, attention: str) -> Langu
         ffn="gelu-tanh",
         dim=16,
         heads=4,
-        hidden=24,
+        ffn_dim=24,
         max_length=32,
     )
     model.double().eval()

@@ -39,7 +39,7 @@ def bert() -> torch.nn.Module:
 def test_the_masked_language_model_is_berts(
     registry: Registry, bert: torch.nn.Module, attention: str
 ) -> None:
-    sizes = Sizes(dim=16, layers=2, heads=4, hidden=24, max_length=12)
+    sizes = Sizes(dim=16, layers=2, heads=4, ffn_dim=24, max_length=12)
     cell = Cell.parse(registry, {"attention": attention, **CELL})
     ours = build_masked_language_model(cell, sizes, vocab_size=20, seed=0).eval().double()
     ours.encoder = our_bert(registry, bert.bert, attention)

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from zoo.config.sizes import Sizes
 
-FIELDS = ("dim", "layers", "heads", "hidden", "max_length", "vocab_size")
+FIELDS = ("dim", "layers", "heads", "ffn_dim", "max_length", "vocab_size")
 
 
 @pytest.mark.parametrize("field", FIELDS)

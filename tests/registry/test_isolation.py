@@ -230,7 +230,7 @@ def test_zoo_bench_marks_the_row_of_what_fails_when_built(
     sandbox: SitePackages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = "bench --norm odd,good --baseline none --epochs 1 --dim 8 --heads 2"
-    sizes = "--layers 1 --hidden 8 --max-length 8 --seeds 1 --phases train"
+    sizes = "--layers 1 --ffn-dim 8 --max-length 8 --seeds 1 --phases train"
     out = tmp_path / "out"
     data = ["--data", "newswire(train=100, test=30)"]
     arguments = [*request.split(), *sizes.split(), *data, "--out", str(out), "--on", "inline"]
@@ -261,7 +261,7 @@ def test_what_fails_when_built_names_its_owner_and_the_others_are_built(
     monkeypatch.setenv("ZOO_PLUGINS", only(BUILD, GOOD))
     base = {"attention": "fused", "pe": "rope", "norm": "rms", "ffn": "none", "block": "pre"}
     base["pool"] = "mean"
-    sizes = Sizes(dim=8, heads=2, layers=1, hidden=8)
+    sizes = Sizes(dim=8, heads=2, layers=1, ffn_dim=8)
     norms = ("late", "odd", "unready", "shy", "lost", "torn", "good")
     outcomes = {}
     with sandbox.on_the_path():

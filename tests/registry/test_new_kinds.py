@@ -16,7 +16,7 @@ from zoo.sweep.records import RecordFile
 
 SOURCE = Path(__file__).parent / "counting" / "zoo_counting.py"
 SMALL = (
-    "--task count --on logged --attention fused --dim 16 --heads 2 --hidden 16 --layers 1 "
+    "--task count --on logged --attention fused --dim 16 --heads 2 --ffn-dim 16 --layers 1 "
     "--threads 1 --epochs 12 --lr 0.01 --word cup"
 ).split()
 METRIC = "mean_absolute_error"

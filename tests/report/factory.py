@@ -24,7 +24,7 @@ PLAIN = {
 }
 CONFIG = {
     "task": "classify",
-    "task_options": {"members": 1, "keep_duplicates": False, "all_positions": False},
+    "task_options": {"ensemble": 1, "keep_duplicates": False, "all_positions": False},
     "data": {
         "name": "newswire",
         "fingerprint": "baf54e51824876d4",

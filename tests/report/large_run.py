@@ -44,7 +44,7 @@ ROUNDS = 5
 def config(labels: list[str], examples: int) -> dict[str, Any]:
     return {
         "task": "classify",
-        "task_options": {"members": 1, "keep_duplicates": False, "all_positions": False},
+        "task_options": {"ensemble": 1, "keep_duplicates": False, "all_positions": False},
         "data": {
             "name": "bbc-news",
             "fingerprint": "679a134ccd27afa5d7907d6ef7c0ebc543ab3b3cf8b75d1178a839ceb22edf5e",
@@ -55,7 +55,7 @@ def config(labels: list[str], examples: int) -> dict[str, Any]:
             "vocab_size": 4000,
             "notes": {},
         },
-        "sizes": {"dim": 64, "layers": 2, "heads": 4, "hidden": 256, "max_length": 256},
+        "sizes": {"dim": 64, "layers": 2, "heads": 4, "ffn_dim": 256, "max_length": 256},
         "training": {"epochs": 6, "batch_size": 32, "lr": 0.003},
         "execution": {"precision": "fp32", "compile": False},
     }

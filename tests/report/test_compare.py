@@ -180,7 +180,7 @@ def test_one_seed_without_its_errors_is_not_compared():
         ("training", {"epochs": 20}, "other settings: epochs 2 against 20"),
         ("sizes", {"dim": 128}, "other settings: dim 64 against 128"),
         ("training", {"batching": "random"}, "other settings: batching 'length' against 'random'"),
-        ("task_options", {"members": 5}, "other settings: members 1 against 5"),
+        ("task_options", {"ensemble": 5}, "other settings: ensemble 1 against 5"),
     ],
 )
 def test_what_cannot_be_compared_says_why(part, values, reason):

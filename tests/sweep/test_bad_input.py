@@ -69,7 +69,7 @@ TASKS = [
     ("lm", ["--beam", "3"], "--beam is an option of --task seq2seq, and this is lm"),
     ("lm", ["--token-dropout", "0.1"], "--token-dropout is an option of --task classify"),
     ("lm", ["--head-hidden", "8"], "--head-hidden is an option of --task classify"),
-    ("lm", ["--members", "3"], "--members is an option of --task classify, and this is lm"),
+    ("lm", ["--ensemble", "3"], "--ensemble is an option of --task classify, and this is lm"),
     ("lm", ["--all-positions"], "--all-positions is an option of --task classify"),
     (
         "lm",
@@ -81,7 +81,7 @@ TASKS = [
     ("seq2seq", ["--pool", "mean"], "--pool has no effect with --task seq2seq"),
     (
         "seq2seq",
-        ["--members", "3"],
+        ["--ensemble", "3"],
         "--task classify, and this is seq2seq",
     ),
     ("seq2seq", ["--label-column", "x"], "--label-column is an option of --task classify or lm"),

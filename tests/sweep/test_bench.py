@@ -106,7 +106,7 @@ def test_a_record_holds_what_is_needed_to_repeat_it(records: list[Record]) -> No
     assert record.config["data"]["fingerprint"]
     assert record.config["sizes"]["dim"] == 16
     assert record.config["training"]["epochs"] == 2
-    assert record.config["task_options"]["members"] == 1
+    assert record.config["task_options"]["ensemble"] == 1
     assert record.config["execution"] == {"precision": "fp32", "compile": False}
     assert {"python", "torch", "zoo", "device_name", "threads", "git"} <= set(record.environment)
     assert [entry["number"] for entry in record.curve] == [1, 2]
@@ -322,7 +322,7 @@ def test_a_result_that_failed_is_tried_again(tmp_path: Path, small: dict[str, An
         ({"dim": 32}, "dim=16, not 32"),
         ({"epochs": 3}, "epochs=2, not 3"),
         ({"keep_duplicates": True}, "choose another directory"),
-        ({"members": 2}, "members=1, not 2"),
+        ({"ensemble": 2}, "ensemble=1, not 2"),
     ],
     ids=str,
 )
@@ -393,7 +393,7 @@ def test_from_python_the_table_is_a_dataframe(tmp_path: Path, corpus: Path) -> N
     script.write_text(
         "import zoo\n"
         "result = zoo.bench(attention=['fused', 'naive'], pe=['rope'], phases='train',\n"
-        f"    data={str(corpus)!r}, out='out', dim=16, heads=2, hidden=32, layers=1,\n"
+        f"    data={str(corpus)!r}, out='out', dim=16, heads=2, ffn_dim=32, layers=1,\n"
         "    max_length=24, vocab_size=120, epochs=1)\n"
         "table = result.table\n"
         "print(type(table).__module__, len(table), list(table.columns)[0])\n"
@@ -409,7 +409,7 @@ def test_from_python_the_table_is_a_dataframe(tmp_path: Path, corpus: Path) -> N
 def test_from_python_with_another_task_and_executor(tmp_path: Path) -> None:
     table = zoo.bench(
         task="seq2seq", pe="none", data="copy(train=60,test=10,shortest=2,longest=3)", epochs=1,
-        dim=8, heads=2, hidden=8, layers=1, max_length=8, device="cpu", threads=1,
+        dim=8, heads=2, ffn_dim=8, layers=1, max_length=8, device="cpu", threads=1,
         phases="train", on="inline", out=tmp_path / "out",
     ).table  # fmt: skip
     assert list(table["status"]) == ["ok"]

@@ -26,7 +26,7 @@ SWEEP = {
     "phases": "train",
     "dim": 16,
     "heads": 2,
-    "hidden": 32,
+    "ffn_dim": 32,
     "layers": 1,
     "max_length": 24,
     "vocab_size": 120,

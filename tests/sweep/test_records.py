@@ -43,6 +43,26 @@ def test_records_are_read_back_as_they_were_written(
     assert file.read() == written
 
 
+def test_a_record_of_an_earlier_version_has_the_names_of_today(tmp_path: Path):
+    config = {
+        "task": "classify",
+        "task_options": {"members": 2},
+        "sizes": {"dim": 8, "hidden": 16},
+        "training": {"clip": 0.5},
+    }
+    old = record(config=config, command="zoo bench --hidden 16 --clip 0.5 --members 2 --dim 8")
+    with (file := RecordFile(tmp_path)).lock():
+        file.append(old)
+    (read,) = file.read()
+    assert read.config == {
+        "task": "classify",
+        "task_options": {"ensemble": 2},
+        "sizes": {"dim": 8, "ffn_dim": 16},
+        "training": {"max_grad_norm": 0.5},
+    }
+    assert read.command == "zoo bench --ffn-dim 16 --max-grad-norm 0.5 --ensemble 2 --dim 8"
+
+
 def test_an_unfinished_last_line_is_removed_and_reported(tmp_path: Path):
     file = RecordFile(tmp_path)
     with file.lock():

@@ -22,10 +22,10 @@ OTHERS = [
     ({"token_dropuot": 0.1}, "no option 'token_dropuot'; did you mean 'token_dropout'?"),
     ({"task": "seq2seq", "beams": 3}, "no option 'beams'; did you mean 'beam'?"),
     ({"task": "lm", "epoch": 3}, "no option 'epoch'; did you mean 'epochs'?"),
-    ({"task_options": {"members": 2}}, "no option 'task_options'"),
+    ({"task_options": {"ensemble": 2}}, "no option 'task_options'"),
     ({"sizes": {"dim": 2}}, "no option 'sizes'"),
     ({"task": "seq2seq", "beam": 0}, "--beam 0"),
-    ({"members": 0}, "--members 0"),
+    ({"ensemble": 0}, "--ensemble 0"),
     ({"seeds": 0}, "--seeds 0: at least 1"),
     (
         {"seeds": "three"},

@@ -19,7 +19,7 @@ from zoo.sweep.make_request import make_request
 from zoo.sweep.progress import Silent
 from zoo.sweep.scale import run_scale
 
-LEAST = "--dim 8 --heads 2 --hidden 8 --layers 1 --rounds 1 --threads 1 --device cpu".split()
+LEAST = "--dim 8 --heads 2 --ffn-dim 8 --layers 1 --rounds 1 --threads 1 --device cpu".split()
 
 
 def scale(*words: str | Path) -> int:

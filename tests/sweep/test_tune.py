@@ -184,7 +184,13 @@ def test_a_second_run_trains_nothing_and_a_wider_directory_is_refused(
 def test_a_row_none_of_whose_trials_ends_well_says_so(corpus: Path, tmp_path: Path) -> None:
     outcome = bench(
         tmp_path,
-        {**TUNED, "data": str(corpus), "lr": [1e30, 1e31], "attention": "fused", "clip": 0},
+        {
+            **TUNED,
+            "data": str(corpus),
+            "lr": [1e30, 1e31],
+            "attention": "fused",
+            "max_grad_norm": 0,
+        },
     )
     trained = [r for r in outcome.records if r.kind == "train" and r.cell]
     assert [r.status for r in trained] == ["diverged"]

@@ -146,7 +146,7 @@ def encoded(tmp_path_factory: pytest.TempPathFactory) -> EncodedTexts:
 
 
 def setup_of(encoded: EncodedTexts, **options: Any) -> TaskSetup:
-    sizes = Sizes(dim=16, heads=2, hidden=32, layers=1, max_length=16, vocab_size=60)
+    sizes = Sizes(dim=16, heads=2, ffn_dim=32, layers=1, max_length=16, vocab_size=60)
     training = Training(dropout=0.0)
     return TaskSetup(
         TASK, MaskedOptions(**options), sizes, training, encoded.vocab_size, [], encoded
@@ -327,7 +327,7 @@ def test_cells_and_the_ngram_are_scored_on_the_same_masks_in_one_table(
     assert values["neighbour-ngram"] < 1  # few words follow one another
     assert len(values) == 3
     (command,) = {r.command for r in records if r.baseline}
-    assert command.endswith("--whole-words --dim 16 --layers 1 --heads 2 --hidden 32 "
+    assert command.endswith("--whole-words --dim 16 --layers 1 --heads 2 --ffn-dim 32 "
                             "--max-length 24 --vocab-size 120 --epochs 2 --batch-size 8 "
                             "--lr 0.01 --device cpu --threads 1")  # fmt: skip
     first = next(r for r in records if r.cell)

@@ -29,7 +29,7 @@ def test_a_training_resumed_from_a_checkpoint_gives_the_same_bits(
     book: Path, registry: Registry, tmp_path: Path
 ) -> None:
     encoded = encode_stream(read_text(book), 300, 24)
-    sizes = Sizes(dim=16, heads=2, hidden=32, layers=1, max_length=24, vocab_size=300)
+    sizes = Sizes(dim=16, heads=2, ffn_dim=32, layers=1, max_length=24, vocab_size=300)
     training = Training(epochs=2, batch_size=16)
     task = LanguageModelling()
     setup = TaskSetup(

@@ -180,7 +180,7 @@ def corpus(texts: int = 80) -> TaggedCorpus:
 
 @pytest.fixture(scope="module")
 def setup() -> TaskSetup:
-    sizes = Sizes(dim=16, heads=2, hidden=32, layers=1, max_length=8, vocab_size=40)
+    sizes = Sizes(dim=16, heads=2, ffn_dim=32, layers=1, max_length=8, vocab_size=40)
     encoded = encode_tags(corpus(), 40, 8)
     return TaskSetup(
         TASK, TagOptions(), sizes, Training(), encoded.vocab_size, encoded.label_names, encoded

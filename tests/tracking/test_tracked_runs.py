@@ -33,10 +33,10 @@ from zoo.sweep.records import RecordFile
 from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 
 SMALL = (
-    "--data order(train=60,test=12) --dim 16 --heads 2 --hidden 32 --layers 1 --max-length 16 "
+    "--data order(train=60,test=12) --dim 16 --heads 2 --ffn-dim 32 --layers 1 --max-length 16 "
     "--vocab-size 100 --epochs 2 --threads 1 --device cpu --on inline"
 ).split()
-TINY = {"dim": 16, "heads": 2, "hidden": 32, "layers": 1, "max_length": 16, "vocab_size": 100}
+TINY = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 1, "max_length": 16, "vocab_size": 100}
 BENCH = ["bench", *SMALL, "--phases", "train", "--pe", "rope,sin"]
 
 TRACKERS = '''

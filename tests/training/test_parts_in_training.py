@@ -33,7 +33,7 @@ from zoo.training.optimizer import make_optimizer
 from zoo.training.trainer import Trainer
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
-SIZES = Sizes(dim=8, layers=2, heads=2, hidden=12, max_length=16, vocab_size=40)
+SIZES = Sizes(dim=8, layers=2, heads=2, ffn_dim=12, max_length=16, vocab_size=40)
 USUAL = {"attention": "fused", "pe": "rope", "norm": "layer", "block": "pre", "pool": "mean"}
 
 
@@ -80,7 +80,7 @@ def trainer(registry: Registry, members: int = 1, **settings: Any) -> Trainer:
     cell = Cell.parse(registry, {**USUAL, "ffn": "weighed"})
     model = build_ensemble(cell, SIZES, members=members, seed=0, vocab_size=40, classes=3)
     setup = TaskSetup(
-        Classify(), ClassifyOptions(members=members), SIZES, training, 40, ["a", "b", "c"]
+        Classify(), ClassifyOptions(ensemble=members), SIZES, training, 40, ["a", "b", "c"]
     )
     loss = functools.partial(Classify().loss, setup)
     return Trainer(model, split(), loss, training, RUNTIME, seed=1)
@@ -94,7 +94,7 @@ def weighed(model: nn.Module) -> list[Weighed]:
 def test_the_gradient_is_of_the_tasks_loss_plus_weight_times_each(
     parts: Registry, members: int
 ) -> None:
-    one = trainer(parts, members, lr=1e-12, clip=0.0)
+    one = trainer(parts, members, lr=1e-12, max_grad_norm=0.0)
     batch = next(iter(one.train.shuffled(5, 1, 0)))
     alone, _ = one.loss(one.model, batch)
     # An ensemble's loss is the mean over its members.

@@ -26,7 +26,7 @@ from zoo.training.trainer import Trainer
 # What brings a number to the host, and what waits for a device.
 FETCHES = {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::nonzero"}
 WAITS = {"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize"}
-SIZES = Sizes(dim=16, layers=2, heads=2, hidden=32, max_length=24, vocab_size=50)
+SIZES = Sizes(dim=16, layers=2, heads=2, ffn_dim=32, max_length=24, vocab_size=50)
 STEPS = 4
 
 

@@ -150,7 +150,13 @@ def test_the_learning_rate_rises_and_falls_as_documented(shape: str):
 def test_training_equals_a_loop_written_out(batching):
     """The plain loop of any tutorial: AdamW, a linear schedule, clipping, cross-entropy."""
     training = Training(
-        batching=batching, epochs=3, batch_size=8, lr=0.01, warmup=0.0, clip=0.5, dropout=0.0
+        batching=batching,
+        epochs=3,
+        batch_size=8,
+        lr=0.01,
+        warmup=0.0,
+        max_grad_norm=0.5,
+        dropout=0.0,
     )
     split = Split(documents([5 + i % 7 for i in range(40)]), RUNTIME.device)
     ours, plain = Bag(0.0), Bag(0.0)

@@ -112,5 +112,5 @@ class Division(BaseModel):
         description="Share of data without a test split that is held out as one; by default 0.25.",
     )
     split_seed: NonNegativeInt = Field(
-        default=0, description="Of the division of data without a test split."
+        default=0, description="Seed for splitting data that has no test split."
     )

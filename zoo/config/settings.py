@@ -45,7 +45,7 @@ class Training(BaseModel):
     warmup: Fraction = Field(
         default=0.1, description="Share of all steps over which the rate rises."
     )
-    clip: NonNegativeFloat = Field(
+    max_grad_norm: NonNegativeFloat = Field(
         default=1.0, description="Largest gradient norm; 0: no clipping."
     )
     validation: Fraction = Field(

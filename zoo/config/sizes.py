@@ -13,7 +13,7 @@ class Sizes(BaseModel):
     dim: PositiveInt = Field(default=64, description="Width of the model.")
     layers: PositiveInt = Field(default=2, description="Number of blocks.")
     heads: PositiveInt = Field(default=4, description="Attention heads.")
-    hidden: PositiveInt = Field(
+    ffn_dim: PositiveInt = Field(
         default=256, description="Inner width of the feed-forward networks."
     )
     max_length: PositiveInt = Field(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from zoo.errors import close_match
 
@@ -13,12 +15,12 @@ NAMES = {
     "batch_size": ("bs", "batch", "per_device_train_batch_size", "train_batch_size"),
     "weight_decay": ("wd", "l2", "decay"),
     "warmup": ("warmup_ratio", "warmup_share"),
-    "clip": ("max_grad_norm", "grad_clip", "gradient_clip", "clip_grad_norm"),
+    "max_grad_norm": ("clip", "clip_norm", "grad_clip", "gradient_clip", "clip_grad_norm"),
     "schedule": ("scheduler", "lr_scheduler", "lr_scheduler_type"),
     "dim": ("d_model", "hidden_size", "width", "embedding_dim", "embed_dim", "model_dim"),
     "layers": ("num_layers", "n_layers", "num_hidden_layers", "depth", "blocks"),
     "heads": ("num_heads", "n_heads", "num_attention_heads"),
-    "hidden": ("d_ff", "ffn_dim", "ff_dim", "intermediate_size", "dim_feedforward"),
+    "ffn_dim": ("hidden", "d_ff", "ff_dim", "intermediate_size", "dim_feedforward"),
     "max_length": ("max_len", "seq_len", "seq_length", "max_seq_length", "context", "length"),
     "vocab_size": ("vocab", "vocabulary_size", "num_tokens"),
     "pe": ("position", "positions", "positional_encoding", "pos_encoding", "position_encoding"),
@@ -46,11 +48,33 @@ NAMES = {
     "plan": ("dry_run",),
     "track": ("tracker", "report_to", "logger"),
     "save_models": ("save", "save_model", "keep_models"),
+    "ensemble": ("members", "num_models", "n_models"),
     "init": ("pretrained", "checkpoint", "from_pretrained"),
     "rounds": ("repetitions", "rounds_per_model"),
     "beam": ("num_beams", "beam_size", "beam_width"),
     "quiet": ("silent", "no_progress"),
 }
+
+
+# What options were called in records and saved models of earlier versions.
+OLD_NAMES = {"clip": "max_grad_norm", "hidden": "ffn_dim", "members": "ensemble"}
+_RENAMED_IN = ("sizes", "training", "task_options", "base")  # parts of a config
+_OLD_FLAG = re.compile(rf" --({'|'.join(OLD_NAMES)}) ")
+
+
+def with_new_names(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A record's config, or a saved model's, with the names that options have now."""
+    return {
+        part: {OLD_NAMES.get(name, name): each for name, each in value.items()}
+        if part in _RENAMED_IN and isinstance(value, Mapping)
+        else value
+        for part, value in config.items()
+    }
+
+
+def with_new_flags(command: str) -> str:
+    """A record's command with the names that options have now."""
+    return _OLD_FLAG.sub(lambda found: f" --{OLD_NAMES[found[1]].replace('_', '-')} ", command)
 
 
 def zoo_name(name: str, known: Collection[str]) -> str | None:

@@ -28,7 +28,7 @@ from zoo.data.encoding.word_pieces import SPECIALS
 
 CLASSES, VOCAB_SIZE = 4, 50
 VOCABULARY = [*SPECIALS, *(f"word{i}" for i in range(VOCAB_SIZE - len(SPECIALS)))]
-SIZES = Sizes(dim=8, layers=1, heads=2, hidden=16, max_length=32, vocab_size=VOCAB_SIZE)
+SIZES = Sizes(dim=8, layers=1, heads=2, ffn_dim=16, max_length=32, vocab_size=VOCAB_SIZE)
 LENGTH = 6
 METHODS = {
     "texts": ("fit", "predict"),

@@ -23,8 +23,8 @@ from zoo.registry.loading import built_ins
 # The second finds components that work only with the numbers of the first, which all other checks
 # use; its number of heads is no power of two.
 SIZES = (
-    Sizes(dim=DIM, layers=2, heads=HEADS, hidden=HIDDEN, max_length=12, vocab_size=50),
-    Sizes(dim=36, layers=1, heads=3, hidden=60, max_length=12, vocab_size=50),
+    Sizes(dim=DIM, layers=2, heads=HEADS, ffn_dim=HIDDEN, max_length=12, vocab_size=50),
+    Sizes(dim=36, layers=1, heads=3, ffn_dim=60, max_length=12, vocab_size=50),
 )
 # A plain encoding that needs the slot, and the other plain parts of a model.
 ENCODINGS = {"embed": "sin", "rotate": "rope", "bias": "alibi"}

@@ -27,7 +27,7 @@ from zoo.registry.loading import built_ins
 from zoo.training.auxiliary_losses import AuxiliaryLosses
 from zoo.training.optimizer import after_step, undecayed
 
-SIZES = Sizes(dim=DIM, layers=3, heads=HEADS, hidden=HIDDEN, max_length=14, vocab_size=50)
+SIZES = Sizes(dim=DIM, layers=3, heads=HEADS, ffn_dim=HIDDEN, max_length=14, vocab_size=50)
 # Ids, tokens of the longest text, more of padding, and tokens of the longest prompt.
 VOCAB, LENGTH, MORE, PROMPT = 50, 9, 4, 5
 # A long text, with a beginning that ends inside of a chunk; steps of an optimizer.

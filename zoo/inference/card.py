@@ -13,6 +13,7 @@ from pydantic import (
     NonNegativeInt,
     PlainSerializer,
     PositiveInt,
+    model_validator,
 )
 
 from zoo import __version__
@@ -20,6 +21,7 @@ from zoo.config.metric_description import MetricDescription
 from zoo.config.pretraining import NO_PRETRAINING, Pretraining
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
+from zoo.config.usual_names import with_new_names
 from zoo.errors import ZooError
 from zoo.registry import AXES, BUILT_IN, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
@@ -128,6 +130,11 @@ class Card(BaseModel):
         default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     )
     files: dict[str, str] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_new_names(cls, value: Any) -> Any:
+        return with_new_names(value) if isinstance(value, dict) else value
 
     def find_task(self, registry: Registry, *, allow_changed: bool = False) -> Task:
         """The task of the model; ZooError where it is missing or, unless allowed, has changed."""

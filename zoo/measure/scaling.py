@@ -75,5 +75,5 @@ def sizes_at(over: str, value: int, base: Sizes, batch: int) -> tuple[Sizes, int
     elif over == "layers":
         changed["layers"] = value
     elif over == "dim":
-        changed = {"dim": value, "hidden": max(1, round(value * base.hidden / base.dim))}
+        changed = {"dim": value, "ffn_dim": max(1, round(value * base.ffn_dim / base.dim))}
     return base.model_copy(update=changed), value if over == "batch" else batch

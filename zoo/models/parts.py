@@ -159,7 +159,7 @@ def build_ffn(
     choice: Choice, sizes: Sizes, dropout: float, place: Place | None = None
 ) -> nn.Module | None:
     """One layer's feed-forward network; None for a layer without."""
-    ffn = _call(choice, sizes.dim, sizes.hidden, dropout, offered=place)
+    ffn = _call(choice, sizes.dim, sizes.ffn_dim, dropout, offered=place)
     return None if ffn is None else _expect(choice, ffn, nn.Module)
 
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from zoo.config.metric_description import MetricDescription
 from zoo.config.reading import Division, Reading
 from zoo.config.request import PARTS
+from zoo.config.usual_names import with_new_flags, with_new_names
 from zoo.errors import ZooError
 
 SCHEMA_VERSION = 2
@@ -251,6 +252,10 @@ def _parse(line: bytes, where: str) -> Record:
                 f"{where}: written by {age} zoo (schema {version}; this one reads "
                 f"{SCHEMA_VERSION}): {advice}"
             )
+        if isinstance(value, dict) and isinstance(value.get("config"), dict):
+            value["config"] = with_new_names(value["config"])
+        if isinstance(value, dict) and isinstance(value.get("command"), str):
+            value["command"] = with_new_flags(value["command"])
         return Record.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]

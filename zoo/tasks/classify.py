@@ -61,7 +61,7 @@ class ClassifyOptions(EncoderOptions, Reading):
         default=0,
         description="Leave out classes with fewer training texts than this, and say which.",
     )
-    members: PositiveInt = Field(
+    ensemble: PositiveInt = Field(
         default=1, description="Models of a deep ensemble, whose probabilities are averaged."
     )
     token_deletion: Fraction = Field(
@@ -166,7 +166,7 @@ class Classify(EncoderTask):
         return build_ensemble(
             cell,
             setup.sizes,
-            members=setup.options.members,
+            members=setup.options.ensemble,
             seed=seed,
             vocab_size=setup.vocab_size,
             classes=len(setup.labels),

@@ -135,8 +135,8 @@ class Trainer:
             loss, right = self.loss(self.model, batch)
         self.optimizer.zero_grad(set_to_none=True)
         self.auxiliary.total(loss, found, batch.items).backward()
-        if self.training.clip:
-            nn.utils.clip_grad_norm_(self.model.parameters(), self.training.clip)
+        if self.training.max_grad_norm:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
         self.optimizer.step()
         after_step(self.model)
         self.step += 1

@@ -8,7 +8,7 @@ from zoo.inference.exported_program import FORMATS, write_program
 from zoo.models.build import build_classifier
 from zoo.registry.cell import Cell
 
-SIZES = Sizes(dim=12, layers=3, heads=2, hidden=20, max_length=10, vocab_size=30)
+SIZES = Sizes(dim=12, layers=3, heads=2, ffn_dim=20, max_length=10, vocab_size=30)
 REST = {"pe": "sin", "norm": "layer", "ffn": "gelu", "block": "pre", "pool": "mean"}
 TORCH = FORMATS["torch"]
 

@@ -20,7 +20,7 @@ WORDS = {
 }
 COMMON = "the a of and to in said on it was for with as at by from".split()
 TINY = (
-    "--dim 16 --heads 2 --hidden 32 --layers 2 --max-length 24 --vocab-size 160 --epochs 1 "
+    "--dim 16 --heads 2 --ffn-dim 32 --layers 2 --max-length 24 --vocab-size 160 --epochs 1 "
     "--batch-size 8 --threads 1 --device cpu --on inline"
 ).split()
 
@@ -94,7 +94,7 @@ def classifier(train: Train) -> Path:
 @pytest.fixture(scope="package")
 def ensemble(train: Train) -> Path:
     """A deep ensemble of two, with learned positions, so that its length is limited."""
-    return train("--pe", "learned", "--members", "2")
+    return train("--pe", "learned", "--ensemble", "2")
 
 
 @pytest.fixture(scope="package")

@@ -35,7 +35,7 @@ def test_one_epoch(task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         baseline="none",
         dim=16,
         heads=2,
-        hidden=32,
+        ffn_dim=32,
         layers=2,
         max_length=64 if task == "lm" else 16,
         vocab_size=300,

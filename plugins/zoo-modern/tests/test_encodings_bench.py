@@ -8,7 +8,7 @@ from zoo.registry.loading import load
 OPTIONS = {
     "dim": 16,
     "heads": 2,
-    "hidden": 32,
+    "ffn_dim": 32,
     "layers": 1,
     "max_length": 24,
     "vocab_size": 300,

@@ -9,7 +9,7 @@ from zoo.models.build import build_classifier
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load
 
-SIZES = Sizes(dim=8, layers=3, heads=2, hidden=12, max_length=16, vocab_size=40)
+SIZES = Sizes(dim=8, layers=3, heads=2, ffn_dim=12, max_length=16, vocab_size=40)
 USUAL = {"attention": "fused", "norm": "layer", "ffn": "gelu", "block": "pre", "pool": "mean"}
 
 

@@ -13,7 +13,7 @@ from zoo.sweep.plan import make_plan
 from zoo.sweep.progress import Silent
 from zoo.sweep.run import run
 
-SIZES = {"dim": 16, "heads": 2, "hidden": 32, "layers": 2, "threads": 1, "device": "cpu"}
+SIZES = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 2, "threads": 1, "device": "cpu"}
 OPTIONS = {
     **SIZES,
     "pe": "none",

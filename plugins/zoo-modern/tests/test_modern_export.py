@@ -6,7 +6,7 @@ from zoo.models.build import build_classifier
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load
 
-SIZES = Sizes(dim=12, layers=3, heads=2, hidden=20, max_length=10, vocab_size=30)
+SIZES = Sizes(dim=12, layers=3, heads=2, ffn_dim=20, max_length=10, vocab_size=30)
 CELL = {
     "attention": "gqa(kv_heads=1)/differential/qk-norm",
     "pe": "rope-partial/t5/yarn",

@@ -18,7 +18,7 @@ torch.set_num_threads(1)  # the tensors are tiny, and several threads would be s
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 VOCAB_SIZE, CLASSES = 40, 3
-SIZES = Sizes(dim=12, layers=2, heads=2, hidden=20, max_length=16, vocab_size=VOCAB_SIZE)
+SIZES = Sizes(dim=12, layers=2, heads=2, ffn_dim=20, max_length=16, vocab_size=VOCAB_SIZE)
 
 # The vocabulary of the tests' pretrained model: whole words, and pieces of others.
 PIECES = (

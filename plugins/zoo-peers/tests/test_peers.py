@@ -142,7 +142,7 @@ def test_attention_dropout_is_an_option_of_its_own(way):
 
 
 def sizes_of(dim, hidden):
-    return Sizes(dim=dim, layers=3, heads=4, hidden=hidden, max_length=32)
+    return Sizes(dim=dim, layers=3, heads=4, ffn_dim=hidden, max_length=32)
 
 
 def parameters(module):

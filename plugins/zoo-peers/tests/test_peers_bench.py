@@ -40,7 +40,7 @@ def test_the_cost_of_every_peer_can_be_measured(
     """The steps of the processes that measure, in this process."""
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path))
     loaded = load()
-    options = {"data": str(corpus), "baseline": PEERS, "dim": 12, "heads": 2, "hidden": 20}
+    options = {"data": str(corpus), "baseline": PEERS, "dim": 12, "heads": 2, "ffn_dim": 20}
     options |= {"layers": 2, "max_length": 16, "vocab_size": 120, "batch_size": 8, "device": "cpu"}
     request = make_request(options, loaded.registry)
     plan = make_plan(request, loaded.registry)
@@ -107,4 +107,4 @@ def test_a_refused_value_stops_the_run_before_it_starts(zoo_bench, pretrained):
     records, done = zoo_bench("--baseline", known, "--dim", "16")
     assert (records, done.returncode) == ([], 2)
     line = done.stderr.strip().splitlines()[-1]
-    assert "ask for --dim 12 --layers 2 --heads 2 --hidden 20" in line
+    assert "ask for --dim 12 --layers 2 --heads 2 --ffn-dim 20" in line

@@ -20,7 +20,7 @@ from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 
 THEIRS = {piece: number for number, piece in enumerate(PIECES)}
-SIZES = Sizes(dim=12, layers=2, heads=2, hidden=20, max_length=16)
+SIZES = Sizes(dim=12, layers=2, heads=2, ffn_dim=20, max_length=16)
 OURS = ["[PAD]", "[UNK]", "[CLS]", "the", "stock", "team", "##tea", "##m", "zebra", "tease"]
 
 
@@ -104,7 +104,7 @@ def test_all_of_it_goes_on_learning(pretrained):
 def test_a_model_of_another_size_is_refused(pretrained):
     large = SIZES.model_copy(update={"dim": 24, "layers": 4})
     with pytest.raises(
-        ValueError, match=r"another size: ask for --dim 12 --layers 2 --heads 2 --hidden 20$"
+        ValueError, match=r"another size: ask for --dim 12 --layers 2 --heads 2 --ffn-dim 20$"
     ):
         build(pretrained, sizes=large)
     with pytest.raises(ValueError, match="knows 32 positions, not 64: ask for --max-length 32"):
@@ -170,7 +170,7 @@ import sys, torch
 from zoo.errors import ZooError
 from zoo.config.sizes import Sizes
 from zoo_peers.encoders import HfBert
-sizes = Sizes(dim=12, layers=2, heads=2, hidden=20, max_length=16)
+sizes = Sizes(dim=12, layers=2, heads=2, ffn_dim=20, max_length=16)
 for name in sys.argv[1:]:
     try:
         HfBert(vocab_size=1, classes=2, sizes=sizes, vocabulary=["the"], pretrained=name)

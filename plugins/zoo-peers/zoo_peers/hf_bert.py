@@ -62,7 +62,7 @@ class HfBert(Peer):
                 hidden_size=sizes.dim,
                 num_hidden_layers=sizes.layers,
                 num_attention_heads=sizes.heads,
-                intermediate_size=sizes.hidden,
+                intermediate_size=sizes.ffn_dim,
                 max_position_embeddings=sizes.max_length,
                 # Padding is masked; a pad_token_id would also keep one embedding from training.
                 pad_token_id=None,

@@ -65,7 +65,7 @@ class TorchEncoder(Peer):
             made = nn.TransformerEncoderLayer(
                 sizes.dim,
                 sizes.heads,
-                sizes.hidden,
+                sizes.ffn_dim,
                 dropout=dropout,
                 activation=activation,
                 batch_first=True,

@@ -72,7 +72,7 @@ class XEncoder(Peer):
             attn_dropout=attention_dropout,
             attn_sublayer_dropout=dropout,
             # The library takes int(dim * ff_mult): the half keeps rounding from losing a unit.
-            ff_mult=(sizes.hidden + 0.5) / sizes.dim,
+            ff_mult=(sizes.ffn_dim + 0.5) / sizes.dim,
             ff_dropout=dropout,
             ff_sublayer_dropout=dropout,
             rotary_pos_emb=rotary,

@@ -25,7 +25,7 @@ def made_on(record: Record, metric: MetricDescription) -> str:
     config, data = record.config, record.config["data"]
     sizes, training = config.get("sizes", {}), config.get("training", {})
     options = config.get("task_options", {})
-    members, beam = options.get("members", 1), options.get("beam")
+    members, beam = options.get("ensemble", 1), options.get("beam")
     model = [
         counted(sizes["layers"], "layer") if "layers" in sizes else "",
         f"width {sizes['dim']}" if "dim" in sizes else "",
