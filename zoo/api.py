@@ -253,8 +253,8 @@ KEEP = Keep(write_model, best_row)
 
 def write_profile_of(directory: Path, metric: str = "") -> None:
     """Write the profile of what has been recorded so far, if anything has."""
-    from zoo.report.profile.profile import read_profile
-    from zoo.report.profile.write_profile import write_profile
+    from zoo.report.profile import read_profile
+    from zoo.report.profile_text import write_profile
 
     if profile := read_profile(directory, metric):
         write_profile(profile, directory)

@@ -10,8 +10,8 @@ from bench.docs.evidence import published_runs
 from bench.publish.markdown import link
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
-from zoo.report.profile.profile import DataSet, Profile
-from zoo.report.profile.profile_answer import profile_answer
+from zoo.report.profile import DataSet, Profile
+from zoo.report.profile_text import profile_answer
 from zoo.report.tables.text import bullets, code, line
 from zoo.wording import counted
 

@@ -12,8 +12,8 @@ from bench.publish.__main__ import published_pages
 from bench.publish.markdown import grid, link
 from bench.publish.page import find_scales
 from zoo.registry import AXES, Component
-from zoo.report.profile.profile import DataSet, Profile, read_profile
-from zoo.report.profile.profile_text import (
+from zoo.report.profile import DataSet, Profile, read_profile
+from zoo.report.profile_text import (
     TIED_EFFECTS,
     as_text,
     cell_text,
@@ -130,7 +130,7 @@ def _of_part(run: Run, profile: Profile, component: Component, up: str) -> list[
     scores = [
         {"task": line(data.name)}
         | {
-            code(profile.names[name]): line(cell_text(profile.score(name, data), data))
+            code(profile.names[name]): line(cell_text(data.scores.get(name), data))
             for name in chosen
         }
         for data in profile.data_sets

@@ -26,8 +26,8 @@ from bench.simulate.measured_noise import noise_of
 from bench.simulate.page import LINES, SIMULATIONS
 from bench.simulate.page import page as simulation_page
 from zoo.errors import WriteError, ZooError
-from zoo.report.profile.profile import read_profile
-from zoo.report.profile.write_profile import write_profile_page
+from zoo.report.profile import read_profile
+from zoo.report.profile_text import write_profile_page
 from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import line

@@ -12,7 +12,7 @@ import numpy as np
 from bench.publish.markdown import grid
 from bench.publish.published import Claim
 from zoo.errors import ZooError
-from zoo.report.profile.profile import DataSet, Profile
+from zoo.report.profile import DataSet, Profile
 from zoo.report.rows import Row, find_row
 from zoo.report.run_report import RunReport
 from zoo.report.stats.paired import Difference, judged, tested

@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.publish.markdown import grid, link
 from bench.publish.page import Run, ScaleRun, scale_overview
 from bench.publish.profile_page import ProfileRun
-from zoo.report.profile.profile_text import as_text, mark_notes, scores_table
+from zoo.report.profile_text import as_text, mark_notes, scores_table
 from zoo.report.tables.notes import noise_note
 from zoo.report.tables.readable import axes_in
 from zoo.report.tables.text import escaped, from_to, line

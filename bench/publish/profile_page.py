@@ -8,9 +8,14 @@ from pathlib import Path
 from bench.publish.claims import claims_section
 from bench.publish.markdown import link
 from bench.publish.published import Published
-from zoo.report.profile.profile import Profile
-from zoo.report.profile.profile_answer import profile_answer
-from zoo.report.profile.profile_text import as_text, effects_table, profile_notes, scores_table
+from zoo.report.profile import Profile
+from zoo.report.profile_text import (
+    as_text,
+    effects_table,
+    profile_answer,
+    profile_notes,
+    scores_table,
+)
 from zoo.report.tables.text import bullets, escaped, line
 from zoo.report.write import PLOTS
 

@@ -13,8 +13,7 @@ from bench.docs.place import RESULTS, ROOT, SOURCES
 from bench.docs.simulated import simulated
 from bench.publish.__main__ import published_pages
 from zoo.registry import AXES
-from zoo.report.profile.profile_answer import profile_answer
-from zoo.report.profile.profile_text import MARKS, profile_notes
+from zoo.report.profile_text import MARKS, profile_answer, profile_notes
 from zoo.report.run_report import RunReport
 from zoo.report.tables.models_note import models_note
 from zoo.report.tables.notes import baseline_notes, memory_notes
@@ -66,7 +65,6 @@ def test_every_key_of_table_csv_is_explained(report: RunReport) -> None:
 # The beginning of a note to the words of the page that explain it.
 LEADS = {
     r"Seeds: ": "**Seeds:**",
-    r"Seeds were added": "**Seeds were added one by one:**",
     r"Rank: ": "**Rank:**",
     r"Ranks do not follow": "**Ranks do not follow the means everywhere:**",
     r"Test set: |On another test set": "**Test set:**",

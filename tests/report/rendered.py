@@ -15,9 +15,9 @@ from zoo.inference.attention_files import render_page
 from zoo.inference.attention_map import AttentionMap
 from zoo.report.html.profile_page import profile_page
 from zoo.report.html.report_page import report_page
+from zoo.report.plots.heat import profile_plots
 from zoo.report.plots.plot import Plot, styled
-from zoo.report.profile.profile import DataSet, Profile
-from zoo.report.profile.profile_plot import profile_plots
+from zoo.report.profile import DataSet, Profile
 from zoo.report.run_report import RunReport
 from zoo.report.write import make_plots
 

@@ -13,11 +13,10 @@ import pytest
 from scipy import stats
 
 from zoo.report.plots.by_group import group_plots
+from zoo.report.plots.heat import profile_plots, ranked_scores
 from zoo.report.plots.plot import styled
-from zoo.report.profile.profile import DataSet, Profile, read_profile
-from zoo.report.profile.profile_answer import profile_answer
-from zoo.report.profile.profile_plot import profile_plots, ranked_scores
-from zoo.report.profile.profile_text import MARKS, profile_notes, profile_summary
+from zoo.report.profile import DataSet, Profile, read_profile
+from zoo.report.profile_text import MARKS, profile_answer, profile_notes, profile_summary
 from zoo.report.run_report import RunReport
 from zoo.report.tables.group_table import group_table
 from zoo.report.write import write_report

@@ -15,7 +15,7 @@ from bench.publish.published import load_published, make_figures, published_diff
 from bench.simulate.grids import Scenario, draw
 from bench.simulate.outcomes import simulate
 from zoo.report.compare_runs import compare
-from zoo.report.profile.profile import DataSet
+from zoo.report.profile import DataSet
 from zoo.report.read import read_run
 from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport

@@ -16,8 +16,8 @@ from zoo.errors import ZooError
 from zoo.registry import Registry
 from zoo.report.compare_runs import compare
 from zoo.report.html.report_page import report_page
-from zoo.report.profile.profile import DataSet, Profile
-from zoo.report.profile.profile_text import profile_summary
+from zoo.report.profile import DataSet, Profile
+from zoo.report.profile_text import profile_summary
 from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.tables.readable import as_text

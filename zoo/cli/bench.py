@@ -93,9 +93,8 @@ def bench(
     zoo bench --task lm --data book.txt
     """
     from zoo.api import KEEP, write_profile_of, write_tables_of
-    from zoo.report.profile.profile import the_profile
-    from zoo.report.profile.profile_answer import profile_answer
-    from zoo.report.profile.profile_text import profile_summary
+    from zoo.report.profile import the_profile
+    from zoo.report.profile_text import profile_answer, profile_summary
     from zoo.report.run_report import RunReport
     from zoo.report.stats.ratios import too_noisy
     from zoo.report.tables.fitted import fitted_text

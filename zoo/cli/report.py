@@ -21,7 +21,7 @@ from zoo.registry.naming import split_list
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from zoo.report.profile.profile import Profile
+    from zoo.report.profile import Profile
     from zoo.sweep.records import Record
 
 
@@ -84,9 +84,8 @@ def report(
     zoo report runs/bbc-news-1a2b3c4d --effects --of rope
     zoo report runs/bbc-news-1a2b3c4d --effects --only attention=fused,naive
     """
-    from zoo.report.profile.profile import Profile
-    from zoo.report.profile.profile_text import profile_summary
-    from zoo.report.profile.write_profile import write_profile, write_whole_profile
+    from zoo.report.profile import Profile
+    from zoo.report.profile_text import profile_summary, write_profile, write_whole_profile
     from zoo.report.run_report import RunReport
     from zoo.report.stats.effects import make_effects
     from zoo.report.tables.effects_text import effects_data, effects_text
@@ -138,7 +137,7 @@ def _runs(
     directories: tuple[Path, ...], out: Path | None, metric: str
 ) -> Sequence[tuple[Path, list[Record] | Profile]]:
     """Where to write, and the records, or the profile, that the report is made from."""
-    from zoo.report.profile.profile import Profile, read_profile
+    from zoo.report.profile import Profile, read_profile
     from zoo.report.read import read_run
     from zoo.report.tables.same_settings import refuse_differing
 

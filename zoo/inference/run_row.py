@@ -13,7 +13,7 @@ from zoo.errors import ZooError, nearest
 from zoo.inference.card import Card
 from zoo.inference.initial_model import with_initial_models
 from zoo.registry import Registry
-from zoo.report.profile.profile import read_profile
+from zoo.report.profile import read_profile
 from zoo.report.read import read_run
 from zoo.report.rows import find_row
 from zoo.report.run_report import RunReport

@@ -10,9 +10,8 @@ from typing import Self
 
 import pandas as pd
 
-from zoo.report.profile.profile import the_profile
-from zoo.report.profile.profile_answer import profile_answer
-from zoo.report.profile.profile_text import profile_summary, scores_table
+from zoo.report.profile import the_profile
+from zoo.report.profile_text import profile_answer, profile_summary, scores_table
 from zoo.report.run_report import RunReport
 from zoo.report.tables.group_table import group_lines
 from zoo.report.tables.readable import as_text, axes_in, metrics_in

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from zoo.report.html.report_page import inline_svg, page_environment
 from zoo.report.plots.plot import Plot
-from zoo.report.profile.profile import Profile
-from zoo.report.profile.profile_answer import profile_answer
-from zoo.report.profile.profile_text import effects_table, profile_notes, scores_table
+from zoo.report.profile import Profile
+from zoo.report.profile_text import effects_table, profile_answer, profile_notes, scores_table
 from zoo.wording import counted
 
 

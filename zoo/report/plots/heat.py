@@ -1,46 +1,65 @@
-"""The grid attention × pe as a heat map: every cell with its value, or why it has none."""
+"""Heat maps: attention × pe of one run, and rows × data sets of a profile, with mean ranks."""
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import statistics
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 
+import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from zoo.report.plots.plot import INK, MUTED, PAPER, SMALL, WIDTH, Plot, finish, turn_long_labels
+from zoo.report.plots.plot import (
+    HUES,
+    INK,
+    MUTED,
+    PAPER,
+    SMALL,
+    WIDTH,
+    Plot,
+    finish,
+    turn_long_labels,
+)
+from zoo.report.profile import Profile
+from zoo.report.profile_text import cell_text, mark_notes
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import plain
 
 LINE, FRAME = 0.3, 0.75  # inches: of a row, and of an axis with its labels and title
 COLUMN, LETTER = 0.62, 0.08  # inches: of a column at least, and of a letter
-NAME = 15  # characters of a choice
+NAME = 15  # characters of a choice, or of a line of a row's name
+TITLE = 22  # characters of a data set's name
 PALE = 0.22  # opacity of colours whose differences are ties
 DARK, LIGHT = "#010101", "#fefefe"  # of numbers on a colour, in light and dark mode alike
 EQUAL = 0.18  # the luminance of a colour on which both have the same contrast
 RATIO = "train_ratio"
+FEWEST_DATA, FEWEST_CELLS = 5, 3  # for the test of Friedman and Nemenyi to say anything
+LEVEL = 0.05
 Colour = tuple[float, float, float]  # red, green, blue, from 0 to 1
-Cells = dict[tuple[str, str], int]
 
 
 def heat_plots(run: RunReport) -> list[Plot]:
     """One plot with a panel each for metric and speed; none without two choices of each axis."""
     if not {"attention", "pe"} <= set(run.axes):
         return []
-    cells, metric = _cells(run), run.metric
+    # The other axes are as in the reference.
+    rest = {a: choices[0] for a, choices in run.axes.items() if a not in ("attention", "pe")}
+    cells = {
+        (row.cell["attention"], row.cell["pe"]): number
+        for number, row in enumerate(run.rows)
+        if not row.baseline and all(row.cell[axis] == choice for axis, choice in rest.items())
+    }
+    metric, numbers = run.metric, list(cells.values())
     both = (
         (metric.name, f"{metric.name}_mean", run.metric_label, metric.digits),
         (RATIO, RATIO, "training speed, × the reference's", 2),
     )
-    panels = [
-        panel
-        for panel in both
-        if sum(run.lines[n][panel[1]] is not None for n in cells.values()) > 1
-    ]
+    panels = [p for p in both if sum(run.lines[n][p[1]] is not None for n in numbers) > 1]
     if not panels:
         return []
     attention, pe = run.axes["attention"], run.axes["pe"]
@@ -55,24 +74,29 @@ def heat_plots(run: RunReport) -> list[Plot]:
     marks: dict[str, str] = {}
     ties = []
     for place, (axes, (column, mean, label, digits)) in enumerate(zip(grids, panels, strict=True)):
-        values = {at: run.lines[number][mean] for at, number in cells.items()}
-        known = [float(value) for value in values.values() if value is not None]
-        interval = _width(run, list(cells.values()), column)
-        scale = _scale(known, interval, 1 if column == RATIO else metric.direction)
-        if pale := not _any_difference(run, list(cells.values()), column):
+        values = [run.lines[n][mean] for n in numbers]
+        known = [float(value) for value in values if value is not None]
+        # The scale spans at least twice an interval's width, so that ties have nearly one colour.
+        span = max(max(known) - min(known), 2 * _width(run, numbers, column))
+        middle, sign = (min(known) + max(known)) / 2, 1 if column == RATIO else metric.direction
+        if pale := not _any_difference(run, numbers, column):
             ties.append(label.partition(",")[0])
-        for x, one in enumerate(pe):
-            for y, other in enumerate(attention):
-                number = cells.get((other, one))
-                gid, status, value = "", "not run", values.get((other, one))
-                if number is not None:
-                    gid, status = f"row-{number}-{place}", str(run.lines[number]["status"])
-                    marks[gid] = run.describe(number)
-                text = f"{value:.{digits}f}" if value is not None else status.replace("ok", "")
-                colour = None if value is None else scale(value)
-                draw_cell(axes, *((y, x) if turned else (x, y)), colour, text, gid, pale)
-        _frame(axes, down, across, label)
-    rest = [axis for axis in run.axes if axis not in ("attention", "pe")]
+        for (x, one), (y, other) in itertools.product(enumerate(pe), enumerate(attention)):
+            number = cells.get((other, one))
+            gid, text, colour = "", "not run", None
+            if number is not None:
+                gid, value = f"row-{number}-{place}", run.lines[number][mean]
+                marks[gid] = run.describe(number)
+                text = str(run.lines[number]["status"]).replace("ok", "")
+                if value is not None:
+                    text = f"{value:.{digits}f}"
+                    colour = _colour(0.5 + sign * (value - middle) / span if span else 0.5)
+            _draw_cell(axes, *((y, x) if turned else (x, y)), colour, text, gid, pale)
+        axes.set_xticks(range(len(across)), across)
+        turn_long_labels(axes)
+        axes.set_yticks(range(len(down)), down)
+        _frame(axes, len(down), len(across))
+        axes.set_title(textwrap.fill(label, 40))
     about = "Lighter is better. A hatched cell has no value and states why."
     if ties:
         about += f" Pale: no two cells differ significantly in {' or '.join(ties)}."
@@ -81,38 +105,11 @@ def heat_plots(run: RunReport) -> list[Plot]:
     return [finish("grid", "Attention and positional encoding", about, figure, marks)]
 
 
-def _cells(run: RunReport) -> Cells:
-    """Attention and pe to the row, with the other axes as in the reference."""
-    base = {
-        axis: choices[0] for axis, choices in run.axes.items() if axis not in ("attention", "pe")
-    }
-    return {
-        (row.cell["attention"], row.cell["pe"]): number
-        for number, row in enumerate(run.rows)
-        if not row.baseline and all(row.cell[axis] == choice for axis, choice in base.items())
-    }
-
-
 def _width(run: RunReport, numbers: list[int], column: str) -> float:
     """The median width of the intervals in a column; 0 where there are none."""
     ends = [(run.lines[n][f"{column}_low"], run.lines[n][f"{column}_high"]) for n in numbers]
     widths = [float(high - low) for low, high in ends if low is not None]
     return statistics.median(widths) if widths else 0.0
-
-
-def _scale(known: list[float], width: float, direction: int) -> Callable[[float], Colour]:
-    """Value to a colour between dark blue and yellow, whose order survives grey print.
-
-    The scale spans at least twice an interval's width, so that ties have nearly one colour.
-    """
-    colours, middle = colormaps["cividis"], (min(known) + max(known)) / 2
-    span = max(max(known) - min(known), 2 * width)
-
-    def colour(value: float) -> Colour:
-        red, green, blue, _ = colours(0.5 + direction * (value - middle) / span if span else 0.5)
-        return red, green, blue
-
-    return colour
 
 
 def _any_difference(run: RunReport, numbers: list[int], column: str) -> bool:
@@ -129,39 +126,164 @@ def _any_difference(run: RunReport, numbers: list[int], column: str) -> bool:
     return any(verdicts) or all(verdict is None for verdict in verdicts)
 
 
-def draw_cell(
-    axes: Axes, x: int, y: int, colour: Colour | None, text: str, gid: str, pale: bool = False
+def _colour(level: float) -> Colour:
+    """Between dark blue at 0 and yellow at 1, in an order that survives grey print."""
+    red, green, blue, _ = colormaps["cividis"](level)
+    return red, green, blue
+
+
+def _draw_cell(
+    axes: Axes, x: int, y: int, colour: Colour | None, text: str, gid: str, pale: bool
 ) -> None:
     """One square of a heat map at (x, y) with its text; hatched where it has no colour."""
     square = Rectangle((x - 0.5, y - 0.5), 1, 1, linewidth=1.5, edgecolor=PAPER)
-    square.set_facecolor("none" if colour is None else (*colour, PALE if pale else 1.0))
+    ink, back = MUTED, None
     if colour is None:
-        square.set(hatch="///", edgecolor=MUTED, linewidth=0.3)
+        square.set(facecolor="none", hatch="///", edgecolor=MUTED, linewidth=0.3)
+        back = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.0}
+    else:
+        square.set_facecolor((*colour, PALE if pale else 1.0))
+        # The relative luminance that WCAG 2.2 defines contrast by.
+        red, green, blue = (
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour
+        )
+        luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+        ink = INK if pale else DARK if luminance > EQUAL else LIGHT
     if gid:
         square.set_gid(gid)
     axes.add_patch(square)
-    ink = MUTED
-    if colour is not None:
-        ink = INK if pale else DARK if _luminance(colour) > EQUAL else LIGHT
-    back = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.0} if colour is None else None
     axes.text(x, y, text, ha="center", va="center", color=ink, fontsize=SMALL, bbox=back)
 
 
-def _luminance(colour: Colour) -> float:
-    """The relative luminance that WCAG 2.2 defines contrast by, from 0 to 1."""
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _frame(axes: Axes, down: Sequence[str], across: Sequence[str], label: str) -> None:
-    axes.set_xlim(-0.5, len(across) - 0.5)
-    axes.set_ylim(len(down) - 0.5, -0.5)
-    axes.set_xticks(range(len(across)), across)
-    turn_long_labels(axes)
-    axes.set_yticks(range(len(down)), down)
+def _frame(axes: Axes, rows: int, columns: int) -> None:
+    axes.set_xlim(-0.5, columns - 0.5)
+    axes.set_ylim(rows - 0.5, -0.5)
     axes.tick_params(length=0)
     axes.grid(visible=False)
     axes.spines[["left", "bottom"]].set_visible(False)
-    axes.set_title(textwrap.fill(label, 40))
+
+
+def profile_plots(profile: Profile) -> Iterator[Plot]:
+    """The heat map and, where there are enough data sets, the critical-difference diagram."""
+    yield _profile_map(profile)
+    ranked = ranked_scores(profile)
+    enough = ranked.shape[0] >= FEWEST_DATA and ranked.shape[1] >= FEWEST_CELLS
+    if enough and importlib.util.find_spec("scikit_posthocs"):
+        yield _critical_difference(ranked)
+
+
+def _profile_map(profile: Profile) -> Plot:
+    """Rows × data sets, coloured between chance and the best possible score."""
+    data_sets = profile.data_sets
+    names = [_in_lines(short) for short in profile.names.values()]
+    titles = [plain(data.name, TITLE) for data in data_sets]
+    lines = sum(max(1.0, 0.7 * (1 + text.count("\n"))) for text in names)
+    width = max(WIDTH, 0.085 * (NAME + 1) + 0.385 * len(data_sets))
+    height = 0.5 + 0.26 * lines + 0.0595 * max(map(len, titles))
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes, marks = figure.subplots(), {}
+    any_pale = False
+    for x, data in enumerate(data_sets):
+        pale = all(score.best is not False for score in data.scores.values())
+        any_pale |= pale
+        for y, (name, short) in enumerate(profile.names.items()):
+            score, gid = data.scores.get(name), f"cell-{y}-{x}"
+            level = None if score is None else score.level
+            text = cell_text(score, data) if score else "not run"
+            marks[gid] = f"{plain(short)} on {plain(data.name)}: {data.metric.label} {text}"
+            colour = None if level is None else _colour(level)
+            _draw_cell(axes, x, y, colour, _brief(text), gid, pale)
+    axes.set_xticks(range(len(titles)), titles, rotation=40, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(names)), names, linespacing=1.1)
+    _frame(axes, len(names), len(titles))
+    absolute = "dark is the chance level, light the best possible score"
+    relative = "dark is the worst row, light the best one"
+    known = [data.chance is not None and data.best_possible is not None for data in data_sets]
+    about = f"{absolute}; where these are not known, {relative}"
+    about = (absolute if all(known) else about if any(known) else relative).capitalize() + "."
+    if any_pale:
+        about += " A pale column has no row that is significantly worse than another."
+    about = " ".join([about, *mark_notes(profile)])
+    return finish("profile", "Score on each data set", about, figure, marks)
+
+
+def _in_lines(name: str) -> str:
+    """A row's name in at most two lines, if possible divided after a + or /."""
+    text = plain(name, 2 * NAME - 2)
+    if len(text) <= NAME:
+        return text
+    places = [at for at in range(1, len(text)) if text[at - 1] in "+/" and at <= NAME] or [NAME]
+    return f"{text[: places[-1]]}\n{text[places[-1] :]}"
+
+
+def _brief(text: str) -> str:
+    """A cell's text with two decimals and without the zero before the point: ``.95=``."""
+    number, _, marks = text.partition(" ")
+    try:
+        value = float(number)
+    except ValueError:
+        return {"not run": "–"}.get(text, text.partition(":")[0])
+    if abs(value) >= 10:
+        return f"{value:.3g}{marks}"
+    short = f"{value:.2f}".replace("1.00", "1.0")
+    return f"{short.removeprefix('0')}{marks}"
+
+
+def ranked_scores(profile: Profile) -> pd.DataFrame:
+    """Data sets × cells: scores, higher is better, of the cells that have one on every data set."""
+    columns = {}
+    for name, short in profile.names.items():
+        found = [(data.metric, data.cells.get(name)) for data in profile.data_sets]
+        means = [m.better(s.mean) for m, s in found if s is not None and s.mean is not None]
+        if len(means) == len(found):
+            columns[short] = means
+    return pd.DataFrame(columns, index=[data.name for data in profile.data_sets])
+
+
+def _critical_difference(scores: pd.DataFrame) -> Plot:
+    """Mean ranks over data sets; cells joined by a bar are not significantly different.
+
+    Friedman's test, and Nemenyi's for pairs: Demšar 2006, Statistical Comparisons of Classifiers
+    over Multiple Data Sets, sections 3.2.2 and 3.2.4. Data sets count as a sample of those to
+    which the result is to apply.
+    """
+    import scikit_posthocs
+    from scipy import stats
+
+    ranks = scores.rank(axis=1, ascending=False).mean().sort_values(kind="stable")
+    pairs = scikit_posthocs.posthoc_nemenyi_friedman(scores)
+    p = float(stats.friedmanchisquare(*(scores[name] for name in scores)).pvalue)
+    names = list(ranks.index)
+    figure = Figure(figsize=(WIDTH, 0.8 + 0.26 * 0.8 * len(names)), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(ranks, range(len(names)), "o", color=HUES[0], markersize=6)
+    step = 0.06 * (ranks.iloc[-1] - ranks.iloc[0] or 1.0)
+    groups = _not_different(pairs.loc[names, names].to_numpy().tolist())
+    for place, (first, last) in enumerate(groups, start=1):
+        across = ranks.iloc[-1] + place * step
+        axes.plot([across, across], [first - 0.2, last + 0.2], color=INK, linewidth=3)
+    axes.set_yticks(range(len(names)), [plain(name, 26) for name in names])
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlabel("mean rank (left is better)")
+    axes.tick_params(axis="y", length=0)
+    about = (
+        f"Over {len(scores)} data sets. Cells beside one bar are not significantly different "
+        f"(Nemenyi's test, 5% level); Friedman's test that all are equal: p = {p:.2g}. The data "
+        "sets count as a sample of those that the result is to apply to."
+    )
+    return finish("critical-difference", "Mean rank of each cell", about, figure, {})
+
+
+def _not_different(p: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+    """The longest runs of cells, the best first, without two that are significantly different.
+
+    p: the p-values of all pairs, in the order of the ranks.
+    """
+    found: list[tuple[int, int]] = []
+    for first in range(len(p)):
+        last = first
+        while last + 1 < len(p) and all(p[n][last + 1] >= LEVEL for n in range(first, last + 1)):
+            last += 1
+        if last > first and (not found or last > found[-1][1]):
+            found.append((first, last))
+    return found

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from zoo.report.profile.profile import Profile
-from zoo.report.profile.profile_answer import profile_answer
+from zoo.report.profile import Profile
+from zoo.report.profile_text import profile_answer
 from zoo.report.run_report import RunReport
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,21 +26,17 @@ class Score:
     """The score of a row on a data set.
 
     mean: over seeds; None where there is none, and status then says why. best: it cannot be
-    distinguished from the best of all ranked rows, of which baselines are some; None where it was
-    not ranked. at_chance: its interval reaches down to the chance level; None where that cannot be
-    said (``tables.chance``). level: where it lies between the chance level (0) and the best
-    possible score (1), or between the worst and the best row where these are unknown.
+    distinguished from the best of all ranked rows, baselines included; None where it was not
+    ranked. at_chance: its interval reaches down to the chance level; None where that cannot be
+    said. level: where it lies between the chance level (0) and the best possible score (1), or
+    between the worst and the best row where these are unknown.
     """
 
     mean: float | None
-    low: float | None
-    high: float | None
-    seeds: int
     status: str
     best: bool | None
     at_chance: bool | None
     level: float | None
-    chosen: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -62,12 +58,8 @@ class DataSet:
         return self.run.chance
 
     @property
-    def absolute_levels(self) -> bool:
-        """Whether levels lie between chance and the best possible score, or else between rows."""
-        return self.chance is not None and self._best_possible is not None
-
-    @property
-    def _best_possible(self) -> float | None:
+    def best_possible(self) -> float | None:
+        """The best score that there can be; None where the metric has no such limit."""
         return self.metric.highest if self.metric.higher_is_better else self.metric.lowest
 
     @cached_property
@@ -75,30 +67,30 @@ class DataSet:
         """Row name to its score."""
         lines, metric = self.run.lines, self.metric
         means = [line[f"{metric.name}_mean"] for line in lines]
-        known = [metric.direction * mean for mean in means if mean is not None]
-        low, high = (min(known), max(known)) if known else (0.0, 1.0)
-        limit = self._best_possible
-        if self.chance is not None and limit is not None:
-            low, high = metric.direction * self.chance, metric.direction * limit
-        found = {}
-        for row, line, mean in zip(self.run.rows, lines, means, strict=True):
-            level = None
-            if mean is not None:
-                share = (metric.direction * mean - low) / (high - low) if high > low else 1.0
-                level = min(1.0, max(0.0, share))
-            ranked = line["rank"] is not None
-            found[row.name] = Score(
-                mean=mean,
-                low=line[f"{metric.name}_low"],
-                high=line[f"{metric.name}_high"],
-                seeds=line["seeds"],
-                status=line["status"],
-                best=line["rank"] == 1 if ranked else None,
+        ends = [mean for mean in means if mean is not None] or [0.0, 1.0]
+        if self.chance is not None and self.best_possible is not None:
+            ends = [self.chance, self.best_possible]
+        low, high = min(map(metric.better, ends)), max(map(metric.better, ends))
+
+        def level(mean: float) -> float:
+            share = (metric.better(mean) - low) / (high - low) if high > low else 1.0
+            return min(1.0, max(0.0, share))
+
+        return {
+            row.name: Score(
+                mean,
+                line["status"],
+                best=None if line["rank"] is None else line["rank"] == 1,
                 at_chance=at_chance(line, metric, self.chance),
-                level=level,
-                chosen=row.chosen,
+                level=None if mean is None else level(mean),
             )
-        return found
+            for row, line, mean in zip(self.run.rows, lines, means, strict=True)
+        }
+
+    @cached_property
+    def cells(self) -> dict[str, Score]:
+        """The scores of the cells, without baselines."""
+        return {row.name: self.scores[row.name] for row in self.run.rows if not row.baseline}
 
 
 class Profile:
@@ -110,24 +102,20 @@ class Profile:
     @cached_property
     def names(self) -> dict[str, str]:
         """Row name to the name that tables print: its choices on the axes that vary."""
-        rows = [row for data in self.data_sets for row in data.run.rows]
-        cells = [row.cell for row in rows if not row.baseline]
+        rows = {row.name: row for data in self.data_sets for row in data.run.rows}
+        cells = [row.cell for row in rows.values() if not row.baseline]
         axes = [axis for axis in (cells or [{}])[0] if len({cell[axis] for cell in cells}) > 1]
-        short = {
-            row.name: row.baseline or "+".join(row.cell[axis] for axis in axes) or row.name
-            for row in rows
+        levels: dict[str, list[float]] = {name: [] for name in rows}
+        for data in self.data_sets:
+            for name, score in data.scores.items():
+                levels[name].append(score.level or 0.0)
+        order = sorted(
+            rows, key=lambda name: (bool(rows[name].baseline), -statistics.fmean(levels[name]))
+        )
+        return {
+            name: rows[name].baseline or "+".join(rows[name].cell[axis] for axis in axes) or name
+            for name in order
         }
-        baselines = {row.name for row in rows if row.baseline}
-        order = sorted(short, key=lambda name: (name in baselines, -self._mean_level(name)))
-        return {name: short[name] for name in order}
-
-    def score(self, row: str, data: DataSet) -> Score | None:
-        """The score of a row on a data set; None where it was not asked for there."""
-        return data.scores.get(row)
-
-    def _mean_level(self, row: str) -> float:
-        levels = [s.level for data in self.data_sets if (s := self.score(row, data))]
-        return statistics.fmean([level or 0.0 for level in levels]) if levels else 0.0
 
     def equal_rows(self) -> list[list[str]]:
         """Groups of rows, by name, with the same score and errors on every data set.
@@ -165,25 +153,17 @@ class Profile:
         lines = []
         for name, short in self.names.items():
             for data in self.data_sets:
-                if (score := self.score(name, data)) is None:
+                if (score := data.scores.get(name)) is None:
                     continue
+                place, metric = data.run.position[name], data.metric.name
+                line = data.run.lines[place]
                 lines.append(
-                    {
-                        "row": short,
-                        "name": name,
-                        "data": data.name,
-                        "task": data.run.records[0].task,
-                        "metric": data.metric.name,
-                        "mean": score.mean,
-                        "low": score.low,
-                        "high": score.high,
-                        "seeds": score.seeds,
-                        "status": score.status,
-                        "best": score.best,
-                        "chance": data.chance,
-                        "at_chance": score.at_chance,
-                        **score.chosen,
-                    }
+                    {"row": short, "name": name, "data": data.name}
+                    | {"task": data.run.records[0].task, "metric": metric}
+                    | {part: line[f"{metric}_{part}"] for part in ("mean", "low", "high")}
+                    | {"seeds": line["seeds"], "status": score.status, "best": score.best}
+                    | {"chance": data.chance, "at_chance": score.at_chance}
+                    | data.run.rows[place].chosen
                 )
         return pd.DataFrame(lines)
 

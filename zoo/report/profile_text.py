@@ -1,0 +1,235 @@
+"""The profile in words: its tables of scores and effects, the answer, the notes, and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import quote
+
+from zoo.report.profile import DataSet, Profile, Score
+from zoo.report.stats.effects import Effect
+from zoo.report.tables.text import bullets, line, plain, tabulated
+from zoo.report.write import PAGE, PLOTS, write_file, write_plots, write_report
+from zoo.wording import counted
+
+Table = tuple[list[str], list[list[str]]]  # heads, and rows of cells
+NAMED = 4  # rows or data sets that a sentence names
+PLOT_NAMES = ("profile", "critical-difference")
+TIED_EFFECTS = (
+    "=: not significantly different from 0, by tests that are corrected for all comparisons on the "
+    "data set (Holm); ± is the interval of one alone"
+)
+MARKS = {
+    "=": "no row (cell or baseline) is significantly better on this data",
+    "c": "not shown to be better than chance, over seeds or over other test sets of this size; "
+    "where seeds differ much, a high mean may have it too",
+    "c?": "cannot be said to be better than chance: neither an interval over seeds nor a sampling "
+    "error is known",
+}
+
+
+def scores_table(profile: Profile) -> Table:
+    """Rows × data sets, with the chance level in the last line."""
+    data_sets = profile.data_sets
+    rows = [
+        [plain(short, 40), *(cell_text(data.scores.get(name), data) for data in data_sets)]
+        for name, short in profile.names.items()
+    ]
+    if any(data.chance is not None for data in data_sets):
+        levels = ("" if d.chance is None else d.metric.format(d.chance) for d in data_sets)
+        rows.append(["(chance)", *levels])
+    return ["row", *(data.name for data in data_sets)], rows
+
+
+def cell_text(score: Score | None, data: DataSet) -> str:
+    """A score with its marks; without one, why there is none."""
+    if score is None:
+        return ""
+    if score.mean is None:
+        return score.status
+    return f"{data.metric.format(score.mean)} {''.join(_marks(score, data))}".rstrip()
+
+
+def _marks(score: Score, data: DataSet) -> list[str]:
+    """Those of MARKS that a score has."""
+    if score.mean is None:
+        return []
+    unknown = score.at_chance is None and data.chance is not None
+    there = {"=": score.best, "c": score.at_chance, "c?": unknown}
+    return [mark for mark, has_it in there.items() if has_it]
+
+
+def effects_table(profile: Profile) -> Table:
+    """Effects × data sets: how much better the reference's choice is than each other one."""
+    rows = [
+        [
+            f"{component} against {against}",
+            *(_effect_text(found.get(data.name), data) for data in profile.data_sets),
+        ]
+        for (_, component, against), found in profile.effects.items()
+    ]
+    return ["effect", *(data.name for data in profile.data_sets)], rows
+
+
+def _effect_text(effect: Effect | None, data: DataSet) -> str:
+    """``+43.2 ± 2.1``, with ``=`` where it is a tie."""
+    if effect is None or (difference := effect.difference) is None:
+        return ""
+    text = data.metric.format_difference(difference.mean, difference.half)
+    tie = difference.half is not None and not difference.real
+    return text.removesuffix(f" {data.metric.unit}") + (" =" if tie else "")
+
+
+def as_text(table: Table, style: str = "simple") -> str:
+    """A table in a style of tabulate's; empty where it has no rows."""
+    heads, rows = table
+    return tabulated(rows, heads, style, ["left"] * len(heads)) if rows else ""
+
+
+def profile_answer(profile: Profile) -> list[str]:
+    """Where rows differ, which is best on most data sets, what is at chance, and baselines.
+
+    Sentences for a reader who wants to choose; an empty profile has none.
+    """
+    ranked = [data for data in profile.data_sets if any(s.best for s in data.scores.values())]
+    apart = [data for data in ranked if any(s.best is False for s in data.cells.values())]
+    if not ranked:
+        said = ["Too few seeds to say which rows differ: three or more are needed (--seeds 3)."]
+    elif not apart:
+        said = [f"On none of the {len(ranked)} data sets can the cells be distinguished."]
+    else:
+        of = counted(len(ranked), "data set")
+        said = [f"Cells differ on {len(apart)} of {of}: {_listed(d.name for d in apart)}."]
+    # Where a cell is not shown to be better than chance, so few seeds, or seeds that differ so
+    # much, distinguish it from nothing.
+    counts = {
+        name: sum(bool(s.best) and not s.at_chance for data in apart if (s := data.cells.get(name)))
+        for name in profile.names
+    }
+    if most := max(counts.values(), default=0):
+        best = _listed(profile.names[name] for name, count in counts.items() if count == most)
+        said.append(
+            "Most often better than chance there and the best, or not distinguished from it: "
+            f"{best} (on {most} of {counted(len(apart), 'data set')})."
+        )
+    low, ahead = [], []
+    for data in profile.data_sets:
+        scored = {name: s for name, s in data.scores.items() if s.mean is not None}
+        cells = [s for name, s in scored.items() if name in data.cells]
+        others = [s for name, s in scored.items() if name not in data.cells]
+        if cells and all(s.at_chance for s in cells):
+            low.append(data.name)
+        highest = [
+            max((data.metric.better(s.mean or 0.0) for s in of), default=None)
+            for of in (cells, others)
+        ]
+        if highest[0] is not None and highest[1] is not None and highest[1] >= highest[0]:
+            ahead.append(data.name)
+    said += [f"No cell is better than chance on {_listed(low)}."] if low else []
+    said += [f"A baseline scores as high as every cell on {_listed(ahead)}."] if ahead else []
+    return said
+
+
+def _listed(found: Iterable[str]) -> str:
+    names = list(found)
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(plain(name, 60) for name in names[:NAMED]) + more
+
+
+def profile_notes(profile: Profile) -> list[str]:
+    """What the columns hold, and what the marks mean."""
+    metrics = {data.metric.label: data.metric for data in profile.data_sets}
+    by_metric = [
+        f"{label}: " + ", ".join(d.name for d in profile.data_sets if d.metric.label == label)
+        for label in metrics
+    ]
+    lines = [f"Mean over seeds of {'; '.join(by_metric)}."]
+    lines += [f"Lower {m.label} is better." for m in metrics.values() if not m.higher_is_better]
+    lines += mark_notes(profile)
+    if all(s.best is None for data in profile.data_sets for s in data.scores.values()):
+        lines.append("Too few seeds: nothing is ranked.")
+    lines += _visible(profile)
+    lines += [
+        f"The same score and the same errors on every data set, in effect one model: {named}."
+        for names in profile.equal_rows()
+        if (named := ", ".join(plain(profile.names[name], 40) for name in names))
+    ]
+    if profile.effects:
+        units = dict.fromkeys(data.metric.unit for data in profile.data_sets)
+        _, rows = effects_table(profile)
+        ties = any(text.endswith("=") for _, *texts in rows for text in texts)
+        about = f"Effects in {' or '.join(units)}, averaged over what each choice was combined with"
+        lines.append(f"{about}; {TIED_EFFECTS}." if ties else f"{about}.")
+    return lines
+
+
+def mark_notes(profile: Profile) -> list[str]:
+    """What the marks of scores mean, of those that there are."""
+    scores = ((score, data) for data in profile.data_sets for score in data.scores.values())
+    there = {mark for score, data in scores for mark in _marks(score, data)}
+    return [f"{mark}: {meaning}." for mark, meaning in MARKS.items() if mark in there]
+
+
+def _visible(profile: Profile) -> list[str]:
+    """Which differences the data sets could have shown; nothing where none was tested."""
+    found = [(data.run.verdicts.visible(), data) for data in profile.data_sets]
+    known = [(gap, data) for gap, data in found if gap is not None]
+    parts = []
+    for unit in dict.fromkeys(data.metric.unit for _, data in known):
+        of_unit = [(gap * d.metric.scale, gap, d) for gap, d in known if d.metric.unit == unit]
+        ends = [min(of_unit, key=lambda one: one[0]), max(of_unit, key=lambda one: one[0])]
+        named = [
+            f"{data.metric.format_difference(gap).lstrip('+')} ({plain(data.name, 60)})"
+            for _, gap, data in ends
+        ]
+        parts.append(" to ".join(dict.fromkeys(named)))
+    if not parts:
+        return []
+    unknown = ", ".join(plain(data.name, 60) for gap, data in found if gap is None)
+    return [
+        "Smallest differences between two rows that would have shown in 4 of 5 such runs: "
+        f"{'; '.join(parts)}{f'; not known on {unknown}' if unknown else ''}."
+    ]
+
+
+def profile_summary(profile: Profile) -> str:
+    """Both tables, the answer and the notes, for a terminal."""
+    parts = [as_text(scores_table(profile)), as_text(effects_table(profile))]
+    parts += [" ".join(profile_answer(profile)), "\n".join(profile_notes(profile))]
+    return "\n\n".join(filter(None, parts))
+
+
+def write_profile(profile: Profile, directory: Path) -> None:
+    """Write ``profile.csv`` and ``profile.md`` into the run's directory.
+
+    Raises WriteError where a file cannot be written.
+    """
+    parts = ["# Profile", line(" ".join(profile_answer(profile)))]
+    parts += [as_text(scores_table(profile), "github")]
+    parts += [bullets([line(note) for note in profile_notes(profile)])]
+    if effects := as_text(effects_table(profile), "github"):
+        parts += ["## Effects", effects]
+    links = [f"[{line(d.name)}]({quote(d.directory)}/table.md)" for d in profile.data_sets]
+    parts += ["## Data sets", bullets(links)]
+    write_file(directory / "profile.csv", profile.table.to_csv(index=False))
+    write_file(directory / "profile.md", "\n\n".join(parts) + "\n")
+
+
+def write_whole_profile(profile: Profile, directory: Path, name: str) -> None:
+    """Write also the plots and the page, and the report of each data set. name: of the run."""
+    for data in profile.data_sets:
+        write_report(data.run, directory / data.directory, f"{name}: {data.name}")
+    write_profile_page(profile, directory, name)
+
+
+def write_profile_page(profile: Profile, directory: Path, name: str) -> None:
+    """Write tables, plots and page of the profile alone. name: of the run, for the page."""
+    from zoo.report.html.profile_page import profile_page
+    from zoo.report.plots.heat import profile_plots
+    from zoo.report.plots.plot import styled
+
+    write_profile(profile, directory)
+    with styled():
+        plots = list(profile_plots(profile))
+    write_plots(plots, PLOT_NAMES, directory / PLOTS)
+    write_file(directory / PAGE, profile_page(profile, plots, name))
