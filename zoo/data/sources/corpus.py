@@ -1,18 +1,113 @@
-"""What a data set is once it is loaded: two splits of labelled texts."""
+"""What a data set is once it is loaded: labelled texts, tagged texts, plain texts, or pairs."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
 from zoo.errors import ZooError
 
+TRAIN, TEST, VALIDATION = "train", "test", "validation"
+IGNORED: Final = -100  # the tag of a token that is neither trained on nor scored
+
+Pair = tuple[str, str]
+X = TypeVar("X", str, list[str])  # a text
+Y = TypeVar("Y", int, list[int])  # its label
+
+
+class Labelled(Generic[X, Y]):
+    """What ``Corpus`` and ``TaggedCorpus`` share: three splits of texts with their labels."""
+
+    fields_of_split: ClassVar[tuple[str, str]]  # as in ``train_texts``, ``train_labels``
+    label: ClassVar[tuple[str, str]]  # one, and several
+    one_label: ClassVar[str]  # the error where train has a single label
+
+    name: str
+    label_names: list[str]
+    notes: dict[str, str]
+    chance: float | None
+    test_groups: list[str]
+
+    @abstractmethod
+    def check_split(self, what: str, texts: list[X], labels: list[Y]) -> set[int]:
+        """The labels that occur; ZooError for a split that does not fit. what: its name."""
+
+    def __post_init__(self) -> None:
+        seen = {
+            split: self.check_split(f"{self.name}: {split}", texts, labels)
+            for split, texts, labels in self.splits()
+        }
+        self._check_chance_and_groups()
+        one, several = self.label
+        if len(set(self.label_names)) != len(self.label_names):
+            raise ZooError(f"{self.name}: two {several} have one name: {self.label_names}")
+        train = seen[TRAIN]
+        if len(train) < 2:
+            raise ZooError(f"{self.name}: {self.one_label.format(self.label_names[train.pop()])}")
+        for split, labels in seen.items():
+            if unseen := sorted(labels - train):
+                names = ", ".join(f"'{self.label_names[label]}'" for label in unseen)
+                raise ZooError(f"{self.name}: {split} has a {one} that train lacks: {names}")
+
+    def splits(self) -> Iterator[tuple[str, list[X], list[Y]]]:
+        """``train``, ``test`` and, if there is one, ``validation``, with their texts and labels."""
+        for split in (TRAIN, TEST, VALIDATION):
+            texts, labels = (getattr(self, f"{split}_{of}") for of in self.fields_of_split)
+            if split != VALIDATION or texts or labels:
+                yield split, texts, labels
+
+    @cached_property
+    def duplicates(self) -> int:
+        """Test texts that are also in train, ignoring case and spacing."""
+        texts = {split: [_plain(text) for text in texts] for split, texts, _ in self.splits()}
+        train = set(texts[TRAIN])
+        return sum(text in train for text in texts[TEST])
+
+    def without_duplicates(self) -> Self:
+        """The data without train texts that are in test, and validation texts that are in either.
+
+        The test split stays whole, so that scores remain comparable with published ones. Raises
+        ZooError where no train text is left.
+        """
+        texts = {split: [_plain(text) for text in texts] for split, texts, _ in self.splits()}
+        others = {TRAIN: {*texts[TEST]}, TEST: set(), VALIDATION: {*texts[TEST], *texts[TRAIN]}}
+        notes: dict[str, str] = {}
+        changed: dict[str, Any] = {}
+        for split, its_texts in texts.items():
+            kept = [row for row, text in enumerate(its_texts) if text not in others[split]]
+            if split == TRAIN and not kept:
+                raise ZooError(f"{self.name}: every train document is also in test")
+            if dropped := len(its_texts) - len(kept):
+                what = "duplicates" if split == TRAIN else f"duplicates of {split}"
+                notes[what] = f"{dropped} dropped from {split}"
+                for name in (f"{split}_{of}" for of in self.fields_of_split):
+                    values = getattr(self, name)
+                    changed[name] = [values[row] for row in kept]
+        if not notes:
+            return self
+        made: Self = dataclasses.replace(self, **changed, notes={**self.notes, **notes})  # type: ignore[type-var]
+        return made
+
+    def _check_chance_and_groups(self) -> None:
+        if self.chance is not None and not 0 <= self.chance <= 1:
+            raise ZooError(f"{self.name}: chance is a share from 0 to 1, not {self.chance!r}")
+        test = {split: len(texts) for split, texts, _ in self.splits()}[TEST]
+        if self.test_groups and len(self.test_groups) != test:
+            raise ZooError(f"{self.name}: test has {test} texts but {len(self.test_groups)} groups")
+        for number, group in enumerate(self.test_groups, start=1):
+            document = f"test document {number}"
+            if not isinstance(group, str) or not group.strip():
+                raise ZooError(f"{self.name}: {document} has the group {group!r}, which is none")
+            check_characters(f"{self.name}: the group of {document}", group)
+
 
 @dataclass(frozen=True)
-class Corpus:
+class Corpus(Labelled[str, int]):
     """A labelled train and test split, checked when it is made.
 
     Texts and labels of a split are parallel lists; a label is an index into ``label_names``.
@@ -38,29 +133,24 @@ class Corpus:
     validation_texts: list[str] = field(default_factory=list)
     validation_labels: list[int] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        check_chance_and_groups(self.name, self.chance, self.test_groups, len(self.test_texts))
-        for split, texts, labels in self.splits():
-            _check_split(f"{self.name}: {split}", texts, labels, self.label_names)
-        if len(set(self.label_names)) != len(self.label_names):
-            raise ZooError(f"{self.name}: two classes have one name: {self.label_names}")
-        classes = set(self.train_labels)
-        if len(classes) < 2:
-            raise ZooError(
-                f"{self.name}: every train document is '{self.label_names[classes.pop()]}'; "
-                "a classifier needs two classes or more"
-            )
-        for split, _, labels in self.splits():
-            if unseen := sorted(set(labels) - classes):
-                names = ", ".join(f"'{self.label_names[label]}'" for label in unseen)
-                raise ZooError(f"{self.name}: {split} has a class that train lacks: {names}")
+    fields_of_split = ("texts", "labels")
+    label = ("class", "classes")
+    one_label = "every train document is '{}'; a classifier needs two classes or more"
 
-    def splits(self) -> Iterator[tuple[str, list[str], list[int]]]:
-        """``train``, ``test`` and, if there is one, ``validation``, with their texts and labels."""
-        yield "train", self.train_texts, self.train_labels
-        yield "test", self.test_texts, self.test_labels
-        if self.validation_texts or self.validation_labels:
-            yield "validation", self.validation_texts, self.validation_labels
+    def check_split(self, what: str, texts: list[str], labels: list[int]) -> set[int]:
+        if len(texts) != len(labels):
+            raise ZooError(f"{what} has {len(texts)} texts but {len(labels)} labels")
+        if not texts:
+            raise ZooError(f"{what} has no documents")
+        for number, (text, label) in enumerate(zip(texts, labels, strict=True), start=1):
+            check_text(f"{what} document {number}", text)
+            # numpy's integers and booleans would not survive a JSON file, nor compare as expected.
+            if type(label) is not int or not 0 <= label < len(self.label_names):
+                raise ZooError(
+                    f"{what} document {number} has label {label!r}; "
+                    f"labels are int from 0 to {len(self.label_names) - 1}"
+                )
+        return set(labels)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -72,72 +162,114 @@ class Corpus:
                 pieces += (str(label), text)
         return content_digest([*pieces, *self.test_groups])
 
-    @cached_property
-    def duplicates(self) -> int:
-        """Test documents that are also in train, ignoring case and spacing."""
-        train = {plain_words(text) for text in self.train_texts}
-        return sum(plain_words(text) in train for text in self.test_texts)
 
-    def without_duplicates(self) -> Corpus:
-        """The corpus without the train documents that are also in test.
+@dataclass(frozen=True)
+class TaggedCorpus(Labelled[list[str], list[int]]):
+    """Train and test texts as lists of tokens, with a tag for every token; checked when made.
 
-        Nor are validation documents kept that are in train or test. The test split stays whole, so
-        that scores remain comparable with published ones. Raises ZooError where no train is left.
-        """
-        train, validation, notes = rows_apart(
-            self.name, self.train_texts, self.test_texts, self.validation_texts
-        )
-        if not notes:
-            return self
-        return dataclasses.replace(
-            self,
-            train_texts=[self.train_texts[row] for row in train],
-            train_labels=[self.train_labels[row] for row in train],
-            validation_texts=[self.validation_texts[row] for row in validation],
-            validation_labels=[self.validation_labels[row] for row in validation],
-            notes={**self.notes, **notes},
-        )
-
-
-def rows_apart(
-    name: str, train: Sequence[str], test: Sequence[str], validation: Sequence[str]
-) -> tuple[list[int], list[int], dict[str, str]]:
-    """Rows of train whose text is not in test, of validation whose is in neither, and notes.
-
-    Texts are equal by ``plain_words``. The notes are empty where every row is kept.
-    Raises ZooError where no row of train is left.
+    A tag is an index into ``label_names``, or ``IGNORED`` (-100). The rest is as in ``Corpus``;
+    chance: the share of right tags by guessing. word_level: every token has one id, however small
+    the vocabulary; otherwise tokens are divided into word pieces.
+    Raises ZooError where a split is empty or has no tag that counts, a text has no tokens, a token
+    is blank or not a string, a text has not one tag per token, train has fewer than two tags, test
+    has a tag that train lacks, or groups do not fit.
     """
-    in_test, in_train = (set(map(plain_words, texts)) for texts in (test, train))
-    kept = [row for row, text in enumerate(train) if plain_words(text) not in in_test]
-    others = in_test | in_train
-    apart = [row for row, text in enumerate(validation) if plain_words(text) not in others]
-    if not kept:
-        raise ZooError(f"{name}: every train document is also in test")
-    notes = {}
-    if dropped := len(train) - len(kept):
-        notes["duplicates"] = f"{dropped} dropped from train"
-    if dropped := len(validation) - len(apart):
-        notes["duplicates of validation"] = f"{dropped} dropped from validation"
-    return kept, apart, notes
+
+    name: str
+    train_tokens: list[list[str]]
+    train_tags: list[list[int]]
+    test_tokens: list[list[str]]
+    test_tags: list[list[int]]
+    label_names: list[str]
+    notes: dict[str, str] = field(default_factory=dict)
+    chance: float | None = None
+    test_groups: list[str] = field(default_factory=list)
+    word_level: bool = False
+    validation_tokens: list[list[str]] = field(default_factory=list)
+    validation_tags: list[list[int]] = field(default_factory=list)
+
+    fields_of_split = ("tokens", "tags")
+    label = ("tag", "tags")
+    one_label = "every tag of train is '{}'; a tagger needs two tags or more"
+
+    def check_split(self, what: str, texts: list[list[str]], labels: list[list[int]]) -> set[int]:
+        if len(texts) != len(labels):
+            raise ZooError(f"{what} has {len(texts)} texts but {len(labels)} lists of tags")
+        if not texts:
+            raise ZooError(f"{what} has no texts")
+        for number, (tokens, tags) in enumerate(zip(texts, labels, strict=True), start=1):
+            check_tokens(f"{what} text {number}", tokens, tags)
+            for tag in tags:
+                if type(tag) is not int or not (tag == IGNORED or 0 <= tag < len(self.label_names)):
+                    raise ZooError(
+                        f"{what} text {number} has the tag {tag!r}; tags are int from 0 to "
+                        f"{len(self.label_names) - 1}, or {IGNORED}"
+                    )
+        found = {tag for tags in labels for tag in tags} - {IGNORED}
+        if not found:
+            raise ZooError(f"{what}: every tag is {IGNORED}, so that nothing is scored")
+        return found
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 in hex of tokens, tags, split, names of tags and groups."""
+        pieces = [f"tags {len(self.label_names)}", *self.label_names]
+        for split, texts, tags in self.splits():
+            pieces.append(f"{split} {len(texts)}")
+            for tokens, its_tags in zip(texts, tags, strict=True):
+                pieces += (str(len(tokens)), *tokens, *map(str, its_tags))
+        return content_digest([*pieces, *self.test_groups])
 
 
-def _check_split(what: str, texts: list[str], labels: list[int], names: list[str]) -> None:
-    if len(texts) != len(labels):
-        raise ZooError(f"{what} has {len(texts)} texts but {len(labels)} labels")
-    if not texts:
-        raise ZooError(f"{what} has no documents")
-    for number, (text, label) in enumerate(zip(texts, labels, strict=True), start=1):
-        if not isinstance(text, str):
-            raise ZooError(f"{what} document {number} is not text but a {type(text).__name__}")
-        if not text.strip():
-            raise ZooError(f"{what} document {number} is empty")
-        check_characters(f"{what} document {number}", text)
-        # numpy's integers and booleans would not survive a JSON file, nor compare as expected.
-        if type(label) is not int or not 0 <= label < len(names):
-            raise ZooError(
-                f"{what} document {number} has label {label!r}; "
-                f"labels are int from 0 to {len(names) - 1}"
-            )
+@dataclass(frozen=True)
+class Texts:
+    """Training and validation texts. duplicates: validation texts that are also in train."""
+
+    name: str
+    train: list[str]
+    validation: list[str]
+    notes: dict[str, str] = field(default_factory=dict)
+    duplicates: int = 0
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 in hex of texts and split; the same on every machine."""
+        # "held": published fingerprints were computed with this word.
+        return _split_digest({"train": self.train, "held": self.validation})
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Training and test pairs; no side is empty, and no source is in both splits."""
+
+    name: str
+    train: list[Pair]
+    test: list[Pair]
+    notes: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 in hex of pairs and split; the same on every machine."""
+        return _split_digest({"train": self.train, "test": self.test})
+
+
+def check_tokens(what: str, tokens: Sequence[object], tags: Sequence[object]) -> None:
+    """ZooError where a text has no tokens, not one tag per token, or a token that is no text."""
+    if not tokens:
+        raise ZooError(f"{what} has no tokens")
+    if len(tokens) != len(tags):
+        raise ZooError(f"{what} has {len(tokens)} tokens but {len(tags)} tags")
+    for place, token in enumerate(tokens, start=1):
+        check_text(f"{what}: token {place}", token)
+
+
+def check_text(what: str, text: object) -> None:
+    """ZooError where a value is not a text, is blank, or has a lone surrogate."""
+    if not isinstance(text, str):
+        raise ZooError(f"{what} is not text but a {type(text).__name__}")
+    if not text.strip():
+        raise ZooError(f"{what} is empty")
+    check_characters(what, text)
 
 
 def check_characters(what: str, text: str) -> None:
@@ -150,33 +282,9 @@ def check_characters(what: str, text: str) -> None:
         ) from error
 
 
-def check_chance_and_groups(
-    name: str, chance: float | None, groups: Sequence[str], test: int
-) -> None:
-    """ZooError for a chance that is no share, or groups that are not one text per test text."""
-    if chance is not None and not 0 <= chance <= 1:
-        raise ZooError(f"{name}: chance is a share from 0 to 1, not {chance!r}")
-    if groups and len(groups) != test:
-        raise ZooError(f"{name}: test has {test} texts but {len(groups)} groups")
-    for number, group in enumerate(groups, start=1):
-        if not isinstance(group, str) or not group.strip():
-            raise ZooError(f"{name}: test document {number} has the group {group!r}, which is none")
-        check_characters(f"{name}: the group of test document {number}", group)
-
-
 def plain_words(text: str) -> str:
     """A text without differences of case and spacing; duplicates are equal by it."""
     return " ".join(text.casefold().split())
-
-
-def split_digest(splits: Mapping[str, Sequence[str | Sequence[str]]]) -> str:
-    """SHA-256 in hex of the splits: the number of items, then an item's text or texts."""
-    pieces: list[str | bytes] = []
-    for split, items in splits.items():
-        pieces.append(f"{split} {len(items)}:".encode())
-        for item in items:
-            pieces += [item] if isinstance(item, str) else item
-    return content_digest(pieces)
 
 
 def content_digest(pieces: Iterable[str | bytes]) -> str:
@@ -191,3 +299,17 @@ def content_digest(pieces: Iterable[str | bytes]) -> str:
             piece = b"%d:" % len(encoded) + encoded
         digest.update(piece)
     return digest.hexdigest()
+
+
+def _plain(text: str | list[str]) -> str:
+    return plain_words(text if isinstance(text, str) else " ".join(text))
+
+
+def _split_digest(splits: Mapping[str, Sequence[str | Pair]]) -> str:
+    """SHA-256 in hex of the splits: the number of items, then an item's text or texts."""
+    pieces: list[str | bytes] = []
+    for split, items in splits.items():
+        pieces.append(f"{split} {len(items)}:".encode())
+        for item in items:
+            pieces += [item] if isinstance(item, str) else item
+    return content_digest(pieces)

@@ -15,17 +15,16 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
-from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.files import LabelledTexts
-from zoo.data.sources.row_reader import C, RowReader
-from zoo.data.sources.split_files import NAMES, TRAIN
+from zoo.data.sources.corpus import TRAIN, Corpus
+from zoo.data.sources.labelled_texts import LabelledTexts
+from zoo.data.sources.row_reader import C, LabelledRows, RowReader
+from zoo.data.sources.splits import NAMES
 from zoo.errors import ZooError, nearest, one_line
 
 # With the import of the Hub's client (half a second) this stays under five seconds.
 ANSWER_LIMIT_S = 2.5
-T = TypeVar("T")
 _OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 _TRUE = {"1", "ON", "YES", "TRUE"}
 _REPOSITORY = re.compile(r"(?P<id>[\w.-]+(?:/[\w.-]+)?)(?:@(?P<revision>[\w./-]+))?")
@@ -48,11 +47,7 @@ class HubError(ZooError):
 
 
 def load(
-    repository: str,
-    reader: RowReader[T, C],
-    *,
-    name: str = "",
-    required: Sequence[str] = (),
+    repository: str, reader: RowReader[C], *, name: str = "", required: Sequence[str] = ()
 ) -> tuple[C, list[str]]:
     """The corpus of a Hub data set ``owner/name`` or ``owner/name@revision``, and its notices.
 
@@ -68,14 +63,11 @@ def load(
     reader.refuse_formats(f"'{name}' is read as the Hub gives it")
     revision = match["revision"] or "main"
 
-    told: list[str] = []
-
-    def fetch(*, cached: bool) -> tuple[str, dict[str, T]] | str:
-        """Commit and splits, or why there are none."""
-        told.clear()
+    def fetch(*, cached: bool) -> tuple[str, dict[str, LabelledRows], list[str]] | str:
+        """Commit, splits and notices, or why there are none."""
         try:
             folder = _download(match["id"], revision, cached=cached)
-            return folder.name, _read_splits(name, folder, required, reader, told)
+            return folder.name, *_read_splits(name, folder, required, reader)
         except ZooError:
             raise
         except Exception as error:  # noqa: BLE001 - the client and datasets raise many kinds
@@ -93,7 +85,7 @@ def load(
             raise HubError(name, f"{reason}{in_cache}" if reason else found)
         if reason:
             notices.append(f"{name}: {reason}; using the copy in the Hub's cache")
-    commit, splits = found
+    commit, splits, told = found
     corpus, more = reader.make(name, splits, told)
     corpus.notes.update(source=f"https://huggingface.co/datasets/{match['id']}", revision=commit)
     return corpus, notices + more
@@ -159,9 +151,9 @@ def _download(repository: str, revision: str, *, cached: bool) -> Path:
 
 
 def _read_splits(
-    name: str, folder: Path, required: Sequence[str], reader: RowReader[T, C], told: list[str]
-) -> dict[str, T]:
-    """The tables of train, test and validation, as ``datasets`` reads the files."""
+    name: str, folder: Path, required: Sequence[str], reader: RowReader[C]
+) -> tuple[dict[str, LabelledRows], list[str]]:
+    """Train, test and validation as ``datasets`` reads the files, and notices."""
     import datasets
 
     # The files are in the cache already, so the prepared copy is thrown away.
@@ -171,20 +163,20 @@ def _read_splits(
             raise ValueError(f"it has no {' and no '.join(missing)} split")
         if TRAIN not in found:
             raise ZooError(f"{name} has no train split{nearest(TRAIN, found)}")
-        splits = {}
+        splits: dict[str, LabelledRows] = {}
+        notices: list[str] = []
         for split, names in NAMES.items():
             if theirs := next((one for one in names if one in found), None):
-                splits[split] = _table(f"{name}, {theirs}", found[theirs], reader, told)
-        return splits
-
-
-def _table(source: str, split: Any, reader: RowReader[T, C], told: list[str]) -> T:
-    wanted = [c for c in split.column_names if c in (*reader.columns, *reader.more_columns)]
-    # Where a column is missing all are given, so that the error can list them.
-    rows = (split.select_columns(wanted) if set(reader.columns) <= set(wanted) else split).to_list()
-    reader.name_labels(rows, split.features)
-    places = ((f"row {number}", row) for number, row in enumerate(rows, start=1))
-    return reader.table(source, places, told)
+                data = found[theirs]
+                wanted = {*reader.columns, *reader.more_columns} & {*data.column_names}
+                # Where a column is missing all are given, so that the error can list them.
+                if {*reader.columns} <= wanted:
+                    data = data.select_columns([c for c in data.column_names if c in wanted])
+                rows = data.to_list()
+                reader.name_labels(rows, data.features)
+                placed = [(f"row {number}", row) for number, row in enumerate(rows, start=1)]
+                splits[split] = reader.split(f"{name}, {theirs}", placed, notices)
+        return splits, notices
 
 
 def _endpoint() -> str:

@@ -9,16 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from zoo.data.cache import cache_directory, entry, write_manifest
-from zoo.data.sources.files import NAMES_COLUMN
+from zoo.data.sources.corpus import TEST, TRAIN, VALIDATION
+from zoo.data.sources.labelled_texts import NAMES_COLUMN
 from zoo.data.sources.tables import Row
 from zoo.errors import ZooError
-
-SPLITS = ("train", "test", "validation")
 
 
 def stored(data: Any, options: Mapping[str, Any]) -> Any:
@@ -34,14 +33,15 @@ def stored(data: Any, options: Mapping[str, Any]) -> Any:
         return data  # a table of a suite
     if data is None or isinstance(data, str | Path):
         return data
-    parts = dict(data) if isinstance(data, Mapping) else {"train": data}
-    if "train" not in parts or not set(parts) <= {*SPLITS, "unsupervised"}:
+    parts = dict(data) if isinstance(data, Mapping) else {TRAIN: data}
+    splits = (TRAIN, TEST, VALIDATION)
+    if TRAIN not in parts or not set(parts) <= {*splits, "unsupervised"}:
         raise ZooError(
             f"data has the splits {', '.join(map(str, parts))}: there must be train, and there may "
             "be test and validation"
         )
-    files = {split: _lines(_rows(parts[split], options)) for split in SPLITS if split in parts}
-    kind = type(parts["train"] if type(data) is dict else data).__name__
+    files = {split: _lines(_rows(parts[split], options)) for split in splits if split in parts}
+    kind = type(parts[TRAIN] if type(data) is dict else data).__name__
     kind = "lists" if kind in ("tuple", "list") else kind
     count = sum(len(lines) for lines in files.values())
     digest = hashlib.sha256(json.dumps(files).encode()).hexdigest()[:8]
@@ -61,19 +61,26 @@ def given_as(path: Path) -> str:
     return f"the {found[1]}" if found and path.parent == cache_directory() else ""
 
 
-def _is_pair(data: Sequence[Any]) -> bool:
+def _is_pair(data: Any) -> bool:
     """Whether it is (texts, labels), and not a list of data sets."""
     if len(data) != 2 or any(isinstance(one, str | Path | Mapping) for one in data):
         return False
-    return all(hasattr(one, "__len__") and not hasattr(one, "columns") for one in data) and not any(
-        hasattr(one, "column_names") for one in data
-    )
+    if isinstance(data, list) and all(isinstance(o, tuple) and _is_pair(o) for o in data):
+        return False  # two pairs
+    frames = ("columns", "column_names")
+    return all(hasattr(o, "__len__") and not any(hasattr(o, f) for f in frames) for o in data)
 
 
 def _rows(data: Any, options: Mapping[str, Any]) -> list[Row]:
     """The rows of a frame, a data set or a pair of lists."""
     if isinstance(data, list | tuple) and _is_pair(data):
-        return _paired(data[0], data[1], options)
+        texts, labels = map(list, data)
+        if len(texts) != len(labels):
+            raise ZooError(f"data has {len(texts)} texts but {len(labels)} labels")
+        tagged = bool(texts) and not isinstance(texts[0], str) and hasattr(texts[0], "__len__")
+        heads = ("tokens", "tags") if tagged else ("text", "label")
+        columns = [str(options.get(f"{head}_column") or head) for head in heads]
+        return [dict(zip(columns, row, strict=True)) for row in zip(texts, labels, strict=True)]
     if hasattr(data, "column_names") and hasattr(data, "features"):
         return _named(data.to_list(), data.features, options)
     if hasattr(data, "columns") and hasattr(data, "to_dict"):
@@ -84,16 +91,6 @@ def _rows(data: Any, options: Mapping[str, Any]) -> list[Row]:
         f"data is a {type(data).__name__}: give a name, a path, a DataFrame, a datasets.Dataset, a "
         "dict of splits, or a pair of lists (texts, labels)"
     )
-
-
-def _paired(texts: Any, labels: Any, options: Mapping[str, Any]) -> list[Row]:
-    texts, labels = list(texts), list(labels)
-    if len(texts) != len(labels):
-        raise ZooError(f"data has {len(texts)} texts but {len(labels)} labels")
-    tagged = bool(texts) and not isinstance(texts[0], str) and hasattr(texts[0], "__len__")
-    heads = ("tokens", "tags") if tagged else ("text", "label")
-    columns = [str(options.get(f"{head}_column") or head) for head in heads]
-    return [dict(zip(columns, row, strict=True)) for row in zip(texts, labels, strict=True)]
 
 
 def _named(rows: list[Row], features: Mapping[str, Any], options: Mapping[str, Any]) -> list[Row]:

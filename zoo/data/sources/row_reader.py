@@ -1,51 +1,83 @@
-"""From rows to a data set: files or Hub data give rows, and a reader makes tables of them."""
+"""From rows to a data set: files or Hub data give rows, and a reader makes a corpus of them."""
 
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from zoo.config.reading import Division, Reading, TextReading, given_flags
-from zoo.data.sources.class_folders import class_folders, read_class_folders
-from zoo.data.sources.corpus import Corpus, content_digest
-from zoo.data.sources.data_file import DataFile, within
-from zoo.data.sources.split_files import TEST, TRAIN, VALIDATION, split_files
-from zoo.data.sources.tables import Placed, Row
-from zoo.data.sources.tagged_corpus import TaggedCorpus
-from zoo.data.sources.train_test_split import TEST_SHARE, ScoringNotice
-from zoo.data.sources.usable_rows import listed, option_of, usable_rows
-from zoo.errors import ZooError
+from zoo.data.sources.corpus import (
+    TEST,
+    TRAIN,
+    VALIDATION,
+    Corpus,
+    TaggedCorpus,
+    content_digest,
+)
+from zoo.data.sources.splits import (
+    TEST_SHARE,
+    ScoringNotice,
+    class_folders,
+    read_class_folders,
+    split_files,
+)
+from zoo.data.sources.tables import (
+    JSON_LINES,
+    Placed,
+    Row,
+    listed,
+    read_rows,
+    usable,
+)
+from zoo.data.sources.text_file import DataFile, within
+from zoo.errors import ZooError, nearest
 
-GROUP = "group_column"
+LONG = 40  # characters of a column's name that an error shows
 
-T = TypeVar("T")  # the table of one split
 C = TypeVar("C", Corpus, TaggedCorpus)
-X = TypeVar("X")
 
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Texts, the names of the labels of each, and their groups if there are any.
+    """Texts of a split with their labels, which are text as it is written.
 
-    Of tagged texts, lists of tokens and of tags; None is a tag that does not count.
+    Of tagged texts, a text is a list of tokens and its label a list of tags, None for one that does
+    not count. names: of the labels, where each row has one. groups: of the texts, where asked for.
     """
 
     texts: list[Any]
     labels: list[Any]
-    groups: list[str]
+    groups: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
 
     @property
     def fingerprint(self) -> str:
         """SHA-256 in hex of texts and labels."""
         return content_digest([json.dumps([self.texts, self.labels])])
 
+    def take(self, indices: Iterable[int]) -> LabelledRows:
+        """The rows of these indices, in their order."""
+        rows = list(indices)
+        columns = (self.texts, self.labels, self.groups, self.names)
+        return LabelledRows(*([column[i] for i in rows] if column else [] for column in columns))
+
+    @classmethod
+    def joined(cls, tables: Sequence[LabelledRows]) -> LabelledRows:
+        """The rows of all tables, one table after another."""
+        texts, labels, groups, names = (
+            [value for table in tables for value in getattr(table, of.name)] for of in fields(cls)
+        )
+        return cls(texts, labels, groups, names if len(names) == len(texts) else [])
+
 
 @dataclass(frozen=True)
-class RowReader(ABC, Generic[T, C]):
+class RowReader(ABC, Generic[C]):
     """Makes a data set of rows; a frozen dataclass whose fields ``X_column`` name the columns.
 
     The field of ``--text-column`` is ``text_column``, and so on; one that is empty is not read.
@@ -58,43 +90,36 @@ class RowReader(ABC, Generic[T, C]):
     more_columns: ClassVar[tuple[str, ...]] = ()
     class_folders: ClassVar[bool] = False
 
+    group_column: str = field(default="", kw_only=True)
     reading: Reading = field(default=Reading(), kw_only=True)
     division: Division = field(default=Division(), kw_only=True)
-
-    @abstractmethod
-    def rows(self, file: DataFile, notices: list[str]) -> Iterator[Placed]:
-        """The rows of a file, or the error of one that is broken, each after its place.
-
-        What a user should know is added to the notices. Raises ZooError for what cannot be read.
-        """
 
     @abstractmethod
     def name_labels(self, rows: Iterable[Row], features: Mapping[str, Any]) -> None:
         """Have the rows of Hub data hold the names that its features give to numbers."""
 
     @abstractmethod
-    def table(self, source: str, rows: Iterable[Placed], notices: list[str]) -> T:
-        """The table of rows, each given after its place. source: what an error names."""
+    def parse(self, where: str, row: Row) -> tuple[Any, Any, str]:
+        """Text, label and the label's name, which may be empty; ZooError for a broken row."""
 
     @abstractmethod
-    def merged(self, tables: Sequence[T]) -> T:
-        """The rows of all tables, one table after another."""
+    def divided(self, name: str, rows: LabelledRows) -> tuple[list[int], list[int], str]:
+        """Indices for train and test, and a note of how rows without a test split are divided."""
 
     @abstractmethod
-    def divided(self, name: str, table: T) -> tuple[T, T, str]:
-        """One table as train and test, and a note of how it was divided."""
-
-    @abstractmethod
-    def corpus(
-        self, name: str, train: T, test: T, validation: T | None, notes: dict[str, str]
-    ) -> C:
+    def corpus(self, name: str, splits: Mapping[str, LabelledRows], notes: dict[str, str]) -> C:
         """The data set of its splits; ZooError where they do not fit."""
 
-    @abstractmethod
-    def labelled(self, table: T) -> LabelledRows:
-        """The rows of a table with the names of their labels."""
+    def rows(self, file: DataFile, notices: list[str]) -> Iterable[Placed]:
+        """The rows of a file, or the error of one that is broken, each after its place.
 
-    def selected(self, name: str, splits: dict[str, T], notices: list[str]) -> dict[str, T]:
+        What a user should know is added to the notices. Raises ZooError for what cannot be read.
+        """
+        return read_rows(file, self.reading, notices)
+
+    def selected(
+        self, splits: dict[str, LabelledRows], notices: list[str]
+    ) -> dict[str, LabelledRows]:
         """The splits with what is left of each; a reader may leave rows out, and say so."""
         return splits
 
@@ -113,49 +138,49 @@ class RowReader(ABC, Generic[T, C]):
         """The share that is held out of data without a test split."""
         return TEST_SHARE if self.division.test_size is None else self.division.test_size
 
-    def read(
-        self, path: Path, *, name: str, source: Callable[[DataFile], str] = str
-    ) -> tuple[C, list[str]]:
+    def read(self, path: Path, *, name: str, given_as: str = "") -> tuple[C, list[str]]:
         """The data set of a file, or of a directory with a train and a test file, and its notices.
 
-        source: what an error about its rows calls a file. Raises ZooError, naming file and line,
-        for files that cannot be read or do not fit.
+        given_as: what errors call data that Python held, ``the DataFrame``. Raises ZooError, naming
+        file and line, for files that cannot be read or do not fit.
         """
         notices: list[str] = []
+        files = self._files(path)
+        several = len(files) > 1
         splits = {
-            split: self._table_of(files, notices, source)
-            for split, files in self._files(path).items()
+            split: self._rows_of(its_files, notices, f"{split} of " * several, given_as)
+            for split, its_files in files.items()
         }
         return self.make(name, splits, notices, (path,))
 
     def read_undivided(self, path: Path, notices: list[str]) -> LabelledRows:
         """All rows of a file, or of all splits of a directory; raises as ``read`` does.
 
-        For scoring alone: of any number of rows, whatever their labels.
+        For scoring alone: of any number of rows, whatever their labels, which have their names.
         """
         of_reading = given_flags(self.reading).values()
         if given := [flag for flag in self.given() if flag not in of_reading]:
             raise ZooError(f"{listed(given)}: for data that are divided, and these are read whole")
-        return self.labelled(self._whole(path, notices))
+        rows = self._whole(path, notices)
+        return LabelledRows(rows.texts, rows.names or rows.labels, rows.groups)
 
     def make(
         self,
         name: str,
-        given_splits: Mapping[str, T],
+        given_splits: Mapping[str, LabelledRows],
         notices: Sequence[str] = (),
         read: Sequence[Path] = (),
     ) -> tuple[C, list[str]]:
         """The data set of the splits and its notices; without a test split, train is divided.
 
         The splits are ``train``, ``test`` and ``validation``. Without a test split the validation
-        split is the test split, unless the division says where that comes from. Labels that are
-        strings are numbered in sorted order; integers keep their order, and take their names from
-        the tables where these have names. notices: of reading the splits, kept in the notes. read:
-        what was read. Raises ZooError for labels that do not fit.
+        split is the test split, unless the division says where that comes from. notices: of reading
+        the splits, kept in the notes. read: what was read. Raises ZooError for labels that do not
+        fit.
         """
         splits = dict(given_splits)
         told: list[str] = list(notices)
-        about: str = ""
+        about: list[str] = []
         given = list(given_flags(self.division).values())
         if given and TEST in splits:
             raise ZooError(f"{listed(given)}: for data without a test split, and {name} has one")
@@ -168,31 +193,45 @@ class RowReader(ABC, Generic[T, C]):
             split, read = f"test split from {test_file.name}", (*read, test_file)
         elif TEST not in splits and VALIDATION in splits and not given:
             splits[TEST] = splits.pop(VALIDATION)
-            about = f"{name} has no test split; its validation split is used"
-        splits = self.selected(name, splits, told)
+            about = [f"{name} has no test split; its validation split is used"]
+        splits = self.selected(splits, told)
         if TEST not in splits:
             train, test, split = self.divided(name, splits[TRAIN])
-            splits |= {TRAIN: train, TEST: test}
-            about = f"{name} has no test split; {split}"
+            splits |= {TRAIN: splits[TRAIN].take(train), TEST: splits[TRAIN].take(test)}
+            about = [f"{name} has no test split; {split}"]
         notes = {"split": split}
         if told:
             notes["reading"] = "; ".join(told)
         # The same data in another directory are the same data. The name of "." is empty.
         for one in (path for path in read if path.name):
             notes = {what: note.replace(str(one), one.name) for what, note in notes.items()}
-        corpus: C = self.corpus(name, splits[TRAIN], splits[TEST], splits.get(VALIDATION), notes)
-        of_splits: list[str] = [*([about] if about else []), *self.remarks(corpus)]
-        return corpus, [*told, *map(ScoringNotice, of_splits)]
+        corpus = self.corpus(name, splits, notes)
+        return corpus, [*told, *map(ScoringNotice, [*about, *self.remarks(corpus)])]
 
-    def usable(
-        self,
-        source: str,
-        placed: Iterable[Placed],
-        parse: Callable[[str, Row], X],
-        notices: list[str],
-    ) -> list[X]:
-        """What ``parse`` makes of every row, as of ``usable_rows``, with this reader's options."""
-        return usable_rows(source, placed, parse, self.columns, self.reading, notices)
+    def split(self, source: str, rows: Iterable[Placed], notices: list[str]) -> LabelledRows:
+        """The rows of one table as texts and labels. source: what an error names.
+
+        Where asked to, broken rows are left out, and a notice says which. Raises ZooError for these
+        otherwise, and where there is no row or no row has one of the columns.
+        """
+
+        def parse(where: str, row: Row) -> tuple[Any, Any, str, str]:
+            text, label, name = self.parse(where, row)
+            return text, label, self._group(where, row), name
+
+        placed = list(rows)
+        drop = self.reading.drop_bad_rows
+        broken = next((row for _, row in placed if isinstance(row, ZooError)), None)
+        if broken and not drop:
+            raise broken
+        self._check_columns(source, placed)
+        parsed = list(usable(source, placed, parse, drop, notices))
+        if not parsed:
+            raise ZooError(f"{source}: no row can be used")
+        texts, labels, groups, names = map(list, zip(*parsed, strict=True))
+        return LabelledRows(
+            texts, labels, groups if self.group_column else [], names if all(names) else []
+        )
 
     def given(self) -> list[str]:
         """The flags of the options that are not about columns, as far as they were given."""
@@ -201,7 +240,7 @@ class RowReader(ABC, Generic[T, C]):
     def refuse_columns(self, spec: str) -> None:
         """ZooError where an option of files was given for registered data."""
         if any(getattr(self, f.name) != f.default for f in self._column_fields()):
-            options = listed([option_of(f.name) for f in self._column_fields()])
+            options = listed([_option_of(f.name) for f in self._column_fields()])
             raise ZooError(f"{options} are for files and hub: data; '{spec}' has its own")
         if given := self.given():
             raise ZooError(f"{listed(given)}: for files and hub: data, and '{spec}' is neither")
@@ -216,15 +255,35 @@ class RowReader(ABC, Generic[T, C]):
         if given:
             raise ZooError(f"{listed(given.values())}: for files, and {what}")
 
-    def group(self, where: str, row: Row) -> str:
+    def _group(self, where: str, row: Row) -> str:
         """The group of a row; empty where no column of groups was asked for."""
-        column = getattr(self, GROUP)
-        if not column:
+        if not self.group_column:
             return ""
-        value = row.get(column)
+        value = row.get(self.group_column)
         if value is None or isinstance(value, list | dict) or not str(value).strip():
-            raise ZooError(f"{where}: '{column}' ({option_of(GROUP)}) is empty")
+            raise ZooError(f"{where}: '{self.group_column}' (--group-column) is empty")
         return str(value).strip()
+
+    def _check_columns(self, source: str, placed: Sequence[Placed]) -> None:
+        """ZooError where there are no rows, or no row has one of the columns."""
+        rows = [(place, row) for place, row in placed if not isinstance(row, ZooError)]
+        if not rows:
+            raise ZooError(f"{source} is empty: it has no rows")
+        there = dict.fromkeys(chain.from_iterable(row for _, row in rows))
+        place, row = rows[0]
+        for column, field_ in self.columns.items():
+            if column in there:
+                continue
+            problem = f"{source} has no column '{column}' ({_option_of(field_)})"
+            if not self.reading.header:
+                held = (f"{name} ({str(row.get(name))[:20]!r})" for name in there)
+                raise ZooError(f"{problem}; by number there is: {', '.join(held)}")
+            known = [name if len(name) <= LONG else f"{name[:LONG]}…" for name in there]
+            # Rows of JSON and of the Hub name their columns themselves.
+            is_table = place.startswith("line") and not source.endswith(JSON_LINES)
+            may_lack_header = is_table and field_ in ("text_column", "label_column")
+            hint = "; if its first line is no header, say --no-header" if may_lack_header else ""
+            raise ZooError(f"{problem}{nearest(column, known)}{hint}")
 
     def _files(self, path: Path) -> dict[str, list[DataFile]]:
         """The files of each split; of a folder for every class, the folder above these."""
@@ -243,30 +302,25 @@ class RowReader(ABC, Generic[T, C]):
             )
         return splits
 
-    def _whole(self, path: Path, notices: list[str]) -> T:
+    def _whole(self, path: Path, notices: list[str]) -> LabelledRows:
         """All rows of a file, or of all splits of a directory, as one table."""
         if not path.exists():
             raise ZooError(f"no file or directory '{path}'")
-        return self.merged([self._table_of(files, notices) for files in self._files(path).values()])
+        files = chain.from_iterable(self._files(path).values())
+        return self._rows_of(list(files), notices)
 
-    def _table_of(
-        self,
-        files: Iterable[DataFile],
-        notices: list[str],
-        source: Callable[[DataFile], str] = str,
-    ) -> T:
+    def _rows_of(
+        self, files: Sequence[DataFile], notices: list[str], split: str = "", given_as: str = ""
+    ) -> LabelledRows:
         tables = []
         for file in files:
-            read = self._folder_rows if file.is_dir() else self.rows
-            tables.append(self.table(source(file), read(file, notices), notices))
-        return self.merged(tables)
+            rows = (self._folder_rows if file.is_dir() else self.rows)(file, notices)
+            tables.append(self.split(f"{split}{given_as}" if given_as else str(file), rows, notices))
+        return LabelledRows.joined(tables)
 
     def _folder_rows(self, folder: DataFile, notices: list[str]) -> Iterator[Placed]:
-        given = [
-            flag
-            for name, flag in given_flags(self.reading).items()
-            if name not in TextReading.model_fields
-        ]
+        flags = given_flags(self.reading)
+        given = [flag for name, flag in flags.items() if name not in TextReading.model_fields]
         if given:
             raise ZooError(
                 f"{listed(given)}: for tables, and {folder} has a folder for every class"
@@ -274,4 +328,21 @@ class RowReader(ABC, Generic[T, C]):
         return read_class_folders(folder, self.reading.encoding, notices)
 
     def _column_fields(self) -> list[Field[Any]]:
-        return [field for field in fields(self) if field.name.endswith("_column")]
+        found = [field for field in fields(self) if field.name.endswith("_column")]
+        return sorted(found, key=lambda field: field.name == "group_column")
+
+
+def ordered(labels: Iterable[str]) -> tuple[list[str], bool]:
+    """The different labels in order, and whether all are whole numbers, which go by their values.
+
+    Labels are text as written: ``1`` and ``01`` are two.
+    """
+    different = sorted(set(labels))
+    if are_numbers := all(re.fullmatch(r"-?\d{1,18}", label) for label in different):
+        different.sort(key=int)
+    return different, are_numbers
+
+
+def _option_of(field_: str) -> str:
+    """The flag of a field: ``--text-column`` of ``text_column``."""
+    return f"--{field_.replace('_', '-')}"

@@ -1,35 +1,73 @@
-"""Reading rows of CSV, TSV, JSON lines, JSON, Parquet, and of lines with a label and a text."""
+"""Rows of a file: CSV, TSV, JSON, JSON lines, Parquet, or lines with a label and a text.
+
+The format is given, or told by the ending, or by what is in the file.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import itertools
 import json
-from collections.abc import Iterator
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
-from zoo.config.reading import DELIMITERS, TABLES_ONLY, Reading, TextReading, given_flags
-from zoo.data.sources.data_file import DataFile, explained, opened
-from zoo.data.sources.delimited import delimited_rows, quotes_fit
-from zoo.data.sources.table_format import LABEL_TEXT, PREFIX, format_of
-from zoo.data.sources.text_encoding import UTF8, encoding_of, text_lines, without_end
+from zoo.config.reading import DELIMITERS, TABLES_ONLY, Reading, given_flags
+from zoo.data.sources.text_file import (
+    MARKS,
+    UTF8,
+    DataFile,
+    data_suffix,
+    decoded,
+    read_bytes,
+    without_end,
+)
 from zoo.errors import ZooError, one_line
 
-READ_ALL = Reading()
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+JSON_LINES = (".jsonl", ".ndjson")
+FORMATS = (*SEPARATORS, *JSON_LINES, ".json", ".parquet")
+CSV, LABEL_TEXT = "csv", "label-text"
+PREFIX = "__label__"  # of the labels in files of fastText
+SAMPLE = 100  # lines by which the format of a file is told
+FEW = 50  # a column with more different values holds no labels
+NAMED = 20  # rows left out that a notice names by their lines
+NO_QUOTES = "if quotes are plain characters in this file, say --no-quotes"
 
 Row = dict[str, Any]
-Placed = tuple[str, Row | ZooError]  # a row, or what is wrong with it, after its place
+Placed = tuple[str, Row | ZooError]  # a row, or what is wrong with it, after its place: ``line 3``
+X = TypeVar("X")
+Y = TypeVar("Y")
 
 
-def read_rows(
-    file: DataFile, reading: Reading = READ_ALL, notices: list[str] | None = None
-) -> Iterator[Placed]:
-    """Each row by column name, or the error of one that is broken, after its place: ``line 2``.
+class Record(NamedTuple):
+    """One row of a table of text: its first line from 1, the line after its last, its fields."""
 
-    Tables of text and JSON lines are read as the rows are asked for. Every cell of a table of text
-    is text, empty where a row is too short. notices: what was guessed is added to it.
-    Raises ZooError for a file that cannot be read.
+    line: int
+    end: int
+    fields: list[str]
+
+
+def read_rows(file: DataFile, reading: Reading, notices: list[str]) -> Iterable[Placed]:
+    """Each row by column name, or the error of one that is broken, after its place.
+
+    Every cell of a table of text is text, empty where a row is too short. notices: what was guessed
+    is added to it. Raises ZooError for a file that cannot be read.
     """
-    notices = [] if notices is None else notices
-    form, delimiter = format_of(file, reading, notices)
+    content = read_bytes(file)
+    form, delimiter = _given_format(file, reading)
+    if not form and b"\0" in content[:1000] and not reading.encoding:
+        if not content.startswith(tuple(MARKS)):
+            raise _no_format(file)
+    text = ""
+    if form != "parquet":  # JSON is UTF-8, and no other encoding is guessed
+        encoding = reading.encoding or (UTF8 if form.startswith("json") else "")
+        (text,) = decoded([(file, content)], encoding, notices)
+    if not form:
+        form, delimiter = _format_of(file, _first_lines(text), notices)
+    elif form == CSV and not delimiter:
+        delimiter = _delimiter_of_csv(file, _first_lines(text), notices)
     if form not in ("csv", "tsv"):
         for name, flag in given_flags(reading).items():
             if name in TABLES_ONLY:
@@ -37,66 +75,216 @@ def read_rows(
     if form == "parquet":
         if reading.encoding:
             raise ZooError(f"--encoding: for text, and {file} is parquet")
-        yield from _parquet_rows(file)
-    elif form in ("json", "jsonl"):
-        yield from _json_rows(file, reading)
-    else:
-        encoding = encoding_of(file, reading.encoding, notices)
-        lines = text_lines(str(file), file, encoding)
-        if form == LABEL_TEXT:
-            yield from _label_text_rows(lines)
-            return
-        quotes = reading.quotes
-        if quotes is None:
-            tab = DELIMITERS["tab"]
-            quotes = delimiter != tab or quotes_fit(text_lines(str(file), file, encoding), tab)
-        yield from delimited_rows(
-            str(file), lines, delimiter, notices, header=reading.header, quotes=quotes
+        return _parquet_rows(file, content)
+    if form.startswith("json"):
+        return _json_rows(file, text)
+    if form == LABEL_TEXT:
+        return _label_text_rows(text)
+    quotes = True if reading.quotes is None and delimiter != "\t" else reading.quotes
+    return delimited_rows(
+        str(file), text, delimiter, notices, header=reading.header, quotes=quotes
+    )
+
+
+def usable(
+    source: str,
+    placed: Iterable[tuple[str, X | ZooError]],
+    parse: Callable[[str, X], Y],
+    drop: bool,
+    notices: list[str],
+) -> Iterator[Y]:
+    """What ``parse`` makes of every row, given where it is and what it holds.
+
+    Broken rows, and those that ``parse`` raises ZooError for, are errors or, with drop, left out; a
+    notice then says which, after the last row. source: what an error names.
+    """
+    bad: dict[str, ZooError] = {}
+    count = 0
+    for place, row in placed:
+        count += 1
+        try:
+            if isinstance(row, ZooError):
+                raise row
+            parsed = parse(f"{source}, {place}", row)
+        except ZooError as error:
+            if not drop:
+                raise
+            bad[place] = error
+        else:
+            yield parsed
+    if bad:
+        others = [*bad][1:NAMED]
+        if len(bad) > NAMED:
+            others.append(f"{len(bad) - NAMED} more")
+        first = str(next(iter(bad.values()))).removeprefix(f"{source}, ")
+        also = f"; also {listed(others)}" if others else ""
+        notices.append(f"{source}: {len(bad)} of {count} rows left out: {first}{also}")
+
+
+def listed(words: Iterable[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def delimited_rows(
+    name: str,
+    text: str,
+    delimiter: str,
+    notices: list[str],
+    *,
+    header: bool = True,
+    quotes: bool | None = True,
+) -> Iterator[Placed]:
+    """Each row of a table of text by column name; an error in place of a broken row.
+
+    By csv and not by pandas, which tells no lines and mends rows in silence. header: the first line
+    names the columns; else their names are the numbers from 1. A row that is too short has empty
+    cells at its end. quotes: double quotes enclose a field, in which there may be delimiters and
+    line ends; None: if all of them fit. Adds a notice where a quoted field seems to have swallowed rows. Raises ZooError for
+    a quoted field without an end.
+    """
+    records = _records(text, delimiter, quotes is not False)
+    if quotes is None and not _quotes_fit(text, delimiter, records):
+        quotes, records = False, _records(text, delimiter, quotes=False)
+    if not records:
+        return
+    numbers = [str(number) for number in range(1, len(records[0].fields) + 1)]
+    names = _column_names(records[0].fields) if header else numbers
+    if quotes is not False:
+        _note_swallowed_rows(name, text, delimiter, records, notices)
+    first = "its header" if header else f"line {records[0].line}"
+    for record in records[header:]:
+        place, cells = f"line {record.line}", record.fields
+        if any(cell.strip() for cell in cells[len(names) :]):
+            fields = f"{len(cells)} fields, where {first} has {len(names)}"
+            yield place, ZooError(f"{name}, {place} has more fields than {first}: {fields}")
+        else:
+            yield place, dict(itertools.zip_longest(names, cells[: len(names)], fillvalue=""))
+
+
+def _records(text: str, delimiter: str, quotes: bool) -> list[Record]:
+    """The rows of a table, without empty lines.
+
+    With quotes a carriage return alone ends a line too, as spreadsheets have it.
+    """
+    if not quotes:
+        lines = map(without_end, text.split("\n"))
+        rows = [line.split(delimiter) if line else [] for line in lines]
+        return [Record(n, n + 1, fields) for n, fields in enumerate(rows, start=1) if fields]
+    csv.field_size_limit(2**31 - 1)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    found, line = [], 1
+    for fields in reader:
+        if fields:
+            found.append(Record(line, reader.line_num + 1, fields))
+        line = reader.line_num + 1
+    return found
+
+
+def _column_names(fields: Sequence[str]) -> list[str]:
+    """The columns of a header; one without a name is its number, and a second of a name differs."""
+    names: list[str] = []
+    for number, field in enumerate(fields, start=1):
+        name = field.strip() or str(number)
+        names.append(f"{name}.{number}" if name in names else name)
+    return names
+
+
+def _note_swallowed_rows(
+    name: str, text: str, delimiter: str, records: Sequence[Record], notices: list[str]
+) -> None:
+    """Add a notice of the fields over several lines that seem to hold rows.
+
+    They do where a quote closes within a field, or where every line looks like a row by itself,
+    with a label known from other rows. Raises ZooError for a quoted field without an end.
+    """
+    several = [record for record in records if record.end - record.line > 1]
+    if not several:
+        return
+    lines = list(io.StringIO(text, newline=""))
+    rows = [record.fields for record in records if record.end - record.line == 1]
+    columns = map(set, itertools.zip_longest(*rows, fillvalue=""))
+    labels = {number: seen for number, seen in enumerate(columns) if len(seen) <= FEW}
+    odd = []
+    for record in several:
+        its_lines = lines[record.line - 1 : record.end - 1]
+        problem = _quote_problem(its_lines, delimiter)
+        if "end of data" in problem:
+            raise ZooError(f"{name}, line {record.line}: a quoted field has no end; {NO_QUOTES}")
+        cells = [without_end(line).split(delimiter) for line in its_lines]
+        alike = all(len(row) == len(records[0].fields) for row in cells)
+        if problem or (
+            alike and any(all(r[n].strip('"') in seen for r in cells) for n, seen in labels.items())
+        ):
+            odd.append(record)
+    if odd:
+        line, end, _ = odd[0]
+        more = f" ({len(odd)} such fields, this is the first)" if len(odd) > 1 else ""
+        notices.append(
+            f"{name}, lines {line} to {end - 1}: one quoted field goes over {end - line} lines and "
+            f"seems to have swallowed rows{more}; {NO_QUOTES}"
         )
 
 
-def _label_text_rows(lines: Iterator[str]) -> Iterator[Placed]:
+def _quotes_fit(text: str, delimiter: str, records: Sequence[Record]) -> bool:
+    """Whether every double quote of a table can be one that encloses a field.
+
+    It cannot where a closing quote is within a field or missing. Where every line of a quoted
+    field is a row by itself, the quotes are taken for plain characters too.
+    """
+    lines = list(io.StringIO(text, newline=""))
+    for line, end, _ in records:
+        its_lines = lines[line - 1 : end - 1]
+        if any('"' in one for one in its_lines) and _quote_problem(its_lines, delimiter):
+            return False
+        width = len(records[0].fields)
+        if end - line > 1 and all(one.count(delimiter) == width - 1 for one in its_lines):
+            return False
+    return True
+
+
+def _quote_problem(lines: Iterable[str], delimiter: str) -> str:
+    """What is wrong with the quotes of a row; empty where nothing is."""
+    try:
+        list(csv.reader(lines, delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        return str(error)
+    return ""
+
+
+def _label_text_rows(text: str) -> Iterator[Placed]:
     """The first word of a line is ``label``, the rest ``text``; ``coarse_label``: up to a colon."""
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        label, *text = line.split(maxsplit=1)
-        label = label.removeprefix(PREFIX)
-        row = {"label": label, "text": "".join(text).strip()}
-        yield f"line {number}", {**row, "coarse_label": label.partition(":")[0]}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            label, *rest = line.split(maxsplit=1)
+            label = label.removeprefix(PREFIX)
+            row = {"label": label, "text": "".join(rest).strip()}
+            yield f"line {number}", {**row, "coarse_label": label.partition(":")[0]}
 
 
-def _parquet_rows(file: DataFile) -> Iterator[Placed]:
+def _parquet_rows(file: DataFile, content: bytes) -> Iterator[Placed]:
     import pyarrow.parquet
 
     try:
-        with explained(file), opened(file) as stream:
-            rows = pyarrow.parquet.read_table(stream).to_pylist()
-    except (ValueError, NotImplementedError) as error:  # as pyarrow raises them
+        rows = pyarrow.parquet.read_table(io.BytesIO(content)).to_pylist()
+    except (OSError, ValueError, NotImplementedError) as error:  # as pyarrow raises them
         raise ZooError(f"{file} cannot be read: {one_line(error)}") from error
     for number, row in enumerate(rows, start=1):
         yield f"row {number}", row
 
 
-def _json_rows(file: DataFile, reading: TextReading) -> Iterator[Placed]:
-    """Rows of JSON lines, or of one JSON array of objects.
-
-    Not by pandas, whose errors name no line, and which changes values of mixed types. JSON is
-    UTF-8, and no other encoding is guessed.
-    """
-    encoding = encoding_of(file, reading.encoding, []) if reading.encoding else UTF8
-    lines = text_lines(str(file), file, encoding)
-    text = next((line for line in lines if line.strip()), "")
+def _json_rows(file: DataFile, text: str) -> Iterator[Placed]:
+    """Rows of JSON lines, or of one JSON array of objects."""
     is_array = text.lstrip().startswith("[")
-    lines = text_lines(str(file), file, encoding)
-    items: Any = _parsed(file, "".join(lines)) if is_array else lines
+    items: Any = _parsed(file, text) if is_array else text.split("\n")
     for number, item in enumerate(items, start=1):
         place, row = f"{'row' if is_array else 'line'} {number}", item
         if not is_array:
             if not item.strip():
                 continue
             try:
-                row = _parsed(file, without_end(item), number)
+                row = _parsed(file, item, number)
             except ZooError as error:
                 row = error
         if not isinstance(row, dict | ZooError):
@@ -113,3 +301,84 @@ def _parsed(file: DataFile, text: str, line: int = 1) -> Any:
         raise ZooError(f"{file} is broken JSON in {place}") from error
     except RecursionError as error:
         raise ZooError(f"{file} is broken JSON: it is nested too deeply") from error
+
+
+def _given_format(file: DataFile, reading: Reading) -> tuple[str, str]:
+    """The format, as ``--file-format`` names it, and what divides columns; empty: to be told."""
+    suffix = data_suffix(file)
+    delimiter = DELIMITERS.get(reading.delimiter, reading.delimiter)
+    form: str = reading.file_format
+    if form != "auto":
+        return form, delimiter or SEPARATORS.get(f".{form}", "")
+    if suffix in FORMATS:
+        form = "jsonl" if suffix in JSON_LINES else suffix[1:]
+        return form, delimiter or ("" if form == CSV else SEPARATORS.get(suffix, ""))
+    return (CSV, delimiter) if delimiter else ("", "")
+
+
+def _first_lines(text: str) -> list[str]:
+    return list(itertools.islice(io.StringIO(text, newline="\n"), SAMPLE))
+
+
+def _delimiter_of_csv(file: DataFile, lines: Sequence[str], notices: list[str]) -> str:
+    """A comma, unless the first line has none and another character divides all lines alike."""
+    common = _common_delimiter(lines)
+    if not lines or "," in lines[0] or not common:
+        return ","
+    _note_guess(notices, file, f"columns divided by {_word(common)}", "--delimiter")
+    return common
+
+
+def _format_of(file: DataFile, lines: Sequence[str], notices: list[str]) -> tuple[str, str]:
+    """The format and the delimiter that the first lines tell; ZooError where they tell none."""
+    lines = [line for line in lines if line.strip()]
+    if lines and lines[0].lstrip()[0] in "[{":
+        _note_guess(notices, file, "JSON", "--file-format")
+        return "json", ""
+    if common := _common_delimiter(lines):
+        what = f"a table with columns divided by {_word(common)}"
+        _note_guess(notices, file, what, "--delimiter")
+        return CSV, common
+    if _begin_with_labels(lines):
+        what = "a label, the first word, and a text in every line"
+        _note_guess(notices, file, what, "--file-format")
+        return LABEL_TEXT, ""
+    raise _no_format(file)
+
+
+def _no_format(file: DataFile) -> ZooError:
+    return ZooError(
+        f"{file} is of no format the zoo reads ({', '.join(FORMATS)}), by its ending or what is in "
+        "it; --file-format or --delimiter says how to read it"
+    )
+
+
+def _common_delimiter(lines: Sequence[str]) -> str:
+    """The character that divides all of these lines into equally many columns; empty if none."""
+    for delimiter, quotes in itertools.product("\t,;|", (False, True)):
+        widths = {len(record.fields) for record in _records("".join(lines), delimiter, quotes)}
+        if len(widths) == 1 and widths != {1}:
+            return delimiter
+    return ""
+
+
+def _begin_with_labels(lines: Sequence[str]) -> bool:
+    """Whether the first word of every line looks like a label.
+
+    It does where all are ``__label__X`` or ``X:Y``, or where there are at most a quarter as many
+    different ones as lines.
+    """
+    words = [line.split(maxsplit=1) for line in lines]
+    if not words or any(len(both) < 2 for both in words):
+        return False
+    first = [label for label, _ in words]
+    marked = all(label.startswith(PREFIX) or ":" in label.strip(":") for label in first)
+    return marked or len(set(first)) <= len(first) / 4
+
+
+def _note_guess(notices: list[str], file: DataFile, what: str, option: str) -> None:
+    notices.append(f"{file} is read as {what}, which is a guess; {option} reads it otherwise")
+
+
+def _word(delimiter: str) -> str:
+    return next(word for word, character in DELIMITERS.items() if character == delimiter)

@@ -1,0 +1,183 @@
+"""A corpus from rows with a text and a label, or from a folder of texts for every class."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from zoo.data.sources.corpus import TEST, TRAIN, Corpus, check_characters
+from zoo.data.sources.row_reader import LabelledRows, RowReader, ordered
+from zoo.data.sources.splits import DivisionError, stratified
+from zoo.data.sources.tables import FORMATS, Row
+from zoo.errors import ZooError
+from zoo.registry.naming import split_list
+
+NAMES_COLUMN = "label_text"  # of the names of labels that are numbers
+RARE = 10  # a class with fewer training texts, and a tenth of the largest's, is told of
+SHOWN = 12  # classes that a notice names
+
+
+@dataclass(frozen=True)
+class LabelledTexts(RowReader[Corpus]):
+    """Rows with a text and a label, or a folder of texts for every class.
+
+    text_column: a column, or a comma list of columns whose texts are joined. min_class: classes
+    with fewer training texts, before these are divided, are left out.
+    """
+
+    text_column: str = "text"
+    label_column: str = "label"
+    min_class: int = 0
+
+    formats = FORMATS
+    more_columns = (NAMES_COLUMN,)
+    class_folders = True
+
+    @property
+    def columns(self) -> dict[str, str]:
+        columns = super().columns
+        columns.pop(self.text_column, None)
+        return {**dict.fromkeys(column_names(self.text_column), "text_column"), **columns}
+
+    def given(self) -> list[str]:
+        return [*super().given(), *(["--min-class"] if self.min_class else [])]
+
+    def name_labels(self, rows: Iterable[Row], features: Mapping[str, Any]) -> None:
+        names = getattr(features.get(self.label_column), "names", None)
+        if names and NAMES_COLUMN not in features:
+            for row in rows:
+                code = row[self.label_column]
+                known = isinstance(code, int) and code >= 0
+                row[NAMES_COLUMN] = names[code] if known else None
+
+    def parse(self, where: str, row: Row) -> tuple[str, str, str]:
+        text = joined_text(where, row, column_names(self.text_column))
+        label = _label(f"{where}: '{self.label_column}'", row.get(self.label_column))
+        name = row.get(NAMES_COLUMN)
+        return text, label, name.strip() if isinstance(name, str) else ""
+
+    def selected(
+        self, splits: dict[str, LabelledRows], notices: list[str]
+    ) -> dict[str, LabelledRows]:
+        if not self.min_class:
+            return splits
+        counts = Counter(splits[TRAIN].labels)
+        found = {label: 0 for rows in splits.values() for label in rows.labels} | counts
+        rare = {label: count for label, count in found.items() if count < self.min_class}
+        if len(rare) > len(found) - 2:
+            most = ", ".join(f"'{label}' ({n})" for label, n in counts.most_common(2))
+            raise ZooError(
+                f"--min-class {self.min_class} leaves too little: the largest are {most}"
+            )
+        kept = {
+            split: rows.take(i for i, label in enumerate(rows.labels) if label not in rare)
+            for split, rows in splits.items()
+        }
+        if rare:
+            dropped = sum(len(splits[s].labels) - len(kept[s].labels) for s in splits)
+            classes = f"{len(rare)} class{'es' * (len(rare) > 1)}"
+            notices.append(
+                f"{classes} with fewer than {self.min_class} training texts left out "
+                f"(--min-class), together {dropped} of all texts: {_counted(rare)}"
+            )
+        return kept
+
+    def divided(self, name: str, rows: LabelledRows) -> tuple[list[int], list[int], str]:
+        single = [label for label, count in Counter(rows.labels).items() if count < 2]
+        if single:
+            named = ", ".join(f"'{label}'" for label in single[:SHOWN])
+            has = f"class {named} has" if len(single) == 1 else f"{len(single)} classes have"
+            more = "" if len(single) == 1 else f" ({named}{', …' * (len(single) > SHOWN)})"
+            raise DivisionError(
+                f"{name} has no test split and cannot be divided: {has} only one document{more}; "
+                "--min-class 2 leaves such classes out"
+            )
+        seed = self.division.split_seed
+        train, test = stratified(rows.labels, seed, share=self.test_share)
+        return train, test, f"stratified, seed {seed}, {len(test)} of {len(rows.labels)} for test"
+
+    def corpus(
+        self, name: str, splits: Mapping[str, LabelledRows], notes: dict[str, str]
+    ) -> Corpus:
+        labels, are_numbers = ordered(chain.from_iterable(rows.labels for rows in splits.values()))
+        codes = {label: code for code, label in enumerate(labels)}
+        names: dict[str, str] = {}
+        if are_numbers and splits[TRAIN].names:
+            for rows in splits.values():
+                for label, given in zip(rows.labels, rows.names, strict=False):
+                    if names.setdefault(label, given) != given:
+                        both = f"'{names[label]}' in one row and '{given}' in another"
+                        raise ZooError(f"{name}: label {label} is {both}")
+        of_split: dict[str, list[Any]] = {}
+        for split, rows in splits.items():
+            of_split[f"{split}_texts"] = rows.texts
+            of_split[f"{split}_labels"] = [codes[label] for label in rows.labels]
+        return Corpus(
+            name=name,
+            label_names=[names.get(label, label) for label in labels],
+            notes=notes,
+            test_groups=splits[TEST].groups,
+            **of_split,
+        )
+
+    def remarks(self, corpus: Corpus) -> list[str]:
+        counts = Counter(corpus.train_labels)
+        limit = min(RARE, max(counts.values()) / RARE)
+        rare = {corpus.label_names[label]: n for label, n in counts.items() if n < limit}
+        if not rare:
+            return []
+        has = f"{len(rare)} classes have" if len(rare) > 1 else "1 class has"
+        return [
+            f"{has} fewer than {RARE} training texts, and than a tenth of the largest class: "
+            f"{_counted(rare)}; --min-class N leaves out classes with fewer than N"
+        ]
+
+
+def column_names(option: str) -> list[str]:
+    """The columns that ``--text-column`` names: one, or a comma list."""
+    return split_list(option, "--text-column ") or [option]
+
+
+def joined_text(where: str, row: Row, columns: Iterable[str]) -> str:
+    """The texts in these columns, joined by a line end; those that are empty are left out.
+
+    Raises ZooError where one is missing or not text, all are empty, or half a character is in it.
+    """
+    texts = []
+    for column in columns:
+        text = row.get(column)
+        if not isinstance(text, str):
+            found = "missing" if text is None else f"not text but a {type(text).__name__}"
+            raise ZooError(f"{where}: '{column}' is {found}")
+        check_characters(f"{where}: '{column}'", text)
+        if text.strip():
+            texts.append(text)
+    if not texts:
+        names = [f"'{column}'" for column in columns]
+        raise ZooError(f"{where}: {' and '.join(names)} {'is' if len(names) == 1 else 'are'} empty")
+    return "\n".join(texts)
+
+
+def _label(where: str, value: Any) -> str:
+    """A label as text; ZooError for none, a fraction, or a list."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, str) and value.strip():
+        return value.strip()
+    if value is None or isinstance(value, str) or value != value:
+        raise ZooError(f"{where} is missing")
+    raise ZooError(f"{where} must be text or a whole number, not {value!r:.40}")
+
+
+def _counted(classes: Mapping[str, int]) -> str:
+    """Classes with their numbers of texts, the rarest first, as many as a line has room for."""
+    by_count = sorted(classes.items(), key=lambda item: (item[1], item[0]))
+    named = ", ".join(f"'{label}' ({count})" for label, count in by_count[:SHOWN])
+    return f"{named} and {len(by_count) - SHOWN} more" if len(by_count) > SHOWN else named

@@ -1,0 +1,155 @@
+"""The splits of data: which files of a directory they are, and how data without them are divided.
+
+A directory holds a file for each split, told by its name, or a folder of text files for every
+class, as 20 Newsgroups and the IMDb reviews come. These are in one directory, or in one for each
+split: ``train/sport/one.txt``. A directory whose name ends in that of a split, as
+``20news-bydate-train`` does, is that split's.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Hashable, Iterator, Sequence
+
+from zoo.data.sources.corpus import TEST, TRAIN, VALIDATION
+from zoo.data.sources.tables import Placed
+from zoo.data.sources.text_file import DataFile, data_stem, data_suffix, decoded, read_bytes
+from zoo.errors import ZooError
+
+# What files, folders and splits are called.
+NAMES = {TRAIN: (TRAIN,), TEST: (TEST,), VALIDATION: (VALIDATION, "valid", "val", "dev")}
+TEST_SHARE = 0.25
+
+
+class ScoringNotice(str):
+    """A notice of what is held out to be scored: not for a training on all the data."""
+
+
+class DivisionError(ZooError):
+    """Data without a test split are too few to be divided."""
+
+
+def split_files(directory: DataFile, formats: Sequence[str]) -> dict[str, list[DataFile]]:
+    """The files of each split that there is; empty where there is none for training.
+
+    A split may be in shards, ``train-00000-of-00002``. Files of these formats count; of others,
+    such as ``train.txt``, only where no split is in one of these. Raises ZooError where a split is
+    in two files that are not shards.
+    """
+    files = _visible(directory, folders=False)
+    splits = _files_of_splits([file for file in files if data_suffix(file) in formats])
+    if TRAIN not in splits:
+        splits = _files_of_splits(files)
+    if TRAIN not in splits:
+        return {}
+    for found in splits.values():
+        if len({data_suffix(f) for f in found}) > 1 or len(found) > len(set(map(data_stem, found))):
+            names = ", ".join(f.name for f in found)
+            raise ZooError(f"{directory} has two files for one split: {names}")
+    return splits
+
+
+def _files_of_splits(files: Sequence[DataFile]) -> dict[str, list[DataFile]]:
+    splits: dict[str, list[DataFile]] = {}
+    for split, names in NAMES.items():
+        for name in names:
+            pattern = re.compile(rf"{name}(-\d+-of-\d+)?")
+            found = [file for file in files if pattern.fullmatch(data_stem(file))]
+            if found:
+                splits.setdefault(split, found)
+    return splits
+
+
+def class_folders(directory: DataFile) -> dict[str, DataFile]:
+    """The directory that holds the folders of the classes, for each split; empty if there is none.
+
+    Raises ZooError where two directories could be one split.
+    """
+    splits: dict[str, DataFile] = {}
+    for split, names in NAMES.items():
+        pattern = re.compile(rf"(.*[-_. ])?({'|'.join(names)})", re.IGNORECASE)
+        folders = _visible(directory, folders=True)
+        found = [f for f in folders if pattern.fullmatch(f.name) and _classes(f)]
+        if len(found) > 1:
+            both = " and ".join(f.name for f in found)
+            raise ZooError(f"{directory} has two directories for the {split} split: {both}")
+        if found:
+            splits[split] = found[0]
+    if TRAIN in splits:
+        return splits
+    return {TRAIN: directory} if len(_classes(directory)) > 1 else {}
+
+
+def read_class_folders(
+    directory: DataFile, encoding: str, notices: list[str]
+) -> Iterator[Placed]:
+    """A row with ``text`` and ``label`` for every file in the folders, after ``sport/one.txt``.
+
+    encoding, notices: as in ``decoded``. Raises ZooError for a file that cannot be read.
+    """
+    folders = {folder.name: _visible(folder, folders=False) for folder in _classes(directory)}
+    files = [(f"{name}/{file.name}", file) for name, its in folders.items() for file in its]
+    for place, text in _texts(files, encoding, notices):
+        yield place, {"text": text, "label": place.partition("/")[0]}
+
+
+def read_folder(directory: DataFile, encoding: str, notices: list[str]) -> Iterator[Placed]:
+    """A row with ``text`` for every file of a directory and of the folders in it, after its path.
+
+    The rest is as in ``read_class_folders``.
+    """
+    for place, text in _texts(list(_all_files(directory)), encoding, notices):
+        yield place, {"text": text}
+
+
+def _texts(
+    files: Sequence[tuple[str, DataFile]], encoding: str, notices: list[str]
+) -> list[tuple[str, str]]:
+    texts = decoded([(file, read_bytes(file)) for _, file in files], encoding, notices)
+    return [(place, text) for (place, _), text in zip(files, texts, strict=True)]
+
+
+def _all_files(directory: DataFile, above: str = "") -> Iterator[tuple[str, DataFile]]:
+    """Every file after its path, those of a directory before those of the folders in it."""
+    for file in _visible(directory, folders=False):
+        yield f"{above}{file.name}", file
+    for folder in _visible(directory, folders=True):
+        yield from _all_files(folder, f"{above}{folder.name}/")
+
+
+def _classes(directory: DataFile) -> list[DataFile]:
+    """The folders with a file in them."""
+    return [f for f in _visible(directory, folders=True) if _visible(f, folders=False)]
+
+
+def _visible(directory: DataFile, *, folders: bool) -> list[DataFile]:
+    """The files or the folders of a directory by name, without hidden ones."""
+    entries = [e for e in directory.iterdir() if not e.name.startswith((".", "__"))]
+    fitting = [e for e in entries if (e.is_dir() if folders else e.is_file())]
+    return sorted(fitting, key=lambda entry: entry.name)
+
+
+def stratified(
+    labels: Sequence[Hashable], seed: int, *, share: float = TEST_SHARE
+) -> tuple[list[int], list[int]]:
+    """Indices of train and test, each in ascending order.
+
+    This share of every class, at least one document and not all, is for test; the same labels,
+    seed and share give the same split on every machine. Raises DivisionError where a class has
+    only one document.
+    """
+    indices_of: dict[Hashable, list[int]] = {}
+    for index, label in enumerate(labels):
+        indices_of.setdefault(label, []).append(index)
+    # Of all its methods only random() is promised to stay the same from Python to Python. The
+    # usual stratified split leaves a small class out of test; here each is divided by itself.
+    draw = random.Random(seed).random
+    test: list[int] = []
+    for label, indices in indices_of.items():
+        if len(indices) < 2:
+            raise DivisionError(f"class '{label}' has only one document: it cannot be divided")
+        count = min(max(1, round(len(indices) * share)), len(indices) - 1)
+        test += sorted(indices, key=lambda _: draw())[:count]
+    in_test = set(test)
+    return [i for i in range(len(labels)) if i not in in_test], sorted(test)

@@ -1,0 +1,198 @@
+"""A tagged corpus from CoNLL columns, or from rows with a list of tokens and a list of tags.
+
+CoNLL columns hold a token with its tag in every line, and a blank line between two texts. Sources:
+Tjong Kim Sang and De Meulder, CoNLL-2003, section 2 (``-DOCSTART-`` lines are skipped); the CoNLL-U
+format of Universal Dependencies (comment lines are skipped).
+
+A comment begins with ``# `` and stands before the first token of a text. A line ``# O`` there may
+also be the token ``#``: it is a comment if its number of columns or what divides them is not the
+file's, or its third column is ``=`` ("# text = ..."), and a token if its last column is also that
+of another line. Elsewhere in a text, and without the space, as in ``#tag O``, it is a token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from zoo.data.sources.corpus import IGNORED, TEST, TaggedCorpus, check_tokens
+from zoo.data.sources.row_reader import LabelledRows, RowReader, ordered
+from zoo.data.sources.splits import DivisionError, stratified
+from zoo.data.sources.tables import FORMATS, SEPARATORS, Placed, Row, read_rows
+from zoo.data.sources.text_file import DataFile, data_suffix, read_text
+from zoo.errors import ZooError
+
+CONLL = (".conll", ".txt", ".tsv")
+DOCUMENT = "-DOCSTART-"
+COMMENT = "# "
+TOKENS, TAGS = "tokens", "tags"
+
+
+@dataclass(frozen=True)
+class TaggedTexts(RowReader[TaggedCorpus]):
+    """Rows with a list of tokens and a list of tags.
+
+    In CoNLL columns the token is the first column and the tag the last one, unless
+    ``tokens_column`` or ``tags_column`` is the number of another, from 1.
+    """
+
+    tokens_column: str = TOKENS
+    tags_column: str = TAGS
+
+    formats = (*CONLL, *(name for name in FORMATS if name not in SEPARATORS))
+
+    def rows(self, file: DataFile, notices: list[str]) -> Iterable[Placed]:
+        suffix = data_suffix(file)
+        if suffix not in self.formats:
+            known = ", ".join(self.formats)
+            raise ZooError(f"{file} is of no format that tagged texts are read from ({known})")
+        if suffix in CONLL:
+            return self._conll_rows(file, notices)
+        return read_rows(file, self.reading, notices)
+
+    def _conll_rows(self, path: DataFile, notices: list[str]) -> Iterator[Placed]:
+        for place, lines in read_conll(path, self.reading.encoding, notices):
+            if isinstance(lines, ZooError):
+                yield place, lines
+                continue
+            width = len(lines[0])
+            token = _column(f"{path}, {place}", width, self.tokens_column, TOKENS, 0)
+            tag = _column(f"{path}, {place}", width, self.tags_column, TAGS, width - 1)
+            if token == tag:
+                raise ZooError(f"{path}, {place}: the tokens and the tags are the same column")
+            tokens, tags = [c[token] for c in lines], [c[tag].strip() for c in lines]
+            yield place, {self.tokens_column: tokens, self.tags_column: tags}
+
+    def name_labels(self, rows: Iterable[Row], features: Mapping[str, Any]) -> None:
+        names = getattr(getattr(features.get(self.tags_column), "feature", None), "names", None)
+        if not names:
+            return
+        for row in rows:
+            row[self.tags_column] = [
+                names[tag] if isinstance(tag, int) and 0 <= tag < len(names) else tag
+                for tag in row[self.tags_column]
+            ]
+
+    def parse(self, where: str, row: Row) -> tuple[list[str], list[str | None], str]:
+        tokens, tags = (
+            _list(f"{where}: '{column}'", row.get(column))
+            for column in (self.tokens_column, self.tags_column)
+        )
+        check_tokens(where, tokens, tags)
+        return tokens, [_tag(f"{where}: '{self.tags_column}'", tag) for tag in tags], ""
+
+    def divided(self, name: str, rows: LabelledRows) -> tuple[list[int], list[int], str]:
+        texts = len(rows.texts)
+        if texts < 2:
+            raise DivisionError(f"{name} has no test split and cannot be divided: it has one text")
+        seed = self.division.split_seed
+        train, drawn = stratified([""] * texts, seed, share=self.test_share)
+        seen = {tag for row in train for tag in rows.labels[row]}
+        test: list[int] = []
+        for row in drawn:  # a tag that only test has could not be learned
+            if seen.issuperset(rows.labels[row]):
+                test.append(row)
+            else:
+                train.append(row)
+                seen.update(rows.labels[row])
+        if not test:
+            raise DivisionError(f"{name} has no test split and is too small to be divided")
+        return sorted(train), test, f"by text, seed {seed}, {len(test)} of {texts} for test"
+
+    def corpus(
+        self, name: str, splits: Mapping[str, LabelledRows], notes: dict[str, str]
+    ) -> TaggedCorpus:
+        every = (tag for rows in splits.values() for tags in rows.labels for tag in tags)
+        tags, _ = ordered(tag for tag in every if tag is not None)
+        codes = {None: IGNORED, **{tag: code for code, tag in enumerate(tags)}}
+        of_split: dict[str, list[Any]] = {}
+        for split, rows in splits.items():
+            of_split[f"{split}_tokens"] = rows.texts
+            of_split[f"{split}_tags"] = [[codes[tag] for tag in its] for its in rows.labels]
+        return TaggedCorpus(
+            name=name, label_names=tags, notes=notes, test_groups=splits[TEST].groups, **of_split
+        )
+
+
+def read_conll(
+    path: DataFile, encoding: str = "", notices: list[str] | None = None
+) -> Iterator[tuple[str, list[list[str]] | ZooError]]:
+    """The columns of each line of each text, after the place of its first line.
+
+    Columns are divided at tabs, or at spaces where a line has no tab. In place of a text with
+    another number of columns in a line stands an error, after the place of that line. encoding,
+    notices: as in ``decoded``. Raises ZooError, naming the line, where one may be a comment or a
+    token.
+    """
+    given = [line.rstrip("\r") for line in read_text(path, encoding, notices).split("\n")]
+    columns = [line.split("\t") if "\t" in line else line.split() for line in given]
+    tokens = [
+        number
+        for number, (line, its) in enumerate(zip(given, columns, strict=True))
+        if line.strip() and its[0] != DOCUMENT and not line.startswith(COMMENT)
+    ]
+    if not tokens:
+        return
+    first, tags = tokens[0], {columns[number][-1].strip() for number in tokens}
+    width = len(columns[first])
+    text: list[list[str]] = []
+    place, broken = "", None
+    for number, (line, its) in enumerate(zip([*given, ""], [*columns, []], strict=True)):
+        if not line.strip():
+            if text:
+                yield place, broken or text
+            text, broken = [], None
+            continue
+        if its[0] == DOCUMENT:
+            continue
+        if line.startswith(COMMENT) and not text:
+            same_division = ("\t" in line) == ("\t" in given[first])
+            if not same_division or len(its) != width or its[2:3] == ["="]:
+                continue
+            if its[-1].strip() not in tags:
+                raise ZooError(
+                    f"{path}, line {number + 1} may be a comment or the token '#': {line!r:.40}; "
+                    "write a comment as '# name = value', and tabs between the columns of a token"
+                )
+        if not text or (len(its) != width and not broken):
+            place = f"line {number + 1}"
+        if len(its) != width and not broken:
+            what = f"{_count(its)}, where line {first + 1} has {_count(columns[first])}"
+            broken = ZooError(f"{path}, {place}: {what}: {line.strip()!r:.40}")
+        text.append(its)
+
+
+def _count(columns: list[str]) -> str:
+    return f"{len(columns)} column{'s' * (len(columns) > 1)}"
+
+
+def _column(where: str, columns: int, given: str, default: str, usual: int) -> int:
+    """The index of a CoNLL column; ``given`` is its number, or the name that stands for none."""
+    if given == default:
+        return usual
+    if not given.isdecimal() or not 1 <= int(given) <= columns:
+        raise ZooError(
+            f"{where}: --{default}-column {given}: the columns of a CoNLL file are the numbers "
+            f"1 to {columns}"
+        )
+    return int(given) - 1
+
+
+def _list(where: str, value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    found = "missing" if value is None else f"no list but a {type(value).__name__}"
+    raise ZooError(f"{where} is {found}")
+
+
+def _tag(where: str, value: Any) -> str | None:
+    """A tag as text; None for ``IGNORED``, also where that is written as text."""
+    if value in (IGNORED, str(IGNORED)):
+        return None
+    if isinstance(value, str) and value.strip():
+        return value.strip()
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise ZooError(f"{where} has a tag that is no text and no whole number: {value!r:.40}")

@@ -1,0 +1,225 @@
+"""The bytes and the text of a file: within a ZIP archive or not, compressed or not, any encoding.
+
+Text is UTF-8, what a byte order mark says, in the encoding that is asked for, or in a guessed one.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import contextlib
+import gzip
+import io
+import lzma
+import string
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO, cast
+
+from zoo.errors import ZooError, one_line
+
+DataFile = Path | zipfile.Path
+
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+ASIDE = ("readme", "license", "licence", "__macosx", ".")  # what archives hold besides data
+UTF8 = "utf-8-sig"  # a byte order mark is no part of the text
+WIDE = ("utf-16", "utf-32")  # in these a newline is more than one byte
+MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+SAMPLE = 1 << 16  # bytes from which an encoding is guessed
+LETTERS = string.ascii_letters + string.digits
+WESTERN = "cp1252"  # also reads what is latin-1
+
+
+def data_suffix(file: DataFile) -> str:
+    """The ending that says what is in a file, in lower case: ``.csv`` of ``a.csv.gz``."""
+    return _suffix(_unpacked_name(file))
+
+
+def data_stem(file: DataFile) -> str:
+    """The name without endings, in lower case: ``train`` of ``train.csv.gz``."""
+    return PurePath(_unpacked_name(file)).stem.lower()
+
+
+def within(path: Path) -> DataFile:
+    """What is to be read of a path: of a ZIP archive the only file or folder in it, or its root.
+
+    Raises ZooError for an archive that cannot be read or has nothing in it, and for a tar archive.
+    """
+    if data_suffix(path) == ".tar" or _suffix(path.name) == ".tgz":
+        raise ZooError(f"{path} is a tar archive: unpack it, and name what was in it")
+    if path.is_dir() or _suffix(path.name) != ".zip":
+        return path
+    with explained(path):
+        inside: zipfile.Path = zipfile.Path(path)
+        while True:
+            members = [m for m in inside.iterdir() if not m.name.lower().startswith(ASIDE)]
+            if not members:
+                raise ZooError(f"{path} holds no data file")
+            if len(members) > 1 or members[0].name.lower().startswith("train"):
+                return members[0] if members[0].is_file() and len(members) == 1 else inside
+            inside = members[0]
+            if inside.is_file():
+                return inside
+
+
+@contextlib.contextmanager
+def explained(file: DataFile) -> Iterator[None]:
+    """Turns what goes wrong while a file is read into a ZooError that names it."""
+    try:
+        yield
+    except (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as error:
+        raise ZooError(f"{file} cannot be unpacked: {one_line(error)}") from error
+    except OSError as error:
+        raise ZooError(f"{file} cannot be read: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def opened(file: DataFile) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked while they are read; raises as ``explained`` does."""
+    with explained(file), file.open("rb") as raw:
+        unpack = OPENERS.get(_suffix(file.name))
+        yield cast(BinaryIO, unpack(raw) if unpack else raw)
+
+
+def read_bytes(file: DataFile) -> bytes:
+    """All bytes of a file, unpacked; ZooError where it cannot be read."""
+    with opened(file) as stream:
+        return stream.read()
+
+
+def read_text(file: DataFile, given: str = "", notices: list[str] | None = None) -> str:
+    """A whole file as text; the rest is as in ``decoded``."""
+    return decoded([(file, read_bytes(file))], given, notices)[0]
+
+
+def decoded(
+    files: Sequence[tuple[DataFile, bytes]], given: str = "", notices: list[str] | None = None
+) -> list[str]:
+    """The text of each file, of its bytes.
+
+    given: the encoding of all; empty: UTF-8 or what a byte order mark says, and one guess for all
+    files that are neither, which is a notice. Raises ZooError, naming byte and line, for a file
+    that is not in its encoding, and where none can be guessed.
+    """
+    texts: dict[int, str] = {}
+    wrong: dict[int, str] = {}
+    for number, (file, content) in enumerate(files):
+        mark = next((name for mark, name in MARKS.items() if content.startswith(mark)), "")
+        encoding = without_mark(given or mark)
+        texts[number], wrong[number] = _decode(content, encoding)
+        if wrong[number] and (given or mark):
+            raise _not_in(encoding, file, wrong[number])
+        if not given and (place := texts[number].find("\0")) >= 0:  # no part of a text
+            wrong[number] = f"byte 0x00 in line {1 + texts[number].count(chr(10), 0, place)}"
+    if odd := [number for number, place in wrong.items() if place]:
+        first = f"{files[odd[0]][0]}"
+        several = f"{len(odd)} files are not UTF-8, such as {first}"
+        what = several if len(odd) > 1 else f"{first} is not UTF-8"
+        guess = guess_encoding([files[number][1] for number in odd])
+        if not guess:
+            raise ZooError(
+                f"{what}: {wrong[odd[0]]}; no other encoding can be guessed: name its --encoding"
+            )
+        for number in odd:
+            texts[number] = _decode(files[number][1], guess)[0]
+        if notices is not None:
+            notices.append(
+                f"{what} ({wrong[odd[0]]}): read as {guess}, which is a guess; "
+                "--encoding NAME reads it otherwise"
+            )
+    return list(texts.values())
+
+
+def text_lines(file: DataFile, given: str, notices: list[str]) -> Iterator[str]:
+    """The lines of a file with their ends, as they are asked for; the rest is as in ``decoded``."""
+    plain = bool(given) and not codecs.lookup(given).name.startswith(WIDE)
+    if not given:
+        with opened(file) as stream:
+            plain = all(_is_utf8(line) for line in stream)
+    if not plain:
+        yield from io.StringIO(read_text(file, given, notices), newline="\n")
+        return
+    with opened(file) as stream:
+        yield from decoded_lines(str(file), stream, given)
+
+
+def decoded_lines(name: str, lines: Iterable[bytes], given: str) -> Iterator[str]:
+    """Each line as text, in UTF-8 or a given encoding; ZooError for one that is not."""
+    encoding = without_mark(given)
+    for number, line in enumerate(lines, start=1):
+        its = "utf-8" if encoding == UTF8 and number > 1 else encoding
+        text, wrong = _decode(line, its, number)
+        if wrong:
+            raise _not_in(encoding, name, wrong)
+        yield text
+
+
+def without_end(line: str) -> str:
+    """A line without the newline, and carriage return, that end it."""
+    return line.removesuffix("\n").removesuffix("\r")
+
+
+def without_mark(given: str) -> str:
+    """A given encoding, or UTF-8 for none, such that a byte order mark is no part of the text."""
+    return UTF8 if not given or codecs.lookup(given).name == "utf-8" else given
+
+
+def guess_encoding(contents: Sequence[bytes]) -> str:
+    """The likeliest encoding that reads all of these, which are not UTF-8; empty if none does.
+
+    There is none where more lines are UTF-8 than are not: such a file is damaged.
+    """
+    import charset_normalizer
+
+    # Lines of ASCII alone are the same in most encodings and would only hide the others.
+    lines = [line for content in contents for line in io.BytesIO(content)]
+    telling = [line for line in lines if not line.isascii() or b"\0" in line]
+    if 2 * sum(map(_is_utf8, telling)) > len(telling):
+        return ""
+    sample = b"".join(telling)[:SAMPLE]
+    found = list(charset_normalizer.from_bytes(sample))
+    names = [one.encoding for one in found]
+    # Between encodings of one script, most of whose letters are the same, it cannot decide.
+    likeliest = [one for one in found if one.chaos <= found[0].chaos]
+    if any(WESTERN in one.could_be_from_charset for one in likeliest):
+        names = [WESTERN, "latin-1", *names]
+    wide = b"\0" in sample  # as ASCII letters are in UTF-16, and in nothing else
+    ascii_letters = LETTERS.encode()
+    names = [n for n in names if (ascii_letters.decode(n, errors="replace") != LETTERS) == wide]
+    fitting = (n for n in names if not any(_decode(content, n)[1] for content in contents))
+    return next(fitting, "")
+
+
+def _decode(content: bytes, encoding: str, line: int = 1) -> tuple[str, str]:
+    """The text, or the first byte that is not in this encoding. line: the number of the first."""
+    try:
+        return content.decode(encoding), ""
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start].decode(encoding, errors="replace")
+        byte = error.object[error.start]
+        return "", f"byte 0x{byte:02x} in line {line + before.count(chr(10))}"
+
+
+def _not_in(encoding: str, file: DataFile | str, wrong: str) -> ZooError:
+    return ZooError(f"{file} is not {'UTF-8' if encoding == UTF8 else encoding}: {wrong}")
+
+
+def _is_utf8(line: bytes) -> bool:
+    return b"\0" not in line and not _decode(line, "utf-8")[1]
+
+
+def _unpacked_name(file: DataFile) -> str:
+    """The name of a file without the ending that says how it is compressed."""
+    suffix = _suffix(file.name)
+    return file.name[: -len(suffix)] if suffix in OPENERS else file.name
+
+
+def _suffix(name: str) -> str:
+    return PurePath(name).suffix.lower()
