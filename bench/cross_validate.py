@@ -30,7 +30,7 @@ from tabulate import tabulate
 import zoo
 from zoo.config.suite import load_suite
 from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.load_corpus import load_corpus
+from zoo.data.sources.load_data import load_corpus
 from zoo.errors import ZooError
 from zoo.registry import loading
 from zoo.registry.naming import split_list

@@ -61,12 +61,7 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "data": (
         "What a data set holds once it is loaded.",
-        (
-            "zoo.data.sources.corpus",
-            "zoo.data.sources.tagged_corpus",
-            "zoo.data.sources.pairs",
-            "zoo.data.sources.plain_text",
-        ),
+        ("zoo.data.sources.corpus",),
     ),
     "tasks": (
         "The contracts of tasks, metrics and executors.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.peers.model_pairs import MissingError
 from bench.peers.options import Options
 from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.load_corpus import load_corpus
+from zoo.data.sources.load_data import load_corpus
 from zoo.errors import ZooError
 from zoo.registry import loading
 

@@ -62,7 +62,7 @@ assert difference < 1e-5
 # %%
 from pathlib import Path
 
-from zoo.data.sources.load_corpus import load_corpus
+from zoo.data.sources.load_data import load_corpus
 from zoo.registry.loading import built_ins
 
 articles = Path("../shared/data/bbc-news")

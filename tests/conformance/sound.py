@@ -19,10 +19,7 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.components.pool.base import Pool
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.pairs import Pairs
-from zoo.data.sources.plain_text import Texts
-from zoo.data.sources.tagged_corpus import TaggedCorpus
+from zoo.data.sources.corpus import Corpus, Pairs, TaggedCorpus, Texts
 from zoo.registry import Register
 
 SOFT = ("rotate", "bias", "padding", "causal", "cross", "cache")

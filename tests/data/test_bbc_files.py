@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from zoo.data.encoding.encoded_documents import encode
-from zoo.data.sources.load_corpus import load_corpus
+from zoo.data.sources.load_data import load_corpus
 from zoo.registry import Registry
 
 FILES = Path(__file__).parents[3] / "shared" / "data" / "bbc-news"

@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus
+from zoo.data.sources.corpus import IGNORED, Corpus, TaggedCorpus
 from zoo.errors import ZooError
 from zoo.registry import Registry
 from zoo.registry.loading import load

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.load_corpus import load_corpus, load_data
-from zoo.data.sources.tagged_corpus import TaggedCorpus
-from zoo.data.sources.tagged_files import TaggedTexts
-from zoo.data.sources.train_test_split import stratified
+from zoo.data.sources.corpus import Corpus, TaggedCorpus
+from zoo.data.sources.load_data import load_corpus, load_data
+from zoo.data.sources.splits import stratified
+from zoo.data.sources.tagged_texts import TaggedTexts
 from zoo.errors import ZooError
 from zoo.registry import Registry
 from zoo.sweep.make_request import validated

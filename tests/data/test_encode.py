@@ -18,8 +18,7 @@ from zoo.data.cache import cached_entry
 from zoo.data.encoding.encoded_documents import Documents, EncodedDocuments, encode
 from zoo.data.encoding.encoded_pairs import EncodedPairs, encode_pairs
 from zoo.data.encoding.word_pieces import CLS
-from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.pairs import Pairs
+from zoo.data.sources.corpus import Corpus, Pairs
 from zoo.errors import ZooError
 
 WORDS = st.lists(st.sampled_from("the cat sat on a mat and so did dogs 東 ! é".split()), min_size=1)

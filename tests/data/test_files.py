@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.files import LabelledTexts
+from zoo.data.sources.labelled_texts import LabelledTexts
 from zoo.errors import ZooError
 from zoo.sweep.make_request import validated
 from zoo.tasks.classify import Classify, ClassifyOptions
@@ -47,8 +48,7 @@ def read(path: Path, **options: Any) -> tuple[Corpus, list[str]]:
 
 
 def texts_of(path: Path, **options: Any) -> list[str]:
-    its = reader(**options)
-    return its.table(str(path), its.rows(path, []), []).texts
+    return reader(**options).read_undivided(path, []).texts
 
 
 def reader(**options: Any) -> LabelledTexts:
@@ -125,6 +125,52 @@ def test_integer_labels_keep_their_order_and_take_their_names(tmp_path: Path, su
     assert bare.train_labels == corpus.train_labels
 
 
+def test_labels_are_text_as_it_is_written(tmp_path: Path) -> None:
+    rows = [{"text": f"t{i}", "label": label} for i, label in enumerate(["01", "1", "2", "02"] * 3)]
+    corpus, _ = read(write(tmp_path / "codes.csv", rows))
+    assert corpus.label_names == ["01", "1", "02", "2"]
+    splits = ((texts, labels) for _, texts, labels in corpus.splits())
+    named = {t: corpus.label_names[n] for pair in splits for t, n in zip(*pair, strict=True)}
+    assert named == {row["text"]: row["label"] for row in rows}
+
+
+def test_labels_are_the_same_in_every_split_and_format(tmp_path: Path) -> None:
+    labels = ["1", "2", "other", "10"]
+    write(tmp_path / "train.csv", [{"text": f"t{n}", "label": n} for n in labels])
+    numbers = [{"text": f"u{n}", "label": n} for n in (1, 2, 10)]
+    write(tmp_path / "test.csv", numbers)
+    write(tmp_path / "valid.jsonl", numbers)
+    corpus, _ = read(tmp_path)
+    assert corpus.label_names == ["1", "10", "2", "other"]
+    assert corpus.test_labels == corpus.validation_labels == [0, 2, 1]
+    write(tmp_path / "train.csv", [{"text": f"t{n}", "label": n} for n in ("1", "2", "10")])
+    assert read(tmp_path)[0].label_names == ["1", "2", "10"]  # numbers go by their values
+
+
+@pytest.fixture(scope="module")
+def opened() -> list[str]:
+    """The path of every file that is opened from now on."""
+    paths: list[str] = []
+    sys.addaudithook(lambda event, given: paths.append(str(given[0])) if event == "open" else None)
+    return paths
+
+
+@pytest.mark.parametrize("name", ["a.csv", "latin.csv", "a.tsv", "a.dat", "a.csv.gz", "a.jsonl"])
+def test_a_file_is_opened_once(opened: list[str], tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    rows = [{"text": f'caf\u00e9 "{i}"', "label": i % 2} for i in range(8)]
+    if path.suffix == ".jsonl":
+        write(path, rows)
+    else:
+        separator = {"a.tsv": "\t", "a.csv.gz": ","}.get(name, ";")
+        encoding = "latin-1" if name == "latin.csv" else "utf-8"
+        pd.DataFrame(rows).to_csv(path, index=False, sep=separator, encoding=encoding)
+    opened.clear()
+    corpus, _ = read(path)
+    assert opened.count(str(path)) == 1
+    assert sorted([*corpus.train_texts, *corpus.test_texts]) == [row["text"] for row in rows]
+
+
 def test_other_columns_by_name_and_booleans(tmp_path: Path) -> None:
     rows = [{"body": f"t{i}", "spam": i % 2 == 0} for i in range(8)]
     corpus, _ = read(
@@ -193,11 +239,6 @@ def two_files(folder: Path) -> None:
     write(folder / "train.jsonl", ROWS)
 
 
-def numbers_and_words(folder: Path) -> None:
-    write(folder / "train.csv", ROWS)
-    write(folder / "test.csv", [{"text": "x", "label": 1}])
-
-
 @pytest.mark.parametrize(
     ("make", "complaint"),
     [
@@ -205,7 +246,6 @@ def numbers_and_words(folder: Path) -> None:
         (one_class, "every train document is 'sad'"),
         (two_names, "label 0 is '[ab]' in one row and '[ab]' in another"),
         (two_files, "two files for one split: train.csv, train.jsonl"),
-        (numbers_and_words, "some labels are numbers and some are text"),
         (lambda folder: write(folder / "data.csv", ROWS), "no train file.*there is: data.csv"),
         (lambda folder: None, "no train file.*there is: no data file"),
     ],

@@ -16,9 +16,9 @@ import pytest
 from fakehub import COMMIT, Answer, hub_of, jsonl
 
 import zoo.data.sources.hub as hub_module
-from zoo.data.sources.files import LabelledTexts
 from zoo.data.sources.hub import BBC_NEWS, load_bbc_news
-from zoo.data.sources.load_corpus import load_corpus
+from zoo.data.sources.labelled_texts import LabelledTexts
+from zoo.data.sources.load_data import load_corpus
 from zoo.errors import ZooError
 from zoo.registry import Registry
 
@@ -167,7 +167,7 @@ import socket, threading
 socket.getaddrinfo = lambda *_, **__: threading.Event().wait()
 import time
 from zoo.data.sources import hub
-from zoo.data.sources.load_corpus import load_corpus
+from zoo.data.sources.load_data import load_corpus
 from zoo.registry.loading import load
 ask = hub.unreachable
 def timed(repository):
@@ -267,7 +267,7 @@ def test_a_hub_data_set_with_columns_class_names_and_no_test_split(
 
 WITHOUT_TORCH = """
 import sys
-from zoo.data.sources.files import LabelledTexts
+from zoo.data.sources.labelled_texts import LabelledTexts
 from zoo.data.sources.hub import load
 print(load("owner/name", LabelledTexts())[0].label_names, "torch" in sys.modules)
 """

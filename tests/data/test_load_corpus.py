@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.files import LabelledTexts
-from zoo.data.sources.load_corpus import load_corpus
+from zoo.data.sources.labelled_texts import LabelledTexts
+from zoo.data.sources.load_data import load_corpus
 from zoo.errors import ZooError
 from zoo.registry import Owner, Register, Registry
 
@@ -115,10 +115,11 @@ HEAVY = {"torch", "datasets", "huggingface_hub", "tokenizers", "pandas", "pyarro
 @pytest.mark.parametrize(
     ("modules", "heavy"),
     [
-        ("zoo.data, zoo.data.sources.load_corpus", {*HEAVY, "numpy"}),
+        ("zoo.data, zoo.data.sources.load_data", {*HEAVY, "numpy"}),
         (
-            "zoo.data.sources.hub, zoo.data.sources.files, zoo.data.encoding.encoded_documents, "
-            "zoo.data.encoding.encoded_pairs, zoo.data.encoding.encoded_stream",
+            "zoo.data.sources.hub, zoo.data.sources.tagged_texts, "
+            "zoo.data.encoding.encoded_documents, zoo.data.encoding.encoded_pairs, "
+            "zoo.data.encoding.encoded_stream",
             HEAVY,
         ),
     ],

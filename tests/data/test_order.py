@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from zoo.cli import main
 from zoo.data.encoding.word_pieces import train_tokenizer
 from zoo.data.sources.diagnostics import order
-from zoo.data.sources.load_corpus import load_corpus
+from zoo.data.sources.load_data import load_corpus
 from zoo.errors import ZooError
 from zoo.registry import Registry
 

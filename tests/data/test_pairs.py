@@ -12,7 +12,8 @@ import torch
 from zoo.config.reading import TextReading
 from zoo.data.batching.pair_batches import PairSplit
 from zoo.data.encoding.encoded_pairs import END, PAD, START, decode_text, encode_pairs
-from zoo.data.sources.pairs import Pairs, load_pairs
+from zoo.data.sources.corpus import Pairs
+from zoo.data.sources.load_data import load_pairs
 from zoo.errors import ZooError
 from zoo.registry.loading import load
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from zoo.data.batching.block_batches import Blocks
 from zoo.data.encoding.byte_level import byte_lengths, train_byte_level
 from zoo.data.encoding.encoded_stream import END, SPECIALS, encode_stream
-from zoo.data.sources.plain_text import Texts, load_texts, read_text
+from zoo.data.sources.corpus import Texts
+from zoo.data.sources.load_data import load_texts, read_plain_text
 from zoo.errors import ZooError
 from zoo.registry import Registry
 
@@ -39,11 +40,12 @@ def test_the_last_tenth_of_a_file_from_the_next_line_on_is_for_validation(tmp_pa
     text = "".join(f"line {i:02}\n" for i in range(50))
     path = tmp_path / "book.txt"
     path.write_text(text)
-    texts = read_text(path)
+    texts = read_plain_text(path)
     assert texts.train[0] + texts.validation[0] == text
     assert texts.validation[0].startswith("line 46\n")  # 450 characters: the cut falls into line 45
     path.write_text("x" * 100)
-    assert list(map(len, (read_text(path).train[0], read_text(path).validation[0]))) == [90, 10]
+    texts = read_plain_text(path)
+    assert (len(texts.train[0]), len(texts.validation[0])) == (90, 10)
 
 
 def test_every_tenth_training_text_of_a_data_set_is_for_validation(registry: Registry) -> None:
@@ -63,7 +65,7 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path, content: bytes, comp
     path = tmp_path / "book.txt"
     path.write_bytes(content)
     with pytest.raises(ZooError, match=complaint):
-        read_text(path, "utf-8")
+        read_plain_text(path, "utf-8")
 
 
 def test_less_text_than_a_block_is_refused() -> None:

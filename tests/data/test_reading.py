@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.delimited import delimited_rows
-from zoo.data.sources.text_encoding import encoding_of, read_text
+from zoo.data.sources.tables import delimited_rows
+from zoo.data.sources.text_file import read_text
 from zoo.errors import ZooError
 from zoo.sweep.make_request import validated
 from zoo.tasks.classify import Classify, ClassifyOptions
@@ -293,8 +293,7 @@ def test_utf_8_is_never_guessed_to_be_anything_else(
     path = tmp_path_factory.mktemp("utf8") / "x"
     path.write_bytes(b"a" + text.encode())
     notices: list[str] = []
-    assert encoding_of(path, "", notices) == "utf-8-sig"
-    assert (read_text(path, "", []), notices) == ("a" + text, [])
+    assert (read_text(path, "", notices), notices) == ("a" + text, [])
 
 
 # Tables
@@ -314,11 +313,10 @@ def test_whatever_the_csv_module_writes_comes_back(
 ) -> None:
     written = io.StringIO()
     csv.writer(written, delimiter=delimiter, lineterminator=end).writerows(table)
-    lines = io.StringIO(written.getvalue(), newline="\n")
-    found = list(delimited_rows("x", lines, delimiter, [], header=False))
+    text = written.getvalue()
+    found = list(delimited_rows("x", text, delimiter, [], header=False))
     expected = [dict(zip(map(str, range(1, 5)), row, strict=False)) for row in table]
     assert [row for _, row in found] == expected
-    text = written.getvalue()
     starts = [int(place.removeprefix("line ")) for place, _ in found]
     assert starts == sorted(starts)
     assert starts[0] == 1
@@ -328,7 +326,7 @@ def test_whatever_the_csv_module_writes_comes_back(
 @quick
 @given(st.lists(st.text("ab\"' ,é", min_size=1).filter(str.strip), min_size=1, max_size=8))
 def test_without_quotes_every_line_is_a_row(texts: list[str]) -> None:
-    lines = [f"x\t{text}\n" for text in texts]
+    lines = "".join(f"x\t{text}\n" for text in texts)
     found = delimited_rows("x", lines, "\t", [], header=False, quotes=False)
     assert [row for _, row in found] == [{"1": "x", "2": text} for text in texts]
 

@@ -10,7 +10,7 @@ import torch
 
 from zoo.data.batching.tag_batches import TagSplit
 from zoo.data.encoding.encoded_tags import EncodedTags, encode_tags
-from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus
+from zoo.data.sources.corpus import IGNORED, TaggedCorpus
 from zoo.errors import ZooError
 
 

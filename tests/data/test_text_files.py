@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from zoo.config.reading import Reading
-from zoo.data.sources.text_source import read_texts
+from zoo.data.sources.load_data import read_texts
 from zoo.errors import ZooError
 
 TEXTS = ["plain", 'a "quoted", one', "a line\u2028and a half", "null", "007", "naïve 東京"]
@@ -61,17 +61,23 @@ def test_a_text_that_cannot_be_read_is_named_with_its_place(
         list(read_texts(str(tmp_path / name), reading=Reading(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("name", ["many.txt", "many.csv", "many.jsonl"])
-def test_a_long_file_is_read_only_as_far_as_asked(tmp_path: Path, name: str) -> None:
-    template = '{{"text": "text {}"}}\n' if name.endswith("jsonl") else "text {}\n"
-    header = "text\n" if name.endswith("csv") else ""
-    body = "".join(template.format(number) for number in range(100_000))
+def test_lines_are_read_only_as_far_as_asked(tmp_path: Path) -> None:
+    path = tmp_path / "many.txt"
+    lines = "".join(f"text {number}\n" for number in range(100_000))
     # Reading to the end would meet a byte that is not UTF-8.
-    (tmp_path / name).write_bytes(header.encode() + body.encode() + b"\xff\n")
-    texts = read_texts(str(tmp_path / name), reading=Reading(encoding="utf-8"))
+    path.write_bytes(lines.encode() + b"\xff\n")
+    texts = read_texts(str(path), reading=Reading(encoding="utf-8"))
     assert list(itertools.islice(texts, 3)) == ["text 0", "text 1", "text 2"]
-    with pytest.raises(ZooError, match="not UTF-8"):
+    with pytest.raises(ZooError, match="not UTF-8: byte 0xff in line 100001"):
         list(texts)
+
+
+@pytest.mark.parametrize("name", ["many.csv", "many.jsonl"])
+def test_a_table_is_read_whole_before_its_first_text(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes((b"text\none\n" if name == "many.csv" else b'{"text": "one"}\n') + b"\xff\n")
+    with pytest.raises(ZooError, match="not UTF-8: byte 0xff in line"):
+        next(read_texts(str(path), reading=Reading(encoding="utf-8")))
 
 
 def test_a_directory_has_a_text_in_every_file(tmp_path: Path) -> None:

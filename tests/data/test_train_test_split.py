@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.data.sources.train_test_split import TEST_SHARE, stratified
+from zoo.data.sources.splits import TEST_SHARE, stratified
 from zoo.errors import ZooError
 
 LABELS = st.lists(st.integers(2, 40), min_size=2, max_size=6).map(
@@ -37,5 +37,5 @@ def test_another_seed_is_another_split() -> None:
 
 
 def test_a_class_of_one_document_cannot_be_in_both() -> None:
-    with pytest.raises(ZooError, match=r"mine has no test split.*class 'rare' has only one"):
-        stratified(["common"] * 9 + ["rare"], 0, what="mine")
+    with pytest.raises(ZooError, match="class 'rare' has only one document"):
+        stratified(["common"] * 9 + ["rare"], 0)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.data.sources.pairs import Pairs
-from zoo.data.sources.plain_text import Texts
+from zoo.data.sources.corpus import Pairs, Texts
 from zoo.errors import ZooError
 from zoo.registry import CAPABILITIES, Registry
 from zoo.registry.loading import load
@@ -107,8 +106,7 @@ def test_data_that_it_reads_are_planned(registry: Registry, task: str, data: str
 
 
 def test_registered_pairs_and_texts_are_read(registry: Registry) -> None:
-    from zoo.data.sources.pairs import load_pairs
-    from zoo.data.sources.plain_text import load_texts
+    from zoo.data.sources.load_data import load_pairs, load_texts
 
     assert isinstance(load_pairs("rhymes", registry), Pairs)
     assert isinstance(load_texts(registry, "book")[0], Texts)

@@ -29,7 +29,8 @@ from zoo.data.encoding.encoded_texts import (
     windows,
 )
 from zoo.data.encoding.word_pieces import CLS, PAD_ID, SPECIALS, train_tokenizer
-from zoo.data.sources.plain_text import Texts, read_text
+from zoo.data.sources.corpus import Texts
+from zoo.data.sources.load_data import read_plain_text
 from zoo.errors import ZooError
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
@@ -259,7 +260,7 @@ def test_a_share_for_validation_is_of_whole_texts_and_leaves_none_of_them_in_tra
     held = replace(setup, training=setup.training.model_copy(update={"validation": 0.2}))
     assert [len(split) for split in TASK.splits(held, CPU)] == [len(fit), len(held_out)]
     # A single text is divided, and its end is held out.
-    one = encode_texts(read_text(book), 120, 24).split("train")
+    one = encode_texts(read_plain_text(book), 120, 24).split("train")
     fit, held_out = validation_rows(one, 0.25)
     assert set(one.labels) == {0}
     assert fit.max() < held_out.min()

@@ -12,7 +12,7 @@ from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.data.encoding.encoded_stream import encode_stream
-from zoo.data.sources.plain_text import read_text
+from zoo.data.sources.load_data import read_plain_text
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
@@ -28,7 +28,7 @@ RUNTIME = Runtime(torch.device("cpu"), "fp32")
 def test_a_training_resumed_from_a_checkpoint_gives_the_same_bits(
     book: Path, registry: Registry, tmp_path: Path
 ) -> None:
-    encoded = encode_stream(read_text(book), 300, 24)
+    encoded = encode_stream(read_plain_text(book), 300, 24)
     sizes = Sizes(dim=16, heads=2, ffn_dim=32, layers=1, max_length=24, vocab_size=300)
     training = Training(epochs=2, batch_size=16)
     task = LanguageModelling()

@@ -25,7 +25,7 @@ from zoo.config.sizes import Sizes
 from zoo.data.batching.block_batches import Blocks
 from zoo.data.batching.pair_batches import PairSplit
 from zoo.data.encoding.encoded_pairs import encode_pairs
-from zoo.data.sources.pairs import load_pairs
+from zoo.data.sources.load_data import load_pairs
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load

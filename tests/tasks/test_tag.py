@@ -22,7 +22,7 @@ from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 from zoo.data.batching.tag_batches import TagSplit
 from zoo.data.encoding.encoded_tags import encode_tags
-from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus
+from zoo.data.sources.corpus import IGNORED, TaggedCorpus
 from zoo.errors import ZooError
 from zoo.registry import Registry
 from zoo.registry.cell import Cell

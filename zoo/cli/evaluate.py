@@ -71,8 +71,8 @@ def evaluate(
     zoo evaluate tagger --data more.conll --split all
     zoo evaluate encoder --data book.txt --split all
     """
-    from zoo.data.sources.registered import find_registered
-    from zoo.data.sources.train_test_split import DivisionError
+    from zoo.data.sources.load_data import find_registered
+    from zoo.data.sources.splits import DivisionError
     from zoo.inference.evaluate import evaluate as evaluate_texts
     from zoo.inference.evaluate import evaluate_tags
     from zoo.inference.same_data import trained_on_warning
@@ -142,7 +142,7 @@ def _evaluate_masks(
     saved: SavedModel, model: MaskFiller, data: str, options: Any, split: str, as_json: bool
 ) -> None:
     """Print the scores of a masked language model."""
-    from zoo.data.sources.plain_text import load_texts
+    from zoo.data.sources.load_data import load_texts
     from zoo.inference.evaluate_masks import evaluate_masks
 
     if click.get_current_context().get_parameter_source("mistakes") is not ParameterSource.DEFAULT:
@@ -171,8 +171,8 @@ def _evaluate_masks(
 
 def _rows_of(corpus: Any, split: str) -> LabelledRows:
     """The rows of a corpus that are in this split, or in any."""
+    from zoo.data.sources.corpus import IGNORED
     from zoo.data.sources.row_reader import LabelledRows
-    from zoo.data.sources.tagged_corpus import IGNORED
 
     names = {IGNORED: None, **dict(enumerate(corpus.label_names))}
     texts, labels = list[Any](), list[Any]()

@@ -129,7 +129,7 @@ def given_texts(
     reading: the fields of ``Reading``, None where not given. what: how an error names one. Raises
     ZooError for an empty one, by its number or line, and at the end of a source that contains none.
     """
-    from zoo.data.sources.text_source import PIPE
+    from zoo.data.sources.load_data import PIPE
     from zoo.sweep.make_request import validated
 
     given = {name: value for name, value in reading.items() if value is not None}
@@ -152,7 +152,7 @@ def given_texts(
 
 def _told(source: str, column: str, what: str, reading: Reading) -> Iterator[str]:
     """The texts of a source; what was guessed or left out is said on stderr, after the last."""
-    from zoo.data.sources.text_source import read_texts
+    from zoo.data.sources.load_data import read_texts
 
     notices: list[str] = []
     yield from read_texts(source, column, what, reading, notices)

@@ -60,7 +60,8 @@ def predict(
     zoo predict tagger --input sentences.conll
     zoo predict encoder "the striker [MASK] twice"
 
-    Texts are read, predicted and printed a batch at a time, so there may be any number of them.
+    Texts are predicted and printed a batch at a time. Lines are read as they are needed, so there
+    may be any number of them; a table is read whole.
     A text that is longer than the model is cut, as in training, and words may be unknown to the
     model: a note says so. A text on the command line whose tokens are all unknown is an error; in
     a file its row says so. For a tagger a file that ends in .conll holds a token in the first
@@ -69,7 +70,7 @@ def predict(
     given: Iterable[str | Sequence[str]] = given_texts(texts, source, text_column, reading)
     model = saved.open("predict")
 
-    from zoo.data.sources.data_file import data_suffix
+    from zoo.data.sources.text_file import data_suffix
     from zoo.models.mask_filler import MaskFiller
     from zoo.models.text_tagger import TextTagger
 
@@ -103,8 +104,8 @@ def _conll_texts(
     path: Path, text_column: str | None, reading: Mapping[str, Any]
 ) -> Iterator[list[str]]:
     from zoo.config.reading import Reading, TextReading, given_flags
-    from zoo.data.sources.conll import BrokenTextError, read_conll
-    from zoo.data.sources.usable_rows import dropped_rows
+    from zoo.data.sources.tables import usable
+    from zoo.data.sources.tagged_texts import read_conll
     from zoo.sweep.make_request import validated
 
     how = validated(Reading, {name: value for name, value in reading.items() if value is not None})
@@ -113,16 +114,13 @@ def _conll_texts(
     for name, flag in given_flags(how).items():
         if name not in TextReading.model_fields:
             raise ZooError(f"{flag} is for tables, and {path} has CoNLL columns")
-    notices, texts, bad = list[str](), list[list[str]](), dict[str, ZooError]()
-    for lines in read_conll(path, how.encoding, notices):
-        if not isinstance(lines, BrokenTextError):
-            texts.append([columns[0] for _, columns in lines])
-        elif how.drop_bad_rows:
-            bad[f"line {lines.line}"] = lines
-        else:
-            raise lines
-    if bad:
-        notices.append(dropped_rows(str(path), bad, len(texts) + len(bad)))
+    notices: list[str] = []
+    rows = read_conll(path, how.encoding, notices)
+
+    def first_columns(_: str, lines: list[list[str]]) -> list[str]:
+        return [columns[0] for columns in lines]
+
+    texts = list(usable(str(path), rows, first_columns, how.drop_bad_rows, notices))
     for notice in notices:
         click.echo(f"note: {notice}", err=True)
     if not texts:

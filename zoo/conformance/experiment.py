@@ -16,10 +16,7 @@ from pydantic import BaseModel
 from zoo.conformance.assertions import must
 from zoo.conformance.check import CheckFailed, CheckSkipped, check
 from zoo.conformance.setup import Setup
-from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.pairs import Pairs
-from zoo.data.sources.plain_text import Texts
-from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus
+from zoo.data.sources.corpus import IGNORED, Corpus, Pairs, TaggedCorpus, Texts
 from zoo.errors import ZooError
 from zoo.registry import AXES, BUILT_IN, CAPABILITIES
 

@@ -15,20 +15,10 @@ from typing import TYPE_CHECKING, Any
 from zoo.registry.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from zoo.data.sources.corpus import Corpus
-    from zoo.data.sources.pairs import Pairs
-    from zoo.data.sources.plain_text import Texts
-    from zoo.data.sources.tagged_corpus import TaggedCorpus
+    from zoo.data.sources.corpus import Corpus, Pairs, TaggedCorpus, Texts
     from zoo.registry import Register
 
 __all__ = ["Corpus", "Pairs", "TaggedCorpus", "Texts", "zoo_register"]
-
-_CLASSES = {
-    "Corpus": "corpus",
-    "Pairs": "pairs",
-    "TaggedCorpus": "tagged_corpus",
-    "Texts": "plain_text",
-}
 
 
 @hookimpl
@@ -164,6 +154,6 @@ def zoo_register(register: Register) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _CLASSES:  # imported at first use
-        return getattr(importlib.import_module(f"zoo.data.sources.{_CLASSES[name]}"), name)
+    if name in __all__:  # imported at first use
+        return getattr(importlib.import_module("zoo.data.sources.corpus"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from zoo.data.sources.tagged_corpus import IGNORED
+from zoo.data.sources.corpus import IGNORED
 from zoo.errors import ZooError, nearest
 from zoo.models.text_classifier import TextClassifier
 from zoo.models.text_tagger import TextTagger

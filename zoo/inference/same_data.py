@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from zoo.config.reading import Division
-from zoo.data.sources.plain_text import load_texts
+from zoo.data.sources.load_data import load_texts
 from zoo.errors import ZooError
 from zoo.inference.card import Card
 from zoo.registry import Registry

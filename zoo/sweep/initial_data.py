@@ -12,10 +12,9 @@ from zoo.config.pretraining import GIVEN_TEXTS, SAVED_MODEL, Pretraining
 from zoo.config.reading import Reading, TextReading
 from zoo.config.request import Request
 from zoo.data.sources.corpus import content_digest
-from zoo.data.sources.data_file import data_suffix, within
-from zoo.data.sources.table_format import FORMATS, SEPARATORS
-from zoo.data.sources.text_encoding import read_text
-from zoo.data.sources.text_source import TEXT, read_texts
+from zoo.data.sources.load_data import TEXT, read_texts
+from zoo.data.sources.tables import FORMATS, SEPARATORS
+from zoo.data.sources.text_file import data_suffix, read_text, within
 from zoo.errors import ZooError
 from zoo.tasks.base import Loaded, TextParts
 from zoo.tasks.encoder_task import without_scored

@@ -14,7 +14,7 @@ from typing import Any
 from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
 from zoo.config.settings import Execution
-from zoo.data.sources.train_test_split import ScoringNotice
+from zoo.data.sources.splits import ScoringNotice
 from zoo.errors import ZooError
 from zoo.execution.base import (
     DataReference,

@@ -13,7 +13,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from zoo.config.reading import Division, Reading, part_of
 from zoo.config.settings import Fraction
 from zoo.config.sizes import Sizes
-from zoo.data.sources.train_test_split import ScoringNotice
+from zoo.data.sources.splits import ScoringNotice
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Estimator, Evaluation, Loaded, TaskSetup
 from zoo.tasks.data_remarks import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from zoo.data.batching.document_batches import Batch, Split
     from zoo.data.encoding.encoded_documents import EncodedDocuments
     from zoo.data.sources.corpus import Corpus
-    from zoo.data.sources.files import LabelledTexts
+    from zoo.data.sources.labelled_texts import LabelledTexts
     from zoo.models.text_classifier import TextClassifier
     from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
@@ -86,18 +86,18 @@ class Classify(EncoderTask):
     def read(
         self, spec: str | None, options: ClassifyOptions, registry: Registry
     ) -> tuple[Corpus, list[str]]:
-        from zoo.data.sources.load_corpus import load_corpus
+        from zoo.data.sources.load_data import load_corpus
 
         return load_corpus(registry, spec, self.reader(options))
 
     def reader(self, options: ClassifyOptions) -> LabelledTexts:
-        from zoo.data.sources.files import LabelledTexts
+        from zoo.data.sources.labelled_texts import LabelledTexts
 
         return LabelledTexts(
             options.text_column,
             options.label_column,
-            options.group_column,
             options.min_class,
+            group_column=options.group_column,
             reading=part_of(Reading, options),
             division=part_of(Division, options),
         )

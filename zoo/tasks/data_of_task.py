@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from zoo.data.sources.load_corpus import HUB, no_such_data
-from zoo.data.sources.pairs import no_such_pairs
-from zoo.data.sources.registered import find_registered
+from zoo.data.sources.load_data import HUB, find_registered, no_such_data, no_such_pairs
 from zoo.errors import ZooError
 from zoo.registry import CAPABILITIES, Registry
 from zoo.tasks.base import Task, find_task

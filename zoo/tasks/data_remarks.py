@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zoo.data.sources.tagged_corpus import IGNORED
+from zoo.data.sources.corpus import IGNORED
 
 if TYPE_CHECKING:
     from zoo.data.encoding.encoded_documents import EncodedDocuments, Truncation

@@ -13,8 +13,8 @@ from pydantic import Field, NonNegativeInt
 from zoo.config.reading import Division, TextReading
 from zoo.config.settings import Fraction
 from zoo.config.sizes import Sizes
-from zoo.data.sources.load_corpus import portable_spec
-from zoo.data.sources.train_test_split import ScoringNotice
+from zoo.data.sources.load_data import portable_spec
+from zoo.data.sources.splits import ScoringNotice
 from zoo.errors import ZooError
 from zoo.registry import Registry
 from zoo.tasks.base import Loaded, Task, TaskOptions, TaskSetup, TextParts
@@ -72,7 +72,7 @@ class EncoderTask(Task):
         """
 
     @abstractmethod
-    def reader(self, options: Any) -> RowReader[Any, Any]:
+    def reader(self, options: Any) -> RowReader[Any]:
         """What reads the task's files."""
 
     @abstractmethod

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zoo.config.sizes import Sizes
-from zoo.data.sources.train_test_split import ScoringNotice
+from zoo.data.sources.splits import ScoringNotice
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskSetup
@@ -71,8 +71,7 @@ class LanguageModelling(Task):
         self, spec: str | None, options: PlainTextOptions, sizes: Sizes, registry: Registry
     ) -> Loaded:
         from zoo.data.encoding.encoded_stream import encode_stream
-        from zoo.data.sources.load_corpus import portable_spec
-        from zoo.data.sources.plain_text import load_texts
+        from zoo.data.sources.load_data import load_texts, portable_spec
 
         texts, notices = load_texts(
             registry,

@@ -24,7 +24,7 @@ import numpy as np
 from pydantic import Field
 
 from zoo.config.sizes import Sizes
-from zoo.data.sources.train_test_split import ScoringNotice
+from zoo.data.sources.splits import ScoringNotice
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskSetup
 from zoo.tasks.encoder_task import Rows, apart
@@ -80,8 +80,7 @@ class MaskedLanguageModelling(Task):
         self, spec: str | None, options: MaskedOptions, sizes: Sizes, registry: Registry
     ) -> Loaded:
         from zoo.data.encoding.encoded_texts import encode_texts
-        from zoo.data.sources.load_corpus import portable_spec
-        from zoo.data.sources.plain_text import load_texts
+        from zoo.data.sources.load_data import load_texts, portable_spec
 
         texts, notices = load_texts(
             registry,

@@ -10,7 +10,7 @@ from zoo.config.reading import Reading, part_of
 from zoo.tasks.base import TaskOptions
 
 if TYPE_CHECKING:
-    from zoo.data.sources.files import LabelledTexts
+    from zoo.data.sources.labelled_texts import LabelledTexts
 
 
 class PlainTextOptions(TaskOptions, Reading):
@@ -32,6 +32,6 @@ class PlainTextOptions(TaskOptions, Reading):
 
     def reader(self) -> LabelledTexts:
         """What reads the rows of tables."""
-        from zoo.data.sources.files import LabelledTexts
+        from zoo.data.sources.labelled_texts import LabelledTexts
 
         return LabelledTexts(self.text_column, self.label_column, reading=part_of(Reading, self))

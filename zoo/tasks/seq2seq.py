@@ -70,11 +70,10 @@ class SequenceToSequence(Task):
         registry: Registry,
     ) -> Loaded:
         from zoo.data.encoding.encoded_pairs import encode_pairs
-        from zoo.data.sources.load_corpus import portable_spec
-        from zoo.data.sources.pairs import DEFAULT, load_pairs
+        from zoo.data.sources.load_data import DEFAULT_PAIRS, load_pairs, portable_spec
 
         notices: list[str] = []
-        pairs = load_pairs(spec or DEFAULT, registry, part_of(TextReading, options), notices)
+        pairs = load_pairs(spec or DEFAULT_PAIRS, registry, part_of(TextReading, options), notices)
         encoded = encode_pairs(pairs, sizes.vocab_size, sizes.max_length)
         description = {
             "name": pairs.name,

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from zoo.config.reading import Division, Reading, part_of
 from zoo.config.sizes import Sizes
-from zoo.data.sources.tagged_corpus import IGNORED
+from zoo.data.sources.corpus import IGNORED
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Estimator, Evaluation, Loaded, TaskSetup
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from zoo.data.batching.tag_batches import TagBatch, TagSplit
     from zoo.data.encoding.encoded_tags import EncodedTags
-    from zoo.data.sources.tagged_corpus import TaggedCorpus
-    from zoo.data.sources.tagged_files import TaggedTexts
+    from zoo.data.sources.corpus import TaggedCorpus
+    from zoo.data.sources.tagged_texts import TaggedTexts
     from zoo.models.text_tagger import TextTagger
     from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
@@ -81,18 +81,18 @@ class Tag(EncoderTask):
     def read(
         self, spec: str | None, options: TagOptions, registry: Registry
     ) -> tuple[TaggedCorpus, list[str]]:
-        from zoo.data.sources.load_corpus import load_data
-        from zoo.data.sources.tagged_corpus import TaggedCorpus
+        from zoo.data.sources.corpus import TaggedCorpus
+        from zoo.data.sources.load_data import load_data
 
         return load_data(registry, spec or DEFAULT_DATA, self.reader(options), TaggedCorpus)
 
     def reader(self, options: TagOptions) -> TaggedTexts:
-        from zoo.data.sources.tagged_files import TaggedTexts
+        from zoo.data.sources.tagged_texts import TaggedTexts
 
         return TaggedTexts(
             options.tokens_column,
             options.tags_column,
-            options.group_column,
+            group_column=options.group_column,
             reading=part_of(Reading, options),
             division=part_of(Division, options),
         )

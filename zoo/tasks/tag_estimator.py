@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zoo.data.sources.tagged_corpus import IGNORED
+from zoo.data.sources.corpus import IGNORED
 from zoo.tasks.base import Estimator, Evaluation
 from zoo.tasks.encoder_task import LATENCY_TEXTS, Rows, by_group
 

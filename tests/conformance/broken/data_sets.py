@@ -9,8 +9,7 @@ import random
 from specimens import Specimens
 
 from zoo import hookimpl
-from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.tagged_corpus import TaggedCorpus
+from zoo.data.sources.corpus import Corpus, TaggedCorpus
 from zoo.registry import Register
 
 broken = Specimens("data", "text-labels")

@@ -12,7 +12,7 @@ from torch import Tensor
 from zoo.components.tokens import Tokens
 from zoo.data.batching.document_batches import ByLength, Split
 from zoo.data.encoding.encoded_documents import Documents
-from zoo.data.sources.tagged_corpus import IGNORED
+from zoo.data.sources.corpus import IGNORED
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,7 @@ from zoo.errors import ZooError, one_line
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from zoo.data.sources.corpus import Corpus
-    from zoo.data.sources.pairs import Pairs
-    from zoo.data.sources.plain_text import Texts
-    from zoo.data.sources.tagged_corpus import TaggedCorpus
+    from zoo.data.sources.corpus import Corpus, Pairs, TaggedCorpus, Texts
 
 # Raise it whenever the files, or the ids in them, would come out differently. What fields the data
 # have is in the key of itself.

@@ -13,7 +13,7 @@ import numpy as np
 from zoo.data.encoding.byte_level import train_byte_level
 from zoo.data.encoding.encoded_data import EncodedData, save_ids
 from zoo.data.encoding.encoded_documents import Documents
-from zoo.data.sources.pairs import Pairs
+from zoo.data.sources.corpus import Pairs
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from zoo.data.encoding.byte_level import byte_lengths, train_byte_level
 from zoo.data.encoding.encoded_data import EncodedData
-from zoo.data.sources.plain_text import Texts
+from zoo.data.sources.corpus import Texts
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:

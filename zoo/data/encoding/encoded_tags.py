@@ -19,7 +19,7 @@ from zoo.data.encoding.encoded_data import EncodedData, read_tokenizer, save_ids
 from zoo.data.encoding.encoded_documents import TEXTS, Documents
 from zoo.data.encoding.word_level import word_level_tokenizer
 from zoo.data.encoding.word_pieces import UNK, train_tokenizer
-from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus
+from zoo.data.sources.corpus import IGNORED, TaggedCorpus
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from zoo.data.encoding.encoded_data import EncodedData
 from zoo.data.encoding.encoded_documents import CHUNK, Documents
 from zoo.data.encoding.word_pieces import PREFIX, SPECIALS, train_tokenizer
-from zoo.data.sources.plain_text import Texts
+from zoo.data.sources.corpus import Texts
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:

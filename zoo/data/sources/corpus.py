@@ -16,16 +16,18 @@ TRAIN, TEST, VALIDATION = "train", "test", "validation"
 IGNORED: Final = -100  # the tag of a token that is neither trained on nor scored
 
 Pair = tuple[str, str]
-X = TypeVar("X", str, list[str])  # a text
-Y = TypeVar("Y", int, list[int])  # its label
+X = TypeVar("X")  # a text
+Y = TypeVar("Y")  # its label
 
 
 class Labelled(Generic[X, Y]):
     """What ``Corpus`` and ``TaggedCorpus`` share: three splits of texts with their labels."""
 
     fields_of_split: ClassVar[tuple[str, str]]  # as in ``train_texts``, ``train_labels``
-    label: ClassVar[tuple[str, str]]  # one, and several
-    one_label: ClassVar[str]  # the error where train has a single label
+    # The errors: two labels of one name, a single label in train, labels that train lacks.
+    same_name: ClassVar[str]
+    single: ClassVar[str]
+    unseen: ClassVar[str]
 
     name: str
     label_names: list[str]
@@ -43,16 +45,15 @@ class Labelled(Generic[X, Y]):
             for split, texts, labels in self.splits()
         }
         self._check_chance_and_groups()
-        one, several = self.label
         if len(set(self.label_names)) != len(self.label_names):
-            raise ZooError(f"{self.name}: two {several} have one name: {self.label_names}")
+            raise ZooError(f"{self.name}: {self.same_name}: {self.label_names}")
         train = seen[TRAIN]
         if len(train) < 2:
-            raise ZooError(f"{self.name}: {self.one_label.format(self.label_names[train.pop()])}")
+            raise ZooError(f"{self.name}: {self.single.format(self.label_names[train.pop()])}")
         for split, labels in seen.items():
             if unseen := sorted(labels - train):
                 names = ", ".join(f"'{self.label_names[label]}'" for label in unseen)
-                raise ZooError(f"{self.name}: {split} has a {one} that train lacks: {names}")
+                raise ZooError(f"{self.name}: {split} {self.unseen}: {names}")
 
     def splits(self) -> Iterator[tuple[str, list[X], list[Y]]]:
         """``train``, ``test`` and, if there is one, ``validation``, with their texts and labels."""
@@ -64,7 +65,7 @@ class Labelled(Generic[X, Y]):
     @cached_property
     def duplicates(self) -> int:
         """Test texts that are also in train, ignoring case and spacing."""
-        texts = {split: [_plain(text) for text in texts] for split, texts, _ in self.splits()}
+        texts = self._plain_texts()
         train = set(texts[TRAIN])
         return sum(text in train for text in texts[TEST])
 
@@ -74,15 +75,15 @@ class Labelled(Generic[X, Y]):
         The test split stays whole, so that scores remain comparable with published ones. Raises
         ZooError where no train text is left.
         """
-        texts = {split: [_plain(text) for text in texts] for split, texts, _ in self.splits()}
-        others = {TRAIN: {*texts[TEST]}, TEST: set(), VALIDATION: {*texts[TEST], *texts[TRAIN]}}
+        texts = self._plain_texts()
         notes: dict[str, str] = {}
         changed: dict[str, Any] = {}
-        for split, its_texts in texts.items():
-            kept = [row for row, text in enumerate(its_texts) if text not in others[split]]
+        for split, others in ((TRAIN, {*texts[TEST]}), (VALIDATION, {*texts[TEST], *texts[TRAIN]})):
+            given = texts.get(split, [])
+            kept = [row for row, text in enumerate(given) if text not in others]
             if split == TRAIN and not kept:
                 raise ZooError(f"{self.name}: every train document is also in test")
-            if dropped := len(its_texts) - len(kept):
+            if dropped := len(given) - len(kept):
                 what = "duplicates" if split == TRAIN else f"duplicates of {split}"
                 notes[what] = f"{dropped} dropped from {split}"
                 for name in (f"{split}_{of}" for of in self.fields_of_split):
@@ -93,10 +94,14 @@ class Labelled(Generic[X, Y]):
         made: Self = dataclasses.replace(self, **changed, notes={**self.notes, **notes})  # type: ignore[type-var]
         return made
 
+    def _plain_texts(self) -> dict[str, list[str]]:
+        """The texts of each split as ``plain_words``."""
+        return {split: list(map(_plain, texts)) for split, texts, _ in self.splits()}
+
     def _check_chance_and_groups(self) -> None:
         if self.chance is not None and not 0 <= self.chance <= 1:
             raise ZooError(f"{self.name}: chance is a share from 0 to 1, not {self.chance!r}")
-        test = {split: len(texts) for split, texts, _ in self.splits()}[TEST]
+        test = len(getattr(self, f"{TEST}_{self.fields_of_split[0]}"))
         if self.test_groups and len(self.test_groups) != test:
             raise ZooError(f"{self.name}: test has {test} texts but {len(self.test_groups)} groups")
         for number, group in enumerate(self.test_groups, start=1):
@@ -134,8 +139,9 @@ class Corpus(Labelled[str, int]):
     validation_labels: list[int] = field(default_factory=list)
 
     fields_of_split = ("texts", "labels")
-    label = ("class", "classes")
-    one_label = "every train document is '{}'; a classifier needs two classes or more"
+    same_name = "two classes have one name"
+    unseen = "has a class that train lacks"
+    single = "every train document is '{}'; a classifier needs two classes or more"
 
     def check_split(self, what: str, texts: list[str], labels: list[int]) -> set[int]:
         if len(texts) != len(labels):
@@ -189,8 +195,9 @@ class TaggedCorpus(Labelled[list[str], list[int]]):
     validation_tags: list[list[int]] = field(default_factory=list)
 
     fields_of_split = ("tokens", "tags")
-    label = ("tag", "tags")
-    one_label = "every tag of train is '{}'; a tagger needs two tags or more"
+    same_name = "two tags have one name"
+    unseen = "has a tag that train lacks"
+    single = "every tag of train is '{}'; a tagger needs two tags or more"
 
     def check_split(self, what: str, texts: list[list[str]], labels: list[list[int]]) -> set[int]:
         if len(texts) != len(labels):
@@ -301,7 +308,7 @@ def content_digest(pieces: Iterable[str | bytes]) -> str:
     return digest.hexdigest()
 
 
-def _plain(text: str | list[str]) -> str:
+def _plain(text: Any) -> str:
     return plain_words(text if isinstance(text, str) else " ".join(text))
 
 

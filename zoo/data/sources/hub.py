@@ -67,7 +67,8 @@ def load(
         """Commit, splits and notices, or why there are none."""
         try:
             folder = _download(match["id"], revision, cached=cached)
-            return folder.name, *_read_splits(name, folder, required, reader)
+            splits, told = _read_splits(name, folder, required, reader)
+            return folder.name, splits, told
         except ZooError:
             raise
         except Exception as error:  # noqa: BLE001 - the client and datasets raise many kinds
@@ -167,7 +168,7 @@ def _read_splits(
         notices: list[str] = []
         for split, names in NAMES.items():
             if theirs := next((one for one in names if one in found), None):
-                data = found[theirs]
+                data: Any = found[theirs]
                 wanted = {*reader.columns, *reader.more_columns} & {*data.column_names}
                 # Where a column is missing all are given, so that the error can list them.
                 if {*reader.columns} <= wanted:

@@ -111,7 +111,7 @@ class LabelledTexts(RowReader[Corpus]):
                     if names.setdefault(label, given) != given:
                         both = f"'{names[label]}' in one row and '{given}' in another"
                         raise ZooError(f"{name}: label {label} is {both}")
-        of_split: dict[str, list[Any]] = {}
+        of_split: dict[str, Any] = {}
         for split, rows in splits.items():
             of_split[f"{split}_texts"] = rows.texts
             of_split[f"{split}_labels"] = [codes[label] for label in rows.labels]

@@ -205,7 +205,7 @@ class RowReader(ABC, Generic[C]):
         # The same data in another directory are the same data. The name of "." is empty.
         for one in (path for path in read if path.name):
             notes = {what: note.replace(str(one), one.name) for what, note in notes.items()}
-        corpus = self.corpus(name, splits, notes)
+        corpus: C = self.corpus(name, splits, notes)
         return corpus, [*told, *map(ScoringNotice, [*about, *self.remarks(corpus)])]
 
     def split(self, source: str, rows: Iterable[Placed], notices: list[str]) -> LabelledRows:
@@ -315,7 +315,9 @@ class RowReader(ABC, Generic[C]):
         tables = []
         for file in files:
             rows = (self._folder_rows if file.is_dir() else self.rows)(file, notices)
-            tables.append(self.split(f"{split}{given_as}" if given_as else str(file), rows, notices))
+            tables.append(
+                self.split(f"{split}{given_as}" if given_as else str(file), rows, notices)
+            )
         return LabelledRows.joined(tables)
 
     def _folder_rows(self, folder: DataFile, notices: list[str]) -> Iterator[Placed]:

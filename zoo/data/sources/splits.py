@@ -81,9 +81,7 @@ def class_folders(directory: DataFile) -> dict[str, DataFile]:
     return {TRAIN: directory} if len(_classes(directory)) > 1 else {}
 
 
-def read_class_folders(
-    directory: DataFile, encoding: str, notices: list[str]
-) -> Iterator[Placed]:
+def read_class_folders(directory: DataFile, encoding: str, notices: list[str]) -> Iterator[Placed]:
     """A row with ``text`` and ``label`` for every file in the folders, after ``sport/one.txt``.
 
     encoding, notices: as in ``decoded``. Raises ZooError for a file that cannot be read.

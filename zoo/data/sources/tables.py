@@ -9,8 +9,7 @@ import csv
 import io
 import itertools
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from zoo.config.reading import DELIMITERS, TABLES_ONLY, Reading, given_flags
@@ -57,9 +56,9 @@ def read_rows(file: DataFile, reading: Reading, notices: list[str]) -> Iterable[
     """
     content = read_bytes(file)
     form, delimiter = _given_format(file, reading)
-    if not form and b"\0" in content[:1000] and not reading.encoding:
-        if not content.startswith(tuple(MARKS)):
-            raise _no_format(file)
+    is_text = b"\0" not in content[:1000] or content.startswith(tuple(MARKS))
+    if not (form or reading.encoding or is_text):
+        raise _no_format(file)
     text = ""
     if form != "parquet":  # JSON is UTF-8, and no other encoding is guessed
         encoding = reading.encoding or (UTF8 if form.startswith("json") else "")
@@ -81,9 +80,7 @@ def read_rows(file: DataFile, reading: Reading, notices: list[str]) -> Iterable[
     if form == LABEL_TEXT:
         return _label_text_rows(text)
     quotes = True if reading.quotes is None and delimiter != "\t" else reading.quotes
-    return delimited_rows(
-        str(file), text, delimiter, notices, header=reading.header, quotes=quotes
-    )
+    return delimited_rows(str(file), text, delimiter, notices, header=reading.header, quotes=quotes)
 
 
 def usable(
@@ -141,8 +138,8 @@ def delimited_rows(
     By csv and not by pandas, which tells no lines and mends rows in silence. header: the first line
     names the columns; else their names are the numbers from 1. A row that is too short has empty
     cells at its end. quotes: double quotes enclose a field, in which there may be delimiters and
-    line ends; None: if all of them fit. Adds a notice where a quoted field seems to have swallowed rows. Raises ZooError for
-    a quoted field without an end.
+    line ends; None: if all of them fit. Adds a notice where a quoted field seems to have swallowed
+    rows. Raises ZooError for a quoted field without an end.
     """
     records = _records(text, delimiter, quotes is not False)
     if quotes is None and not _quotes_fit(text, delimiter, records):

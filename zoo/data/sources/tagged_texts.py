@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from zoo.data.sources.corpus import IGNORED, TEST, TaggedCorpus, check_tokens
@@ -106,8 +105,9 @@ class TaggedTexts(RowReader[TaggedCorpus]):
     ) -> TaggedCorpus:
         every = (tag for rows in splits.values() for tags in rows.labels for tag in tags)
         tags, _ = ordered(tag for tag in every if tag is not None)
-        codes = {None: IGNORED, **{tag: code for code, tag in enumerate(tags)}}
-        of_split: dict[str, list[Any]] = {}
+        codes: dict[str | None, int] = {tag: code for code, tag in enumerate(tags)}
+        codes[None] = IGNORED
+        of_split: dict[str, Any] = {}
         for split, rows in splits.items():
             of_split[f"{split}_tokens"] = rows.texts
             of_split[f"{split}_tags"] = [[codes[tag] for tag in its] for its in rows.labels]

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.tagged_corpus import IGNORED, TaggedCorpus
+from zoo.data.sources.corpus import IGNORED, Corpus, TaggedCorpus
 from zoo.errors import ZooError
 
 T = TypeVar("T")

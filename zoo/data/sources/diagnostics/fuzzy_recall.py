@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from zoo.data.sources.corpus import TaggedCorpus
 from zoo.data.sources.diagnostics.drawing import Draw, Tagged, parts_of, tagged_corpus
-from zoo.data.sources.tagged_corpus import TaggedCorpus
 from zoo.errors import ZooError
 
 KEY_TOKENS = [f"k{number}" for number in range(8)]

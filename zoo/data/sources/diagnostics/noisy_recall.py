@@ -8,8 +8,8 @@ recall, scaled down: there texts have 128 tokens of a vocabulary of 16, with 16 
 
 from __future__ import annotations
 
+from zoo.data.sources.corpus import TaggedCorpus
 from zoo.data.sources.diagnostics.drawing import Draw, Tagged, parts_of, tagged_corpus
-from zoo.data.sources.tagged_corpus import TaggedCorpus
 from zoo.errors import ZooError
 
 KEYS, NOISE = 16, [f"n{number}" for number in range(8)]

@@ -8,8 +8,8 @@ them; there texts have 64 to 512 tokens.
 
 from __future__ import annotations
 
+from zoo.data.sources.corpus import TaggedCorpus
 from zoo.data.sources.diagnostics.drawing import Draw, Tagged, parts_of, tagged_corpus
-from zoo.data.sources.tagged_corpus import TaggedCorpus
 from zoo.errors import ZooError
 
 

@@ -8,8 +8,8 @@ training texts; here 64 tokens, 8 to copy, 8 symbols and 4,000 texts.
 
 from __future__ import annotations
 
+from zoo.data.sources.corpus import TaggedCorpus
 from zoo.data.sources.diagnostics.drawing import Draw, Tagged, parts_of, tagged_corpus
-from zoo.data.sources.tagged_corpus import TaggedCorpus
 from zoo.errors import ZooError
 
 BLANK, SLOT = "blank", "copy"

@@ -7,7 +7,7 @@ import functools
 import random
 from collections.abc import Callable, Iterable
 
-from zoo.data.sources.pairs import Pair, Pairs
+from zoo.data.sources.corpus import Pair, Pairs
 from zoo.errors import ZooError
 
 Draw = Callable[[], float]

@@ -150,8 +150,8 @@ def read_plain_text(path: Path, encoding: str = "", notices: list[str] | None = 
 
 
 def load_pairs(
-    registry: Registry,
     spec: str,
+    registry: Registry,
     reading: TextReading = READ_ALL,
     notices: list[str] | None = None,
 ) -> Pairs:
