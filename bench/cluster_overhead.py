@@ -4,7 +4,7 @@
 
 Both run the same small trainings one at a time, in turns. Counted is the time from the end of the
 first training of a run to the end of its last, so that the start of Ray and of the first worker is
-left out. Where the machine does other work, compare the fastest rounds. Needs the extra ``ray``.
+left out. Where the machine does other work, compare the fastest rounds. Needs zoo-ray.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import importlib
-import importlib.util
 import os
 from typing import Any
 
@@ -20,12 +19,8 @@ from zoo.registry.loading import DEFAULT_PLUGINS
 TOGETHER = ("tests/conformance", "tests/inference", "tests/report/html")
 # What takes half a minute or more on one core, the longest first.
 LONGEST = (
-    "test_ray_killed.py",
-    "test_ray.py",
-    "test_cluster_nodes.py",
     "test_export_components.py",
     "test_conformance.py",
-    "test_cluster.py",
     "test_kill.py",
     "test_docs_notebook.py",
     "test_bench.py",
@@ -86,8 +81,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("slow") and not config.getoption("--slow"):
             item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))
-        if item.get_closest_marker("ray") and not importlib.util.find_spec("ray"):
-            item.add_marker(pytest.mark.skip(reason="Ray is not installed"))
         if item.get_closest_marker("gpu"):
             import torch
 

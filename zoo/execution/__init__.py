@@ -25,11 +25,3 @@ def zoo_register(register: Register) -> None:
         "zoo.execution.inline:InlineExecutor",
         summary="every job in this process, for debuggers and notebooks",
     )
-    register(
-        "executor",
-        "ray",
-        "zoo.execution.ray_executor:RayExecutor",
-        summary="on the machines of a Ray cluster, or on a Ray of this machine's own",
-        source="https://docs.ray.io",
-        parameters={"address": ""},
-    )

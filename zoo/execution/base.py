@@ -18,7 +18,6 @@ from pydantic import BaseModel
 from zoo.config.pretraining import NO_PRETRAINING, Pretraining
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
-from zoo.execution.cluster.engine import Node
 from zoo.execution.cores import default_jobs, default_threads, limits_note
 from zoo.registry.code_hash import CodeVersion
 
@@ -234,20 +233,21 @@ class Notice:
     text: str
 
 
-@dataclass(frozen=True)
-class NodeStatus:
-    """A machine of a cluster: its slots, how many are busy, and how many jobs ended there.
+Event = Started | Progress | Ended | Notice
 
-    slots: 0 once it is gone.
+
+@dataclass(frozen=True)
+class Node:
+    """A machine of a cluster. id: unique. name: for people. cores, gpus: that jobs may use.
+
+    problem: why it is given no jobs; empty where none is known.
     """
 
-    node: str
-    slots: int
-    busy: int
-    done: int
-
-
-Event = Started | Progress | Ended | Notice | NodeStatus
+    id: str
+    name: str
+    cores: int
+    gpus: int = 0
+    problem: str = ""
 
 
 class Executor(ABC):

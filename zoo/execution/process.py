@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from multiprocessing import connection, resource_tracker
 from pathlib import Path
 from typing import Any
@@ -21,16 +21,19 @@ from zoo.execution.failures import from_exit, oom_kills, timeout
 class Worker:
     """A process with torch imported, which does one thing at a time.
 
-    log: the file that receives what the process prints.
+    log: the file that receives what the process prints. environment: further variables.
     """
 
-    def __init__(self, limits: Limits, log: Path) -> None:
+    def __init__(
+        self, limits: Limits, log: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
         context = _context()
         self._pipe, theirs = context.Pipe()
         life, self._life = context.Pipe(duplex=False)
         self._log, self._oom_kills = log, oom_kills()
+        variables = {**os.environ, **(environment or {})}
         self._process = context.Process(
-            target=_serve, args=(theirs, life, limits, str(log), dict(os.environ)), daemon=True
+            target=_serve, args=(theirs, life, limits, str(log), variables), daemon=True
         )
         with _without_main(), _interrupts_held_back():
             self._process.start()

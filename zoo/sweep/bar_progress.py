@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from zoo.config.metric_description import MetricDescription
-from zoo.execution.base import Ended, Event, NodeStatus, Notice, Started
+from zoo.execution.base import Ended, Event, Notice, Started
 from zoo.execution.base import Progress as JobProgress
 from zoo.sweep.progress import Progress, Silent, summary
 
@@ -43,7 +43,7 @@ class Bars(Progress):
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
         if isinstance(event, Notice):
             self.notice(event.text)
-        if isinstance(event, Notice | NodeStatus) or self.bar is None:
+        if isinstance(event, Notice) or self.bar is None:
             return
         name = event.job.name
         if isinstance(event, Started):

@@ -13,7 +13,7 @@ from tabulate import tabulate
 
 from zoo.config.request import Request
 from zoo.errors import ZooError
-from zoo.execution.cluster.engine import Node
+from zoo.execution.base import Node
 from zoo.sweep.measure_rows import cost_groups, key_of_cost
 from zoo.sweep.plan import Plan, PlanRow
 from zoo.sweep.records import FILE, Record, RecordFile

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from zoo.config.metric_description import MetricDescription
-from zoo.execution.base import Ended, Event, NodeStatus, Notice, Result, Started
+from zoo.execution.base import Ended, Event, Notice, Result, Started
 from zoo.execution.base import Progress as JobProgress
 from zoo.sweep.time_left import TimeLeft
 
@@ -103,7 +103,7 @@ def summary(result: Result, metrics: Sequence[MetricDescription]) -> str:
 
 
 class Live(Progress):
-    """A bar over all jobs and the time left; epoch and loss of those that run, or a line a node."""
+    """A bar over all jobs and the time left; epoch and loss of those that run."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -139,7 +139,6 @@ class Live(Progress):
         self.whole: Any = None
         self.running: dict[str, Any] = {}  # job name to its bar
         self.share: dict[str, float] = {}  # job name to the share of it that is done
-        self.nodes: dict[str, Any] = {}  # name of a cluster's node to its line
 
     def notice(self, text: str) -> None:
         self.bars.console.print(text, markup=False, highlight=False)
@@ -157,13 +156,9 @@ class Live(Progress):
         if isinstance(event, Notice):
             self.notice(event.text)
             return
-        if isinstance(event, NodeStatus):
-            self._node(event)
-            return
         name = event.job.name
         if isinstance(event, Started):
-            if not event.node:
-                self.running[name] = self.bars.add_task(f"  {name}", total=None, part=True)
+            self.running[name] = self.bars.add_task(f"  {name}", total=None, part=True)
             self.share[name] = 0.0
         elif isinstance(event, JobProgress):
             step = event.step
@@ -188,19 +183,6 @@ class Live(Progress):
         self._clear()
         self.bars.stop()
 
-    def _node(self, status: NodeStatus) -> None:
-        """The line of a node, ``gpu-3  4 of 4 busy  31 done``; none once it is gone."""
-        line = self.nodes.pop(status.node, None)
-        if not status.slots:
-            if line is not None:
-                self.bars.remove_task(line)
-            return
-        text = f"  {status.node}  {status.busy} of {status.slots} busy  {status.done} done"
-        if line is None:
-            line = self.bars.add_task(text, total=status.slots, part=True)
-        self.bars.update(line, completed=status.busy, total=status.slots, description=text)
-        self.nodes[status.node] = line
-
     def _advance(self, name: str, share: float) -> None:
         if self.whole is not None:
             self.bars.advance(self.whole, share - self.share[name])
@@ -208,10 +190,9 @@ class Live(Progress):
         self.left.advance(name, share)
 
     def _clear(self) -> None:
-        lines = [*self.running.values(), *self.nodes.values()]
-        for task in [*lines, *([self.whole] if self.whole is not None else [])]:
+        for task in [*self.running.values(), *([self.whole] if self.whole is not None else [])]:
             self.bars.remove_task(task)
-        self.running, self.nodes, self.share, self.whole = {}, {}, {}, None
+        self.running, self.share, self.whole = {}, {}, None
 
 
 def for_stream(stream: TextIO) -> Progress:

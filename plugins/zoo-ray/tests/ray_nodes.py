@@ -4,6 +4,7 @@ and runs on them."""
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -12,28 +13,36 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
-from small_runs import flags, result_of
-
-from zoo.execution.executor_choice import choose_executor
-from zoo.execution.ray_executor import RayExecutor
-from zoo.registry.loading import load
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 PATIENCE = 300  # seconds for what takes a few on a machine that is not busy
+TIMES = {"seconds", "train_seconds", "evaluate_seconds"}
+SMALL = {
+    "attention": "fused,naive",
+    "pe": "sin",
+    "data": "newswire(train=120,test=40)",
+    "dim": 16,
+    "heads": 2,
+    "layers": 1,
+    "max-length": 24,
+    "batch-size": 8,
+    "epochs": 3,
+    "baseline": "none",
+    "phases": "train",
+    "device": "cpu",
+    "threads": 1,
+}
 
 
 class RayCluster:
-    """A head that runs no jobs, and nodes that are added.
+    """A head that runs no jobs, and nodes of one core that are added."""
 
-    environment: of the head, and of processes that use the cluster. authentication: token, or
-    disabled.
-    """
-
-    def __init__(self, root: Path, authentication: str = "token") -> None:
+    def __init__(self, root: Path) -> None:
         self.root = root
         # The paths of Ray's sockets may have no more than 107 characters.
         self.sockets = Path(tempfile.mkdtemp(prefix="zray", dir="/tmp"))
@@ -42,30 +51,30 @@ class RayCluster:
             self.address = f"127.0.0.2:{free.getsockname()[1]}"
         self.environment = {
             **os.environ,
-            "RAY_AUTH_MODE": authentication,
+            "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": TOKEN,
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_worker_niceness": "0",
-            "PYTHONPATH": os.pathsep.join(sys.path),
+            "ZOO_PLUGINS": "zoo-ray",
+            "ZOO_CACHE": str(root / "cache"),
         }
         self.hosts = iter(range(3, 250))
         try:
-            self._start("head", 0, "--head", "--port", self.address.rpartition(":")[2], host=2)
+            self._start(
+                "head", "--head", "--port", self.address.rpartition(":")[2], cores=0, host=2
+            )
         except BaseException:
             self.close()
             raise
 
-    def add(self, name: str, cores: int, gpus: int = 0, **environment: str) -> None:
-        words = "--address", self.address
-        self._start(name, cores, *words, gpus=gpus, host=next(self.hosts), **environment)
+    def add(self, name: str) -> None:
+        self._start(name, "--address", self.address, cores=1, host=next(self.hosts))
 
-    def _start(
-        self, name: str, cores: int, *words: str, gpus: int = 0, host: int, **environment: str
-    ) -> None:
+    def _start(self, name: str, *words: str, cores: int, host: int) -> None:
         folder = self.root / name
         (folder / "tmp").mkdir(parents=True)
         command = ["start", *words, "--node-name", name, "--node-ip-address", f"127.0.0.{host}"]
-        command += ["--num-cpus", str(cores), "--num-gpus", str(gpus)]
+        command += ["--num-cpus", str(cores), "--num-gpus", "0"]
         command += ["--object-store-memory", str(10**8), "--include-log-monitor", "false"]
         command += ["--temp-dir", str(self.sockets / name)]
         if "--head" in words:
@@ -73,7 +82,7 @@ class RayCluster:
         own = {"ZOO_CACHE": str(folder / "cache"), "TMPDIR": str(folder / "tmp")}
         done = subprocess.run(
             [sys.executable, "-m", "ray.scripts.scripts", *command],
-            env={**self.environment, **own, **environment},
+            env={**self.environment, **own},
             capture_output=True,
             text=True,
             timeout=240,
@@ -91,22 +100,14 @@ class RayCluster:
                     found |= {p.pid: p for p in (process, *process.children(recursive=True))}
         return list(found.values())
 
-    def slots(self) -> list[psutil.Process]:
-        """Every actor of every node, and what it has started."""
+    def jobs(self, name: str) -> list[psutil.Process]:
+        """The processes of a node that run a job."""
         found = []
-        for name in os.listdir(self.root):
-            for process in self.processes(name):
-                with contextlib.suppress(psutil.Error):
-                    line = " ".join(process.cmdline())
-                    if "ray::Slot" in line or "forkserver" in line:
-                        found.append(process)
+        for process in self.processes(name):
+            with contextlib.suppress(psutil.Error):
+                if "ray::run_job" in " ".join(process.cmdline()):
+                    found.append(process)
         return found
-
-    def directories(self) -> set[Path]:
-        """What slots have made for temporary files on all nodes."""
-        return {
-            path for path in self.root.glob("*/tmp/*") if path.name.startswith(("zoo-", "pymp-"))
-        }
 
     def kill(self, name: str) -> None:
         """The node's power is cut."""
@@ -119,23 +120,16 @@ class RayCluster:
             self.kill(name)
         shutil.rmtree(self.sockets, ignore_errors=True)
 
-
-def on(cluster: RayCluster) -> Any:
-    return choose_executor(load().registry, "ray", {"address": cluster.address})
-
-
-def names_of(cluster: RayCluster) -> set[str]:
-    """The names of the nodes that Ray takes to be there."""
-    with contextlib.closing(RayExecutor(cluster.address)) as executor:
-        return {node.name for node in executor.nodes()}
+    def bench(self, out: Path, **options: Any) -> subprocess.Popen[str]:
+        """``zoo bench`` on this cluster as in a terminal, in a process group of its own."""
+        return bench(out, self.environment, on="ray", address=self.address, **options)
 
 
-def start(cluster: RayCluster, options: dict[str, Any], out: Path) -> subprocess.Popen[str]:
-    """``zoo bench --on ray`` as in a terminal, in a process group of its own."""
-    where = ["--on", "ray", "--address", cluster.address, "--out", str(out)]
+def bench(out: Path, environment: dict[str, str], **options: Any) -> subprocess.Popen[str]:
+    words = [f"--{name}={value}" for name, value in {**SMALL, "out": out, **options}.items()]
     return subprocess.Popen(
-        [sys.executable, "-m", "zoo", "bench", *flags(options), *where],
-        env=cluster.environment,
+        [sys.executable, "-m", "zoo", "bench", *words],
+        env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -144,29 +138,37 @@ def start(cluster: RayCluster, options: dict[str, Any], out: Path) -> subprocess
     )
 
 
-def by_key(outcome: Any) -> dict[str, object]:
-    assert [record.status for record in outcome.records] == ["ok"] * len(outcome.records)
-    return {record.key: result_of(record) for record in outcome.records}
+def finished(process: subprocess.Popen[str]) -> str:
+    """What a run that ended well wrote to stderr."""
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    return err
 
 
-def wait_for(condition: Any, what: str, process: subprocess.Popen[str] | None = None) -> float:
+def records(out: Path) -> list[dict[str, Any]]:
+    file = out / "records.jsonl"
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def results(out: Path) -> dict[str, Any]:
+    """What every training gave, by key, except for times."""
+    found = {}
+    for record in records(out):
+        assert record["status"] == "ok", record["reason"]
+        assert record["key"] not in found, "a record is there twice"
+        metrics = {k: v for k, v in record["metrics"].items() if k not in TIMES}
+        curve = [{k: v for k, v in entry.items() if k not in TIMES} for entry in record["curve"]]
+        found[record["key"]] = (metrics, curve)
+    return found
+
+
+def wait_for(
+    condition: Callable[[], Any], what: str, process: subprocess.Popen[str] | None = None
+) -> float:
     """Wait, and return the seconds that it took."""
     begun = time.monotonic()
     while not condition():
         assert process is None or process.poll() is None, process.communicate()
         assert time.monotonic() - begun < PATIENCE, f"not within {PATIENCE} s: {what}"
-        time.sleep(0.1)
+        time.sleep(0.05)
     return time.monotonic() - begun
-
-
-def trained(out: Path, before: int = 0) -> bool:
-    """Whether there are more records than before, and another training is at work."""
-    records = out / "records.jsonl"
-    there = records.read_bytes().count(b"\n") if records.exists() else 0
-    return there > before and any(out.glob("unfinished/*/c*"))
-
-
-def said(name: str, seconds: float, record_property: Any) -> None:
-    """For the table of kills: how long something took."""
-    record_property(name, round(seconds, 1))
-    print(f"{name}: {seconds:.1f} s")

@@ -1,0 +1,23 @@
+"""Jobs on a Ray cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zoo import hookimpl
+
+if TYPE_CHECKING:
+    from zoo.registry import Register
+
+
+@hookimpl
+def zoo_register(register: Register) -> None:
+    """Register the executor ``ray``."""
+    register(
+        "executor",
+        "ray",
+        "zoo_ray.executor:RayExecutor",
+        summary="on the machines of a Ray cluster, or on a Ray of this machine's own",
+        source="https://docs.ray.io",
+        parameters={"address": ""},
+    )

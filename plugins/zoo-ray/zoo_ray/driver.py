@@ -1,0 +1,212 @@
+"""Ray's driver, in a process of its own: what Ray prints, or dies of, stays there.
+
+The functions are calls of ``zoo.execution.process.Worker``; ``state`` lives as long as the process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.exceptions import OutOfMemoryError, RayError, RayTaskError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from zoo.data.cache import cached_entry
+from zoo.errors import ZooError, one_line
+from zoo.execution import base
+from zoo.execution.artifacts import Artifacts
+from zoo.execution.base import CostJob, Event, InspectJob, Job, JobSetup, Limits, Node, Result
+from zoo.execution.open_setup import open_setup
+from zoo_ray.job import Board, Done, run_job, torch_version, with_environment
+
+LOOK_SECONDS = 0.5  # between two looks at what jobs say, and at the list of nodes
+RETRIES = 5  # of a job whose node or process was lost
+WAIT_SECONDS = 600.0  # for a node to come where none is left
+
+
+def connect(state: dict[str, Any], address: str) -> None:
+    """Connect to HOST:PORT; where that is empty, start a Ray of this machine's own."""
+    options = {"address": address} if address else {"include_dashboard": False}
+    try:
+        ray.init(log_to_driver=False, namespace="zoo", **options)
+    except (RuntimeError, ValueError, OSError, RayError) as error:
+        if not address:
+            raise ZooError(f"Ray does not start here: {one_line(error)}") from None
+        raise ZooError(
+            f"--address {address}: Ray cannot use this cluster from here: {one_line(error)}. This "
+            "machine must be one of its nodes, with its token; one that is to do no work joins it "
+            f"by 'ray start --address={address} --num-cpus=0'"
+        ) from None
+    state["cluster"] = Cluster()
+
+
+def disconnect(state: dict[str, Any]) -> None:
+    """End all jobs, and a Ray that ``connect`` started."""
+    ray.shutdown()
+
+
+def nodes(state: dict[str, Any]) -> list[Node]:
+    """The nodes that are there now."""
+    found: list[Node] = state["cluster"].nodes()
+    return found
+
+
+def run(
+    state: dict[str, Any], jobs: Sequence[Job], limits: Limits, directory: Path
+) -> Iterator[Event]:
+    """Run jobs and yield their events; cost jobs after all others."""
+    for costs in (False, True):
+        chosen = [job for job in jobs if isinstance(job, CostJob) == costs]
+        yield from state["cluster"].run(chosen, limits, Artifacts(directory), costs)
+
+
+class Cluster:
+    """A cluster, as long as the connection lasts.
+
+    problems: the ids of nodes that are left out until the next inspection, each with the reason.
+    reference: the environment of the node that was inspected; cost jobs run on its like alone.
+    """
+
+    def __init__(self) -> None:
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        self.board = ray.remote(Board).options(num_cpus=0, scheduling_strategy=here).remote()
+        self.problems: dict[str, str] = {}
+        self.reference: Mapping[str, Any] = {}
+        self._known: dict[str, Node] = {}  # every node that was ever there, by its id
+        self._data: dict[str, Any] = {}
+        self._running: dict[Any, Job] = {}  # by the reference to its result
+        self._began: dict[str, str] = {}  # key of a running job to its node's id
+
+    def nodes(self) -> list[Node]:
+        """The nodes that are there and give cores."""
+        found: list[Node] = []
+        for about in ray.nodes():
+            resources, name = about.get("Resources", {}), about.get("NodeName", "")
+            if not about["Alive"] or not (cores := int(resources.get("CPU", 0))):
+                continue
+            if not name or name == about["NodeManagerAddress"]:
+                name = about["NodeManagerHostname"]
+            gpus, problem = int(resources.get("GPU", 0)), self.problems.get(about["NodeID"], "")
+            found.append(Node(about["NodeID"], name, cores, gpus, problem))
+        self._known |= {node.id: node for node in found}
+        return found
+
+    def run(
+        self, jobs: Sequence[Job], limits: Limits, artifacts: Artifacts, costs: bool
+    ) -> Iterator[Event]:
+        """Run jobs that are all cost jobs, or none of which is."""
+        waiting, looked, alone_since = deque(jobs), -LOOK_SECONDS, 0.0
+        if jobs and isinstance(jobs[0], InspectJob):  # of other code, or for another device
+            self.problems, self.reference = {}, {}
+        while waiting or self._running:
+            if (now := time.monotonic()) - looked >= LOOK_SECONDS:
+                looked, able = now, [node for node in self.nodes() if not node.problem]
+                alone_since = 0.0 if able else alone_since or now
+                if not able:
+                    yield from self._alone(now - alone_since)
+                yield from self._heard()
+            while able and waiting and self._submit(waiting[0], able, limits):
+                waiting.popleft()
+            ended: list[Any] = []
+            if self._running:
+                ended = ray.wait(list(self._running), timeout=LOOK_SECONDS)[0]
+            else:
+                time.sleep(LOOK_SECONDS)
+            for reference in ended:
+                yield from self._heard()
+                job, looked = self._running.pop(reference), -LOOK_SECONDS
+                done = self._done(job, reference)
+                if done.unfit:
+                    waiting.appendleft(job)
+                yield from self._left_out(done) if done.unfit else self._ended(job, done, artifacts)
+
+    def _alone(self, seconds: float) -> Iterator[base.Notice]:
+        """No node can run the jobs: ZooError at once where none ever could, or in the end."""
+        reasons = "; ".join(f"{node.name}: {node.problem}" for node in self.nodes())
+        if not self.reference:
+            raise ZooError(f"no node can run this: {reasons or 'the cluster has none'}")
+        if seconds > WAIT_SECONDS:
+            raise ZooError(f"no node is left, and none came within {WAIT_SECONDS:g} s. {reasons}")
+        if not seconds:
+            yield base.Notice(f"no node is left that can go on; waiting {WAIT_SECONDS:g} s for one")
+
+    def _submit(self, job: Job, able: Sequence[Node], limits: Limits) -> bool:
+        """Give a job to Ray, which finds a node for it, and another one where that is lost.
+
+        False where Ray has jobs enough: twice what there is room for, so that no node waits.
+        """
+        largest = max(able, key=lambda node: (node.cores, node.gpus))
+        cores, gpus, most = largest.cores, largest.gpus, 0  # a cost job has a node for itself
+        if not isinstance(job, CostJob):
+            device, most = job.setup.execution.device, limits.jobs
+            cores = min(limits.threads, largest.cores)
+            gpus = int(device == "cuda" or (device == "auto" and any(n.gpus for n in able)))
+        if len(self._running) >= (most or 2 * sum(node.cores // cores for node in able)):
+            return False
+        out = ",".join(self.problems)
+        remote = ray.remote(run_job).options(
+            num_cpus=cores,
+            num_gpus=gpus,
+            max_retries=RETRIES,
+            scheduling_strategy="SPREAD",
+            label_selector={"ray.io/node-id": f"!in({out})"} if out else None,
+        )
+        given = job, limits, torch_version(), self.reference, self._data_of(job.setup), self.board
+        self._running[remote.remote(*given)] = job
+        return True
+
+    def _data_of(self, setup: JobSetup) -> list[Any]:
+        """A reference to the files of a setup's data, which Ray is given once. Raises ZooError."""
+        if setup.data is None:
+            return []
+        if (key := setup.data.key) not in self._data:
+            open_setup(setup)  # makes them again where this machine's cache has lost them
+            files = cached_entry(key).iterdir()
+            self._data[key] = ray.put({file.name: file.read_bytes() for file in files})
+        return [self._data[key]]
+
+    def _heard(self) -> Iterator[Event]:
+        """What running jobs have said."""
+        jobs = {job.key: job for job in self._running.values()}
+        for key, node, step in ray.get(self.board.heard.remote()):
+            if (job := jobs.get(key)) is None:
+                continue
+            before, self._began[key] = self._began.get(key), node
+            if step is not None:
+                yield base.Progress(job, step)
+            elif before is None:
+                yield base.Started(job, self._known[node].name)
+            else:
+                yield base.Notice(f"again: {job.name}: {self._known[before].name} was lost")
+
+    def _done(self, job: Job, reference: Any) -> Done:
+        """What became of a job; ZooError where a node has no zoo that could run it."""
+        node = self._began.get(job.key, "")
+        try:
+            found: Done = ray.get(reference)
+            return found
+        except RayTaskError as error:
+            raise ZooError(f"{job.name}: a node cannot run jobs: {one_line(error)}") from None
+        except RayError as error:
+            full = isinstance(error, OutOfMemoryError)
+            return Done(node, Result("oom" if full else "lost", one_line(error)[:300]))
+
+    def _left_out(self, done: Done) -> Iterator[base.Notice]:
+        if done.node not in self.problems:
+            self.problems[done.node] = done.unfit
+            yield base.Notice(f"{self._known[done.node].name} is left out: {done.unfit}")
+
+    def _ended(self, job: Job, done: Done, artifacts: Artifacts) -> Iterator[Event]:
+        node = self._known[done.node].name if done.node in self._known else done.node
+        if isinstance(job, InspectJob):
+            self.reference = done.result.environment
+        for name, content in done.files.items():
+            (artifacts.of(job) / name).write_bytes(content)
+        if self._began.pop(job.key, None) is None:
+            yield base.Started(job, node)
+        result = with_environment(done.result, {}, {"node": node})
+        yield base.Ended(job, artifacts.with_files(job, result), node)

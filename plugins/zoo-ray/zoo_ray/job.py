@@ -1,0 +1,147 @@
+"""What runs on the nodes: one job, by the node's own local executor, and the board of the run.
+
+Exit codes, signals, limits and bits are what they are on one machine, because the same code runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.metadata
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from zoo.config.machine import MACHINE_FIELDS, machine_of
+from zoo.data.cache import entry
+from zoo.errors import ZooError
+from zoo.execution.artifacts import OUTPUT
+from zoo.execution.base import CostJob, Ended, Job, Limits, Progress, Result, Step
+from zoo.execution.local import LocalExecutor
+from zoo.execution.process import Worker
+from zoo.execution.same_code import require_same_code
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a job on a node (its id). files: trained weights, by name.
+
+    unfit: why the node cannot run the job; empty where it did.
+    """
+
+    node: str
+    result: Result
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    unfit: str = ""
+
+
+class Board:
+    """An actor of the submitting machine, where jobs say how far they are."""
+
+    def __init__(self) -> None:
+        self._said: list[tuple[str, str, Step | None]] = []
+
+    def say(self, key: str, node: str, step: Step | None) -> None:
+        """A job has begun on a node (step is None), or has come further there."""
+        self._said.append((key, node, step))
+
+    def heard(self) -> list[tuple[str, str, Step | None]]:
+        """What was said since the last call."""
+        said, self._said = self._said, []
+        return said
+
+
+def torch_version() -> str:
+    """Of torch here, without the name of its build: a node with a GPU has another build."""
+    return importlib.metadata.version("torch").partition("+")[0]
+
+
+def run_job(
+    job: Job,
+    limits: Limits,
+    torch: str,
+    reference: Mapping[str, Any],
+    data: list[Any],
+    board: Any,
+) -> Done:
+    """Run a job on this node: the remote function.
+
+    torch: the version of the submitting machine. reference: the environment of the machine that a
+    cost job needs the like of; empty: any. data: a reference to the files of the job's data, in a
+    list so that Ray fetches them only where this node's cache lacks them; empty: it has none.
+    """
+    node = ray.get_runtime_context().get_node_id()
+    with tempfile.TemporaryDirectory(prefix="zoo-ray-") as scratch:
+        described = functools.cache(lambda: _environment(job, limits, Path(scratch) / OUTPUT))
+        try:
+            if torch_version() != torch:
+                raise ZooError(f"it has torch {torch_version()}, and the run began with {torch}")
+            require_same_code(job.setup.code)
+            if isinstance(job, CostJob) and reference:
+                _require_same_machine(described(), reference)
+        except ZooError as error:
+            return Done(node, Result(), unfit=str(error))
+        if data:
+            assert job.setup.data is not None
+            entry(job.setup.data.key, functools.partial(_fetch, data[0]))
+        here: dict[str, Any] = {"nice": _usual_niceness(), "load": round(os.getloadavg()[0], 2)}
+        if gpus := os.environ.get("CUDA_VISIBLE_DEVICES"):
+            here["visible_gpus"] = gpus
+        board.say.remote(job.key, node, None)
+        one = replace(limits, jobs=1)
+        for event in LocalExecutor().run([job], limits=one, directory=Path(scratch)):
+            if isinstance(event, Progress):
+                board.say.remote(job.key, node, event.step)
+            elif isinstance(event, Ended):
+                files = {name: file.read_bytes() for name, file in event.result.artifacts.items()}
+                result = replace(event.result, artifacts={})
+        environment = {} if result.environment else described()
+        return Done(node, with_environment(result, environment, here), files)
+
+
+def with_environment(
+    result: Result, environment: Mapping[str, Any], here: Mapping[str, Any]
+) -> Result:
+    """The result and its members; those without an environment have this one, and all ``here``."""
+    return replace(
+        result,
+        environment={**(result.environment or environment), **here},
+        members=tuple(with_environment(one, environment, here) for one in result.members),
+    )
+
+
+def _fetch(data: Any, draft: Path) -> None:
+    """Write the files that a reference stands for.
+
+    By its future: Ray's ``get`` would give this job's cores to another one while it waits.
+    """
+    for name, content in data.future().result().items():
+        (draft / name).write_bytes(content)
+
+
+def _environment(job: Job, limits: Limits, log: Path) -> dict[str, Any]:
+    """The environment of a job on this node, asked of a process like the job's own."""
+    with Worker(limits, log) as worker:
+        found: dict[str, Any] = worker.call("zoo.execution.cost_steps:describe", job.setup)
+        return found
+
+
+def _require_same_machine(environment: Mapping[str, Any], reference: Mapping[str, Any]) -> None:
+    """Raise ZooError where times of this machine do not compare with those of the reference."""
+    pairs = zip(MACHINE_FIELDS, machine_of(environment), machine_of(reference), strict=True)
+    differ = [f"its {name} is {its}, not {other}" for name, its, other in pairs if its != other]
+    if differ:
+        raise ZooError(f"costs are measured on machines of one kind, and {', '.join(differ)}")
+
+
+def _usual_niceness() -> int:
+    """Give this process, and those that it starts, the usual priority if it may; what it is."""
+    if os.nice(0) > 0:
+        with contextlib.suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, 0)
+    return os.nice(0)
