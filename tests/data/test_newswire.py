@@ -13,8 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from zoo.data.sources import newswire
-from zoo.data.sources import newswire_grammar as grammar
-from zoo.data.sources.newswire_grammar import SHARED, TOPICS
+from zoo.data.sources.newswire import SHARED, TOPICS
 from zoo.errors import ZooError
 
 CORPUS = newswire.load()
@@ -78,21 +77,21 @@ def test_the_smallest_corpus_has_every_topic_in_train() -> None:
 @pytest.mark.parametrize(
     ("form", "base", "expected"),
     [
-        (grammar.plural, "ministry", "ministries"),
-        (grammar.plural, "day", "days"),
-        (grammar.plural, "match", "matches"),
-        (grammar.plural, "batsman", "batsmen"),
-        (grammar.plural, "talisman fan", "talisman fans"),
-        (grammar.plural, "news", "news"),
-        (grammar.third, "carry", "carries"),
-        (grammar.third, "launch", "launches"),
-        (grammar.past, "ban", "banned"),
-        (grammar.past, "carry", "carried"),
-        (grammar.past, "score", "scored"),
-        (grammar.past, "win", "won"),
-        (grammar.gerund, "score", "scoring"),
-        (grammar.gerund, "agree", "agreeing"),
-        (grammar.gerund, "trim", "trimming"),
+        (newswire.plural, "ministry", "ministries"),
+        (newswire.plural, "day", "days"),
+        (newswire.plural, "match", "matches"),
+        (newswire.plural, "batsman", "batsmen"),
+        (newswire.plural, "talisman fan", "talisman fans"),
+        (newswire.plural, "news", "news"),
+        (newswire.third, "carry", "carries"),
+        (newswire.third, "launch", "launches"),
+        (newswire.past, "ban", "banned"),
+        (newswire.past, "carry", "carried"),
+        (newswire.past, "score", "scored"),
+        (newswire.past, "win", "won"),
+        (newswire.gerund, "score", "scoring"),
+        (newswire.gerund, "agree", "agreeing"),
+        (newswire.gerund, "trim", "trimming"),
     ],
 )
 def test_inflection(form: object, base: str, expected: str) -> None:
@@ -102,7 +101,7 @@ def test_inflection(form: object, base: str, expected: str) -> None:
 
 def test_a_vowel_is_preceded_by_an() -> None:
     words = "a actor and a user saw a one-off a".split()
-    assert " ".join(grammar.with_articles(words)) == "an actor and a user saw a one-off a"
+    assert " ".join(newswire.with_articles(words)) == "an actor and a user saw a one-off a"
 
 
 def test_no_word_stands_twice_in_one_list() -> None:

@@ -8,29 +8,12 @@ and the Chomsky Hierarchy", appendix A.
 
 from __future__ import annotations
 
-from zoo.data.sources.corpus import Corpus
+from functools import partial
+
 from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_corpus
 
 MOVES = {"stay": 0, "next": 1, "back": -1}
 LABEL_NAMES = ["zero", "one", "two", "three", "four"]
-
-
-def load(
-    *, seed: int = 0, train: int = 6000, test: int = 1200, length: int = 40, test_length: int = 0
-) -> Corpus:
-    """The corpus of that seed; sizes are as ``drawing`` says. ZooError for impossible ones."""
-    return labelled_corpus(
-        "cycle",
-        _draw_text,
-        _label,
-        LABEL_NAMES,
-        seed=seed,
-        train=train,
-        test=test,
-        length=length,
-        test_length=test_length,
-        shortest=2,
-    )
 
 
 def _draw_text(draw: Draw, length: int) -> Words:
@@ -39,3 +22,6 @@ def _draw_text(draw: Draw, length: int) -> Words:
 
 def _label(words: Words) -> str:
     return LABEL_NAMES[sum(MOVES[word] for word in words) % len(LABEL_NAMES)]
+
+
+load = partial(labelled_corpus, "cycle", _draw_text, _label, LABEL_NAMES, shortest=2)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from zoo.data.sources.corpus import IGNORED, Corpus, TaggedCorpus
 from zoo.errors import ZooError
 
 T = TypeVar("T")
+L = TypeVar("L", str, list[str])
 Words = list[str]
 Tagged = tuple[list[str], list[str]]  # tokens, and the tag of each
 
@@ -92,55 +93,39 @@ def labelled_corpus(
     label_of: Callable[[Words], str],
     label_names: Sequence[str],
     *,
-    seed: int,
-    train: int,
-    test: int,
-    length: int,
-    test_length: int,
     shortest: int,
     step: int = 1,
+    seed: int = 0,
+    train: int = 6000,
+    test: int = 1200,
+    length: int = 40,
+    test_length: int = 0,
     source: str = SOURCE,
 ) -> Corpus:
     """A corpus of drawn texts without duplicates, with as many of each class in every part.
 
     draw_text: a text of about that many words; one whose length does not fit is drawn again.
-    source: where the data come from, for the corpus's notes.
+    shortest, step: as in ``parts_of``. source: where the data come from, for the corpus's notes.
     Where the numbers of texts do not divide among the classes, the first classes have one more.
     """
+
+    def draw_example(draw: Draw, length: int) -> tuple[Words, str]:
+        words = draw_text(draw, length)
+        return words, label_of(words)
+
+    def wanted(part: Part) -> dict[str, int]:
+        each, more = divmod(part.texts, len(label_names))
+        return {label: each + (number < more) for number, label in enumerate(label_names)}
+
     parts = parts_of(name, train, test, length, test_length, shortest, step)
-    draw, seen, made = Draw(seed), set[str](), list[list[tuple[str, int]]]()
-    for part in parts:
-        fits, classes = set(part.lengths), len(label_names)
-        wanted = {
-            label: part.texts // classes + (number < part.texts % classes)
-            for number, label in enumerate(label_names)
-        }
-        texts: list[tuple[str, int]] = []
-        tries = 0
-        while len(texts) < part.texts:
-            words = draw_text(draw, draw.pick(part.lengths))
-            label, text = label_of(words), " ".join(words)
-            tries += 1
-            if tries > MOST_TRIES:
-                raise ZooError(f"{name} has too few different texts of class '{label}'")
-            if wanted[label] and len(words) in fits and text not in seen:
-                seen.add(text)
-                wanted[label] -= 1
-                tries = 0
-                texts.append((text, label_names.index(label)))
-        made.append(texts)
-    tests = [text for texts in made[1:] for text in texts]
+    trained, tested = _drawn(name, draw_example, wanted, parts, seed)
     return Corpus(
         name=name,
-        train_texts=[text for text, _ in made[0]],
-        train_labels=[label for _, label in made[0]],
-        test_texts=[text for text, _ in tests],
-        test_labels=[label for _, label in tests],
-        label_names=list(label_names),
-        notes={"source": source, "split": f"as drawn, seed {seed}"},
-        chance=1 / len(label_names),
-        test_groups=[part.group for part in parts[1:] for _ in range(part.texts) if part.group],
-        word_level=True,
+        train_texts=[" ".join(words) for words, _ in trained],
+        train_labels=[label_names.index(label) for _, label in trained],
+        test_texts=[" ".join(words) for words, _ in tested],
+        test_labels=[label_names.index(label) for _, label in tested],
+        **_about(label_names, parts, seed, source),
     )
 
 
@@ -157,32 +142,56 @@ def tagged_corpus(
     draw_text: tokens and tags of a text of about that many tokens; one whose length does not fit
     is drawn again. A tag is a name, or empty where it does not count.
     """
-    draw, seen = Draw(seed), set[str]()
+    train, test = _drawn(name, draw_text, lambda part: {"": part.texts}, parts, seed)
     numbers = {"": IGNORED, **{label: number for number, label in enumerate(label_names)}}
-    made: list[list[tuple[Words, list[int]]]] = []
-    for part in parts:
-        fits, texts, tries = set(part.lengths), list[tuple[Words, list[int]]](), 0
-        while len(texts) < part.texts:
-            tokens, tags = draw_text(draw, draw.pick(part.lengths))
-            text = " ".join(tokens)
-            tries += 1
-            if tries > MOST_TRIES:
-                raise ZooError(f"{name} has too few different texts of that size")
-            if len(tokens) in fits and text not in seen:
-                seen.add(text)
-                tries = 0
-                texts.append((tokens, [numbers[tag] for tag in tags]))
-        made.append(texts)
-    tests = [text for texts in made[1:] for text in texts]
     return TaggedCorpus(
         name=name,
-        train_tokens=[tokens for tokens, _ in made[0]],
-        train_tags=[tags for _, tags in made[0]],
-        test_tokens=[tokens for tokens, _ in tests],
-        test_tags=[tags for _, tags in tests],
-        label_names=list(label_names),
-        notes={"source": SOURCE, "split": f"as drawn, seed {seed}"},
-        chance=1 / len(label_names),
-        test_groups=[part.group for part in parts[1:] for _ in range(part.texts) if part.group],
-        word_level=True,
+        train_tokens=[tokens for tokens, _ in train],
+        train_tags=[[numbers[tag] for tag in tags] for _, tags in train],
+        test_tokens=[tokens for tokens, _ in test],
+        test_tags=[[numbers[tag] for tag in tags] for _, tags in test],
+        **_about(label_names, parts, seed, SOURCE),
     )
+
+
+def _drawn(
+    name: str,
+    draw_example: Callable[[Draw, int], tuple[Words, L]],
+    wanted_of: Callable[[Part], dict[Any, int]],
+    parts: Sequence[Part],
+    seed: int,
+) -> tuple[list[tuple[Words, L]], list[tuple[Words, L]]]:
+    """Different texts with their labels, of the training part and of all test parts.
+
+    wanted_of: how many of a part are to have each label, or "" for any.
+    """
+    draw, seen, made = Draw(seed), set[str](), list[list[tuple[Words, L]]]()
+    for part in parts:
+        fits, wanted = set(part.lengths), wanted_of(part)
+        examples: list[tuple[Words, L]] = []
+        tries = 0
+        while len(examples) < part.texts:
+            words, label = draw_example(draw, draw.pick(part.lengths))
+            text, kind = " ".join(words), "" if "" in wanted else label
+            tries += 1
+            if tries > MOST_TRIES:
+                what = f"class '{kind}'" if kind else "that size"
+                raise ZooError(f"{name} has too few different texts of {what}")
+            if wanted[kind] and len(words) in fits and text not in seen:
+                seen.add(text)
+                wanted[kind] -= 1
+                tries = 0
+                examples.append((words, label))
+        made.append(examples)
+    return made[0], [example for examples in made[1:] for example in examples]
+
+
+def _about(labels: Sequence[str], parts: Sequence[Part], seed: int, source: str) -> Any:
+    """The fields of a corpus that are not texts and labels."""
+    return {
+        "label_names": list(labels),
+        "notes": {"source": source, "split": f"as drawn, seed {seed}"},
+        "chance": 1 / len(labels),
+        "test_groups": [part.group for part in parts[1:] for _ in range(part.texts) if part.group],
+        "word_level": True,
+    }

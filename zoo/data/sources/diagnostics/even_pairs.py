@@ -8,30 +8,12 @@ appendix A.
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
-from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_corpus
 
 SYMBOLS = ("zero", "one")
 LABEL_NAMES = ["even", "odd"]
-
-
-def load(
-    *, seed: int = 0, train: int = 6000, test: int = 1200, length: int = 40, test_length: int = 0
-) -> Corpus:
-    """The corpus of that seed; sizes are as ``drawing`` says. ZooError for impossible ones."""
-    return labelled_corpus(
-        "even-pairs",
-        _draw_text,
-        _label,
-        LABEL_NAMES,
-        seed=seed,
-        train=train,
-        test=test,
-        length=length,
-        test_length=test_length,
-        shortest=2,
-    )
 
 
 def _draw_text(draw: Draw, length: int) -> Words:
@@ -41,3 +23,6 @@ def _draw_text(draw: Draw, length: int) -> Words:
 def _label(words: Words) -> str:
     unequal = sum(one != other for one, other in itertools.pairwise(words))
     return LABEL_NAMES[unequal % 2]
+
+
+load = partial(labelled_corpus, "even-pairs", _draw_text, _label, LABEL_NAMES, shortest=2)

@@ -12,8 +12,10 @@ often each word occurs scores about 0.25, on the first two and the last two word
 
 from __future__ import annotations
 
+import functools
 import statistics
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_corpus
@@ -30,36 +32,18 @@ OPERATIONS: Mapping[str, Callable[[list[int]], int]] = {
 MOST_VALUES = 5  # of one operation
 
 
-def load(
-    *,
-    seed: int = 0,
-    train: int = 6000,
-    test: int = 1200,
-    depth: int = 4,
-    length: int = 60,
-    test_length: int = 0,
-) -> Corpus:
-    """The corpus of that seed; sizes are as ``drawing`` says. depth: the most nested operations.
+def load(*, depth: int = 4, length: int = 60, **sizes: Any) -> Corpus:
+    """A corpus; seed and other sizes are as of ``labelled_corpus``. depth: of nested operations.
 
     Raises ZooError for impossible sizes.
     """
     if depth < 1:
         raise ZooError(f"listops needs depth >= 1, not {depth}")
-    return labelled_corpus(
-        "listops",
-        lambda draw, length: _draw_text(draw, depth, length),
-        _label,
-        DIGITS,
-        seed=seed,
-        train=train,
-        test=test,
-        length=length,
-        test_length=test_length,
-        shortest=4,
-    )
+    draw_text = functools.partial(_draw_text, depth=depth)
+    return labelled_corpus("listops", draw_text, _label, DIGITS, shortest=4, length=length, **sizes)
 
 
-def _draw_text(draw: Draw, depth: int, length: int) -> Words:
+def _draw_text(draw: Draw, length: int, depth: int) -> Words:
     """An operation of about that many words, and at most that many."""
     if depth == 0 or length < 4:
         return [draw.pick(DIGITS)]
@@ -67,7 +51,7 @@ def _draw_text(draw: Draw, depth: int, length: int) -> Words:
     values = 2 + draw.below(min(room, MOST_VALUES) - 1)
     cuts = sorted(draw.sample(range(1, room), values - 1))
     shares = [end - start for start, end in zip([0, *cuts], [*cuts, room], strict=True)]
-    words = [word for share in shares for word in _draw_text(draw, depth - 1, share)]
+    words = [word for share in shares for word in _draw_text(draw, share, depth - 1)]
     return [draw.pick(tuple(OPERATIONS)), *words, END]
 
 

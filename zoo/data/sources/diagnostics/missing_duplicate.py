@@ -10,31 +10,13 @@ too, and different classes: every classifier by counts is right for one of the t
 
 from __future__ import annotations
 
-from zoo.data.sources.corpus import Corpus
+from functools import partial
+
 from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_corpus
 
 SYMBOLS = ("zero", "one")
 HIDDEN, LOST = "hidden", "lost"
 LABEL_NAMES = ["one", "zero"]
-
-
-def load(
-    *, seed: int = 0, train: int = 6000, test: int = 1200, length: int = 40, test_length: int = 0
-) -> Corpus:
-    """The corpus of that seed; sizes are as ``drawing`` says. ZooError for impossible ones."""
-    return labelled_corpus(
-        "missing-duplicate",
-        _draw_text,
-        _label,
-        LABEL_NAMES,
-        seed=seed,
-        train=train,
-        test=test,
-        length=length,
-        test_length=test_length,
-        shortest=4,
-        step=2,
-    )
 
 
 def _draw_text(draw: Draw, length: int) -> Words:
@@ -49,3 +31,8 @@ def _draw_text(draw: Draw, length: int) -> Words:
 def _label(words: Words) -> str:
     half = len(words) // 2
     return words[(words.index(HIDDEN) + half) % len(words)]
+
+
+load = partial(
+    labelled_corpus, "missing-duplicate", _draw_text, _label, LABEL_NAMES, shortest=4, step=2
+)

@@ -6,30 +6,12 @@ Networks and the Chomsky Hierarchy", appendix A (modular arithmetic, simple).
 
 from __future__ import annotations
 
-from zoo.data.sources.corpus import Corpus
+from functools import partial
+
 from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_corpus
 
 NUMBERS = ["zero", "one", "two", "three", "four"]
 OPERATIONS = ("plus", "minus", "times")
-
-
-def load(
-    *, seed: int = 0, train: int = 6000, test: int = 1200, length: int = 40, test_length: int = 0
-) -> Corpus:
-    """The corpus of that seed; sizes are as ``drawing`` says. ZooError for impossible ones."""
-    return labelled_corpus(
-        "modular",
-        _draw_text,
-        _label,
-        NUMBERS,
-        seed=seed,
-        train=train,
-        test=test,
-        length=length,
-        test_length=test_length,
-        shortest=3,
-        step=2,
-    )
 
 
 def _draw_text(draw: Draw, length: int) -> Words:
@@ -45,3 +27,6 @@ def _label(words: Words) -> str:
         else:
             total, product = total + product, value if operation == "plus" else -value
     return NUMBERS[(total + product) % len(NUMBERS)]
+
+
+load = partial(labelled_corpus, "modular", _draw_text, _label, NUMBERS, shortest=3, step=2)

@@ -11,15 +11,11 @@ because the tokenizer puts [CLS] in front: the distance from it is a word's posi
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Sequence
 from itertools import permutations
-from typing import TypeVar
 
 from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.diagnostics.drawing import Draw
 from zoo.errors import ZooError
-
-T = TypeVar("T")
 
 ORDERED = ("how", "are", "you")
 ORDERS = tuple(permutations(range(len(ORDERED))))
@@ -50,8 +46,7 @@ def load(*, seed: int = 0, train: int = 6000, test: int = 1200, max_distance: in
         )
     if max_distance < 1:
         raise ZooError(f"order needs max_distance >= 1, not {max_distance}")
-    draw = random.Random(seed).random
-    frames = _frames(draw, (train + test) // orders, max_distance)
+    frames = _frames(Draw(seed), (train + test) // orders, max_distance)
     texts = [
         frame.format(*(ORDERED[word] for word in order)) for frame in frames for order in ORDERS
     ]
@@ -71,20 +66,16 @@ def load(*, seed: int = 0, train: int = 6000, test: int = 1200, max_distance: in
     )
 
 
-def _frames(draw: Callable[[], float], number: int, max_distance: int) -> list[str]:
+def _frames(draw: Draw, number: int, max_distance: int) -> list[str]:
     """Documents with {} for each of the three words; no two have the same bag of words."""
     distances = [2**power for power in range(max_distance.bit_length())]
     frames: dict[tuple[str, ...], str] = {}
     while len(frames) < number:
-        before, after = FEWEST + int(draw() * EDGE), int(draw() * EDGE)
-        first, second = _pick(draw, distances), _pick(draw, distances)
+        before, after = FEWEST + draw.below(EDGE), draw.below(EDGE)
+        first, second = draw.pick(distances), draw.pick(distances)
         lengths = (before, first - 1, second - 1, after)
-        runs = [[_pick(draw, FILLERS) for _ in range(length)] for length in lengths]
+        runs = [[draw.pick(FILLERS) for _ in range(length)] for length in lengths]
         frame = " ".join((*runs[0], "{}", *runs[1], "{}", *runs[2], "{}", *runs[3]))
         # By its bag of words, so that no test document is a training one reordered.
         frames.setdefault(tuple(sorted(word for run in runs for word in run)), frame)
     return list(frames.values())
-
-
-def _pick(draw: Callable[[], float], choices: Sequence[T]) -> T:
-    return choices[int(draw() * len(choices))]
