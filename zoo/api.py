@@ -79,6 +79,8 @@ def bench(
     Raises ZooError for bad usage or data. Cells that fail are rows with their status and reason.
     """
     from zoo.report.bench_result import BenchResult
+    from zoo.report.profile import the_profile
+    from zoo.report.run_report import RunReport
 
     if fresh and collect:
         raise ZooError("fresh runs everything again and collect runs nothing: use one of them")
@@ -106,7 +108,7 @@ def bench(
     with contextlib.closing(TrackedProgress(for_python(progress), trackers)) as shown:
         if len(requests) == 1:
             outcome = run(requests[0], loaded, shown, **shared)
-            return BenchResult.of_records(outcome.records, outcome.directory, metric)
+            return BenchResult.of(RunReport(outcome.records, metric=metric), outcome.directory)
         directory, _ = run_data_sets(
             requests,
             loaded,
@@ -115,7 +117,7 @@ def bench(
             all_finished=functools.partial(write_profile_of, metric=metric),
             **shared,
         )
-    return BenchResult.of_data_sets(directory, metric)
+    return BenchResult.of(the_profile(directory, metric), directory)
 
 
 @with_options(without=COMPARING)
@@ -254,10 +256,10 @@ KEEP = Keep(write_model, best_row)
 def write_profile_of(directory: Path, metric: str = "") -> None:
     """Write the profile of what has been recorded so far, if anything has."""
     from zoo.report.profile import read_profile
-    from zoo.report.profile_text import write_profile
+    from zoo.report.write import write_tables
 
     if profile := read_profile(directory, metric):
-        write_profile(profile, directory)
+        write_tables(profile, directory)
 
 
 def write_tables_of(plan: Plan, records: Sequence[Record], directory: Path) -> None:

@@ -27,11 +27,10 @@ from bench.simulate.page import LINES, SIMULATIONS
 from bench.simulate.page import page as simulation_page
 from zoo.errors import WriteError, ZooError
 from zoo.report.profile import read_profile
-from zoo.report.profile_text import write_profile_page
 from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import line
-from zoo.report.write import write_file, write_report
+from zoo.report.write import write_file, write_profile, write_report
 from zoo.sweep.records import FILE
 
 INVENTORY = "inventory"  # the folder of bench.inventory among the published results
@@ -82,7 +81,7 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     for place, (suite, published) in pages.items():
         if profile := read_profile(source / place):
             directory = (out or source) / place
-            write_profile_page(profile, directory, published.title)
+            write_profile(profile, directory, published.title)
             write_file(directory / PAGE, profile_page(profile, published, directory))
             profiles.append(ProfileRun(place, profile, published, suite))
     for scale in scales:

@@ -12,7 +12,6 @@ from bench.publish.page import Run, ScaleRun, scale_overview
 from bench.publish.profile_page import ProfileRun
 from zoo.report.profile_text import as_text, mark_notes, scores_table
 from zoo.report.tables.notes import noise_note
-from zoo.report.tables.readable import axes_in
 from zoo.report.tables.text import escaped, from_to, line
 from zoo.sweep.records import Record
 from zoo.wording import counted
@@ -108,16 +107,19 @@ def _run(run: Run) -> list[str]:
 
 def _best(run: Run) -> str:
     """The best rows and the baselines, in the most important columns."""
-    table, text = run.report.table, run.report.cells
-    heads = text.attrs["heads"]
+    table, columns = run.report.table, run.report.columns
     cells = table[(table["baseline"] == "") & (table["status"] == "ok")]
-    text = text.loc[[*cells.head(BEST).index, *table[table["baseline"] != ""].index]]
+    shown_rows = [*cells.head(BEST).index, *table[table["baseline"] != ""].index]
     left_out = {*LEFT_OUT, *(f"{metric.name}_mean" for metric in run.report.metrics[1:])}
-    columns = [c for c in text.columns if c not in left_out and (text[c] != "").any()]
-    axes = [heads[c] for c in columns if c in axes_in(table)]
+    kept = [
+        column
+        for key, column in columns.items()
+        if key not in left_out and any(column.values[number] for number in shown_rows)
+    ]
+    axes = [column.head for column in kept if column.key in run.report.axis_names]
     sizes, rows = _sizes(run.report.typical), []
-    for number, row in zip(text.index, text[columns].values.tolist(), strict=True):
-        shown = dict(zip([heads[c] for c in columns], map(line, row), strict=True))
+    for number in shown_rows:
+        shown = {column.head: line(column.values[number]) for column in kept}
         chosen = {head: shown.pop(head) for head in axes}
         of_row = "" if table["baseline"][number] else sizes
         rows.append({**chosen, "layers × width": of_row, **shown})
@@ -128,7 +130,7 @@ def _best(run: Run) -> str:
     if len(cells) > BEST:
         notes.append(f"{counted(len(cells) - BEST, 'more cell')} on its page.")
     if table["train_ratio"].notna().any():
-        notes.append(line(noise_note(table)))
+        notes.append(line(noise_note(run.report)))
     return "\n\n".join(filter(None, [grid(rows), " ".join(notes)]))
 
 

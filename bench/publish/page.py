@@ -19,8 +19,8 @@ from zoo.report.rows import Row, class_scores, confusions_of, labels_of
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import Interval
 from zoo.report.stats.scores import Scores, row_intervals
+from zoo.report.tables.columns import table_text
 from zoo.report.tables.effects_text import sentence
-from zoo.report.tables.readable import as_text
 from zoo.report.tables.scaling_table import as_text as scaling_text
 from zoo.report.tables.scaling_table import axis
 from zoo.report.tables.text import bullets, code, escaped, line
@@ -66,7 +66,7 @@ def page(run: Run, comparison: str = "") -> str:
         _files(run),
         *_effects(report),
         "## Results",
-        as_text(report.table, "github"),
+        table_text(report, "github"),
         line(" ".join(report.answer)),
         bullets([line(note) for note in report.notes]),
         comparison,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 
 from bench.docs.evidence import published_runs
@@ -15,11 +14,14 @@ from bench.publish.__main__ import published_pages
 from zoo.registry import AXES
 from zoo.report.profile_text import MARKS, profile_answer, profile_notes
 from zoo.report.run_report import RunReport
-from zoo.report.tables.models_note import models_note
-from zoo.report.tables.notes import baseline_notes, memory_notes
-from zoo.report.tables.pretraining_notes import pretraining_notes
+from zoo.report.tables.notes import (
+    baseline_notes,
+    memory_notes,
+    models_note,
+    pretraining_notes,
+    tuning_notes,
+)
 from zoo.report.tables.table import NOT_TRAINED
-from zoo.report.tables.tuning_notes import tuning_notes
 
 TEXT = (SOURCES / "reading-a-report.md").read_text("utf-8")
 CODE = set(re.findall(r"`([^`]+)`", TEXT))
@@ -48,7 +50,7 @@ def report(request) -> RunReport:
 
 def test_every_column_of_a_table_is_explained(report: RunReport) -> None:
     metrics = {metric.label for metric in report.metrics}
-    settings = {name.replace("_", " ") for name in report.table.attrs["tuned"]}
+    settings = {name.replace("_", " ") for name in report.tuned}
     assert {str(head) for head in report.shown.columns} - metrics <= CODE
     assert settings <= CODE
 
@@ -59,7 +61,7 @@ def test_every_key_of_table_csv_is_explained(report: RunReport) -> None:
         key = re.sub(rf"^(?:{names})(?=_(?:mean|std|low|high|sampling_error)$)", "METRIC", column)
         key = re.sub(r"^(train|infer)_ratio_(?:low|high)$|^(train|infer)_tie$",
                      lambda m: f"{m[1] or m[2]}_ratio", key)  # fmt: skip
-        assert key in CODE or key in AXES or key in report.table.attrs["tuned"], column
+        assert key in CODE or key in AXES or key in report.tuned, column
 
 
 # The beginning of a note to the words of the page that explain it.
@@ -124,8 +126,8 @@ def unpublished_notes() -> list[str]:
     half_done = SimpleNamespace(name="fused", tried="lr of 0.001", only_tuned=True, chosen={})
     costs = [{"peak_memory_mib": 2, "held_memory_mib": 3, "memory_how": how} for how in ("a", "b")]
     made = [
-        pretraining_notes({"pretraining": pretraining}, pd.DataFrame({"pretrain_seconds": [1.0]})),
-        pretraining_notes({"pretraining": {"init": "encoder"}}, pd.DataFrame()),
+        pretraining_notes({"pretraining": pretraining}, seconds=True),
+        pretraining_notes({"pretraining": {"init": "encoder"}}, seconds=False),
         models_note([row], None),
         baseline_notes([row]),
         tuning_notes([half_done]),
@@ -148,21 +150,18 @@ def test_columns_that_few_tables_have_are_explained() -> None:
 # The beginning of a sentence of the answer to the words of the page that explain it.
 ANSWERS = {
     r"This machine was too busy": '"This machine was too busy to compare speeds"',
-    r"Choices that matter": '"Choices that matter',
-    r"No single choice": '"No single choice makes a difference',
+    r".* by .*|.*no single choice": '"Averaged over the grid, A is better than B by …"',
     r"No cell has a value of": '"No cell has a value of',
-    r"Best cell: ": '"Best cell: A with …"',
-    r"Best ": '"Best …: A with …',
+    r".* has the best ": '"A has the best …; n others tie with it"',
+    r".* wins: ": '"A wins: … against … of B"',
+    r".* may be chance": '"that may be chance"',
     r"Of these, ": '"Of these, A trains fastest',
     r"Nothing here beats": '"Nothing here beats the baseline"',
-    r"Every cell is really better": '"Every cell is really better than the baseline"',
-    r"\d+ of \d+ cells? are really better": '"n of m cells are really better than the baseline"',
-    r"The best of all is the baseline": '"The best of all is the baseline"',
-    r".* beats the baseline .*, by more than chance": '"by more than chance on these documents"',
-    r"Whether anything beats": '"Whether anything beats the baseline',
-    r"The largest gap": '"The largest gap among the rows that tie',
-    r"Where a baseline is as good": '"Where a baseline is as good, try a task',
-    r"Try at least": '"Try at least 3 seeds"',
+    r"Every cell is": '"Every cell is significantly better than the baseline"',
+    r"\d+ of \d+ cells? are": '"n of m cells are significantly better than the baseline"',
+    r"(About|More than) \d+ seeds": '"About n seeds would show the largest gap among the rows',
+    r"Try a task": '"Try a task on which the order of words decides',
+    r"(One|Two) more seed": '"Two more seeds would tell whether the cells differ"',
 }
 # The same of a report on several data sets, its answer and its notes.
 PROFILE = {

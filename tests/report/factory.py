@@ -11,6 +11,7 @@ import numpy as np
 
 from zoo.config.metric_description import MetricDescription
 from zoo.report.run_report import RunReport
+from zoo.report.tables.columns import table_text
 from zoo.sweep.keys import digest
 from zoo.sweep.records import Record, RecordFile, Status
 
@@ -207,6 +208,16 @@ def expected(odds: float, hardness: np.ndarray, spread: float = 0.1, shared: flo
 def make_table(records, reference=""):
     """The table of these records."""
     return RunReport(records, reference).table
+
+
+def readable(records):
+    """The same as a person reads it."""
+    return RunReport(records).shown
+
+
+def printed(records):
+    """The same as text."""
+    return table_text(RunReport(records))
 
 
 def caption(records):

@@ -13,8 +13,7 @@ from test_profile import ACCURACIES, records_of
 
 from zoo.inference.attention_files import render_page
 from zoo.inference.attention_map import AttentionMap
-from zoo.report.html.profile_page import profile_page
-from zoo.report.html.report_page import report_page
+from zoo.report.html.report_page import profile_page, report_page
 from zoo.report.plots.heat import profile_plots
 from zoo.report.plots.plot import Plot, styled
 from zoo.report.profile import DataSet, Profile

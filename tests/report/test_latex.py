@@ -8,16 +8,16 @@ import subprocess
 
 import pytest
 from example import run
-from factory import caption, cell, make_table, skipped, train_record
+from factory import cell, readable, skipped, train_record
 
-from zoo.report.tables.readable import as_latex, readable
+from zoo.report.run_report import RunReport
+from zoo.report.tables.columns import latex_table
 
 HOSTILE = "50%_of $x$ & \\input{x} #1 ~^ {<b>}\nnext"
 
 
 def latex(records):
-    table = make_table(records)
-    return as_latex(table, caption(records).splitlines()), table
+    return latex_table(RunReport(records))
 
 
 def body(text):
@@ -27,8 +27,7 @@ def body(text):
 
 
 def test_every_row_and_column_of_the_readable_table_is_there():
-    text, table = latex(run())
-    shown = readable(table)
+    text, shown = latex(run()), readable(run())
     rows = body(text)
     assert [len(row) for row in rows] == [len(shown.columns)] * len(shown)
     assert all(row[-1].rstrip().endswith(r"\\") for row in rows)
@@ -40,7 +39,7 @@ def test_every_row_and_column_of_the_readable_table_is_there():
 
 def test_names_cannot_be_commands():
     records = [*run(), skipped(cell(attention=HOSTILE), HOSTILE), train_record("[2cm]", 0, 5)]
-    text, _ = latex(records)
+    text = latex(records)
     rows = body(text)
     assert len({len(row) for row in rows}) == 1, "an & of a name would be a column"
     shown = r"50\%\_of \$x\$ \& \textbackslash{}input\{x\} \#1"
@@ -50,14 +49,16 @@ def test_names_cannot_be_commands():
 
 def test_names_cannot_change_the_direction_of_the_row():
     turning = "abc\u202edef\u2066"
-    text, _ = latex([*run(), skipped(cell(attention=turning), turning)])
+    text = latex([*run(), skipped(cell(attention=turning), turning)])
     assert "\u202e" not in text
     assert "\u2066" not in text
     assert r"abc\textbackslash{}u202edef\textbackslash{}u2066" in text
 
 
 def test_notes_are_comments_whatever_they_contain():
-    text = as_latex(make_table(run()), ["one\n\\input{two}"])
+    report = RunReport(run())
+    report.notes.append("one\n\\input{two}")
+    text = latex_table(report)
     before = text[: text.index(r"\begin{tabular}")].splitlines()
     assert all(line.startswith("%") for line in before)
     assert "% one \\input{two}" in before
@@ -65,9 +66,7 @@ def test_notes_are_comments_whatever_they_contain():
 
 @pytest.mark.skipif(not shutil.which("xelatex"), reason="no xelatex here")
 def test_latex_typesets_it(tmp_path):
-    text, _ = latex(
-        [*run(), skipped(cell(attention=HOSTILE), HOSTILE), train_record("[2cm]", 0, 5)]
-    )
+    text = latex([*run(), skipped(cell(attention=HOSTILE), HOSTILE), train_record("[2cm]", 0, 5)])
     (tmp_path / "table.tex").write_text(text, encoding="utf-8")
     document = r"\documentclass{article}\usepackage{booktabs}\begin{document}\input{table}"
     (tmp_path / "paper.tex").write_text(document + r"\end{document}", encoding="utf-8")

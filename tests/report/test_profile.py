@@ -16,10 +16,10 @@ from zoo.report.plots.by_group import group_plots
 from zoo.report.plots.heat import profile_plots, ranked_scores
 from zoo.report.plots.plot import styled
 from zoo.report.profile import DataSet, Profile, read_profile
-from zoo.report.profile_text import MARKS, profile_answer, profile_notes, profile_summary
+from zoo.report.profile_text import MARKS, profile_answer, profile_notes
 from zoo.report.run_report import RunReport
-from zoo.report.tables.group_table import group_table
-from zoo.report.write import write_report
+from zoo.report.tables.columns import group_table
+from zoo.report.write import report_text, write_report
 from zoo.sweep.records import Record
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -94,7 +94,7 @@ def test_chance_is_marked_where_a_score_is_not_above_it(profile: Profile) -> Non
         ("epsilon", "none"),
         *(("zeta", pe) for pe in PES),
     }
-    printed = profile_summary(profile)
+    printed = report_text(profile)
     assert "0.500 c" in printed.replace("=c", "c")
     assert "(chance)" in printed
 
@@ -126,7 +126,7 @@ def test_the_profile_says_what_its_data_sets_could_have_shown() -> None:
     (line,) = [line for line in profile_notes(profile) if "4 of 5" in line]
     ends = f"{gaps['large']:.1f} points (large) to {gaps['small']:.1f} points (small)"
     assert line.endswith(f"such runs: {ends}; not known on few.")
-    assert line in profile_summary(profile)
+    assert line in report_text(profile)
     (line,) = [line for line in profile_notes(Profile(found[:1])) if "4 of 5" in line]
     assert line.endswith(f"such runs: {gaps['small']:.1f} points (small).")
     assert not any("4 of 5" in line for line in profile_notes(Profile([few])))
@@ -207,8 +207,8 @@ def test_without_seeds_and_error_the_chance_level_is_not_judged() -> None:
     assert found == {"rope": None, "none": True}
     notes = " ".join(run.notes)
     assert "not better than it: none; cannot be said of rope: neither an interval" in notes
-    assert "0.550 c?" in profile_summary(profile)
-    assert "c?: cannot be said" in profile_summary(profile)
+    assert "0.550 c?" in report_text(profile)
+    assert "c?: cannot be said" in report_text(profile)
     three = RunReport([tagged("rope", 0.55 + seed / 100, None, seed) for seed in range(3)])
     assert "every row is better" in " ".join(three.notes)
 

@@ -16,6 +16,7 @@ from factory import CONFIG, MACHINE, cell, skipped, write_records
 from zoo.cli.failures import run as run_command
 from zoo.cli.report import report
 from zoo.errors import WriteError
+from zoo.report.run_report import RunReport
 from zoo.report.write import write_file
 
 
@@ -31,10 +32,23 @@ def zoo_report(*arguments):
 def test_the_table_is_printed_and_written_again(directory):
     result = zoo_report(directory, "--tables")
     assert result.exit_code == 0
-    for part in ("1=", "±", "tie (", "reference", "Noise floor", "words"):
+    for part in ("2=", "±", "tie (", "reference", "Report: ", "words"):
         assert part in result.stdout, part
     assert (directory / "table.md").exists()
     assert (directory / "table.csv").read_text().startswith("attention,pe,norm,ffn,block,pool")
+
+
+def test_at_most_four_lines_stand_under_the_table(directory):
+    """The answer, what could be seen, what to do next, where the report is; the rest is there."""
+    _, table, said = zoo_report(directory, "--tables", "--wide").stdout.partition("attention ")
+    lines = (table + said).split("\n\n")[-1].splitlines()
+    assert len(lines) <= 4
+    report = RunReport(run())
+    assert lines[0] == " ".join(report.findings)
+    assert lines[1].startswith("Differences of ")
+    assert lines[-1].startswith("Report: ")
+    written = (directory / "table.md").read_text()
+    assert written.count("\n- ") == len(report.notes)
 
 
 def test_the_same_records_give_the_same_bytes(directory):
@@ -65,7 +79,7 @@ def test_json_has_everything(directory):
 def test_several_directories_are_reported_one_after_another(directory, tmp_path):
     other = write_records(tmp_path / "other", run(seeds=1))
     out = zoo_report(directory, other, "--tables").stdout
-    assert out.index(str(directory)) < out.index(str(other)) < out.index("too few seeds")
+    assert out.index(str(directory)) < out.index(str(other)) < out.index("Two more seeds")
     assert len(json.loads(zoo_report(directory, other, "--json", "--tables").stdout)) == 2
 
 
@@ -132,14 +146,14 @@ def test_an_unfinished_last_line_is_ignored(directory):
 
 def test_a_page_plots_and_tables_are_written_and_the_page_is_named(directory):
     out = zoo_report(directory).stdout
-    assert out.endswith(f"Page: {directory / 'report.html'}\n")
+    assert out.endswith(f"Report: {directory / 'report.html'}\n")
     names = {path.name for path in directory.iterdir()}
     assert {"report.html", "plots", "table.md", "table.csv", "table.tex"} <= names
 
 
 def test_only_tables_may_be_asked_for(directory):
     out = zoo_report(directory, "--tables").stdout
-    assert "Page:" not in out
+    assert out.endswith(f"Report: {directory / 'table.md'}\n")
     names = {path.name for path in directory.iterdir()}
     assert names == {"records.jsonl", "table.md", "table.csv", "table.tex"}
 

@@ -16,6 +16,8 @@ from factory import (
     failed,
     make_table,
     name,
+    printed,
+    readable,
     record,
     skipped,
     train_record,
@@ -24,7 +26,6 @@ from factory import (
 from zoo.errors import ZooError
 from zoo.report.run_report import RunReport
 from zoo.report.tables.notes import memory_notes, noise_text
-from zoo.report.tables.readable import as_text, readable
 from zoo.report.write import write_tables
 
 
@@ -49,7 +50,7 @@ def test_what_is_held_at_the_measured_speed_is_beside_what_is_needed():
     assert "held_memory_mib" not in make_table(records)
     (of_rope,) = (r for r in records if r.kind == "cost" and r.cell.get("pe") == "rope")
     of_rope.metrics["held_memory_mib"] = 175.0
-    shown = readable(make_table(records)).set_index("pe")
+    shown = readable(records).set_index("pe")
     assert (shown["memory MiB"]["rope"], shown["held MiB"]["rope"]) == ("100", "175")
     assert shown["held MiB"]["sin"] == ""
     (note,) = memory_notes(RunReport(records).rows)
@@ -78,7 +79,7 @@ def test_ties_with_the_best_share_its_rank():
     table = by_pe(run())
     assert list(table["rank"][["rope", "sin", "none", ""]]) == [2, 2, 4, 1], "the baseline is a row"
     assert list(table["tie"][["rope", "sin", "none"]]) == [True, True, False]
-    shown = readable(make_table(run()))
+    shown = readable(run())
     assert list(shown["rank"]) == ["2=", "2=", "4", "1"]
 
 
@@ -88,7 +89,7 @@ def test_a_single_best_is_not_a_tie():
 
 
 def test_accuracy_has_its_interval_over_seeds_and_separately_the_test_sets_error():
-    table, shown = by_pe(run()), readable(make_table(run()))
+    table, shown = by_pe(run()), readable(run())
     row = table.loc["rope"]
     assert row["accuracy_low"] < row["accuracy_mean"] < row["accuracy_high"]
     half = (row["accuracy_high"] - row["accuracy_low"]) / 2
@@ -98,7 +99,7 @@ def test_accuracy_has_its_interval_over_seeds_and_separately_the_test_sets_error
 
 
 def test_a_ratio_that_is_a_tie_shows_no_number_to_rank_by():
-    shown = readable(make_table(run())).set_index("pe")
+    shown = readable(run()).set_index("pe")
     assert shown["× train"]["rope"] == "reference"
     assert shown["× train"]["sin"] == "tie (0.98 to 1.02)"
     assert shown["× train"]["none"].startswith("2.01 (")
@@ -117,7 +118,7 @@ def test_the_front_respects_ties():
     table = by_pe(run() + slow)
     assert list(table["pareto_speed"][["rope", "sin", "none"]]) == ["front", "tied", "dominated"]
     assert list(table["pareto_memory"][["rope", "sin", "none"]]) == ["front"] * 3
-    assert list(readable(make_table(run() + slow))["front"]) == [
+    assert list(readable(run() + slow)["front"]) == [
         "speed memory",
         "(speed) memory",
         "memory",
@@ -132,9 +133,9 @@ def test_with_too_few_seeds_nothing_is_ranked(seeds):
     assert table["tie"].isna().all()
     assert table["accuracy_low"].isna().all()
     assert (table["pareto_speed"] == "").all()
-    text = f"{as_text(table)}\n{caption(run(seeds=seeds))}"
+    text = f"{printed(run(seeds=seeds))}\n{caption(run(seeds=seeds))}"
     assert "too few seeds for an interval" in text
-    assert "±" not in as_text(table)
+    assert "±" not in printed(run(seeds=seeds))
     assert "1=" not in text
 
 
@@ -144,6 +145,18 @@ def test_every_mark_is_explained_under_the_table():
     for start in starts.split(","):
         assert sum(note.startswith(start) for note in notes) == 1, start
     assert "Holm's correction for 6 comparisons" in caption(run())
+
+
+def test_a_run_whose_rows_are_all_equal_says_so_and_counts_no_comparisons():
+    records = [
+        train_record(cell(attention=attention), seed, 50 + seed)
+        for attention in ("fused", "naive")
+        for seed in range(3)
+    ]
+    notes = caption(records)
+    assert "0 comparisons" not in notes
+    assert "Rank: all ranked rows have the same results with every seed." in notes
+    assert list(readable(records)["rank"]) == ["1=", "1="]
 
 
 def test_unequal_numbers_of_seeds_are_stated():
@@ -156,7 +169,7 @@ def test_unequal_numbers_of_seeds_are_stated():
 
 def test_a_row_with_two_seeds_among_others_has_no_interval_and_no_rank():
     records = [r for r in run() if r.cell.get("pe") != "sin" or (r.seed or 0) < 2]
-    shown = readable(make_table(records)).set_index("pe")
+    shown = readable(records).set_index("pe")
     assert "±" not in shown["accuracy"]["sin"]
     assert shown["rank"]["sin"] == ""
     assert shown["rank"]["rope"] == "2"
@@ -176,7 +189,7 @@ def test_failed_and_skipped_rows_have_their_reasons_and_come_later():
     assert reasons["alibi"] == "no bias"
     assert reasons["xpos"] == "seed 0: it did not end well"
     assert reasons["learned"] == "cost: out of memory"
-    assert "diverged: seed 0" in as_text(table)
+    assert "diverged: seed 0" in printed(records)
 
 
 def test_a_row_whose_cost_measurement_failed_is_still_ranked_by_accuracy():
@@ -190,7 +203,7 @@ def test_a_row_whose_cost_measurement_failed_is_still_ranked_by_accuracy():
 @pytest.mark.parametrize("kind", ["train", "cost"])
 def test_one_phase_alone_makes_a_table(kind):
     records = [r for r in run() if r.kind == kind]
-    text = f"{as_text(make_table(records))}\n{caption(records)}"
+    text = f"{printed(records)}\n{caption(records)}"
     assert ("Noise floor" in text) == (kind == "cost")
     assert ("Rank" in text) == (kind == "train")
 
@@ -222,10 +235,10 @@ def test_a_deterministic_fit_has_no_interval_and_pairs_with_every_seed(seeds):
 
 def test_a_fit_whose_predictions_differ_between_seeds_is_not_called_deterministic():
     same = [train_record("words", seed, 20) for seed in range(5)]
-    assert "(deterministic fit)" in as_text(make_table([*run(baseline=False), *same]))
+    assert "(deterministic fit)" in printed([*run(baseline=False), *same])
     others = [train_record("words", seed, range(seed, seed + 20)) for seed in range(5)]
     records = [*run(baseline=False), *others]
-    assert "deterministic" not in f"{as_text(make_table(records))}{caption(records)}"
+    assert "deterministic" not in f"{printed(records)}{caption(records)}"
 
 
 def test_remarks_on_the_data_are_notes():
@@ -267,7 +280,7 @@ def test_a_noise_floor_above_30_percent_stands_in_the_place_of_the_fastest(share
     assert RunReport(records).noise_floor == pytest.approx(share, abs=0.01)
     # One figure for the whole run, wherever it is told.
     notes = " ".join(RunReport(records).notes)
-    assert f"Noise floor: {noise_text(RunReport(records).table)}." in notes
+    assert f"Noise floor: {noise_text(RunReport(records))}." in notes
     assert "35%" not in answer
 
 
@@ -291,19 +304,19 @@ def test_the_fastest_is_so_in_the_same_rounds_and_not_at_a_quieter_time():
 
 def test_baselines_alone_make_a_table():
     records = [train_record("words", seed, 20) for seed in range(3)]
-    assert "words" in as_text(make_table(records))
+    assert "words" in printed(records)
     assert caption(records)
 
 
 def test_skipped_cells_alone_make_a_table():
     records = [skipped(cell(pe=pe)) for pe in ("rope", "sin")]
-    assert as_text(make_table(records)).count("cannot be combined") == 2
+    assert printed(records).count("cannot be combined") == 2
     assert caption(records).startswith("Data:")
 
 
 def test_no_records_make_an_empty_table():
     assert len(make_table([])) == 0
-    assert as_text(make_table([]))
+    assert printed([])
     assert caption([]) == "No records."
 
 

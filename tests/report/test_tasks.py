@@ -15,6 +15,7 @@ from factory import (
     cost_record,
     make_table,
     name,
+    printed,
     record,
     train_record,
     write_records,
@@ -24,6 +25,7 @@ from statsmodels.stats.proportion import proportion_confint
 from zoo.cli import main
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
+from zoo.report.comparable import why_not_comparable
 from zoo.report.html.report_page import run_sentence
 from zoo.report.read import read_run
 from zoo.report.rows import make_rows
@@ -31,8 +33,6 @@ from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import make_effects
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.effects_text import effects_data, effects_text, sentence
-from zoo.report.tables.readable import as_text
-from zoo.report.tables.same_settings import why_not_comparable
 
 NOISE = (0.001, -0.002, 0.0005, 0.0015, -0.001)
 ROPE, SIN, NONE = (cell(pe=pe) for pe in ("rope", "sin", "none"))
@@ -139,8 +139,7 @@ def test_the_front_of_bits_and_speed_has_the_lower_and_the_faster():
 
 def test_a_table_of_bits_has_their_name_and_direction():
     records = [*lm(NONE, 2.5), *lm(SIN, 2.0)]
-    table = make_table(records)
-    shown, notes = as_text(table), caption(records)
+    shown, notes = printed(records), caption(records)
     assert "bits/byte" in shown
     assert "nats/token" in shown
     assert "2.000 ± 0.002" in shown
@@ -183,7 +182,7 @@ def test_exact_matches_are_paired_by_example_and_shown_with_the_other_metrics():
     assert list(table["rank"]) == [1, 2]
     assert list(table["exact_match_beam_mean"]) == pytest.approx([0.99, 0.7])
     assert "McNemar" in caption(records)
-    assert "exact, beam" in as_text(table)
+    assert "exact, beam" in printed(records)
 
 
 def test_records_of_two_tasks_have_no_common_table():
@@ -204,6 +203,8 @@ def test_an_unknown_task_is_reported_by_what_its_records_say(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "distance" in shown
     assert "3.25 ± 0.00" in shown
+    assert "McNemar" not in shown
+    shown = (directory / "table.md").read_text()
     assert "Lower distance is better." in shown
     assert "90 routes of one city" in shown
     assert "McNemar" not in shown
@@ -217,7 +218,7 @@ def test_an_unknown_task_is_reported_by_what_its_records_say(tmp_path, capsys):
     assert main(["report", str(directory), "--tables", "--effects"]) == 0
     assert "none against sin: +9.25 ± 0.00 m" in capsys.readouterr().out
     page = (directory / "report.html").read_text()
-    assert "Best distance: sin with 3.25 ± 0.00; 1 other cannot be distinguished from it" in page
+    assert "sin has the best distance: 3.25 ± 0.00; 1 other ties with it" in page
     assert "accuracy" not in page
 
 

@@ -64,8 +64,8 @@ def disagreements(run: RunReport) -> list[str]:
             if bool(verdicts.verdict(one, other)) != effect.difference.real:
                 found.append(f"{sentence(effect)}, but {one} and {other} say otherwise")
     names = {run.short_name(row): row.name for row in verdicts.rows}
-    best = next(said for said in run.answer if said.startswith("Best "))
-    first = best.partition("distinguished from it: ")[2]
+    best = next(said for said in run.answer if " has the best " in said)
+    first = best.partition(" with it: ")[2]
     for effect in effects.main if effects else []:
         said = " ".join(run.answer)
         for one, other in itertools.permutations((effect.component, effect.against)):
@@ -194,7 +194,7 @@ def test_a_baseline_that_varies_is_a_row_like_others():
     run = RunReport(records)
     assert "deterministic" not in run.shown["accuracy"].iloc[-1]
     assert run.table["rank"].tolist() == [1, 2]
-    assert "Every cell is really better than the baseline words" in " ".join(run.answer)
+    assert "Every cell is significantly better than the baseline words" in " ".join(run.answer)
 
 
 def test_twins_are_equal_and_count_once():
@@ -304,7 +304,7 @@ def test_without_a_ranked_cell_no_baseline_is_ranked(seeds):
     assert [row.baseline for row in run.recorded_rows if row.deterministic] == ["words", "majority"]
     assert run.table["rank"].isna().all()
     assert {score.best for score in DataSet("a", "a", run).scores.values()} == {None}
-    assert "Try at least 3 seeds" in " ".join(run.answer)
+    assert run.next_step.endswith("would tell whether the cells differ; run with --seeds 3.")
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
@@ -316,17 +316,18 @@ def test_with_few_seeds_the_answer_names_the_best_of_all(seeds):
         run = RunReport([*records, *baseline(wrong, seeds)])
         return " ".join(run.answer)
 
+    more = {1: "Two more seeds", 2: "One more seed"}[seeds]
     better = answer(range(100))
-    assert better.startswith("Best cell: rope with 0.")
-    assert "The best of all is the baseline words with 0.900, by more than chance" in better
+    assert better.startswith("The baseline words wins: 0.900 against 0.")
+    assert f"{more} would tell whether the cells differ; run with --seeds 3." in better
     close = answer([*range(12, 500), *range(900, 910)])
-    assert close.startswith("Best cell: rope with 0.")
-    assert "baseline words with 0.502; whether anything beats it cannot be said" in close
-    worse = answer(range(900))
-    assert worse.startswith("Best accuracy: rope")
-    assert "rope beats the baseline words with 0.100, by more than chance on these doc" in worse
+    assert close.startswith("The baseline words has 0.502 and rope 0.")
+    assert "that may be chance" in close
+    assert answer(range(900)).startswith("rope wins: 0.")
+    assert "against 0.100 of the baseline words." in answer(range(900))
     behind = answer(range(12, 520))
-    assert "Whether anything beats the baseline words with 0.492 cannot be said" in behind
+    assert behind.startswith("rope has 0.")
+    assert "and the baseline words 0.492: that may be chance." in behind
 
 
 def test_a_failed_row_is_not_ranked_and_no_rank_stands_beside_no_pair():
@@ -344,8 +345,8 @@ def test_with_enough_seeds_too_the_answer_does_not_call_a_lower_score_the_best()
     def start(wrong):
         return RunReport([*cells, *baseline(wrong)]).answer[0]
 
-    assert start(range(100)).startswith("Best cell: rope with 0.")
-    assert start(range(900)).startswith("Best accuracy: rope with 0.")
+    assert start(range(100)).startswith("rope has the best accuracy of the cells: 0.")
+    assert start(range(900)).startswith("rope has the best accuracy: 0.")
 
 
 def test_a_noisy_row_with_a_worse_mean_and_a_better_rank_is_explained():

@@ -22,7 +22,7 @@ from tokenizers import Tokenizer
 from zoo.cli import main
 from zoo.data.cache import cache_directory
 from zoo.report.run_report import RunReport
-from zoo.report.tables.readable import as_text
+from zoo.report.tables.columns import table_text
 from zoo.sweep.progress import Silent
 from zoo.sweep.records import Record, RecordFile
 from zoo.sweep.run import Outcome
@@ -283,7 +283,7 @@ def test_the_metric_that_ranks_can_be_chosen_and_changes_no_record(
         assert found == sorted(found, reverse=True)
         assert rows[0][f"{metric}_low"] <= rows[0][f"{metric}_mean"] <= rows[0][f"{metric}_high"]
     assert "accuracy_low" not in by_f1[0]
-    assert as_text(RunReport(outcome.records, metric="macro_f1").table).split()[2:6] == [
+    assert table_text(RunReport(outcome.records, metric="macro_f1")).split()[2:6] == [
         "rank", "macro", "F1", "accuracy",
     ]  # fmt: skip
     assert (outcome.directory / "records.jsonl").read_bytes() == before

@@ -22,7 +22,7 @@ from zoo.inference.load import load as load_model
 from zoo.registry.loading import load
 from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
-from zoo.report.tables.readable import as_text
+from zoo.report.tables.columns import table_text
 from zoo.sweep.initial_data import read_parts
 from zoo.sweep.keys import training_key
 from zoo.sweep.make_request import make_request
@@ -95,7 +95,7 @@ def test_tables_say_that_rows_were_pretrained_and_tell_the_times_apart(
     table = report.table.set_index("baseline")
     assert table.loc["", "pretrain_seconds"] > 0
     assert table.loc[table.index != "", "pretrain_seconds"].isna().all()
-    assert "pretrain s" in as_text(report.table)
+    assert "pretrain s" in table_text(report)
     options = {**CLASSIFY, "data": str(corpus), "phases": "train", "epochs": 1}
     plain = RunReport(bench(tmp_path, {**options, "baseline": "none"}).records)
     assert "pretrain_seconds" not in plain.table

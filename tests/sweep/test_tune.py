@@ -17,11 +17,10 @@ from zoo.registry import Registry
 from zoo.report.compare_runs import compare
 from zoo.report.html.report_page import report_page
 from zoo.report.profile import DataSet, Profile
-from zoo.report.profile_text import profile_summary
 from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
-from zoo.report.tables.readable import as_text
-from zoo.report.write import write_report
+from zoo.report.tables.columns import table_text
+from zoo.report.write import report_text, write_report
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
 from zoo.sweep.records import Record, RecordFile
@@ -228,7 +227,7 @@ def test_a_row_that_was_tuned_and_not_trained_is_visible_with_what_is_missing(
         by_name = dict(zip(run.table["attention"], run.lines, strict=True))
         assert (by_name["naive"]["status"], by_name["naive"]["reason"]) == ("not trained", tried)
         assert {by_name[n]["status"] for n in by_name if n != "naive"} == {"ok"}
-        assert f"not trained: {tried}" in as_text(run.table)
+        assert f"not trained: {tried}" in table_text(run)
         note = next(note for note in run.notes if note.startswith("Not trained: naive+"))
         assert tried in note
         page = report_page(run, [])
@@ -237,7 +236,7 @@ def test_a_row_that_was_tuned_and_not_trained_is_visible_with_what_is_missing(
     assert (found.cell["attention"], found.verdict) == ("naive", "not comparable")
     again = bench(tmp_path, options)
     assert again.trained == len(trials) - len(there) + 2  # seeds
-    assert "not trained" not in as_text(RunReport(again.records).table)
+    assert "not trained" not in table_text(RunReport(again.records))
 
 
 def test_trials_alone_are_a_table_of_rows_that_are_not_trained(records: list[Record]) -> None:
@@ -245,7 +244,7 @@ def test_trials_alone_are_a_table_of_rows_that_are_not_trained(records: list[Rec
     assert run.table["status"].tolist() == ["not trained"] * 2
     assert not any("held out" in note for note in run.notes)
     assert "Incomplete rows" in report_page(run, [])
-    profile = profile_summary(Profile([DataSet("corpus", "corpus", run)]))
+    profile = report_text(Profile([DataSet("corpus", "corpus", run)]))
     assert profile.count("not trained") == 2
 
 

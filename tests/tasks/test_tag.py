@@ -29,7 +29,7 @@ from zoo.registry.cell import Cell
 from zoo.registry.loading import load
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import sampling_error
-from zoo.report.tables.chance import at_chance
+from zoo.report.tables.table import at_chance
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
 from zoo.tasks.base import Evaluation, TaskSetup

@@ -94,13 +94,10 @@ def bench(
     """
     from zoo.api import KEEP, write_profile_of, write_tables_of
     from zoo.report.profile import the_profile
-    from zoo.report.profile_text import profile_answer, profile_summary
     from zoo.report.run_report import RunReport
     from zoo.report.stats.ratios import too_noisy
-    from zoo.report.tables.fitted import fitted_text
-    from zoo.report.tables.group_table import group_lines
     from zoo.report.tables.notes import noise_text
-    from zoo.report.tables.plain_data import profile_data, run_data
+    from zoo.report.write import answer_text, report_data, report_text
     from zoo.sweep.plan_time import PastTimes, all_to_do, as_table, past_records, time_lines
     from zoo.sweep.prepare import likely_limits, open_executor
     from zoo.sweep.progress import Silent, for_stream
@@ -170,26 +167,24 @@ def bench(
     if len(requests) > 1:
         profile = the_profile(directory, requests[0].metric)
         if as_json:
-            print_json(profile_data(profile, directory))
+            print_json(report_data(profile, directory))
         else:
-            click.echo(" ".join(profile_answer(profile)) if quiet else profile_summary(profile))
+            click.echo(answer_text(profile) if quiet else report_text(profile))
     else:
         report = RunReport(outcomes[0].records, metric=requests[0].metric)
         if outcomes[0].measured and too_noisy(report.noise_floor):
             click.echo(
                 "warning: this machine is too busy to compare speeds now: "
-                f"{noise_text(report.table)}; measure again with --phases cost --fresh once it is "
+                f"{noise_text(report)}; measure again with --phases cost --fresh once it is "
                 "quiet",
                 err=True,
             )
         if as_json:
-            print_json(run_data(report, directory))
+            print_json(report_data(report, directory))
         elif quiet:
-            click.echo("\n".join(report.answer))
+            click.echo(answer_text(report))
         else:
-            text = fitted_text(report.table, None if wide else terminal_width())
-            said = [*group_lines(report), *report.answer, "", *report.notes]
-            click.echo("\n".join([text, "", *said]))
+            click.echo(report_text(report, None if wide else terminal_width()))
     print_tracebacks(failed)
     if not as_json:
         click.echo(f"Records and tables: {directory}")

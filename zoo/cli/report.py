@@ -19,10 +19,8 @@ from zoo.errors import ZooError
 from zoo.registry.naming import split_list
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from zoo.report.profile import Profile
-    from zoo.sweep.records import Record
+    from zoo.report.run_report import RunReport
 
 
 @click.command()
@@ -85,76 +83,67 @@ def report(
     zoo report runs/bbc-news-1a2b3c4d --effects --only attention=fused,naive
     """
     from zoo.report.profile import Profile
-    from zoo.report.profile_text import profile_summary, write_profile, write_whole_profile
-    from zoo.report.run_report import RunReport
     from zoo.report.stats.effects import make_effects
     from zoo.report.tables.effects_text import effects_data, effects_text
-    from zoo.report.tables.fitted import fitted_text
-    from zoo.report.tables.group_table import group_lines
-    from zoo.report.tables.plain_data import profile_data, run_data
-    from zoo.report.write import PAGE, write_report, write_tables
+    from zoo.report.write import PAGE, report_data, report_text, write_report, write_tables
 
     if component and not effects:
         raise ZooError("--of names a component of --effects: use both")
     if only and not effects:
         raise ZooError("--only restricts the grid of --effects: use both")
     restricted = dict(_restriction(one) for one in only)
-    reports: list[dict[str, Any]] = []
-    runs = _runs(directories, out, metric)
-    for number, (directory, records) in enumerate(runs):
-        if isinstance(records, Profile):
-            if tables_only:
-                write_profile(records, directory)
-            else:
-                write_whole_profile(records, directory, directory.resolve().name)
-            if as_json:
-                reports.append(profile_data(records, directory))
-            else:
-                click.echo(profile_summary(records))
-            continue
-        run = RunReport(records, reference, metric)
+    if out is None:
+        runs = [(place, _evaluated(place, reference, metric)) for place in directories]
+    else:
+        runs = [(out, _combined(directories, out, reference, metric))]
+    data: list[dict[str, Any]] = []
+    for number, (directory, run) in enumerate(runs):
         if tables_only:
             write_tables(run, directory)
         else:
             write_report(run, directory, directory.resolve().name)
-        rows = run.recorded_rows
-        found = make_effects(rows, run.reference, restricted, component) if effects else None
+        found = None
+        if effects and not isinstance(run, Profile):
+            found = make_effects(run.recorded_rows, run.reference, restricted, component)
         if as_json:
-            reports.append(run_data(run, directory) | (effects_data(found) if found else {}))
+            data.append(report_data(run, directory) | (effects_data(found) if found else {}))
             continue
         if len(runs) > 1:
             click.echo(f"{'' if number == 0 else chr(10)}{directory}\n")
-        text = fitted_text(run.table, None if wide else terminal_width())
-        table = "\n".join([text, "", *group_lines(run), *run.answer, "", *run.notes])
-        click.echo(effects_text(found) if found else table)
-        if not tables_only:
-            click.echo(f"Page: {directory / PAGE}")
+        text = report_text(run, None if wide else terminal_width())
+        click.echo(effects_text(found) if found else text)
+        click.echo(f"Report: {directory / ('table.md' if tables_only else PAGE)}")
     if as_json:
-        print_json(reports)
+        print_json(data)
 
 
-def _runs(
-    directories: tuple[Path, ...], out: Path | None, metric: str
-) -> Sequence[tuple[Path, list[Record] | Profile]]:
-    """Where to write, and the records, or the profile, that the report is made from."""
-    from zoo.report.profile import Profile, read_profile
+def _evaluated(directory: Path, reference: str, metric: str) -> RunReport | Profile:
+    """The report of the run in a directory, or the profile of one on several data sets."""
+    from zoo.report.profile import read_profile
     from zoo.report.read import read_run
-    from zoo.report.tables.same_settings import refuse_differing
+    from zoo.report.run_report import RunReport
 
-    runs = [
-        (directory, read_profile(directory) or read_run(directory)) for directory in directories
-    ]
-    if out is None:
-        return runs
-    combined: list[Record] = []
-    for directory, found in runs:
-        if isinstance(found, Profile):
+    profile = read_profile(directory, metric)
+    return profile or RunReport(read_run(directory), reference, metric)
+
+
+def _combined(directories: tuple[Path, ...], out: Path, reference: str, metric: str) -> RunReport:
+    """One report of the records of all directories; ``out`` is made."""
+    from zoo.report.comparable import refuse_differing
+    from zoo.report.profile import read_profile
+    from zoo.report.read import read_run
+    from zoo.report.run_report import RunReport
+
+    records = []
+    for directory in directories:
+        if read_profile(directory):
             raise ZooError(f"{directory} holds several data sets: --out combines runs on one")
-        combined += found
-    if len(runs) > 1:
-        refuse_differing(combined, directories)
+        records += read_run(directory)
+    if len(directories) > 1:
+        refuse_differing(records, directories)
+    run = RunReport(records, reference, metric)
     out.mkdir(parents=True, exist_ok=True)
-    return [(out, combined)]
+    return run
 
 
 def _restriction(text: str) -> tuple[str, list[str]]:

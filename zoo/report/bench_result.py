@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 import pandas as pd
 
-from zoo.report.profile import the_profile
-from zoo.report.profile_text import profile_answer, profile_summary, scores_table
+from zoo.report.profile import Profile
+from zoo.report.profile_text import profile_answer, scores_table
 from zoo.report.run_report import RunReport
-from zoo.report.tables.group_table import group_lines
-from zoo.report.tables.readable import as_text, axes_in, metrics_in
-from zoo.sweep.records import Record
+from zoo.report.write import report_text
 
 SHOWN_FIRST = (
     *("seeds", "params", "train_tokens_per_s", "infer_tokens_per_s", "latency_ms"),
@@ -32,7 +29,8 @@ class BenchResult:
     sentences. notes: what the numbers mean. directory: of records, tables and kept models. best:
     the name of the cell that the answer calls the best; empty where there is none, or where the
     run is on several data sets. models: the directories of the models that were kept
-    (``save_models``), by row and seed, for ``zoo.load``.
+    (``save_models``), by row and seed, for ``zoo.load``. text: what a terminal shows; shown: the
+    table in it.
     """
 
     table: pd.DataFrame
@@ -45,12 +43,19 @@ class BenchResult:
     shown: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @classmethod
-    def of_records(cls, records: Sequence[Record], directory: Path, metric: str = "") -> Self:
-        """Of a run on one data set."""
-        report = RunReport(records, metric=metric)
-        said = [*group_lines(report), *report.answer, "", *report.notes]
+    def of(cls, report: RunReport | Profile, directory: Path) -> Self:
+        """The result of a run on one data set, or on several."""
+        if isinstance(report, Profile):
+            heads, rows = scores_table(report)
+            return cls(
+                table=report.table,
+                answer=" ".join(profile_answer(report)),
+                directory=directory,
+                text=report_text(report),
+                shown=pd.DataFrame(rows, columns=heads),
+            )
         return cls(
-            table=short_first(report.table),
+            table=_short_first(report),
             answer=" ".join(report.answer),
             directory=directory,
             notes=report.notes,
@@ -61,21 +66,8 @@ class BenchResult:
                 for record in row.trained.values()
                 if record.model
             },
-            text="\n".join([as_text(report.table), "", *said]),
+            text=report_text(report),
             shown=report.shown,
-        )
-
-    @classmethod
-    def of_data_sets(cls, directory: Path, metric: str = "") -> Self:
-        """Of a run on several data sets: its profile."""
-        profile = the_profile(directory, metric)
-        heads, rows = scores_table(profile)
-        return cls(
-            table=profile.table,
-            answer=" ".join(profile_answer(profile)),
-            directory=directory,
-            text=profile_summary(profile),
-            shown=pd.DataFrame(rows, columns=heads),
         )
 
     def __repr__(self) -> str:
@@ -92,14 +84,11 @@ class BenchResult:
         )
 
 
-def short_first(table: pd.DataFrame) -> pd.DataFrame:
-    """The same table with the columns first that a reader wants: names, score, size and speed."""
-    axes, metric = axes_in(table), metrics_in(table)[0].name
-    cells = table[table["baseline"] == ""]
-    varying = [axis for axis in axes if axis == axes[0] or cells[axis].nunique() > 1]
-    score = [f"{metric}_{part}" for part in ("mean", "low", "high")]
+def _short_first(report: RunReport) -> pd.DataFrame:
+    """The table with the columns first that a reader wants: names, score, size and speed."""
+    table, names = report.table, report.axis_names
+    varying = [axis for axis in names if axis == names[0] or axis in report.axes]
+    score = [f"{report.metric.name}_{part}" for part in ("mean", "low", "high")]
     wanted = dict.fromkeys([*varying, *score, "rank", *SHOWN_FIRST])
     first = [column for column in wanted if column in table.columns]
-    moved = table[[*first, *(c for c in table.columns if c not in wanted)]]
-    moved.attrs = dict(table.attrs)
-    return moved
+    return table[[*first, *(column for column in table.columns if column not in wanted)]]

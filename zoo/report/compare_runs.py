@@ -30,12 +30,12 @@ import numpy as np
 from zoo.config.machine import MACHINE_FIELDS, machine_of
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
+from zoo.report.comparable import changed_settings, why_not_comparable
 from zoo.report.rows import Row, find_row, make_rows
 from zoo.report.stats.intervals import ALPHA, ENOUGH, Interval
 from zoo.report.stats.paired import Difference, holm, p_of_models, tested
 from zoo.report.stats.ratios import Speeds, combined, memory_verdict, within
 from zoo.report.stats.scores import intervals_of, scores_of
-from zoo.report.tables.same_settings import changed_settings, why_not_comparable
 from zoo.sweep.records import Record
 from zoo.wording import counted
 

@@ -17,7 +17,7 @@ from zoo.errors import ZooError, nearest
 from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import Effect
-from zoo.report.tables.chance import at_chance
+from zoo.report.tables.table import at_chance
 from zoo.sweep.records import FILE, Record
 
 

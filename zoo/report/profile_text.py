@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
-from urllib.parse import quote
 
 from zoo.report.profile import DataSet, Profile, Score
 from zoo.report.stats.effects import Effect
-from zoo.report.tables.text import bullets, line, plain, tabulated
-from zoo.report.write import PAGE, PLOTS, write_file, write_plots, write_report
+from zoo.report.tables.text import plain, tabulated
 from zoo.wording import counted
 
 Table = tuple[list[str], list[list[str]]]  # heads, and rows of cells
@@ -148,7 +145,7 @@ def profile_notes(profile: Profile) -> list[str]:
     lines += mark_notes(profile)
     if all(s.best is None for data in profile.data_sets for s in data.scores.values()):
         lines.append("Too few seeds: nothing is ranked.")
-    lines += _visible(profile)
+    lines += visible_notes(profile)
     lines += [
         f"The same score and the same errors on every data set, in effect one model: {named}."
         for names in profile.equal_rows()
@@ -170,7 +167,7 @@ def mark_notes(profile: Profile) -> list[str]:
     return [f"{mark}: {meaning}." for mark, meaning in MARKS.items() if mark in there]
 
 
-def _visible(profile: Profile) -> list[str]:
+def visible_notes(profile: Profile) -> list[str]:
     """Which differences the data sets could have shown; nothing where none was tested."""
     found = [(data.run.verdicts.visible(), data) for data in profile.data_sets]
     known = [(gap, data) for gap, data in found if gap is not None]
@@ -190,46 +187,3 @@ def _visible(profile: Profile) -> list[str]:
         "Smallest differences between two rows that would have shown in 4 of 5 such runs: "
         f"{'; '.join(parts)}{f'; not known on {unknown}' if unknown else ''}."
     ]
-
-
-def profile_summary(profile: Profile) -> str:
-    """Both tables, the answer and the notes, for a terminal."""
-    parts = [as_text(scores_table(profile)), as_text(effects_table(profile))]
-    parts += [" ".join(profile_answer(profile)), "\n".join(profile_notes(profile))]
-    return "\n\n".join(filter(None, parts))
-
-
-def write_profile(profile: Profile, directory: Path) -> None:
-    """Write ``profile.csv`` and ``profile.md`` into the run's directory.
-
-    Raises WriteError where a file cannot be written.
-    """
-    parts = ["# Profile", line(" ".join(profile_answer(profile)))]
-    parts += [as_text(scores_table(profile), "github")]
-    parts += [bullets([line(note) for note in profile_notes(profile)])]
-    if effects := as_text(effects_table(profile), "github"):
-        parts += ["## Effects", effects]
-    links = [f"[{line(d.name)}]({quote(d.directory)}/table.md)" for d in profile.data_sets]
-    parts += ["## Data sets", bullets(links)]
-    write_file(directory / "profile.csv", profile.table.to_csv(index=False))
-    write_file(directory / "profile.md", "\n\n".join(parts) + "\n")
-
-
-def write_whole_profile(profile: Profile, directory: Path, name: str) -> None:
-    """Write also the plots and the page, and the report of each data set. name: of the run."""
-    for data in profile.data_sets:
-        write_report(data.run, directory / data.directory, f"{name}: {data.name}")
-    write_profile_page(profile, directory, name)
-
-
-def write_profile_page(profile: Profile, directory: Path, name: str) -> None:
-    """Write tables, plots and page of the profile alone. name: of the run, for the page."""
-    from zoo.report.html.profile_page import profile_page
-    from zoo.report.plots.heat import profile_plots
-    from zoo.report.plots.plot import styled
-
-    write_profile(profile, directory)
-    with styled():
-        plots = list(profile_plots(profile))
-    write_plots(plots, PLOT_NAMES, directory / PLOTS)
-    write_file(directory / PAGE, profile_page(profile, plots, name))

@@ -131,6 +131,11 @@ class Row:
         return masks
 
     @property
+    def model(self) -> str:
+        """The directory of its model with the lowest seed that was kept; empty where none was."""
+        return next((r.model for _, r in sorted(self.trained.items()) if r.model), "")
+
+    @property
     def cost_record(self) -> Record | None:
         """The latest cost measurement, whatever its status."""
         return self.cost_records[-1] if self.cost_records else None
@@ -145,6 +150,12 @@ class Row:
     def cost(self) -> dict[str, Any]:
         """Metrics of the latest cost measurement; empty where there is none or it failed."""
         return self.measured.metrics if self.measured else {}
+
+    @property
+    def parameters(self) -> int:
+        """Of its model; 0 where no record has it."""
+        metrics = [self.cost, *(record.metrics for record in self.trained.values())]
+        return int(next((found for m in metrics if (found := m.get("params"))), 0))
 
     @property
     def only_skipped(self) -> bool:

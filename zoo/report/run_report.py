@@ -9,33 +9,20 @@ from typing import Any
 import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
-from zoo.report.rows import Row, make_rows, varying_axes
+from zoo.report.rows import NO_METRIC, Row, axes_of, make_rows, varying_axes
 from zoo.report.stats.effects import Effects, judge, main_effects
 from zoo.report.stats.ratios import Speeds, find_reference
 from zoo.report.stats.verdicts import Verdicts
-from zoo.report.tables.answer import answer, best_cell
-from zoo.report.tables.chance import chance_note
-from zoo.report.tables.models_note import models_note
-from zoo.report.tables.notes import (
-    baseline_notes,
-    highest_noise,
-    made_on,
-    memory_notes,
-    mixed_code,
-    mixed_machines,
-    notes,
-    verdict_notes,
-)
-from zoo.report.tables.pretraining_notes import pretraining_notes
-from zoo.report.tables.readable import axes_in, readable, readable_cells
+from zoo.report.tables.answer import by_score, findings, next_step, tied_cells
+from zoo.report.tables.columns import Column, columns_of
+from zoo.report.tables.notes import notes_of
 from zoo.report.tables.table import build_table
 from zoo.report.tables.text import plain
-from zoo.report.tables.tuning_notes import tuning_notes
 from zoo.sweep.records import Record
 
 
 class RunReport:
-    """The records of one run, and what is computed from them when it is first asked for.
+    """The records of one run, evaluated once: every writer is given this object.
 
     wanted: the reference cell to use, by name or by some of its choices; by default the one that
     the latest cost measurement was made against. metric: the one that ranks rows; by default the
@@ -46,11 +33,14 @@ class RunReport:
         self.records = records
         self.recorded_rows: list[Row] = make_rows(records, metric)  # in the order of the records
         self.reference = find_reference(self.recorded_rows, wanted)
-
-    @cached_property
-    def table(self) -> pd.DataFrame:
-        """What ``table.csv`` holds: one row per cell, best first, then the rest, then baselines."""
-        return build_table(self.recorded_rows, self.reference, self.verdicts)
+        # The metrics of the task; the first one ranks rows.
+        self.metrics: tuple[MetricDescription, ...] = (
+            self.recorded_rows[0].metrics if self.recorded_rows else (NO_METRIC,)
+        )
+        self.metric = self.metrics[0]
+        self.axis_names = axes_of(self.recorded_rows)
+        # The axes that vary, each with its choices, the reference's first.
+        self.axes = varying_axes(self.recorded_rows, self.reference)
 
     @cached_property
     def verdicts(self) -> Verdicts:
@@ -58,10 +48,25 @@ class RunReport:
         return judge(self.recorded_rows, self.reference)
 
     @cached_property
+    def speeds(self) -> Speeds:
+        """The speeds of the rows that were measured against the reference."""
+        return Speeds(self.recorded_rows, self.reference)
+
+    @cached_property
+    def effects(self) -> Effects | None:
+        """The effect of each component; None where the records have too little for any."""
+        return main_effects(self.recorded_rows, self.reference, self.verdicts)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """What ``table.csv`` holds: one row per cell, best first, then the rest, then baselines."""
+        return build_table(self)
+
+    @cached_property
     def rows(self) -> list[Row]:
         """The rows in the order of the table."""
         by_name = {row.name: row for row in self.recorded_rows}
-        columns = self.table[["baseline", *axes_in(self.table)]].itertuples(index=False)
+        columns = self.table[["baseline", *self.axis_names]].itertuples(index=False)
         return [by_name[baseline or "+".join(cell)] for baseline, *cell in columns]
 
     @cached_property
@@ -70,6 +75,42 @@ class RunReport:
         filled = self.table.astype(object).where(self.table.notna(), None)
         return [{str(k): v for k, v in line.items()} for line in filled.to_dict("records")]
 
+    @cached_property
+    def columns(self) -> dict[str, Column]:
+        """The table as a person reads it, by the names of the columns of ``table.csv``."""
+        return {column.key: column for column in columns_of(self)}
+
+    @cached_property
+    def shown(self) -> pd.DataFrame:
+        """The same under the heads that are printed; heads may be equal."""
+        values = zip(*(column.values for column in self.columns.values()), strict=True)
+        return pd.DataFrame(list(values), columns=[c.head for c in self.columns.values()])
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """The lines under the table."""
+        return notes_of(self)
+
+    @cached_property
+    def findings(self) -> list[str]:
+        """What the table says, in a few sentences."""
+        return findings(self)
+
+    @cached_property
+    def next_step(self) -> str:
+        """What to do next; empty where nothing suggests itself."""
+        return next_step(self)
+
+    @property
+    def answer(self) -> list[str]:
+        """What the table says, and what to do next."""
+        return [*self.findings, *filter(None, [self.next_step])]
+
+    @cached_property
+    def best(self) -> Row | None:
+        """The cell that the answer calls the best; None where no cell has a score."""
+        return next(iter([*tied_cells(self), *by_score(self, baseline=False)]), None)
+
     @property
     def typical(self) -> Record:
         """The latest record, if possible of what was asked for and not of a trial of settings."""
@@ -77,71 +118,25 @@ class RunReport:
         return next(asked, self.records[-1])
 
     @cached_property
-    def notes(self) -> list[str]:
-        """The lines under the table."""
-        if not self.records:
-            return ["No records."]
-        used = [record for row in self.recorded_rows for record in row.used]
-        last, names = self.typical, [self.short_name(row) for row in self.rows]
-        return [
-            *notes(self.table, self.verdicts.tests),
-            *memory_notes(self.rows),
-            *verdict_notes(self.verdicts, self.short_name),
-            *baseline_notes(self.rows),
-            *chance_note(self.lines, names, self.metric, self.chance),
-            *pretraining_notes(last.config, self.table),
-            *tuning_notes(self.rows),
-            *models_note(self.rows, self.best),
-            *last.config["data"].get("remarks", []),
-            made_on(last, self.metric),
-            *filter(None, [mixed_code(used), mixed_machines(used)]),
-        ]
+    def tuned(self) -> list[str]:
+        """The names of the settings that were chosen for each row."""
+        return list(dict.fromkeys(name for row in self.recorded_rows for name in row.chosen))
 
     @cached_property
-    def answer(self) -> list[str]:
-        """What the table says, in a few sentences."""
-        if not self.records:
-            return []
-        values = self.cells.get(f"{self.metric.name}_mean", ())
-        value = dict(zip(self.position, values, strict=False))
-        return answer(
-            self.rows,
-            self.verdicts,
-            Speeds(self.recorded_rows, self.reference),
-            self.effects,
-            self.short_name,
-            lambda row: value[row.name],
-        )
+    def auxiliary(self) -> list[str]:
+        """The names of the losses that parts of the models add to the task's."""
+        return list(dict.fromkeys(name for row in self.recorded_rows for name in row.auxiliary))
 
-    @cached_property
-    def best(self) -> Row | None:
-        """The cell that the answer calls the best; None where no cell has a score."""
-        return best_cell(self.rows, self.verdicts)
+    @property
+    def noise_floors(self) -> tuple[float | None, float | None]:
+        """The highest noise floors of training and inference, as shares; None where unknown."""
+        names = [row.name for row in self.recorded_rows]
+        return self.speeds.floor("train", names), self.speeds.floor("infer", names)
 
     @property
     def noise_floor(self) -> float:
-        """The highest of its speed measurements, as a share; 0 where none is known."""
-        return highest_noise(self.table)
-
-    @cached_property
-    def cells(self) -> pd.DataFrame:
-        """The table as a person reads it, under the names of its columns (``readable_cells``)."""
-        return readable_cells(self.table)
-
-    @cached_property
-    def shown(self) -> pd.DataFrame:
-        """The same under the heads that are printed."""
-        return readable(self.table)
-
-    @property
-    def metrics(self) -> tuple[MetricDescription, ...]:
-        """The metrics of the task; the first one ranks rows."""
-        return self.recorded_rows[0].metrics
-
-    @property
-    def metric(self) -> MetricDescription:
-        """The metric that ranks rows."""
-        return self.metrics[0]
+        """The higher of the two; 0 where none is known."""
+        return max((floor for floor in self.noise_floors if floor is not None), default=0.0)
 
     @cached_property
     def chance(self) -> float | None:
@@ -156,19 +151,13 @@ class RunReport:
         return f"{metric.label}, share of {metric.scored}" if metric.paired else metric.label
 
     @cached_property
-    def axes(self) -> dict[str, tuple[str, ...]]:
-        """The axes that vary, each with its choices, the reference's first."""
-        return varying_axes(self.recorded_rows, self.reference)
-
-    @cached_property
-    def effects(self) -> Effects | None:
-        """The effect of each component; None where the records have too little for any."""
-        return main_effects(self.recorded_rows, self.reference, self.verdicts)
-
-    @cached_property
     def position(self) -> dict[str, int]:
         """Row name to its place in the table, from 0."""
         return {row.name: number for number, row in enumerate(self.rows)}
+
+    def score_text(self, row: Row) -> str:
+        """Its mean with the interval, as the table shows it."""
+        return self.columns[f"{self.metric.name}_mean"].values[self.position[row.name]]
 
     def short_name(self, row: Row, most: int = 60) -> str:
         """A row's choices on the axes that vary, cut to ``most`` characters."""
@@ -177,11 +166,11 @@ class RunReport:
 
     def describe(self, number: int) -> str:
         """A row of the table in one line: ``fused+rope: accuracy 0.943 ± 0.008; × train 1.10``."""
-        line, heads = self.cells.iloc[number].to_dict(), self.cells.attrs["heads"]
         others = (f"{metric.name}_mean" for metric in self.metrics[1:])
-        skip = {*axes_in(self.table), "params", "seeds", "rank", "front", *others}
+        skip = {*self.axis_names, "params", "seeds", "rank", "front", *others}
         skip |= {"train_seconds", "pretrain_seconds"}
-        if line.get("status") == "ok":
+        if self.lines[number]["status"] == "ok":
             skip.add("status")
-        parts = [f"{heads[key]} {text}" for key, text in line.items() if text and key not in skip]
+        shown = [(c.head, c.values[number]) for c in self.columns.values() if c.key not in skip]
+        parts = [f"{head} {text}" for head, text in shown if text]
         return f"{self.short_name(self.rows[number])}: {plain('; '.join(parts), 200)}"

@@ -1,15 +1,28 @@
-"""Writes what is made of a run's records: tables, plots and the page."""
+"""Writes what is made of a run's records: text for a terminal, JSON, tables, plots and the page."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from zoo.errors import WriteError
+from zoo.report.profile import Profile
+from zoo.report.profile_text import (
+    PLOT_NAMES,
+    as_text,
+    effects_table,
+    mark_notes,
+    profile_answer,
+    profile_notes,
+    scores_table,
+    visible_notes,
+)
 from zoo.report.run_report import RunReport
-from zoo.report.tables.group_table import group_lines
-from zoo.report.tables.readable import as_latex, as_text
+from zoo.report.tables.columns import group_text, latex_table, table_text
+from zoo.report.tables.notes import visible_note
 from zoo.report.tables.text import bullets, line
 from zoo.sweep.records import Record
 
@@ -21,20 +34,103 @@ NAMES = ("pareto-speed", "pareto-memory", "grid", "effects", "epochs", "by-group
 PAGE = "report.html"
 
 
-def write_report(run: RunReport, directory: Path, name: str = "") -> None:
+def report_text(report: RunReport | Profile, width: int | None = None) -> str:
+    """What a terminal shows: the table, or of a profile both tables, and the answer.
+
+    width: of the terminal, in characters; None for the whole table.
+    """
+    if isinstance(report, Profile):
+        parts = [as_text(scores_table(report)), as_text(effects_table(report))]
+    else:
+        parts = [table_text(report, width=width), group_text(report)]
+    return "\n\n".join(filter(None, [*parts, answer_text(report)]))
+
+
+def answer_text(report: RunReport | Profile) -> str:
+    """At most three lines: the answer, what the run could have seen, what to do next.
+
+    Of a profile: the answer, what its marks mean, what it could have seen. All notes are in
+    ``table.md`` or ``profile.md``, on the page and in JSON.
+    """
+    if isinstance(report, Profile):
+        answer, marks = profile_answer(report), mark_notes(report)
+        said = [" ".join(answer), " ".join(marks), *visible_notes(report)]
+    else:
+        said = [" ".join(report.findings), visible_note(report), report.next_step]
+    return "\n".join(filter(None, said))
+
+
+def report_data(report: RunReport | Profile, directory: Path) -> dict[str, Any]:
+    """The report as plain values, for JSON: its rows, as in ``table.csv``, answer and notes.
+
+    Of a run on several data sets: a line for each row on each of them, and the answer.
+    """
+    # Through JSON, so that NaN and NA become null.
+    rows = json.loads(report.table.to_json(orient="records", double_precision=15))
+    place = {"directory": str(directory)}
+    if isinstance(report, Profile):
+        return place | {"scores": rows, "answer": profile_answer(report)}
+    return place | {"rows": rows, "answer": report.answer, "notes": report.notes}
+
+
+def write_report(report: RunReport | Profile, directory: Path, name: str = "") -> None:
     """Write tables, plots and page into an existing directory. name: of the run, for the page.
 
-    ``table.csv``, ``table.md``, ``table.tex``, ``report.html``, and under ``plots/``, as PNG and
-    SVG, the plots that there are enough records for; older files of the others are deleted. The
-    same records give the same bytes on every machine with the same versions of the libraries.
-    Raises WriteError where a file cannot be written.
+    ``report.html``, and under ``plots/``, as PNG and SVG, the plots that there are enough records
+    for; older files of the others are deleted. Of a run on several data sets, also the report of
+    each. The same records give the same bytes on every machine with the same versions of the
+    libraries. Raises WriteError where a file cannot be written.
     """
     from zoo.report.html.report_page import report_page
 
-    write_tables(run, directory)
-    plots = make_plots(run)
+    if isinstance(report, Profile):
+        for data in report.data_sets:
+            write_report(data.run, directory / data.directory, f"{name}: {data.name}")
+        write_profile(report, directory, name)
+        return
+    write_tables(report, directory)
+    plots = make_plots(report)
     write_plots(plots, NAMES, directory / PLOTS)
-    write_file(directory / PAGE, report_page(run, plots, name))
+    write_file(directory / PAGE, report_page(report, plots, name))
+
+
+def write_profile(profile: Profile, directory: Path, name: str) -> None:
+    """Write tables, plots and page of the profile, without the reports of its data sets."""
+    from zoo.report.html.report_page import profile_page
+    from zoo.report.plots.heat import profile_plots
+    from zoo.report.plots.plot import styled
+
+    write_tables(profile, directory)
+    with styled():
+        plots = list(profile_plots(profile))
+    write_plots(plots, PLOT_NAMES, directory / PLOTS)
+    write_file(directory / PAGE, profile_page(profile, plots, name))
+
+
+def write_tables(report: RunReport | Profile, directory: Path) -> None:
+    """Write ``table.csv`` with every column, and ``table.md`` and ``table.tex`` for readers.
+
+    Of a run on several data sets: ``profile.csv`` and ``profile.md``.
+    """
+    if isinstance(report, Profile):
+        parts = [
+            "# Profile",
+            line(" ".join(profile_answer(report))),
+            as_text(scores_table(report), "github"),
+            bullets([line(note) for note in profile_notes(report)]),
+        ]
+        if effects := as_text(effects_table(report), "github"):
+            parts += ["## Effects", effects]
+        links = [f"[{line(d.name)}]({quote(d.directory)}/table.md)" for d in report.data_sets]
+        parts += ["## Data sets", bullets(links)]
+        write_file(directory / "profile.csv", report.table.to_csv(index=False))
+        write_file(directory / "profile.md", "\n\n".join(parts) + "\n")
+        return
+    answer, notes = line(" ".join(report.answer)), bullets([line(note) for note in report.notes])
+    parts = [table_text(report, "github"), group_text(report, "github"), answer, notes]
+    write_file(directory / "table.csv", report.table.to_csv(index=False))
+    write_file(directory / "table.md", "\n\n".join(filter(None, parts)) + "\n")
+    write_file(directory / "table.tex", latex_table(report))
 
 
 def make_plots(run: RunReport) -> list[Plot]:
@@ -65,17 +161,6 @@ def write_plots(plots: Sequence[Plot], names: Sequence[str], folder: Path) -> No
     for name in set(names) - {plot.name for plot in plots}:
         for suffix in (".png", ".svg"):
             folder.joinpath(f"{name}{suffix}").unlink(missing_ok=True)
-
-
-def write_tables(run: RunReport, directory: Path) -> None:
-    """Write ``table.csv`` with every column, and ``table.md`` and ``table.tex`` for readers."""
-    notes = bullets([line(note) for note in run.notes])
-    said = f"{line(' '.join(run.answer))}\n\n" if run.answer else ""
-    write_file(directory / "table.csv", run.table.to_csv(index=False))
-    groups = "".join(f"{one}\n" for one in group_lines(run, "github"))
-    table = f"{as_text(run.table, 'github')}\n\n{groups}{said}{notes}\n"
-    write_file(directory / "table.md", table)
-    write_file(directory / "table.tex", as_latex(run.table, [*run.answer, *run.notes]))
 
 
 def write_scale(records: Sequence[Record], directory: Path) -> None:

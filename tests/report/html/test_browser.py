@@ -345,10 +345,19 @@ def test_weights_are_told_under_the_pointer_by_a_tap_and_with_the_keyboard(brows
     assert f"attends most to {found.tokens[best]} (" in details.text
     browser.execute_script("document.getElementById('matrix').focus()")
     press(browser, Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
-    # The column that was last pointed at, one row down and two to the right.
-    assert details.text == f"word4 → word3: {mean[4, 3]:.3f}"
+    # A tap on a word chooses no column: from the first one, one row down and two to the right.
+    # The page has scrolled under the pointer, which rests; it says nothing.
+    assert details.text == f"word4 → word2: {mean[4, 2]:.3f}"
+    still_there(browser, details.text)
     assert browser.execute_script("return document.querySelectorAll('b').length") == 0
     assert browser.get_log("browser") == []
+
+
+def still_there(browser, text):
+    """That the page goes on to say so where it scrolls under a pointer at rest."""
+    browser.execute_script("document.getElementById('matrix').scrollBy(0, 40); scrollBy(0, 40)")
+    browser.execute_async_script("setTimeout(arguments[0], 300)")
+    assert browser.find_element("id", "details").text == text
 
 
 def centre(browser, selector):

@@ -17,8 +17,7 @@ from large_run import LABELS, large_run
 from rendered import render, rendered
 from sklearn.metrics import precision_recall_fscore_support
 
-from zoo.report.html.environment_table import environment_of
-from zoo.report.html.page_data import lines_of, row_command, tints_of
+from zoo.report.html.page_data import environment_of, lines_of, row_command, tints_of
 from zoo.report.html.report_page import report_page
 from zoo.report.rows import class_scores, make_rows
 from zoo.report.run_report import RunReport
@@ -100,7 +99,9 @@ def test_the_run_and_its_result_are_sentences():
         "machine, 2 threads, torch 2.13.0+cpu, fp32; 20 November 2026."
     )
     (outcome,) = texts(tree, "div", id="outcome")
-    assert re.search(r"Best cell: \S+ with 0\.9\d\d ± 0\.0\d\d; \d+ others cannot", outcome)
+    assert re.search(
+        r"\S+ has the best accuracy of the cells: 0\.9\d\d ± 0\.0\d\d; \d+ others tie", outcome
+    )
     assert re.search(r"the baseline tfidf-logreg with 0\.9\d\d\W", outcome)
 
 
@@ -219,7 +220,7 @@ def test_another_task_has_its_own_metric_and_direction():
     best = min(cells, key=lambda row: np.mean([*row.values.values()]))
     (outcome,) = texts(tree, "div", id="outcome")
     # A baseline has the best score of all.
-    assert f"Best cell: {made.run.short_name(best)} with 2." in outcome
+    assert f"{made.run.short_name(best)} has the best bits/byte of the cells: 2." in outcome
     heads = list(results_of(tree).find(f"{XHTML}thead").iter(f"{XHTML}button"))
     first = {"".join(b.itertext()): b.get("data-first") for b in heads}
     assert first["bits/byte"] == "ascending"
@@ -289,7 +290,7 @@ def test_a_metric_may_be_called_like_another_column():
     ]
     made = render(records, plots=False)
     run = made.run
-    keys = list(run.cells)
+    keys = list(run.columns)
     for line, row, values in zip(lines_of(run), run.rows, run.lines, strict=True):
         cells = dict(zip(keys, line["cells"], strict=True))
         assert float(cells["accuracy_mean"]["key"]) == np.mean([*row.values.values()])
@@ -297,8 +298,8 @@ def test_a_metric_may_be_called_like_another_column():
         if not row.baseline:
             assert float(cells["peak_memory_mib"]["key"]) == values["peak_memory_mib"]
             assert run.describe(run.position[row.name]).count("memory MiB") == 1
-    best = run.cells["accuracy_mean"].iloc[0]
-    assert f"Best cell: {run.short_name(run.rows[0])} with {best}" in " ".join(run.answer)
+    best = f"{run.short_name(run.rows[0])} has the best {run.metric.label} of the cells"
+    assert f"{best}: {run.columns['accuracy_mean'].values[0]}" in " ".join(run.answer)
 
 
 def test_tinted_rows_are_those_that_the_answer_tells_apart():

@@ -79,16 +79,26 @@ function clear() {
   details.textContent = "";
 }
 
+// A page that scrolls under a pointer at rest sends the events of a move, but from the same place.
+let place = "";
+function moved(event) {
+  const before = place;
+  place = `${event.screenX},${event.screenY}`;
+  return place !== before;
+}
+
 const numbers = ({query, key}) => [query, key].map(n => n === undefined ? n : Number(n));
 [at("text"), matrix].forEach(area => {
   const point = event => {
     const token = event.target.closest("[data-query]");
     if (token) show(...numbers(token.dataset));
   };
-  area.addEventListener("pointerover", point);
+  area.addEventListener("pointermove", event => { if (moved(event)) point(event); });
   area.addEventListener("click", point);  // a tap
   // After a tap the numbers stay; a mouse leaves.
-  area.addEventListener("pointerleave", event => { if (event.pointerType === "mouse") clear(); });
+  area.addEventListener("pointerleave", event => {
+    if (event.pointerType === "mouse" && moved(event)) clear();
+  });
   area.addEventListener("keydown", event => {
     const steps = {ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1]};
     const step = steps[event.key], last = data.tokens.length - 1;

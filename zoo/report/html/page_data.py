@@ -6,7 +6,8 @@ Each cell of the table has what it shows, what it sorts by, and an interval to d
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,28 +15,17 @@ from numpy.typing import NDArray
 
 from zoo.report.rows import Row, class_scores, confusions_of, labels_of
 from zoo.report.run_report import RunReport
-from zoo.report.tables.readable import axes_in, numbers_in
+from zoo.report.tables.columns import KEPT, Column
 from zoo.report.tables.table import NOT_TRAINED
 from zoo.report.tables.text import plain
-from zoo.sweep.records import Record
+from zoo.wording import counted
 
 LONGEST = 120  # characters of a row's name
-# Columns that are shown only where they are asked for.
-_ASKED_FOR = ("train_ratio", "infer_ratio")
-# Where the page is narrow, columns are left out in this order; then metrics, but the ranking one.
-_LEFT_OUT = (
-    "latency_ms",
-    "pretrain_seconds",
-    "train_seconds",
-    "params",
-    "seeds",
-    "infer_tokens_per_s",
-    "front",
-    "rank",
-    "status",
-    "peak_memory_mib",
-    "train_tokens_per_s",
-)
+WORDS = 24  # characters from which on a cell is a text that may be broken
+RATIOS = ("train_ratio", "infer_ratio")  # shown only where they are asked for
+WHOLE = 25  # classes up to which the whole confusion matrix is shown
+PAIRS = 40  # with more classes, this many of the largest confusions
+_KINDS = {"train": "training", "tune": "tuning trial", "cost": "cost measurement"}
 
 
 def heads_of(run: RunReport) -> list[dict[str, Any]]:
@@ -45,26 +35,24 @@ def heads_of(run: RunReport) -> list[dict[str, Any]]:
     switched off; ``on``: whether it is there from the start; ``order``: when it is left out where
     the page is narrow, from 0.
     """
-    numbers, names = numbers_in(run.table), run.cells.attrs["heads"]
-    axes, heads = axes_in(run.table), []
-    fixed = {*axes, f"{run.metric.name}_mean"}
-    order = [key for key in names if key not in fixed and key not in _LEFT_OUT] + [*_LEFT_OUT]
-    for place, (key, text) in enumerate(names.items()):
-        heads.append(
-            {
-                "text": text,
-                "place": place,
-                "number": key in numbers,
-                "first": "descending" if numbers.get(key) else "ascending",
-                "choice": key not in fixed,
-                "on": key not in _ASKED_FOR,
-                "order": order.index(key) if key in order else -1,
-                "classes": _classes(
-                    {"number": key in numbers, "axis": bool(place) and key in axes}
-                ),
-            }
-        )
-    return heads
+    fixed = {*run.axis_names, f"{run.metric.name}_mean"}
+    others = [key for key in run.columns if key not in fixed and key not in KEPT]
+    order = [*others, *reversed(KEPT)]
+    return [
+        {
+            "text": column.head,
+            "place": place,
+            "number": bool(column.better),
+            "first": "descending" if column.better > 0 else "ascending",
+            "choice": key not in fixed,
+            "on": key not in RATIOS,
+            "order": order.index(key) if key in order else -1,
+            "classes": _classes(
+                number=bool(column.better), axis=bool(place) and key in run.axis_names
+            ),
+        }
+        for place, (key, column) in enumerate(run.columns.items())
+    ]
 
 
 def lines_of(run: RunReport) -> list[dict[str, Any]]:
@@ -73,38 +61,43 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
     ``facets``: a row's choices on the axes that vary, which filters use. ``key`` of a cell: what
     it sorts by, "" if empty. ``classes``: of CSS.
     """
-    numbers, axes = numbers_in(run.table), axes_in(run.table)
-    with_whiskers = [f"{run.metric.name}_mean", "train_ratio", "infer_ratio"]
-    whiskers = {column: _whiskers(run, column) for column in with_whiskers}
+    score = f"{run.metric.name}_mean"
+    whiskers = {column: _whiskers(run, column) for column in (score, *RATIOS)}
     differing = _differing(run)
 
-    def cell(number: int, key: str, text: str) -> dict[str, Any]:
-        value, sorts_by = run.lines[number].get(key), text
-        if key in numbers:
-            sorts_by = "" if value is None else repr(float(value))
-        tie = key.endswith("_ratio") and bool(run.lines[number][key.replace("_ratio", "_tie")])
-        marks = {"number": key in numbers, "tie": tie, "words": key not in numbers}
-        marks["words"] = marks["words"] and len(text) > 24
-        marks |= {"axis": key in axes[1:], "score": key == f"{run.metric.name}_mean"}
+    def cell(number: int, column: Column) -> dict[str, Any]:
+        key, text, line = column.key, column.values[number], run.lines[number]
+        value = line.get(key)
+        sorts_by = text if not column.better else "" if value is None else repr(float(value))
+        classes = _classes(
+            number=bool(column.better),
+            tie=key in RATIOS and bool(line[key.replace("_ratio", "_tie")]),
+            words=not column.better and len(text) > WORDS,
+            axis=key in run.axis_names[1:],
+            score=key == score,
+        )
         whisker = whiskers[key][number] if key in whiskers else None
-        return {"text": text, "key": sorts_by, "whisker": whisker, "classes": _classes(marks)}
+        return {"text": text, "key": sorts_by, "whisker": whisker, "classes": classes}
 
     lines = []
     for number, (row, values) in enumerate(zip(run.rows, run.lines, strict=True)):
         ok, verdict = values["status"] == "ok", differing.get(row.name)
-        marks = {"better": verdict == 1, "worse": verdict == -1, "bad": not ok}
         lines.append(
             {
                 "number": number,
                 "name": run.short_name(row, LONGEST),
-                "cells": [cell(number, str(k), t) for k, t in run.cells.iloc[number].items()],
+                "cells": [cell(number, column) for column in run.columns.values()],
                 "facets": {axis: row.cell[axis] for axis in run.axes if not row.baseline},
                 "baseline": bool(row.baseline),
                 "ok": ok,
-                "classes": _classes(marks),
+                "classes": _classes(better=verdict == 1, worse=verdict == -1, bad=not ok),
             }
         )
     return lines
+
+
+def _classes(**marks: bool) -> str:
+    return " ".join(mark for mark, there in marks.items() if there)
 
 
 def _differing(run: RunReport) -> dict[str, int]:
@@ -134,10 +127,6 @@ def tints_of(run: RunReport) -> str:
     return " ".join(lines or [f"No row differs significantly from the best cell, {name}."])
 
 
-def _classes(marks: dict[str, bool]) -> str:
-    return " ".join(mark for mark, there in marks.items() if there)
-
-
 def _whiskers(run: RunReport, column: str) -> list[list[float] | None]:
     """Low, middle and high of each row, in percent of one scale; None without an interval.
 
@@ -147,7 +136,7 @@ def _whiskers(run: RunReport, column: str) -> list[list[float] | None]:
     name = column.removesuffix("_mean")
     ends = run.table[[f"{name}_low", column, f"{name}_high"]].to_numpy(dtype=float, copy=True)
     ends[np.isnan(ends).any(axis=1)] = np.nan
-    if column.endswith("_ratio"):
+    if column in RATIOS:
         ends = np.log(ends)
     cells = ends[run.table["baseline"] == ""]
     if np.isnan(cells).all():
@@ -155,10 +144,6 @@ def _whiskers(run: RunReport, column: str) -> list[list[float] | None]:
     least, most = np.nanmin(cells), np.nanmax(cells)
     percents = (100 * (ends - least) / ((most - least) or 1.0)).clip(0, 100)
     return [None if np.isnan(p).any() else [round(float(end), 1) for end in p] for p in percents]
-
-
-WHOLE = 25  # classes up to which the whole confusion matrix is shown
-PAIRS = 40  # with more classes, this many of the largest confusions
 
 
 def details_of(run: RunReport) -> dict[str, Any]:
@@ -206,8 +191,8 @@ def row_command(row: Row) -> str:
     """The command that repeats the training of all of a row's seeds; "" if no record has one."""
     commands = {seed: r.command for seed, r in row.trained.items() if r.command}
     if not commands:
-        records: Sequence[Record] = [*row.failed, *row.cost_records]
-        return plain(next((record.command for record in records if record.command), ""))
+        others = [record.command for record in [*row.failed, *row.cost_records]]
+        return plain(next(filter(None, others), ""))
     first = next(iter(commands.values()))
     try:
         words = shlex.split(first)
@@ -235,4 +220,53 @@ def incomplete_of(run: RunReport) -> list[list[str]]:
             found.append([name, what, status, reason])
         if row.only_tuned:
             found.append([name, "training", NOT_TRAINED, row.tried])
+    return found
+
+
+@dataclass(frozen=True)
+class EnvironmentTable:
+    """shared: name and value of what is the same everywhere. heads, rows: what differs.
+
+    A row is a distinct environment; its first cell says what was done there.
+    """
+
+    shared: list[tuple[str, str]]
+    heads: list[str]
+    rows: list[list[str]]
+
+
+def environment_of(run: RunReport) -> EnvironmentTable:
+    """The environments of the records that ran."""
+    counts: dict[tuple[tuple[str, str], ...], Counter[str]] = {}  # values to what was done
+    # A record that is there twice, because a later run took it over, is one piece of work.
+    for record in {(r.key, r.seed, r.started): r for r in run.records}.values():
+        if record.environment and record.status != "skipped":
+            values = tuple(_flat(record.environment | {"plug-ins": record.plugins}))
+            counts.setdefault(values, Counter())[_KINDS[record.kind]] += 1
+    found = {values: dict(values) for values in counts}
+    names = list(dict.fromkeys(name for values in found.values() for name in values))
+    by_name = {name: {values.get(name, "") for values in found.values()} for name in names}
+    differing = [name for name in names if len(by_name[name]) > 1]
+    shared = [(name, min(by_name[name])) for name in names if name not in differing]
+    rows = [
+        [
+            " and ".join(counted(n, kind) for kind, n in counts[key].items()),
+            *(values.get(name, "") for name in differing),
+        ]
+        for key, values in found.items()
+    ]
+    if len(rows) == 1:  # all of it in one environment
+        shared.insert(0, ("what", rows[0][0]))
+    shared = [(name, value) for name, value in shared if value]
+    return EnvironmentTable(shared, ["what", *differing], rows)
+
+
+def _flat(values: dict[str, Any], before: str = "") -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for key, value in values.items():
+        if isinstance(value, dict):
+            found += _flat(value, f"{before}{key} ")
+        else:
+            text = ("yes" if value else "no") if isinstance(value, bool) else value
+            found.append((plain(f"{before}{key}"), "" if text is None else plain(text)))
     return found

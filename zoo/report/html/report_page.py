@@ -1,4 +1,4 @@
-"""``report.html``: everything that is known of a run, on one page."""
+"""``report.html``: everything that is known of a run, on one page that needs nothing else."""
 
 from __future__ import annotations
 
@@ -11,13 +11,21 @@ from datetime import date
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from zoo.report.html.environment_table import environment_of
-from zoo.report.html.page_data import details_of, heads_of, incomplete_of, lines_of, tints_of
+from zoo.report.comparable import differing_settings
+from zoo.report.html.page_data import (
+    details_of,
+    environment_of,
+    heads_of,
+    incomplete_of,
+    lines_of,
+    tints_of,
+)
 from zoo.report.plots.plot import DARK, HUES, INK, MUTED, PAPER, RULE, SMALL, WIDTH, Plot
+from zoo.report.profile import Profile
+from zoo.report.profile_text import effects_table, profile_answer, profile_notes, scores_table
 from zoo.report.run_report import RunReport
-from zoo.report.tables.group_table import group_table
+from zoo.report.tables.columns import group_table
 from zoo.report.tables.notes import held_out, machine_summary
-from zoo.report.tables.same_settings import differing_settings
 from zoo.report.tables.text import from_to, plain
 from zoo.wording import counted
 
@@ -47,6 +55,23 @@ def report_page(run: RunReport, plots: Sequence[Plot], name: str = "") -> str:
             incomplete=incomplete_of(run),
             environment=environment_of(run),
             zoo=next((r.environment["zoo"] for r in run.records if "zoo" in r.environment), ""),
+        )
+    )
+
+
+def profile_page(profile: Profile, plots: Sequence[Plot], name: str = "") -> str:
+    """The page of a run on several data sets: the profile, and links to each report."""
+    return (
+        page_environment()
+        .get_template("profile.html")
+        .render(
+            title=name or f"Profile over {counted(len(profile.data_sets), 'data set')}",
+            answer=profile_answer(profile),
+            scores=scores_table(profile),
+            effects=effects_table(profile),
+            notes=profile_notes(profile),
+            plots=[(plot, inline_svg(plot.svg)) for plot in plots],
+            data_sets=profile.data_sets,
         )
     )
 
@@ -88,8 +113,8 @@ def inline_svg(svg: str) -> Markup:
 
 def _title(run: RunReport) -> str:
     """What was run, for a run without a name: ``bbc-news: 4 attention × 4 pe, 1 November 2026``."""
-    days = sorted({record.started[:10] for record in run.records if record.started})
-    return ", ".join([f"{run.typical.config['data']['name']}: {_cells(run)}", *map(_day, days[:1])])
+    name = run.typical.config["data"]["name"]
+    return ", ".join([f"{name}: {_cells(run)}", *_days(run)[:1]])
 
 
 def _cells(run: RunReport) -> str:
@@ -103,26 +128,27 @@ def run_sentence(run: RunReport) -> str:
     """Cells, data, training and machine in one sentence."""
     config = run.typical.config
     data, training = config["data"], config.get("training", {})
-    cells = sum(not row.baseline for row in run.rows)
-    what = _cells(run)
-    if baselines := len(run.rows) - cells:
-        what += f" and {counted(baselines, 'baseline')}"
+    baselines = sum(bool(row.baseline) for row in run.rows)
     about = str(data.get("summary", "")).rstrip(".")
     if not about and "train" in data and "test" in data:
         about = f"{data['train']:,} training and {data['test']:,} test {run.metric.scored}"
+    what = " and ".join([_cells(run), *([counted(baselines, "baseline")] if baselines else [])])
     parts = [f"{what} on {data['name']}{f' ({about})' if about else ''}"]
-    if seeds := sorted({len(row.trained) for row in run.rows if row.trained}):
-        number = from_to(seeds[0], seeds[-1])
-        epochs = counted(training["epochs"], "epoch") if training.get("epochs") else ""
-        plural = "" if number == "1" else "s"
-        parts.append(f"trained with {number} seed{plural} each{f' for {epochs}' if epochs else ''}")
-    if held := held_out(run.typical, run.metric):
-        parts.append(held.removeprefix("; "))
+    if seeds := [len(row.trained) for row in run.rows if row.trained]:
+        number = from_to(min(seeds), max(seeds))
+        epochs = f" for {counted(training['epochs'], 'epoch')}" if training.get("epochs") else ""
+        parts.append(f"trained with {number} seed{'' if number == '1' else 's'} each{epochs}")
+    parts += filter(None, [held_out(run.typical, run.metric)])
     if measured := [record for record in run.records if record.kind == "cost"]:
         parts.append(f"speed and memory measured on {machine_summary(measured[-1].environment)}")
-    days = sorted({record.started[:10] for record in run.records if record.started})
-    when = f"; {' to '.join(dict.fromkeys(map(_day, (days[0], days[-1]))))}" if days else ""
+    days = _days(run)
+    when = f"; {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
     return f"{', '.join(parts)}{when}."
+
+
+def _days(run: RunReport) -> list[str]:
+    """The days on which records were made, the first one first."""
+    return list(map(_day, sorted({r.started[:10] for r in run.records if r.started})))
 
 
 def _day(text: str) -> str:

@@ -2,293 +2,255 @@
 
 from __future__ import annotations
 
+import bisect
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from zoo.report.rows import Row, trained_on_one_kind_of_machine
 from zoo.report.stats.effects import Effects
 from zoo.report.stats.intervals import ALPHA, ENOUGH
 from zoo.report.stats.paired import p_of_models
-from zoo.report.stats.ratios import NOISY, Speeds, memory_verdict, too_noisy
-from zoo.report.stats.verdicts import Verdicts
-from zoo.report.tables.text import percent
+from zoo.report.stats.ratios import NOISY, memory_verdict, too_noisy
+from zoo.report.tables.text import listed, percent
 from zoo.wording import counted
+
+if TYPE_CHECKING:
+    from zoo.report.run_report import RunReport
 
 NAMED = 3  # rows of a list that are named
 MOST_SEEDS = 100  # no more are recommended
 
-Text = Callable[[Row], str]
 
-
-def answer(
-    rows: Sequence[Row],
-    verdicts: Verdicts,
-    speeds: Speeds,
-    effects: Effects | None,
-    name: Text,
-    value: Text,
-) -> list[str]:
+def findings(run: RunReport) -> list[str]:
     """At most five sentences.
 
-    They say which choices make a difference; which cells cannot be distinguished from the best one;
-    which of them is the fastest and which the smallest; whether any beats the baselines; and what
-    to try next. name: of a row; value: its mean with the interval, as the table shows it.
+    They say which choices make a difference; which cell is best and which tie with it; which of
+    these is the fastest and which the smallest; and whether any beats the baselines.
     """
-    cells, baselines = _by_score(rows, baseline=False), _by_score(rows, baseline=True)
+    cells, baselines = by_score(run, baseline=False), by_score(run, baseline=True)
     if not cells:
-        return [f"No cell has a value of {rows[0].metric.label}."] if rows else []
-    tied = _tied(cells, verdicts)
-    said = _choices(effects)
-    said.append(_best(cells, tied, baselines, verdicts, name, value))
-    said += _cheapest(tied or cells[:1], speeds, name)
-    said += _against_baselines(cells, baselines, verdicts, name, value)
-    return said + _next(cells, tied, baselines, verdicts)
+        return [f"No cell has a value of {run.metric.label}."] if run.rows else []
+    tied = tied_cells(run)
+    said = _choices(run.effects)
+    if tied or not baselines:
+        said.append(_best(run, cells, tied, baselines))
+    said += _cheapest(run, tied)
+    return said + _against_baselines(run, cells, baselines)
 
 
-def best_cell(rows: Sequence[Row], verdicts: Verdicts) -> Row | None:
-    """The cell that the answer calls the best; None where no cell has a score."""
-    cells = _by_score(rows, baseline=False)
-    return next(iter([*_tied(cells, verdicts), *cells]), None)
-
-
-def _by_score(rows: Sequence[Row], *, baseline: bool) -> list[Row]:
+def by_score(run: RunReport, *, baseline: bool) -> list[Row]:
     """The cells, or the baselines, that have a score, the best mean first."""
-    return sorted(
-        (row for row in rows if row.values and bool(row.baseline) == baseline),
-        key=lambda row: -row.metric.better(statistics.fmean(row.values.values())),
-    )
+    rows = [row for row in run.rows if row.values and bool(row.baseline) == baseline]
+    return sorted(rows, key=lambda row: -run.metric.better(_mean(row)))
 
 
-def _tied(cells: Sequence[Row], verdicts: Verdicts) -> list[Row]:
-    """Those that cannot be distinguished from the best one, in their order."""
-    ties = verdicts.tied()
-    return [row for row in cells if row.name in ties]
+def tied_cells(run: RunReport) -> list[Row]:
+    """The best cell and those that cannot be distinguished from it, the best mean first."""
+    ties = run.verdicts.tied()
+    return [row for row in by_score(run, baseline=False) if row.name in ties]
+
+
+def _mean(row: Row) -> float:
+    return statistics.fmean(row.values.values())
+
+
+def _ahead(one: Row, other: Row) -> bool:
+    """Whether the mean of the first is better."""
+    return one.metric.better(_mean(one)) > one.metric.better(_mean(other))
 
 
 def _choices(effects: Effects | None) -> list[str]:
     """The main effects that are real, the largest first; nothing where none was tested."""
-    all_effects = [(e, e.difference) for e in effects.main if e.difference] if effects else []
-    tested = [e for e, found in all_effects if found.p is not None and not found.equal]
-    if not effects or not tested:
+    found = [(e, e.difference) for e in effects.main if e.difference] if effects else []
+    tested = [(e, d) for e, d in found if d.p is not None and not d.equal]
+    if effects is None or not tested:
         return []
-    real = [(abs(e.difference.mean), e) for e in tested if e.difference and e.difference.real]
-    where = "averaged over the grid" if effects.about.startswith("Averaged") else "one at a time"
+    averaged = effects.about.startswith("Averaged")
+    where = "Averaged over the grid" if averaged else "Exchanged one at a time"
+    real = sorted((pair for pair in tested if pair[1].real), key=lambda pair: -abs(pair[1].mean))
     if not real:
-        return [f"No single choice makes a difference that shows ({where})."]
+        return [f"{where}, no single choice makes a difference that shows."]
     parts = []
-    for _, effect in sorted(real, key=lambda pair: -pair[0])[:NAMED]:
-        found, metric = effect.difference, effect.metric
-        assert found is not None
-        better = metric.better(found.mean) > 0
-        names = (effect.component, effect.against) if better else (effect.against, effect.component)
-        gap = metric.format_difference(abs(found.mean), found.half).lstrip("+")
+    for effect, difference in real[:NAMED]:
+        metric, names = effect.metric, [effect.component, effect.against]
+        if metric.better(difference.mean) < 0:
+            names.reverse()
+        gap = metric.format_difference(abs(difference.mean), difference.half).lstrip("+")
         parts.append(f"{names[0]} is better than {names[1]} by {gap}")
-    more = f", and {len(real) - NAMED} more" if len(real) > NAMED else ""
-    return [f"Choices that matter ({where}): {'; '.join(parts)}{more}."]
+    more = f"; {len(real) - NAMED} more choices matter" if len(real) > NAMED else ""
+    return [f"{where}, {'; '.join(parts)}{more}."]
 
 
 def _best(
-    cells: Sequence[Row],
-    tied: Sequence[Row],
-    baselines: Sequence[Row],
-    verdicts: Verdicts,
-    name: Text,
-    value: Text,
+    run: RunReport, cells: Sequence[Row], tied: Sequence[Row], baselines: Sequence[Row]
 ) -> str:
     best, others = (tied or cells)[0], tied[1:]
-    # The score of a cell is not the best one where a baseline has a better mean.
-    ahead = baselines and _ahead(baselines[0], best)
-    what = "cell" if ahead else best.metric.label
-    text = f"Best {what}: {name(best)} with {value(best)}"
+    among = " of the cells" if baselines and _ahead(baselines[0], best) else ""
+    text = f"{run.short_name(best)} has the best {run.metric.label}{among}: {run.score_text(best)}"
     if others:
-        text += f"; {counted(len(others), 'other')} cannot be distinguished from it: "
-        text += _listed([name(row) for row in others])
-        if equal := sum(_equal(verdicts, best, row) for row in others):
+        tie = "others tie" if others[1:] else "other ties"
+        text += f"; {len(others)} {tie} with it: {listed(map(run.short_name, others), NAMED)}"
+        if equal := sum(_equal(run, best, row) for row in others):
             text += f" ({equal} of these {'are' if equal > 1 else 'is'} equal to it, "
             text += "example by example)" if best.examples else "with every seed)"
-    elif len(cells) > 1 and not tied:
-        text += (
-            f"; with fewer than {ENOUGH} seeds nothing can be said of the differences between cells"
-        )
-    elif len(cells) > 1 and all(
-        verdicts.verdict(best.name, row.name) == 1 for row in cells if row is not best
-    ):
-        text += f", really better than the {counted(len(cells) - 1, 'other')}"
+    rest = [row for row in cells if row is not best]
+    if rest and all(run.verdicts.verdict(best.name, row.name) == 1 for row in rest):
+        text += f"; it is significantly better than the {counted(len(rest), 'other')}"
     return f"{text}."
 
 
-def _equal(verdicts: Verdicts, one: Row, other: Row) -> bool:
-    found = verdicts.pair(one.name, other.name)
+def _equal(run: RunReport, one: Row, other: Row) -> bool:
+    found = run.verdicts.pair(one.name, other.name)
     return found is not None and found.equal
 
 
-def _cheapest(tied: Sequence[Row], speeds: Speeds, name: Text) -> list[str]:
+def _cheapest(run: RunReport, tied: Sequence[Row]) -> list[str]:
     """The fastest in training and the smallest of these rows; or that speeds do not compare."""
     if len(tied) < 2:
         return []
-    said, parts = [], []
     timed = [row for row in tied if row.cost.get("train_tokens_per_s")]
-    floor = speeds.floor("train", [row.name for row in timed])
-    if len(timed) > 1 and too_noisy(floor):
-        timed = []
+    if len(timed) > 1 and too_noisy(run.speeds.floor("train", [row.name for row in timed])):
         # Not how high it is: the notes say that, of all rows and not only of these.
-        said.append(
-            "This machine was too busy to compare speeds: its noise floor was above "
-            f"{percent(NOISY)}."
-        )
+        busy = "This machine was too busy to compare speeds: its noise floor was above"
+        return [f"{busy} {percent(NOISY)}.", *(f"Of these, {s}." for s in _smallest(run, tied, ""))]
+    parts = []
     if len(timed) > 1:
-        fastest = _fastest(timed, speeds)
-        others = (speeds.ratio("train", fastest.name, row.name) for row in timed if row != fastest)
-        close = sum(ratio is None or ratio.verdict != 1 for ratio in others)
-        text = f"{name(fastest)} trains fastest ({fastest.cost['train_tokens_per_s']:,.0f} tokens/s"
-        seconds = [r.metrics.get("train_seconds") for r in fastest.trained.values()]
-        known = [float(one) for one in seconds if one is not None]
-        if known and trained_on_one_kind_of_machine(tied):
-            text += f", {statistics.fmean(known):.3g} s a training"
+        fastest = _fastest(run, timed)
+        name = run.short_name(fastest)
+        ratios = [run.speeds.ratio("train", fastest.name, o.name) for o in timed if o != fastest]
+        close = sum(ratio is None or ratio.verdict != 1 for ratio in ratios)
+        text = f"{name} trains fastest ({fastest.cost['train_tokens_per_s']:,.0f} tokens/s"
+        seconds = list(fastest.values_of("train_seconds").values())
+        if seconds and trained_on_one_kind_of_machine(tied):
+            text += f", {statistics.fmean(seconds):.3g} s a training"
         parts.append(f"{text}{f'; {close} not reliably slower' if close else ''})")
-    if small := _smallest(tied, name):
-        named = f"{name(fastest)} " if len(timed) > 1 else ""
-        parts.append(small.removeprefix(named) if named else small)
-    return [*said, f"Of these, {' and '.join(parts)}."] if parts else said
+    parts += _smallest(run, tied, run.short_name(fastest) if parts else "")
+    return [f"Of these, {' and '.join(parts)}."] if parts else []
 
 
-def _fastest(timed: Sequence[Row], speeds: Speeds) -> Row:
+def _fastest(run: RunReport, timed: Sequence[Row]) -> Row:
     """By the ratios to the reference, from which what a round does to all rows is taken out.
 
     By throughput alone where a row has no such ratio.
     """
-    ratios = {speeds.base: 1.0}
+    ratios = {run.speeds.base: 1.0}
     for row in timed:
-        if found := speeds.ratio("train", row.name, speeds.base):
+        if found := run.speeds.ratio("train", row.name, run.speeds.base):
             ratios[row.name] = found.value
     if all(row.name in ratios for row in timed):
         return max(timed, key=lambda row: ratios[row.name])
     return max(timed, key=lambda row: float(row.cost["train_tokens_per_s"]))
 
 
-def _smallest(tied: Sequence[Row], name: Text) -> str:
-    sizes = {row.name: _parameters(row) for row in tied}
-    known = [row for row in tied if sizes[row.name]]
-    if len(known) == len(tied) and len(set(sizes.values())) > 1:
-        least = min(known, key=lambda row: sizes[row.name] or 0)
-        same = sum(sizes[row.name] == sizes[least.name] for row in known) - 1
-        more = f", as {same} more" if same else ""
-        return f"{name(least)} is the smallest ({sizes[least.name]:,} parameters{more})"
+def _smallest(run: RunReport, tied: Sequence[Row], said: str) -> list[str]:
+    """The row with the fewest parameters; where all have as many, with the least memory.
+
+    said: the name that the sentence began with.
+    """
+    sizes = {row.name: row.parameters for row in tied}
     peaks = {row.name: float(row.cost.get("peak_memory_mib") or 0) for row in tied}
-    if not all(peaks.values()):
-        return ""
-    least = min(tied, key=lambda row: peaks[row.name])
-    same = sum(memory_verdict(peaks[row.name], peaks[least.name]) == 0 for row in tied) - 1
-    more = f", as {same} more within the error" if same else ""
-    return f"{name(least)} needs the least memory ({peaks[least.name]:,.0f} MiB{more})"
+    if all(sizes.values()) and len(set(sizes.values())) > 1:
+        least = min(tied, key=lambda row: sizes[row.name])
+        same = sum(size == sizes[least.name] for size in sizes.values()) - 1
+        about = f"is the smallest ({sizes[least.name]:,} parameters"
+        about += f", as {same} more)" if same else ")"
+    elif all(peaks.values()):
+        least = min(tied, key=lambda row: peaks[row.name])
+        same = sum(memory_verdict(peak, peaks[least.name]) == 0 for peak in peaks.values()) - 1
+        about = f"needs the least memory ({peaks[least.name]:,.0f} MiB"
+        about += f", as {same} more within the error)" if same else ")"
+    else:
+        return []
+    name = run.short_name(least)
+    return [about if name == said else f"{name} {about}"]
 
 
-def _parameters(row: Row) -> int | None:
-    found = row.cost.get("params") or next(
-        (record.metrics.get("params") for record in row.trained.values()), None
-    )
-    return int(found) if found else None
-
-
-def _against_baselines(
-    cells: Sequence[Row],
-    baselines: Sequence[Row],
-    verdicts: Verdicts,
-    name: Text,
-    value: Text,
-) -> list[str]:
+def _against_baselines(run: RunReport, cells: Sequence[Row], baselines: Sequence[Row]) -> list[str]:
     """Whether anything beats the best baseline."""
     if not baselines:
         return []
-    best = baselines[0]
-    found = {row.name: verdicts.verdict(row.name, best.name) for row in cells}
-    known = [verdict for verdict in found.values() if verdict is not None]
-    what = f"the baseline {name(best)} with {value(best).removesuffix(' (deterministic fit)')}"
+    found = [run.verdicts.verdict(row.name, baselines[0].name) for row in cells]
+    known = [verdict for verdict in found if verdict is not None]
     if not known:
-        return [_untested(cells, baselines, what, name)]
+        return [_untested(run, cells, baselines)]
+    what = f"the baseline {run.short_name(baselines[0])} with {_plain_score(run, baselines[0])}"
     better, worse = known.count(1), known.count(-1)
     if better == len(known):
-        return [f"Every cell is really better than {what}."]
+        return [f"Every cell is significantly better than {what}."]
     if better:
-        return [f"{better} of {counted(len(known), 'cell')} are really better than {what}."]
-    text = f"Nothing here beats {what}"
-    if worse:
-        which = "all cells" if worse == len(known) else f"{worse} of {len(known)} cells"
-        text += f": {which} are really worse"
-    return [f"{text}."]
+        return [f"{better} of {counted(len(known), 'cell')} are significantly better than {what}."]
+    which = "all cells" if worse == len(known) else f"{worse} of {len(known)} cells"
+    return [f"Nothing here beats {what}{f': {which} are significantly worse' if worse else ''}."]
 
 
-def _untested(cells: Sequence[Row], baselines: Sequence[Row], what: str, name: Text) -> str:
-    """How the best cell compares with the best baseline, ``what``, where seeds are too few."""
-    unknown = "cannot be said with so few seeds"
-    # The best of several was chosen: their number is corrected for (Bonferroni).
+def _plain_score(run: RunReport, row: Row) -> str:
+    return run.score_text(row).removesuffix(" (deterministic fit)")
+
+
+def _untested(run: RunReport, cells: Sequence[Row], baselines: Sequence[Row]) -> str:
+    """How the best cell compares with the best baseline where there are too few seeds for a test.
+
+    It wins where the trained models differ by more than chance, on these examples. The best of
+    several was chosen, so their number is corrected for (Bonferroni).
+    """
     p = p_of_models(cells[0], baselines[0])
-    by_chance = p is None or p * len(cells) * len(baselines) >= ALPHA
+    sure = p is not None and p * len(cells) * len(baselines) < ALPHA
+    named = [
+        (run.short_name(cells[0]), _plain_score(run, cells[0])),
+        (f"the baseline {run.short_name(baselines[0])}", _plain_score(run, baselines[0])),
+    ]
     if _ahead(baselines[0], cells[0]):
-        text = f"The best of all is {what}"
-        if by_chance:
-            return f"{text}; whether anything beats it {unknown}."
-    elif by_chance:
-        return f"Whether anything beats {what} {unknown}."
-    else:
-        text = f"{name(cells[0])} beats {what}"
-    scored = cells[0].metric.scored
-    return (
-        f"{text}, by more than chance on these {scored}; what other seeds would give cannot be "
-        "said with so few."
-    )
+        named.reverse()
+    (first, its), (second, other) = named
+    first = f"The{first[3:]}" if first.startswith("the baseline ") else first
+    if sure:
+        return f"{first} wins: {its} against {other} of {second}."
+    return f"{first} has {its} and {second} {other}: that may be chance."
 
 
-def _ahead(one: Row, other: Row) -> bool:
-    """Whether the mean of the first is better."""
-    means = (statistics.fmean(row.values.values()) for row in (one, other))
-    first, second = map(one.metric.better, means)
-    return first > second
+def next_step(run: RunReport) -> str:
+    """What to do next: more seeds for what is not settled, other data where a baseline is as good.
 
-
-def _next(
-    cells: Sequence[Row], tied: Sequence[Row], baselines: Sequence[Row], verdicts: Verdicts
-) -> list[str]:
-    """More seeds for the largest gap among ties; another task where a baseline is as good."""
-    metric, said = cells[0].metric, []
+    Empty where nothing suggests itself.
+    """
+    cells, baselines = by_score(run, baseline=False), by_score(run, baseline=True)
+    verdicts, tied = run.verdicts, tied_cells(run)
+    if not cells:
+        return ""
+    lacking = ENOUGH - len(cells[0].values)
+    if lacking > 0 and not verdicts.pairs:
+        open_question = "the cells differ" if cells[1:] else "it beats the baseline"
+        if not (cells[1:] or baselines):
+            return ""
+        more = "One more seed" if lacking == 1 else "Two more seeds"
+        return f"{more} would tell whether {open_question}; run with --seeds {ENOUGH}."
+    said = []
     apart = [verdicts.pair(tied[0].name, row.name) for row in tied[1:]]
     gap = max((abs(d.mean) for d in apart if d is not None and not d.equal), default=0.0)
-    if len(cells) > 1 and not verdicts.pairs and len(cells[0].values) < ENOUGH:
-        return [f"Try at least {ENOUGH} seeds; 5 tell much more."]
     # With as many seeds as there are, this pair is noisier than most: nothing is known of it.
     had = max(len(row.values) for row in cells)
-    if gap and (seeds := _seeds_for(gap, verdicts)) and seeds > had:
-        shown = metric.format_difference(gap).lstrip("+")
-        said.append(
-            f"The largest gap among the rows that tie, {shown}, would take "
-            + (f"about {seeds} seeds" if seeds <= MOST_SEEDS else f"more than {MOST_SEEDS} seeds")
-            + " to show."
-        )
-    beaten = [verdicts.verdict(row.name, baselines[0].name) for row in cells] if baselines else []
-    if baselines and 1 not in beaten and any(verdict is not None for verdict in beaten):
-        said.append(
-            "where a baseline is as good, try a task on which the order of words decides, longer "
-            "texts, or more data."
-        )
-    text = "; ".join(one.rstrip(".") for one in said)
-    return [f"{text[0].upper()}{text[1:]}."] if text else []
-
-
-def _seeds_for(gap: float, verdicts: Verdicts) -> int | None:
-    """How many seeds would show such a gap in 4 of 5 runs; None where that is unknown."""
-    if verdicts.visible() is None:
-        return None
-    low, high = ENOUGH, MOST_SEEDS + 1
-    while low < high:
-        middle = (low + high) // 2
-        visible = verdicts.visible(seeds=middle)
-        if visible is not None and visible <= gap:
-            high = middle
+    if gap and (seeds := _seeds_for(gap, run)) and seeds > had:
+        shown = run.metric.format_difference(gap).lstrip("+")
+        far = f"the largest gap among the rows that tie, {shown}"
+        if seeds > MOST_SEEDS:
+            said.append(f"More than {MOST_SEEDS} seeds are needed to show {far}.")
         else:
-            low = middle + 1
-    return low
+            said.append(f"About {seeds} seeds would show {far}; run with --seeds {seeds}.")
+    beaten = [verdicts.verdict(row.name, baselines[0].name) for row in cells] if baselines else []
+    if 1 not in beaten and any(verdict is not None for verdict in beaten):
+        said.append("Try a task on which the order of words decides, longer texts, or more data.")
+    return " ".join(said)
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"
+def _seeds_for(gap: float, run: RunReport) -> int | None:
+    """How many seeds would show such a gap in 4 of 5 runs; None where that is unknown."""
+
+    def shows(seeds: int) -> bool:
+        visible = run.verdicts.visible(seeds=seeds)
+        return visible is not None and visible <= gap
+
+    if run.verdicts.visible() is None:
+        return None
+    tried = range(ENOUGH, MOST_SEEDS + 1)
+    return ENOUGH + bisect.bisect_left(tried, True, key=shows)

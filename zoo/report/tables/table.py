@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from zoo.report.rows import Row, axes_of, trained_on_one_kind_of_machine
+from zoo.config.metric_description import MetricDescription
+from zoo.report.rows import Row, trained_on_one_kind_of_machine
 from zoo.report.stats.intervals import Interval, over_seeds, sampling_error
-from zoo.report.stats.ratios import PHASES, Speeds, memory_verdict
+from zoo.report.stats.ratios import PHASES, memory_verdict
 from zoo.report.stats.scores import row_intervals
-from zoo.report.stats.verdicts import Verdicts
-from zoo.report.tables.models_note import model_of
+
+if TYPE_CHECKING:
+    from zoo.report.run_report import RunReport
 
 # Columns that have the names of metrics in records of kind "cost".
 COST_COLUMNS = ("train_tokens_per_s", "infer_tokens_per_s", "latency_ms", "peak_memory_mib")
-NOT_TRAINED = "not trained"  # the status of a row that has tuning trials alone
 MORE_COST_COLUMNS = (
     "train_padded_tokens_per_s",
     "infer_padded_tokens_per_s",
@@ -28,40 +29,27 @@ MORE_COST_COLUMNS = (
     "matrix_share",
     "compile_seconds",
 )
+SECONDS = ("train_seconds", "pretrain_seconds")
+OPTIONAL = ("model", "pretrain_seconds", "held_memory_mib")  # left out where no row has them
+NOT_TRAINED = "not trained"  # the status of a row that has tuning trials alone
 
 
-def build_table(rows: Sequence[Row], reference: str, verdicts: Verdicts) -> pd.DataFrame:
-    """The table of these rows. Columns named after metrics are in the metrics' own units.
+def build_table(run: RunReport) -> pd.DataFrame:
+    """What ``table.csv`` holds: one row per cell, best first, then the rest, then baselines.
 
-    Other columns: ratios, and shares from 0 to 1. A ``tie`` is True, False, or empty if unknown.
-    ``tie``: whether a row cannot be distinguished from the best cell, which is not alone.
-    ``attrs["metrics"]`` holds the descriptions of the metrics, ``attrs["tuned"]`` the names of the
-    settings that were chosen for each row, ``attrs["auxiliary"]`` those of the auxiliary losses
-    that parts of the models add to the task's, each in a column ``NAME_loss``.
+    Columns named after metrics are in the metrics' own units; ratios and shares are plain numbers.
+    ``tie``: whether a row cannot be distinguished from the best cell, which is not alone. The
+    ``tie`` of a speed is True, False, or empty if unknown.
     """
+    rows, metric = run.recorded_rows, run.metric
     shown = rows or [Row("", {}, "")]  # of no rows, the columns alone
-    axes, metric = axes_of(shown), shown[0].metric
-    base = next((row for row in rows if row.name == reference), None)
-    speeds = Speeds(rows, reference)
-    standings = _standings(shown, speeds, verdicts)
-    auxiliary = list(dict.fromkeys(name for row in shown for name in row.auxiliary))
-    lines = [
-        _results(row, axes, auxiliary) | standings[row.name] | _ratios(row, base, reference, speeds)
-        for row in shown
-    ]
-    if not any(line["model"] for line in lines):  # most runs keep none
-        for line in lines:
-            del line["model"]
-    if not trained_on_one_kind_of_machine(shown):
-        for line in lines:
-            line["train_seconds"] = None
-            line["pretrain_seconds"] = None
-    # No row was pretrained; no measurement had it.
-    for name in ("pretrain_seconds", "held_memory_mib"):
-        if not any(line[name] for line in lines):
-            for line in lines:
-                del line[name]
+    standings = _standings(run, shown)
+    lines = [_results(run, row) | standings[row.name] | _costs(run, row) for row in shown]
+    if not trained_on_one_kind_of_machine(rows):
+        lines = [line | dict.fromkeys(SECONDS) for line in lines]
     table = pd.DataFrame(lines).iloc[: len(rows)]
+    absent = [name for name in OPTIONAL if not any(line[name] for line in lines)]
+    table = table.drop(columns=absent)
     table["rank"] = table["rank"].astype("Int64")
     order = pd.DataFrame(
         {
@@ -72,52 +60,44 @@ def build_table(rows: Sequence[Row], reference: str, verdicts: Verdicts) -> pd.D
         }
     )
     best = order.sort_values(list(order.columns), kind="stable", na_position="last")
-    table = table.loc[best.index].reset_index(drop=True)
-    table.attrs["tuned"] = list(dict.fromkeys(name for row in shown for name in row.chosen))
-    table.attrs["auxiliary"] = auxiliary
-    table.attrs["metrics"] = [m.model_dump() for m in shown[0].metrics]
-    return table
+    return table.loc[best.index].reset_index(drop=True)
 
 
-def _results(row: Row, axes: Sequence[str], auxiliary: Sequence[str]) -> dict[str, Any]:
-    """What was measured. A baseline's name is in the column of the first axis."""
+def _results(run: RunReport, row: Row) -> dict[str, Any]:
+    """What its trainings gave. A baseline's name is in the column of the first axis."""
     cost, metric = row.cost, row.metric
     metrics = [record.metrics for record in row.trained.values()]
     means = {m.name: over_seeds(list(row.values_of(m.name).values())) for m in row.metrics}
-    ranked, others = means[metric.name], {m.name: means[m.name] for m in row.metrics[1:]}
-    seconds, before = (
-        over_seeds([m[name] for m in metrics if name in m])
-        for name in ("train_seconds", "pretrain_seconds")
-    )
+    seconds = {name: over_seeds([m[name] for m in metrics if name in m]) for name in SECONDS}
     bad, reason = row.bad, row.bad.reason if row.bad else ""
     if bad is not None and bad.status != "skipped":
         reason = f"{'cost' if bad.kind == 'cost' else f'seed {bad.seed}'}: {reason}"
     status: str = bad.status if bad else "ok"
     if row.only_tuned:
         status, reason = NOT_TRAINED, "; ".join(filter(None, [row.tried, reason]))
-    columns: dict[str, Any] = {axis: row.cell.get(axis, "") for axis in axes}
+    ranked, *others = means.items()
+    axes = {axis: row.cell.get(axis, "") for axis in run.axis_names}
     if row.baseline:
-        columns[axes[0]] = row.baseline
-    return columns | {
+        axes[run.axis_names[0]] = row.baseline
+    return {
+        **axes,
         "status": status,
         "reason": reason,
         "seeds": len({record.seed for record in row.trained.values()}),
-        "params": cost.get("params") or next((m.get("params") for m in metrics), None),
-        f"{metric.name}_mean": ranked.mean if ranked else None,
-        f"{metric.name}_std": ranked.sd if ranked else None,
-        **{f"{name}_mean": found.mean if found else None for name, found in others.items()},
-        **{f"{name}_loss": row.auxiliary.get(name) for name in auxiliary},
+        "params": row.parameters or None,
+        f"{metric.name}_mean": ranked[1].mean if ranked[1] else None,
+        f"{metric.name}_std": ranked[1].sd if ranked[1] else None,
+        **{f"{name}_mean": found.mean if found else None for name, found in others},
+        **{f"{name}_loss": row.auxiliary.get(name) for name in run.auxiliary},
         **row.chosen,
         **{column: cost.get(column) for column in COST_COLUMNS},
-        "train_seconds": seconds.mean if seconds else None,
-        "pretrain_seconds": before.mean if before else None,
+        **{name: found.mean if found else None for name, found in seconds.items()},
     }
 
 
-def _standings(
-    rows: Sequence[Row], speeds: Speeds, verdicts: Verdicts
-) -> dict[str, dict[str, Any]]:
+def _standings(run: RunReport, rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
     """Row to its rank, ties, intervals and place on the fronts."""
+    verdicts, speeds = run.verdicts, run.speeds
     ranks, tied = verdicts.ranks(), verdicts.tied()
     intervals: dict[str, Interval | None] = {}
     if verdicts.scores:
@@ -129,30 +109,27 @@ def _standings(
         ratio = speeds.ratio("train", one, other)
         return ratio.verdict if ratio else None
 
+    def smaller(one: str, other: str) -> int | None:
+        return memory_verdict(memory[one], memory[other])
+
     cells = [row.name for row in verdicts.rows if not row.baseline]
-    with_speed = [name for name in cells if name in speeds.measured]
-    with_memory = [name for name in cells if memory[name]]
-    speed_front = pareto(with_speed, verdicts.verdict, faster)
-    memory_front = pareto(
-        with_memory, verdicts.verdict, lambda a, b: memory_verdict(memory[a], memory[b])
-    )
+    speed_front = pareto([n for n in cells if n in speeds.measured], verdicts.verdict, faster)
+    memory_front = pareto([n for n in cells if memory[n]], verdicts.verdict, smaller)
     columns = {}
     for row in rows:
-        metric, rank = row.metric, ranks.get(row.name)
-        values = intervals.get(row.name)
+        metric, rank, values = row.metric, ranks.get(row.name), intervals.get(row.name)
         low, high = (values.low, values.high) if values else (None, None)
         if low is not None and metric.lowest is not None:
             low = max(low, metric.lowest)  # no true value is lower
         if high is not None and metric.highest is not None:
             high = min(high, metric.highest)
+        error = sampling_error(values.mean, row.effective_examples) if values else None
         columns[row.name] = {
             "rank": rank,
             "tie": None if rank is None else len(tied) > 1 and row.name in tied,
             f"{metric.name}_low": low,
             f"{metric.name}_high": high,
-            f"{metric.name}_sampling_error": sampling_error(values.mean, row.effective_examples)
-            if values
-            else None,
+            f"{metric.name}_sampling_error": error,
             "test_examples": row.examples or None,
             "pareto_speed": speed_front.get(row.name, ""),
             "pareto_memory": memory_front.get(row.name, ""),
@@ -160,11 +137,12 @@ def _standings(
     return columns
 
 
-def _ratios(row: Row, base: Row | None, reference: str, speeds: Speeds) -> dict[str, Any]:
+def _costs(run: RunReport, row: Row) -> dict[str, Any]:
     """Speed and memory relative to the reference; everything else a cost measurement found."""
-    columns: dict[str, Any] = {"reference": reference}
+    speeds, reference, record = run.speeds, run.reference, row.cost_record
+    base = next((one for one in run.recorded_rows if one.name == reference), None)
     measured = row.name in speeds.measured
-    record = row.cost_record
+    columns: dict[str, Any] = {"reference": reference}
     columns["rounds"] = len(record.samples["rounds"]) if measured and record else None
     for phase in PHASES:
         ratio = speeds.ratio(phase, row.name, reference) if measured else None
@@ -176,17 +154,17 @@ def _ratios(row: Row, base: Row | None, reference: str, speeds: Speeds) -> dict[
             f"{phase}_ratio_high": ratio.high if ratio else None,
             f"{phase}_tie": None if verdict is None else verdict == 0,
         }
-    columns["noise_floor"] = speeds.floor("train", [row.name])
-    columns["infer_noise_floor"] = speeds.floor("infer", [row.name])
     own = row.cost.get("peak_memory_mib")
     other = base.cost.get("peak_memory_mib") if base else None
-    columns["memory_ratio"] = own / other if own and other else None
-    columns["baseline"] = row.baseline
-    columns |= {column: row.cost.get(column) for column in MORE_COST_COLUMNS}
     return columns | {
+        "noise_floor": speeds.floor("train", [row.name]),
+        "infer_noise_floor": speeds.floor("infer", [row.name]),
+        "memory_ratio": own / other if own and other else None,
+        "baseline": row.baseline,
+        **{column: row.cost.get(column) for column in MORE_COST_COLUMNS},
         "kernels": " ".join(row.cost.get("kernels", [])),
         "deterministic": row.deterministic,
-        "model": model_of(row),
+        "model": row.model,
     }
 
 
@@ -209,3 +187,23 @@ def pareto(names: Sequence[str], first: Verdict, second: Verdict) -> dict[str, S
             if verdicts in ((1, 0), (0, 1)):
                 standing[name] = "tied"
     return standing
+
+
+def at_chance(
+    line: Mapping[str, Any], metric: MetricDescription, chance: float | None
+) -> bool | None:
+    """Whether a table's line is no better than chance, over seeds or over other test sets.
+
+    None where there is no chance level or no score, and for a score above chance that has neither
+    an interval over seeds nor a sampling error.
+    """
+    mean, direction = line[f"{metric.name}_mean"], metric.direction
+    if chance is None or mean is None:
+        return None
+    ends = [line[f"{metric.name}_{'low' if direction > 0 else 'high'}"]]
+    if (error := line[f"{metric.name}_sampling_error"]) is not None:
+        ends.append(mean - direction * error)
+    known = [end for end in ends if end is not None]
+    if not known and direction * mean > direction * chance:
+        return None
+    return bool(min(direction * end for end in [mean, *known]) <= direction * chance)
