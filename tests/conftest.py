@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 from typing import Any
 
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-from zoo import __version__
-from zoo.registry import BUILT_IN, Owner, Register, Registry
-from zoo.registry.loading import DEFAULT_PLUGINS
+from zoo.registry import Registry
+from zoo.registry.loading import built_ins
 
 # Folders whose files share what takes seconds to make: trained models, rendered pages, processes
 # with another hash seed.
 TOGETHER = ("tests/conformance", "tests/inference", "tests/report/html")
 # What takes half a minute or more on one core, the longest first.
 LONGEST = (
-    "test_export_components.py",
     "test_conformance.py",
     "test_kill.py",
-    "test_docs_notebook.py",
     "test_bench.py",
     "test_new.py",
     "test_authors_page.py",
@@ -96,9 +92,4 @@ def pytest_collection_finish() -> None:
 @pytest.fixture
 def registry() -> Registry:
     """The built-ins alone, whatever else is installed; each test may admit more to its own."""
-    registry = Registry()
-    for name in DEFAULT_PLUGINS:
-        register = Register(Owner(BUILT_IN, __version__))
-        importlib.import_module(name).zoo_register(register=register)
-        registry.admit(register)
-    return registry
+    return built_ins()

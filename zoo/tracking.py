@@ -18,7 +18,7 @@ from typing import Any
 
 from zoo.registry import Choice, loading
 from zoo.registry.hooks import described
-from zoo.registry.installed import to_install
+from zoo.registry.kinds import to_install
 
 
 @dataclass(frozen=True)

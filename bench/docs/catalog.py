@@ -8,7 +8,7 @@ import sys
 import tomllib
 
 from bench.docs.place import ROOT
-from zoo.registry import BUILT_IN, Component, Owner, Registry
+from zoo.registry import BUILT_IN, Component, Owner, Register, Registry
 from zoo.registry.hooks import call_hook
 from zoo.registry.loading import built_ins
 
@@ -17,14 +17,23 @@ from zoo.registry.loading import built_ins
 def catalog() -> Registry:
     """A registry of them, whether the plug-ins are installed or not; others are left out."""
     registry = built_ins()
+    for register in plugins():
+        registry.admit(register)
+    return registry
+
+
+@functools.cache
+def plugins() -> list[Register]:
+    """What each plug-in beside the zoo registers."""
+    found = []
     for file in sorted((ROOT / "plugins").glob("*/pyproject.toml")):
         project = tomllib.loads(file.read_text("utf-8"))["project"]
         if str(file.parent) not in sys.path:
             sys.path.append(str(file.parent))
         for module in project.get("entry-points", {}).get("zoo", {}).values():
             owner = Owner(project["name"], project["version"], module)
-            registry.admit(call_hook(importlib.import_module(module), owner))
-    return registry
+            found.append(call_hook(importlib.import_module(module), owner))
+    return found
 
 
 def install_command(component: Component) -> str:

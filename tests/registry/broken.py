@@ -147,6 +147,21 @@ BROKEN = [
         "no attribute 'plugin'",
         entry_points="[zoo]\nentry-point-to-nowhere = zoo_entry_point_to_nowhere:plugin\n",
     ),
+    failed(
+        "commands-raise",
+        f"{HEAD}\n@hookimpl\ndef zoo_commands(app): app.nonsense",
+        "zoo_commands raised AttributeError: ",
+    ),
+    failed(
+        "no-command",
+        f"{HEAD}\n@hookimpl\ndef zoo_commands(app): app('half', 3, summary='of a test')",
+        "command 'half' must be a click command or 'package.module:name'",
+    ),
+    failed(
+        "taken-command",
+        f"{HEAD}\n@hookimpl\ndef zoo_commands(app): app('list', 'a:b', summary='of a test')",
+        "command 'list': encoder-zoo 0.2.0 has one of that name",
+    ),
     Broken(
         "factory-module-missing",
         registering(
@@ -174,13 +189,34 @@ BROKEN = [
     ),
 ]
 
+# A command that works, and two whose modules cannot be used.
+COMMANDS = """
+@hookimpl
+def zoo_commands(app):
+    app("greet", "zoo_good_command:greet", summary="Say hello.")
+    app("torn", "zoo_torn_command:torn", summary="Nobody knows.")
+    app("lost", "zoo_good_command:click", summary="It is no command.")
+"""
+GREET = """
+import click
+
+@click.command()
+@click.argument("name")
+def greet(name):
+    click.echo(f"Hello, {name}.")
+"""
 GOOD = Broken(
     "good",
-    registering("'norm', 'good', 'zoo_good_norm:Norm'", "'data', 'good', 'zoo_good_norm:data'"),
+    registering("'norm', 'good', 'zoo_good_norm:Norm'", "'data', 'good', 'zoo_good_norm:data'")
+    + COMMANDS,
     "ok",
     "",
     works=("norm/good", "data/good"),
-    files={"zoo_good_norm.py": f"{MODULES}\ndef data(): pass\n"},
+    files={
+        "zoo_good_norm.py": f"{MODULES}\ndef data(): pass\n",
+        "zoo_good_command.py": GREET,
+        "zoo_torn_command.py": "def torn(:",
+    },
     requires="encoder-zoo-extras>=99",
 )
 

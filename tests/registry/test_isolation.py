@@ -136,6 +136,41 @@ def test_one_plugin_is_blocked_by_its_name_or_its_distribution(
     assert row["distribution"] == "zoo-import-fails"
 
 
+def test_all_commands_go_on_whatever_is_broken(sandbox: SitePackages) -> None:
+    helped = sandbox.zoo("--help")
+    assert (helped.returncode, helped.stderr) == (0, "")
+    assert "  bench " in helped.stdout
+    assert "  greet  " in helped.stdout
+    assert "Say hello." in helped.stdout
+    greeted = sandbox.zoo("greet", "you")
+    assert (greeted.returncode, greeted.stdout, greeted.stderr) == (0, "Hello, you.\n", "")
+    assert sandbox.zoo("greet", "--help").stdout.startswith("Usage: zoo greet [OPTIONS] NAME")
+
+
+def test_a_command_that_cannot_be_loaded_names_its_owner(sandbox: SitePackages) -> None:
+    torn = sandbox.zoo("torn", plugins=only(GOOD))
+    assert torn.returncode == 2
+    start = "zoo torn: error: command 'torn' of zoo-good 1.0 cannot be loaded from 'zoo_torn_"
+    assert torn.stderr.startswith(start)
+    assert "SyntaxError" in torn.stderr
+    lost = sandbox.zoo("lost", plugins=only(GOOD))
+    assert lost.returncode == 2
+    assert "command 'lost' of zoo-good 1.0" in lost.stderr
+
+
+def test_a_command_that_none_has_says_what_could_not_be_loaded(sandbox: SitePackages) -> None:
+    missing = sandbox.zoo("gret", plugins=only(GOOD, BROKEN[0]))
+    warning, error = missing.stderr.splitlines()
+    assert missing.returncode == 2
+    assert warning.startswith("warning: plug-in import-fails")
+    assert "no command 'gret'; did you mean 'greet'?" in error
+    export = sandbox.zoo("export", "model", plugins="")
+    assert export.returncode == 2
+    assert export.stderr == (
+        "zoo: error: zoo export is in a package of its own: pip install ./plugins/zoo-export\n"
+    )
+
+
 def test_a_torn_entry_point_file_does_not_hide_the_other_plugins(
     tmp_path: Path,
 ) -> None:

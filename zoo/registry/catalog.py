@@ -9,8 +9,7 @@ from typing import TypeVar
 
 from zoo.errors import ZooError, nearest
 from zoo.registry.component import BUILT_IN, Choice, Component, Register
-from zoo.registry.installed import to_install
-from zoo.registry.kinds import AXES, CAPABILITIES, KINDS
+from zoo.registry.kinds import AXES, CAPABILITIES, KINDS, to_install
 from zoo.registry.naming import bind, split_call, split_list, split_pattern
 from zoo.registry.pattern import Pattern
 

@@ -83,18 +83,7 @@ class Component:
 
         Raises ComponentError, naming the owner, where that fails or gives nothing callable.
         """
-        if not isinstance(self.factory, str):
-            return self.factory
-        what = f"{self.kind} '{self.name}' of {self.owner}"
-        try:
-            factory: Any = pkgutil.resolve_name(self.factory)
-        except Exception as error:
-            message = f"{what} cannot be loaded from '{self.factory}': {one_line(error)}"
-            raise ComponentError(message) from error
-        if not callable(factory):
-            found = type(factory).__name__
-            raise ComponentError(f"{what}: '{self.factory}' is no factory but a {found}")
-        return cast(Callable[..., Any], factory)
+        return _loaded(f"{self.kind} '{self.name}' of {self.owner}", self.factory)
 
     @property
     def module(self) -> str:
@@ -113,6 +102,21 @@ class Component:
         except (ImportError, ValueError):
             return None
         return spec.origin if spec else None
+
+
+def _loaded(what: str, target: object) -> Callable[..., Any]:
+    """The object, or what a lazy ``"module:attribute"`` names; ComponentError where that fails."""
+    if not isinstance(target, str):
+        return cast(Callable[..., Any], target)
+    try:
+        found: Any = pkgutil.resolve_name(target)
+    except Exception as error:
+        raise ComponentError(
+            f"{what} cannot be loaded from '{target}': {one_line(error)}"
+        ) from error
+    if not callable(found):
+        raise ComponentError(f"{what}: '{target}' is no factory but a {type(found).__name__}")
+    return cast(Callable[..., Any], found)
 
 
 def _harness_parameters(kind: str, capabilities: Collection[str]) -> dict[str, Any]:
@@ -206,12 +210,40 @@ class Choice:
             return False
 
 
+@dataclass(frozen=True)
+class Command:
+    """A command of ``zoo``. target: a click command, or a lazy ``"package.module:attribute"``."""
+
+    name: str
+    target: object
+    summary: str
+    owner: Owner
+
+    def resolve(self) -> Any:
+        """The click command. Raises ComponentError, naming the owner, where it cannot be loaded."""
+        return _loaded(f"command '{self.name}' of {self.owner}", self.target)
+
+
 class Register:
-    """The callback that a plug-in's hook receives; it collects the plug-in's components."""
+    """The callback that a plug-in's hook receives; it collects the plug-in's components.
+
+    ``add_command`` is the callback of ``zoo_commands``.
+    """
 
     def __init__(self, owner: Owner) -> None:
         self.owner = owner
         self.components: list[Component] = []
+        self.commands: list[Command] = []
+
+    def add_command(self, name: str, command: object, *, summary: str) -> None:
+        """Add one command. Raises ValueError for an illegal name, command or summary."""
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ValueError(f"illegal command name {name!r}")
+        if not (callable(command) or (isinstance(command, str) and _is_lazy(command))):
+            raise ValueError(f"command '{name}' must be a click command or 'package.module:name'")
+        if not isinstance(summary, str):
+            raise ValueError(f"the summary of command '{name}' must be text")
+        self.commands.append(Command(name, command, " ".join(summary.split()), self.owner))
 
     def __call__(
         self,

@@ -19,6 +19,7 @@ from zoo.errors import nearest, one_line
 from zoo.registry import BUILT_IN, Owner, Register, hookspecs
 from zoo.registry.installed import GROUP, Installed
 
+ARGUMENTS = {"zoo_register": "register", "zoo_commands": "app"}  # hook to what it is given
 _LONGEST_REASON = 400
 # "encoder-zoo>=2" or "encoder-zoo (>=2)", but no requirement with a marker or for an extra.
 _REQUIRES_ZOO = re.compile(r"encoder[-_.]zoo\s*\(?\s*([<>=!~][^;()]*)\)?\s*$", re.IGNORECASE)
@@ -62,7 +63,7 @@ def import_file(path: Path, digest: str) -> ModuleType:
 
 
 def call_hook(plugin: Any, owner: Owner) -> Register:
-    """What a plug-in registers through its ``zoo_register``. Raises PluginError.
+    """What a plug-in registers through its hooks. Raises PluginError.
 
     Each plug-in gets a plug-in manager of its own, so that one that fails halfway leaves nothing.
     """
@@ -72,10 +73,12 @@ def call_hook(plugin: Any, owner: Owner) -> Register:
         _require_zoo(getattr(plugin, "requires_zoo", ""))
         _validate_hooks(manager, plugin)
     register = Register(owner)
-    with _plugin_errors("zoo_register raised "):
-        results = manager.hook.zoo_register(register=register)
-    if results:
-        raise PluginError(f"zoo_register must return nothing, not a {type(results[0]).__name__}")
+    for hook, argument in ARGUMENTS.items():
+        with _plugin_errors(f"{hook} raised "):
+            given = {argument: register if hook == "zoo_register" else register.add_command}
+            results = getattr(manager.hook, hook)(**given)
+        if results:
+            raise PluginError(f"{hook} must return nothing, not a {type(results[0]).__name__}")
     return register
 
 
@@ -90,13 +93,18 @@ def _validate_hooks(manager: pluggy.PluginManager, plugin: Any) -> None:
             raise PluginError(f"no hook '{unknown[1]}'{nearest(unknown[1], hooks)}") from error
         _, *lines = str(error).splitlines()
         raise PluginError(f"wrong signature: {' '.join(lines)}") from error
-    found = manager.hook.zoo_register.get_hookimpls()
+    found = [
+        (hook, argument, implementation.argnames)
+        for hook, argument in ARGUMENTS.items()
+        for implementation in getattr(manager.hook, hook).get_hookimpls()
+    ]
     if not found:
         raise PluginError(
             "it implements no hook; a plug-in has an @hookimpl zoo_register(register)"
         )
-    if not all("register" in implementation.argnames for implementation in found):
-        raise PluginError("wrong signature: zoo_register must take 'register', with no default")
+    for hook, argument, names in found:
+        if argument not in names:
+            raise PluginError(f"wrong signature: {hook} must take '{argument}', with no default")
 
 
 def _require_zoo(requirement: Any) -> None:

@@ -11,12 +11,6 @@ from zoo.errors import nearest, one_line
 from zoo.registry.component import Owner
 
 GROUP = "zoo"
-# What is in a distribution of ours besides the zoo itself: whoever asks for it is told which.
-PACKAGES = {
-    ("command", "export"): "zoo-export",
-    ("executor", "ray"): "zoo-ray",
-    **{("tracker", t): f"zoo-trackers[{t}]" for t in ("mlflow", "tensorboard", "trackio", "wandb")},
-}
 _NAMELESS = "unknown"
 _IN_GROUP = re.compile(rf"^\s*\[{GROUP}\]\s*$", re.MULTILINE)
 
@@ -80,12 +74,6 @@ def version_of(distribution: str) -> str | None:
         return importlib.metadata.version(distribution) or "0"
     except importlib.metadata.PackageNotFoundError:
         return None
-
-
-def to_install(kind: str, name: str) -> str:
-    """The command that installs a component or command of ours; empty where none is known."""
-    package = PACKAGES.get((kind, name))
-    return f"pip install './plugins/{package}'" if package else ""
 
 
 class Selection:

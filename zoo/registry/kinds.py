@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -105,3 +106,16 @@ HARNESS_PARAMETERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     # Whether it reads whole texts, and not only the tokens of each that a cell reads.
     "baseline": {"texts": {"whole": False}},
 }
+
+# What is in a package of ours besides the zoo itself: whoever asks for it is told which.
+PACKAGES = {
+    ("command", "export"): "zoo-export",
+    ("executor", "ray"): "zoo-ray",
+    **{("tracker", t): f"zoo-trackers[{t}]" for t in ("mlflow", "tensorboard", "trackio", "wandb")},
+}
+
+
+def to_install(kind: str, name: str) -> str:
+    """The command that installs a component or command of ours; empty where none is known."""
+    path = f"./plugins/{PACKAGES.get((kind, name), '')}"
+    return "" if path.endswith("/") else f"pip install {shlex.quote(path)}"

@@ -7,20 +7,20 @@ import hashlib
 import importlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from zoo import __version__
 from zoo.errors import ZooError
 from zoo.registry import AXES, BUILT_IN, KINDS, Component, Owner, Register, Registry
-from zoo.registry.component import find_module
+from zoo.registry.component import Command, find_module
 from zoo.registry.hooks import PluginError, call_hook, import_file, import_plugin
 from zoo.registry.installed import Installed, Selection, installed
 
 DEFAULT_PLUGINS = (
     *(f"zoo.components.{kind}" for kind in (*AXES, "baseline")),
-    *("zoo.data", "zoo.tasks", "zoo.execution"),
+    *("zoo.data", "zoo.tasks", "zoo.execution", "zoo.cli"),
 )
 
 
@@ -47,7 +47,7 @@ class PluginRow:
 
 @dataclass(frozen=True)
 class Zoo:
-    """All components, and the outcome of loading each plug-in.
+    """All components and commands, and the outcome of loading each plug-in.
 
     warnings: one line per problem. notes: the warnings that concern no plug-in in ``plugins``.
     files: the single files that were loaded, as absolute paths.
@@ -58,6 +58,7 @@ class Zoo:
     warnings: tuple[str, ...]
     files: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    commands: Mapping[str, Command] = field(default_factory=dict)
 
 
 def load(files: Sequence[str | Path] = (), selection: Selection | None = None) -> Zoo:
@@ -67,21 +68,24 @@ def load(files: Sequence[str | Path] = (), selection: Selection | None = None) -
     default that of ``ZOO_PLUGINS``. Raises ZooError for a file that cannot be used.
     """
     registry, found = built_ins(), installed()
+    commands = built_in_commands()
     rows = [PluginRow(name, BUILT_IN, __version__, "ok") for name in DEFAULT_PLUGINS]
     selection = selection or Selection(os.environ.get("ZOO_PLUGINS"))
     for plugin in found:
         row = PluginRow(plugin.name, plugin.owner.distribution, plugin.owner.version, "blocked")
-        rows.append(_load_installed(registry, plugin, row) if selection.allows(plugin) else row)
+        if selection.allows(plugin):
+            row = _load_installed(registry, commands, plugin, row)
+        rows.append(row)
     paths = list(dict.fromkeys(Path(file).resolve() for file in files))
     rows += [_load_file(registry, path) for path in paths]
 
     notes = selection.unknown(found)
     warnings = [_warning(row) for row in rows if row.error]
-    for message, field, names in (*_same_plugin_names(rows), *_same_component_names(registry)):
+    for message, column, names in (*_same_plugin_names(rows), *_same_component_names(registry)):
         warnings.append(message)
-        rows = [_with_clash(r, message) if getattr(r, field) in names else r for r in rows]
+        rows = [_with_clash(r, message) if getattr(r, column) in names else r for r in rows]
     paths_as_text = tuple(map(str, paths))
-    return Zoo(registry, tuple(rows), (*notes, *warnings), paths_as_text, tuple(notes))
+    return Zoo(registry, tuple(rows), (*notes, *warnings), paths_as_text, tuple(notes), commands)
 
 
 def built_ins() -> Registry:
@@ -92,16 +96,30 @@ def built_ins() -> Registry:
     return registry
 
 
-def _load_installed(registry: Registry, plugin: Installed, row: PluginRow) -> PluginRow:
+def built_in_commands() -> dict[str, Command]:
+    """The commands of the zoo itself, by name."""
+    cli = importlib.import_module("zoo.cli")
+    return {c.name: c for c in call_hook(cli, Owner(BUILT_IN, __version__)).commands}
+
+
+def _load_installed(
+    registry: Registry, commands: dict[str, Command], plugin: Installed, row: PluginRow
+) -> PluginRow:
     try:
         register = call_hook(import_plugin(plugin), plugin.owner)
     except PluginError as error:
         return replace(row, status="failed", error=str(error))
     faults = _drop_unusable(registry, register)
     registry.admit(register)
+    for command in register.commands:
+        if command.name in commands:
+            owner = commands[command.name].owner
+            faults.append(f"command '{command.name}': {owner} has one of that name")
+    used = [command for command in register.commands if command.name not in commands]
+    commands |= {command.name: command for command in used}
     if not faults:
         return replace(row, status="ok")
-    status = "partial" if register.components else "failed"
+    status = "partial" if register.components or used else "failed"
     return replace(row, status=status, error="; ".join(faults))
 
 
@@ -115,7 +133,10 @@ def _load_file(registry: Registry, path: Path) -> PluginRow:
         raise ZooError(f"plug-in file {path} cannot be read: {error.strerror}") from error
     except PluginError as error:
         raise ZooError(f"plug-in file {path} cannot be used: {error}") from error
-    if faults := _drop_unusable(registry, register):
+    faults = _drop_unusable(registry, register)
+    if register.commands:  # the file is read when the command is running already
+        faults.append(f"command '{register.commands[0].name}': only a package can add commands")
+    if faults:
         raise ZooError(f"plug-in file {path} cannot be used: {'; '.join(faults)}")
     registry.admit(register)
     return PluginRow(path.stem, path.name, digest, "ok")

@@ -1,12 +1,12 @@
 """Attentions that are computed alike for every length are exported with their logits."""
 
 import pytest
-from efficient_helpers import registry
+from zoo_export.program import FORMATS, write_program
 
 from zoo.config.sizes import Sizes
-from zoo.inference.exported_program import FORMATS, write_program
 from zoo.models.build import build_classifier
 from zoo.registry.cell import Cell
+from zoo.registry.loading import load
 
 SIZES = Sizes(dim=12, layers=3, heads=2, ffn_dim=20, max_length=10, vocab_size=30)
 REST = {"pe": "sin", "norm": "layer", "ffn": "gelu", "block": "pre", "pool": "mean"}
@@ -14,7 +14,7 @@ TORCH = FORMATS["torch"]
 
 
 def export(attention, directory):
-    cell = Cell.parse(registry(), {"attention": attention, **REST})
+    cell = Cell.parse(load().registry, {"attention": attention, **REST})
     model = build_classifier(cell, SIZES, vocab_size=30, classes=3, seed=0).eval()
     return write_program(model, 30, SIZES.max_length, TORCH, directory / TORCH.file)
 

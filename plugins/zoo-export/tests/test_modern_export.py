@@ -1,7 +1,8 @@
 """Parts of every kind, in one model, are exported with their logits."""
 
+from zoo_export.program import FORMATS, write_program
+
 from zoo.config.sizes import Sizes
-from zoo.inference.exported_program import FORMATS, write_program
 from zoo.models.build import build_classifier
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from zoo_export.export import PLAIN
+from zoo_export.program import FORMATS, write_program
 
 from zoo.config.sizes import Sizes
-from zoo.inference.export import PLAIN
-from zoo.inference.exported_program import FORMATS, write_program
 from zoo.models.build import build_classifier
 from zoo.registry import AXES, Choice, Owner, Pattern, Register, Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import built_ins
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "export.md").read_text("utf-8")
 PLUGINS = ("zoo-efficient", "zoo-modern")
 SIZES = Sizes(dim=16, layers=1, heads=2, ffn_dim=32, max_length=24, vocab_size=60)
@@ -97,7 +97,6 @@ def test_every_pool_is_tried(everything: Registry) -> None:
     assert sorted(POOL_NAMES) == sorted(map(str, exportable(everything, "pool")))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pe", ENCODINGS)
 def test_every_attention_of_the_zoo_with_every_encoding_of_the_zoo(
     pe: str, everything: Registry, tmp_path: Path
@@ -116,7 +115,6 @@ def test_every_attention_of_the_zoo_with_every_encoding_of_the_zoo(
     export(cell_of(attention=attentions, pe=encoding, pool=pool), len(attentions), tmp_path)
 
 
-@pytest.mark.slow
 def test_every_norm_ffn_and_block_and_the_attentions_of_plugins(
     everything: Registry, tmp_path: Path
 ) -> None:
@@ -130,7 +128,6 @@ def test_every_norm_ffn_and_block_and_the_attentions_of_plugins(
     export(cell_of(attention=attentions, pool=pool, **turns), layers, tmp_path)
 
 
-@pytest.mark.slow
 def test_the_encodings_of_plugins(everything: Registry, tmp_path: Path) -> None:
     """One model whose layers have them in turn; only one may add to the embeddings."""
     found = of_plugins(exportable(everything, "pe"))
@@ -138,7 +135,6 @@ def test_the_encodings_of_plugins(everything: Registry, tmp_path: Path) -> None:
     export(cell_of(pe=found, ffn=[everything.choose("ffn", "none")]), len(found), tmp_path)
 
 
-@pytest.mark.slow
 def test_what_is_on_the_page_cannot_be_exported(everything: Registry, tmp_path: Path):
     named = {f"{k}/{one}": one for k in AXES for one in components(everything, k)}
     assert refused() <= set(named)

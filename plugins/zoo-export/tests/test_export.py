@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,19 +12,19 @@ from typing import Any
 
 import pytest
 import torch
-from saved_models import TINY, test_documents
+from export_models import TINY, test_documents
+from zoo_export.command import FORMATS as OFFERED
+from zoo_export.program import FORMATS
 
 import zoo
 from zoo.cli import main
-from zoo.cli.export import FORMATS as OFFERED
 from zoo.components.tokens import Tokens
-from zoo.inference.exported_program import FORMATS
 from zoo.inference.load import load
 from zoo.models.text_classifier import TextClassifier
 from zoo.models.text_model import TextModel
 from zoo.models.text_tagger import TextTagger
 
-PAGE = (Path(__file__).parents[2] / "docs" / "export.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "export.md").read_text("utf-8")
 CODE = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 PACKAGE = str(Path(zoo.__file__).parent).encode()  # a path of this machine
 Run = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -65,8 +64,6 @@ def assert_equal_logits(model: TextModel, run: Run, max_length: int) -> None:
 
 @pytest.fixture(scope="module")
 def onnx(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    for needed in ("onnx", "onnxscript", "onnxruntime"):
-        pytest.importorskip(needed, reason="the extra export is not installed")
     out = tmp_path_factory.mktemp("export") / "model-onnx"
     assert main(["export", str(trained), "--to", "onnx", "--out", str(out)]) == 0
     return out
@@ -116,7 +113,6 @@ def test_the_description_is_the_files_own(onnx: Path, model: TextClassifier) -> 
     assert PACKAGE not in (onnx / "model.onnx").read_bytes()
 
 
-@pytest.mark.slow
 def test_torch_has_equal_logits_and_a_directory_of_its_own(
     trained: Path,
     model: TextClassifier,
@@ -137,14 +133,12 @@ def test_torch_has_equal_logits_and_a_directory_of_its_own(
     assert "model-torch exists already" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_an_ensemble_is_exported_as_one(ensemble: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert main(["export", str(ensemble), "--to", "onnx", "--out", str(out)]) == 0
     assert_equal_logits(load(ensemble), onnx_logits(out), 24)
 
 
-@pytest.mark.slow
 def test_a_tagger_gives_the_tag_of_every_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
@@ -211,7 +205,6 @@ def asks(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, 
     return home / "model", plugin
 
 
-@pytest.mark.slow
 def test_a_component_that_cannot_be_exported_is_named(
     asks: tuple[Path, list[str]], tmp_path: Path, capsys: Any
 ) -> None:
@@ -233,7 +226,8 @@ def test_a_component_that_cannot_be_exported_is_named(
 def test_a_file_that_gives_other_logits_is_not_kept(
     asks: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
-    from zoo.inference.exported_program import write_program
+    from zoo_export.program import write_program
+
     from zoo.models.build import build_classifier
     from zoo.registry.cell import Cell
     from zoo.registry.loading import load as load_zoo
@@ -260,36 +254,6 @@ def test_models_that_generate_are_refused(
         assert main(["export", str(directory), "--to", "onnx", "--out", out]) == 2
         error = capsys.readouterr().err
         assert f"holds {what}, which zoo export does not take; it is for zoo generate" in error
-
-
-def test_what_is_not_installed_is_said_in_one_line(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    pytest.importorskip("onnx", reason="the extra export is not installed")
-    monkeypatch.setitem(sys.modules, "onnxscript", None)  # as where it is not installed
-    out = tmp_path / "out"
-    assert main(["export", str(trained), "--to", "onnx", "--out", str(out)]) == 2
-    assert capsys.readouterr().err == (
-        "zoo export: error: --to onnx needs onnxscript: pip install 'encoder-zoo[export]'\n"
-    )
-    assert not out.exists()
-
-
-@pytest.mark.slow
-def test_without_onnxruntime_it_is_said_that_nothing_was_compared(
-    trained: Path,
-    model: TextClassifier,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: Any,
-) -> None:
-    out = tmp_path / "out"
-    with monkeypatch.context() as patch:
-        patch.setitem(sys.modules, "onnxruntime", None)
-        assert main(["export", str(trained), "--to", "onnx", "--out", str(out)]) == 0
-    assert "Not compared with the model: onnxruntime is not installed" in capsys.readouterr().out
-    assert json.loads((out / "export.json").read_text())["compared"] is None
-    assert_equal_logits(model, onnx_logits(out), model.max_length)
 
 
 def test_the_command_offers_every_format() -> None:

@@ -1,4 +1,4 @@
-"""``zoo export``: a saved model as a file for other runtimes, with tokenizer and description."""
+"""A saved model as a file for other runtimes, with its tokenizer and a description."""
 
 from __future__ import annotations
 
@@ -15,14 +15,6 @@ from zoo.config.sizes import Sizes
 from zoo.data.encoding.word_pieces import PAD, PAD_ID
 from zoo.errors import ZooError
 from zoo.inference.directory import TOKENIZER, draft
-from zoo.inference.exported_program import (
-    FORMATS,
-    INPUTS,
-    OUTPUT,
-    Comparison,
-    Format,
-    write_program,
-)
 from zoo.inference.load import load_from
 from zoo.models.text_model import TextModel
 from zoo.models.text_tagger import TextTagger
@@ -31,6 +23,14 @@ from zoo.registry.cell import Cell
 from zoo.registry.hooks import described
 from zoo.registry.loading import built_ins
 from zoo.tasks.base import TaskSetup
+from zoo_export.program import (
+    FORMATS,
+    INPUTS,
+    OUTPUT,
+    Comparison,
+    Format,
+    write_program,
+)
 
 DESCRIPTION = "export.json"
 # Every one of these can be exported, so that a part tried among them is the one that cannot be.
@@ -47,19 +47,14 @@ LAYERS = 1  # of a model in which one part is tried
 
 def export(
     directory: Path, registry: Registry, to: str, out: Path, *, allow_changed: bool = False
-) -> Comparison | None:
+) -> Comparison:
     """Write a saved model to ``out``: the file, its tokenizer, and ``export.json``.
 
     to: of ``FORMATS``. The tokenizer cuts and pads texts as ``zoo predict`` does. The logits of
-    the file are compared with the model's before ``out`` exists; None where the runtime is not
-    installed, so that nothing was compared. Raises ZooError where the model cannot be loaded,
-    ``out`` exists, a package is missing, or a component cannot be exported, which is named.
+    the file are compared with the model's before ``out`` exists. Raises ZooError where the model
+    cannot be loaded, ``out`` exists, or a component cannot be exported, which is named.
     """
     form = FORMATS[to]
-    if missing := form.missing():
-        raise ZooError(
-            f"--to {to} needs {' and '.join(missing)}: pip install 'encoder-zoo[export]'"
-        )
     with draft(out) as written:
         model = load_from(directory, registry, allow_changed=allow_changed)
         file = written / form.file
@@ -86,7 +81,7 @@ def _tokenizer(model: TextModel) -> Tokenizer:
     return tokenizer
 
 
-def _description(model: TextModel, form: Format, compared: Comparison | None) -> dict[str, Any]:
+def _description(model: TextModel, form: Format, compared: Comparison) -> dict[str, Any]:
     """What a program that runs the file has to know."""
     card = model.card
     output = ["batch", "length"] if isinstance(model, TextTagger) else ["batch"]
@@ -102,7 +97,7 @@ def _description(model: TextModel, form: Format, compared: Comparison | None) ->
         "labels": card.labels,
         "max_length": model.max_length,
         "pad_id": PAD_ID,
-        "compared": None if compared is None else vars(compared),
+        "compared": vars(compared),
         "encoder_zoo": __version__,
         "key": card.key,
     }

@@ -37,22 +37,18 @@ def export(
     zoo export model --to torch --out program
 
     The file takes batches of any size and texts of any length up to the model's. Its logits are
-    compared with the model's own before it is kept: for onnx in onnxruntime, where that is
-    installed.
+    compared with the model's own before it is kept.
     """
     registry = load_zoo(plugins).registry
     SavedModel(directory, "cpu", allow_changed, registry).refuse_other_tasks("export")
 
-    from zoo.inference.export import export as write
+    from zoo_export.export import export as write
 
     source = Path(directory)
     target = Path(out) if out else source.parent / f"{source.resolve().name}-{to}"
     compared = write(source, registry, to, target, allow_changed=allow_changed)
     click.echo(f"Exported: {target}")
-    if compared is None:
-        click.echo("Not compared with the model: onnxruntime is not installed.")
-    else:
-        click.echo(
-            f"Compared in {compared.runtime}: in {compared.batches} batches of texts of 1 to "
-            f"{compared.longest} tokens, logits differ by at most {compared.difference:.1e}."
-        )
+    click.echo(
+        f"Compared in {compared.runtime}: in {compared.batches} batches of texts of 1 to "
+        f"{compared.longest} tokens, logits differ by at most {compared.difference:.1e}."
+    )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import importlib.util
 import io
 import logging
 import warnings
@@ -49,17 +48,12 @@ class MaskedInput(nn.Module):
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file. needs: packages that write it. runtime: the package that ``open`` needs."""
+    """A kind of file. runtime: the package that opens it."""
 
     file: str
-    needs: tuple[str, ...]
     runtime: str
     write: Callable[[ExportedProgram, Path], None]
     open: Callable[[Path], Run]
-
-    def missing(self) -> list[str]:
-        """The packages without which it cannot be written, of those that are not installed."""
-        return [name for name in self.needs if not importlib.util.find_spec(name)]
 
 
 @dataclass(frozen=True)
@@ -78,11 +72,10 @@ class Comparison:
 
 def write_program(
     model: nn.Module, vocab_size: int, max_length: int, form: Format, file: Path
-) -> Comparison | None:
+) -> Comparison:
     """Write a model in evaluation mode, open what was written, and compare the two.
 
-    None where the runtime is not installed, so that nothing was compared. Raises whatever torch
-    and the runtime raise, and ValueError where the logits differ.
+    Raises whatever torch and the runtime raise, and ValueError where the logits differ.
     """
     with torch.no_grad(), _quiet():
         sizes = {0: Dim("batch"), 1: Dim("length", max=max_length) if max_length > 1 else None}
@@ -94,8 +87,6 @@ def write_program(
         for node in program.graph.nodes:
             node.meta.pop("stack_trace", None)  # paths of this machine, and most of a small file
         form.write(program, file)
-        if not importlib.util.find_spec(form.runtime):
-            return None
         run = form.open(file)
         batches = _lengths(max_length)
         differences = [
@@ -189,6 +180,6 @@ def _open_onnx(file: Path) -> Run:
 
 
 FORMATS = {
-    "onnx": Format("model.onnx", ("onnx", "onnxscript"), "onnxruntime", _write_onnx, _open_onnx),
-    "torch": Format("model.pt2", (), "torch", _write_torch, _open_torch),
+    "onnx": Format("model.onnx", "onnxruntime", _write_onnx, _open_onnx),
+    "torch": Format("model.pt2", "torch", _write_torch, _open_torch),
 }
