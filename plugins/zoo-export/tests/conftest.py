@@ -75,7 +75,7 @@ def model(trained: Path) -> TextClassifier:
 def ensemble(corpus: Path, tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
     """The directory of a deep ensemble of two."""
     directory = tmp_path_factory.mktemp("ensemble") / "model"
-    return train(directory, *TINY, "--data", str(corpus), "--members", "2")
+    return train(directory, *TINY, "--data", str(corpus), "--ensemble", "2")
 
 
 @pytest.fixture(scope="session")
