@@ -18,6 +18,7 @@ from transformers import (
 )
 
 import zoo
+import zoo_hf  # noqa: F401 - registers the classes
 
 TEXTS = ["the [MASK] of the band", "a goal by the [MASK] of the team in the [MASK] match"]
 
