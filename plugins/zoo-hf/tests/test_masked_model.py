@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+import zoo_hf  # noqa: F401 - registers the classes
 from huggingface_hub import ModelCard
 from transformers import (
     AutoModel,
@@ -18,7 +19,6 @@ from transformers import (
 )
 
 import zoo
-import zoo_hf  # noqa: F401 - registers the classes
 
 TEXTS = ["the [MASK] of the band", "a goal by the [MASK] of the team in the [MASK] match"]
 
