@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from zoo.report.plots.by_group import group_plots
+from zoo.report.plots.curves import group_plots
 from zoo.report.plots.heat import profile_plots, ranked_scores
 from zoo.report.plots.plot import styled
 from zoo.report.profile import DataSet, Profile, read_profile

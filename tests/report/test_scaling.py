@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from zoo.errors import ZooError
-from zoo.report.plots.scaling_plot import scale_plot
+from zoo.report.plots.curves import scale_plot
 from zoo.report.tables.scaling_table import as_text, curves, fit, make_frame
 from zoo.report.write import write_scale
 from zoo.sweep.records import Record

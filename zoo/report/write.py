@@ -135,8 +135,7 @@ def write_tables(report: RunReport | Profile, directory: Path) -> None:
 
 def make_plots(run: RunReport) -> list[Plot]:
     """Those of NAMES that the records have enough data for."""
-    from zoo.report.plots.by_group import group_plots
-    from zoo.report.plots.epochs import epoch_plots
+    from zoo.report.plots.curves import epoch_plots, group_plots
     from zoo.report.plots.forest import forest_plots
     from zoo.report.plots.front import front_plots
     from zoo.report.plots.heat import heat_plots
@@ -165,7 +164,7 @@ def write_plots(plots: Sequence[Plot], names: Sequence[str], folder: Path) -> No
 
 def write_scale(records: Sequence[Record], directory: Path) -> None:
     """Write ``scale.csv``, ``scale.md``, ``scale.svg`` and ``scale.png`` of ``zoo scale``."""
-    from zoo.report.plots.scaling_plot import scale_plot
+    from zoo.report.plots.curves import scale_plot
     from zoo.report.tables.scaling_table import as_text, make_frame
 
     write_file(directory / "scale.csv", make_frame(records).to_csv(index=False))

@@ -16,7 +16,7 @@ from hostile import DOLLARS, SCRIPT
 from large_run import large_run
 from rendered import rendered
 
-from zoo.report.plots.epochs import epoch_plots
+from zoo.report.plots.curves import epoch_plots
 from zoo.report.plots.plot import INK, MUTED, PAPER, styled
 from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport

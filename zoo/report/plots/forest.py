@@ -40,6 +40,8 @@ def forest_plots(found: Effects | None) -> list[Plot]:
         at -= 1.0 + 0.7 * (effect.axis != last) + 0.6 * long
         places.append(at)
         last = effect.axis
+    ratios = [ratio for effect in effects if (ratio := effect.speed.get("train"))]
+    floor = max((r.floor for r in ratios if r.floor is not None), default=None)
     figure = Figure(figsize=(WIDTH, len(shown) * (FRAME + LINE * -at)), layout="constrained")
     panels = figure.subplots(len(shown), squeeze=False)[:, 0]
     marks = {}
@@ -50,14 +52,20 @@ def forest_plots(found: Effects | None) -> list[Plot]:
                 gid = f"effect-{number}-{place}"
                 marks[gid] = plain(sentence(effect))
                 _draw(axes, places[number], estimate, gid)
-        _frame(axes, label, estimates, _floor(effects) if "speed" in label else None)
+        if floor is not None and "speed" in label:
+            axes.axvspan(1 / (1 + floor), 1 + floor, color=RULE, alpha=0.6, linewidth=0, zorder=0)
+        _scale(axes, label.endswith("×"), estimates)
+        axes.set_xlabel(label)
+        axes.grid(axis="y", visible=False)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
         axes.set_yticks(places, [versus.join(pair) for pair in names])
         axes.set_ylim(at - 0.8, -0.2)
     about = (
         f"{found.about} Blue circles: significantly better; red squares: significantly worse; open "
         "circles: a tie, or too few seeds. Lines are 95% intervals, not corrected."
     )
-    if _floor(effects) is not None:
+    if floor is not None:
         about += " The grey band is the machine's noise floor."
     if any(effect.memory is not None for effect in effects):
         about += " Memory is measured once."
@@ -78,11 +86,6 @@ def _estimates(effect: Effect) -> tuple[Estimate | None, Estimate | None, Estima
     return scored, (ratio.value, ratio.low, ratio.high, ratio.verdict) if ratio else None, memory
 
 
-def _floor(effects: Sequence[Effect]) -> float | None:
-    ratios = [effect.speed.get("train") for effect in effects]
-    return max((r.floor for r in ratios if r and r.floor is not None), default=None)
-
-
 def _draw(axes: Axes, place: float, estimate: Estimate, gid: str) -> None:
     middle, low, high, known = estimate
     hue = {1: BETTER, -1: WORSE}.get(known or 0, MUTED)
@@ -99,38 +102,27 @@ def _draw(axes: Axes, place: float, estimate: Estimate, gid: str) -> None:
     )
 
 
-def _frame(
-    axes: Axes, label: str, estimates: Sequence[Estimate | None], floor: float | None
-) -> None:
-    ratio = label.endswith("×")
+def _scale(axes: Axes, ratio: bool, estimates: Sequence[Estimate | None]) -> None:
     neutral = 1.0 if ratio else 0.0
-    if floor is not None:
-        axes.axvspan(1 / (1 + floor), 1 + floor, color=RULE, alpha=0.6, linewidth=0, zorder=0)
     axes.axvline(neutral, color=MUTED, linewidth=0.9, zorder=1)
-    ends = [v for e in estimates if e for v in e[:3] if v is not None] + [neutral]
-    if ratio:
-        axes.set_xscale("log")
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        low, high = min(ends) / 1.06, max(ends) * 1.06
-        axes.set_xlim(low, high)
-        axes.set_xticks(_ticks(low, high))
-    else:
+    if not ratio:
         axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:+g}"))
         axes.margins(x=0.08)
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-    axes.set_xlabel(label)
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """About four round ratios between the ends."""
+        return
+    ends = [v for e in estimates if e for v in e[:3] if v is not None] + [neutral]
+    low, high = min(ends) / 1.06, max(ends) * 1.06
+    axes.set_xscale("log")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.set_xlim(low, high)
+    # About four round ratios.
     for steps in ((0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50), (0.25, 0.5, 0.7, 1, 1.4, 2, 4)):
         ticks = [step for step in steps if low <= step <= high]
         if len(ticks) >= 3:
-            return ticks
-    found = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-    return [float(tick) for tick in found if low <= tick <= high]
+            break
+    else:
+        found = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+        ticks = [float(tick) for tick in found if low <= tick <= high]
+    axes.set_xticks(ticks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +11,12 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Annotation, Text
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+from matplotlib.transforms import Bbox
 
 from zoo.config.metric_description import MetricDescription
-from zoo.report.plots.labels import place_labels
-from zoo.report.plots.plot import HUES, INK, MARKERS, MUTED, PAPER, WIDTH, Plot, finish
+from zoo.report.plots.plot import HUES, INK, MARKERS, MUTED, PAPER, SMALL, WIDTH, Plot, finish
 from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import plain
@@ -27,17 +29,14 @@ LONGEST = 20  # characters of a name in the legend
 LINE = 0.17  # inches: of the legend
 TEXT = 0.1  # height of a line of text, as a share of the range of values
 SEEN = 1.5  # a baseline farther away than this many heights of the cells is named at the edge
-
-
-@dataclass(frozen=True)
-class Cost:
-    """The horizontal axis. column: of the table; with ``_low`` and ``_high`` its interval."""
-
-    name: str
-    column: str
-    label: str
-    more_is_better: bool
-    title: str
+# Offsets of a label from its point, in points, the most readable ones first.
+OFFSETS = [
+    offset
+    for far in (7, 14, 24, 36, 52, 70)
+    for offset in ((far, far), (far, -far), (-far, far), (-far, -far), (0, far), (0, -far))
+]
+MARK = 16.0  # points that a label moves away to cover one mark less
+Style = Callable[[Row], tuple[str, str]]  # colour and marker
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Point:
     y: float
     xs: tuple[float, float] | None
     ys: tuple[float, float] | None
-    standing: str
+    on_front: bool
 
 
 def front_plots(run: RunReport) -> list[Plot]:
@@ -59,28 +58,27 @@ def front_plots(run: RunReport) -> list[Plot]:
     speeds = sum(line["train_tokens_per_s"] is not None for line in run.lines)
     if ratios >= min(2, speeds) and run.reference in run.position:
         named = run.short_name(run.rows[run.position[run.reference]], 24)
-        label = f"training speed, × that of {named}"
+        speed, label = "train_ratio", f"training speed, × that of {named}"
         if base:
             label += f", which does {base['train_tokens_per_s']:,.0f} tokens/s"
-        speed = "train_ratio"
     else:
         speed, label = "train_tokens_per_s", "training speed, tokens/s"
-    memory, mib = "peak_memory_mib", "peak memory in training, MiB"
-    name = plain(run.metric.label).capitalize()
-    costs = [
-        Cost("pareto-speed", speed, label, True, f"{name} against training speed"),
-        Cost("pareto-memory", memory, mib, False, f"{name} against memory"),
-    ]
-    return [plot for cost in costs if (plot := _front_plot(run, cost))]
+    memory = "peak memory in training, MiB"
+    plots = (
+        _front_plot(run, "pareto-speed", speed, label, "training speed"),
+        _front_plot(run, "pareto-memory", "peak_memory_mib", memory, "memory"),
+    )
+    return [plot for plot in plots if plot]
 
 
-def _front_plot(run: RunReport, cost: Cost) -> Plot | None:
-    points = [
-        p for n, row in enumerate(run.rows) if not row.baseline and (p := _point(run, n, cost))
-    ]
+def _front_plot(run: RunReport, plot: str, column: str, label: str, cost: str) -> Plot | None:
+    """column: of the table, with ``_low`` and ``_high`` its interval; less memory is better."""
+    more = cost != "memory"
+    found = (_point(run, n, column, plot) for n, row in enumerate(run.rows) if not row.baseline)
+    points = [point for point in found if point]
     if len(points) < 2:
         return None
-    style, columns = marker_styles(run.axes)
+    style, columns = _styles(run.axes)
     longest = max(map(len, columns), default=0)
     figure = Figure(figsize=(WIDTH, 3.4 + LINE * longest), layout="constrained")
     axes = figure.subplots()
@@ -88,13 +86,21 @@ def _front_plot(run: RunReport, cost: Cost) -> Plot | None:
     for point in points:
         marks[f"row-{point.number}"] = run.describe(point.number)
         _draw(axes, point, *style(run.rows[point.number]), crowd=len(points) > CROWD)
-    stairs = _stairs(points, run.metric, cost.more_is_better)
+    stairs = _stairs(points, run.metric, more)
     # A step is at the best value available at that cost.
     xs, ys, dashes = [p.x for p in stairs], [p.y for p in stairs], (0, (4, 2))
     axes.step(xs, ys, where="pre", color=INK, linewidth=1.1, linestyle=dashes, zorder=1)
-    _scale(axes, points)
+    ends = [end for p in points for end in (p.x, *(p.xs or ()))]
+    if min(ends) > 0 and max(ends) / min(ends) > FAR:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+        axes.xaxis.set_minor_locator(NullLocator())
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axes.margins(0.08, 0.12)
     _baselines(axes, run, points)
-    across = f"{cost.label} ({'right' if cost.more_is_better else 'left'} is better)"
+    across = f"{label} ({'right' if more else 'left'} is better)"
     axes.set_xlabel(textwrap.fill(across, ACROSS))
     axes.set_ylabel(
         run.metric_label + ("" if run.metric.higher_is_better else " (lower is better)")
@@ -107,24 +113,37 @@ def _front_plot(run: RunReport, cost: Cost) -> Plot | None:
         )
         for heading in legend.get_texts()[::longest]:  # the names of the axes
             heading.set_fontweight("bold")
-    _name(axes, points, stairs, run)
-    return finish(cost.name, cost.title, _about(cost, points, stairs, run), figure, marks)
+    _label(axes, points, stairs, run)
+    horizontal = (
+        "memory is measured once, so it has none" if not more else "horizontally there is none"
+    )
+    if any(p.xs for p in points):
+        horizontal = "horizontal, of the ratio in the same rounds"
+    front = "The dashed line is the front of the means"
+    if not stairs[1:]:
+        front = "Best in both means, significant or not"
+    names = ", ".join(run.short_name(run.rows[p.number]) for p in stairs[:NAMED])
+    about = (
+        f"{front}: {names}. Filled markers are on the front if ties count: no other cell is "
+        "significantly better on one axis and at least tied on the other. Bars are 95% intervals: "
+        f"vertical, of the mean over seeds; {horizontal}."
+    )
+    title = f"{plain(run.metric.label).capitalize()} against {cost}"
+    return finish(plot, title, about, figure, marks)
 
 
-def _point(run: RunReport, number: int, cost: Cost) -> Point | None:
-    line = run.lines[number]
-    name = run.metric.name
-    x, y = line[cost.column], line[f"{name}_mean"]
+def _point(run: RunReport, number: int, column: str, plot: str) -> Point | None:
+    line, name = run.lines[number], run.metric.name
+    x, y = line[column], line[f"{name}_mean"]
     if x is None or y is None:
         return None
-    ends: list[Any] = [(line.get(f"{c}_low"), line.get(f"{c}_high")) for c in (cost.column, name)]
+    ends: list[Any] = [(line.get(f"{c}_low"), line.get(f"{c}_high")) for c in (column, name)]
     xs, ys = (None if None in pair else pair for pair in ends)
-    return Point(number, float(x), float(y), xs, ys, line[cost.name.replace("-", "_")])
+    return Point(number, float(x), float(y), xs, ys, line[plot.replace("-", "_")] == "front")
 
 
 def _draw(axes: Axes, point: Point, hue: str, marker: str, crowd: bool) -> None:
-    on_front = point.standing == "front"
-    faint = 0.25 if crowd and not on_front else 0.6
+    faint = 0.25 if crowd and not point.on_front else 0.6
     for ends, line in ((point.xs, axes.hlines), (point.ys, axes.vlines)):
         if ends is not None:
             across = point.y if line == axes.hlines else point.x
@@ -133,11 +152,11 @@ def _draw(axes: Axes, point: Point, hue: str, marker: str, crowd: bool) -> None:
         point.x,
         point.y,
         marker,
-        markersize=6.5 if on_front else 5.5,
+        markersize=6.5 if point.on_front else 5.5,
         markeredgecolor=hue,
-        markerfacecolor=hue if on_front else PAPER,
-        alpha=0.55 if crowd and not on_front else 1.0,
-        zorder=4 if on_front else 3,
+        markerfacecolor=hue if point.on_front else PAPER,
+        alpha=0.55 if crowd and not point.on_front else 1.0,
+        zorder=4 if point.on_front else 3,
         gid=f"row-{point.number}",
     )
 
@@ -154,33 +173,60 @@ def _stairs(
     return stairs
 
 
-def _name(axes: Axes, points: Sequence[Point], stairs: list[Point], run: RunReport) -> None:
-    """Label the reference and the front; first the points that are on it with ties counted."""
-    sure = [p for p in points if p.standing == "front"]
+def _label(axes: Axes, points: Sequence[Point], stairs: list[Point], run: RunReport) -> None:
+    """Name the reference and the front, first the points that are on it with ties counted.
+
+    A name is next to its point, away from other names and if possible from marks. One that has no
+    room is left out.
+    """
+    sure = [p for p in points if p.on_front]
     alone = [p for p in points if run.rows[p.number].name == run.reference]
     wanted = alone + [p for p in stairs if p in sure] + stairs + sure
-    bars = [((p.xs[0], p.y), (p.xs[1], p.y)) for p in points if p.xs]
-    bars += [((p.x, p.ys[0]), (p.x, p.ys[1])) for p in points if p.ys]
-    place_labels(
-        axes,
-        [((p.x, p.y), run.short_name(run.rows[p.number], 32)) for p in dict.fromkeys(wanted)][
-            :NAMED
-        ],
-        [(p.x, p.y) for p in points],
-        bars if len(points) <= CROWD else (),
-    )
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # labels must not change the layout
+    pixels = axes.transData.transform([(p.x, p.y) for p in points])
+    taken = [Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in pixels]
+    if len(points) <= CROWD:
+        bars = [((p.xs[0], p.y), (p.xs[1], p.y)) for p in points if p.xs]
+        bars += [((p.x, p.ys[0]), (p.x, p.ys[1])) for p in points if p.ys]
+        taken += [Bbox(axes.transData.transform(ends)).padded(1) for ends in bars]
+    inside = axes.get_window_extent().padded(0.5)
+    names = [text.get_window_extent() for text in axes.texts]
+    for point in list(dict.fromkeys(wanted))[:NAMED]:
+        label = axes.annotate(
+            run.short_name(run.rows[point.number], 32),
+            (point.x, point.y),
+            xytext=OFFSETS[0],
+            textcoords="offset points",
+            fontsize=SMALL,
+            bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.7, "pad": 0.5},
+            arrowprops={"arrowstyle": "-", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3},
+        )
+        free: list[tuple[float, int, Bbox]] = []  # cost, place, extent
+        for place in range(len(OFFSETS)):
+            box = _moved(label, place)
+            whole = all(inside.fully_contains(*corner) for corner in (box.p0, box.p1))
+            if whole and not box.padded(2).count_overlaps(names):
+                cost = MARK * box.count_overlaps(taken) + math.hypot(*OFFSETS[place])
+                free.append((cost, place, box))
+        if free:
+            _, place, box = min(free, key=lambda one: one[:2])
+            _moved(label, place)
+            names.append(box)
+        else:
+            label.remove()
 
 
-def _scale(axes: Axes, points: Sequence[Point]) -> None:
-    ends = [end for p in points for end in (p.x, *(p.xs or ()))]
-    if min(ends) > 0 and max(ends) / min(ends) > FAR:
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
-        axes.xaxis.set_minor_locator(NullLocator())
-    else:
-        axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-    axes.margins(0.08, 0.12)
+def _moved(label: Annotation, place: int) -> Bbox:
+    """The extent of a label at one of OFFSETS, without the line to its point."""
+    dx, dy = OFFSETS[place]
+    label.xyann = (dx, dy)
+    label.set(ha="left" if dx > 0 else "right" if dx < 0 else "center")
+    label.set(va="bottom" if dy > 0 else "top")
+    label.get_window_extent()  # moves the text to its place
+    return Text.get_window_extent(label)
 
 
 def _baselines(axes: Axes, run: RunReport, points: Sequence[Point]) -> None:
@@ -221,30 +267,7 @@ def _baselines(axes: Axes, run: RunReport, points: Sequence[Point]) -> None:
         axes.text(1, value, joined, transform=across, ha="right", va="bottom", color=MUTED)
 
 
-def _about(cost: Cost, points: Sequence[Point], stairs: list[Point], run: RunReport) -> str:
-    across = (
-        "horizontal, of the ratio in the same rounds"
-        if any(p.xs for p in points)
-        else "memory is measured once, so it has none"
-        if not cost.more_is_better
-        else "horizontally there is none"
-    )
-    front = (
-        "The dashed line is the front of the means"
-        if stairs[1:]
-        else "Best in both means, significant or not"
-    )
-    names = ", ".join(run.short_name(run.rows[p.number]) for p in stairs[:NAMED])
-    return (
-        f"{front}: {names}. Filled markers are on the front if ties count: no other cell is "
-        "significantly better on one axis and at least tied on the other. Bars are 95% intervals: "
-        f"vertical, of the mean over seeds; {across}."
-    )
-
-
-def marker_styles(
-    axes: Mapping[str, Sequence[str]],
-) -> tuple[Callable[[Row], tuple[str, str]], list[list[Line2D]]]:
+def _styles(axes: Mapping[str, Sequence[str]]) -> tuple[Style, list[list[Line2D]]]:
     """The colour and marker of a cell, and the columns of the legend: an axis, then its choices.
 
     The first axis that varies has the colour, and the second the marker. Where there are more

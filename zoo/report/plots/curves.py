@@ -1,0 +1,281 @@
+"""Curves of training per epoch, of scores per group of test examples, and of costs by size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import (
+    FixedLocator,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+    StrMethodFormatter,
+)
+from numpy.typing import NDArray
+
+from zoo.report.plots.plot import (
+    HUES,
+    MARKERS,
+    MUTED,
+    PAPER,
+    RULE,
+    WIDTH,
+    Plot,
+    finish,
+    styled,
+    turn_long_labels,
+)
+from zoo.report.rows import Row
+from zoo.report.run_report import RunReport
+from zoo.report.stats.intervals import over_seeds
+from zoo.report.tables.scaling_table import COSTS, axis, curves
+from zoo.report.tables.scaling_table import Curve as Costs
+from zoo.report.tables.text import plain
+from zoo.sweep.records import Record
+
+NAMED = 6  # cells in colour; the others are grey
+HEIGHT, LINE = 2.1, 0.17  # inches: of a panel, and of a line of the legend
+NAME, LONGEST = 22, 46  # characters of a name in the legend, and of one that stands for several
+CLOSE = 0.01  # lines closer than this share of the panel's height lie on each other
+LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+# What may be in a curve, with its unit, and the metrics of held-out texts that measure the same.
+SHOWN = {"loss": "loss, nats", "accuracy": "accuracy, share right"}
+HELD_OUT = {"loss": ("nats_per_token",), "accuracy": ("accuracy", "token_accuracy")}
+MOST_ROWS = 12  # that the plot of groups shows, the best first
+TITLES = ("training step", "inference step", "training memory", "inference memory")
+SIZES = {"length": "length, tokens", "dim": "width", "layers": "layers", "batch": "batch, texts"}
+CROSS: dict[str, Any] = {"marker": "x", "linestyle": "none"}
+Curve = dict[str, NDArray[np.float64]]  # key to values (seeds, epochs)
+
+
+def epoch_plots(run: RunReport) -> list[Plot]:
+    """One plot with a panel for each quantity in the curves; none where there are no curves."""
+    of_rows = {n: _curve(row) for n, row in enumerate(run.rows) if row.trained}
+    curves = {n: found for n, found in of_rows.items() if found}
+    shown = [key for key in SHOWN if any(key in found for found in curves.values())]
+    if not shown or max(len(c["number"][0]) for c in curves.values()) < 2:
+        return []
+    # The reference and the best, in the order of the table.
+    chosen = sorted(curves, key=lambda n: (run.rows[n].name != run.reference, n))[:NAMED]
+    groups = _close_lines({n: curves[n] for n in sorted(chosen)}, shown)
+    order = {n: place for place, group in enumerate(groups) for n in group}
+    names = [
+        plain(" = ".join(run.short_name(run.rows[n], NAME) for n in group), LONGEST)
+        for group in groups
+    ]
+    columns = 2 if max(map(len, names)) <= NAME else 1
+    height = HEIGHT * len(shown) + LINE * (len(names) / columns + 1)
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    panels = figure.subplots(len(shown), squeeze=False, sharex=True)[:, 0]
+    marks = {}
+    for place, (key, axes) in enumerate(zip(shown, panels, strict=True)):
+        for number in sorted(curves, key=lambda n: (n in order, n)):
+            if key not in curves[number]:
+                continue
+            gid = f"row-{number}-{place}"
+            marks[gid] = run.describe(number)
+            _draw_curve(axes, curves[number], key, order.get(number), gid)
+            if number in order and (score := _held_out(run.rows[number], key)) is not None:
+                last, hue = curves[number]["number"][0][-1], HUES[order[number]]
+                axes.plot(last, score, "o", markersize=5, color=hue, markerfacecolor=PAPER)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        values = np.concatenate([c[key].ravel() for c in curves.values() if key in c])
+        if key == "loss" and values.min() > 0 and values.max() / values.min() > 10:
+            axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator())
+            axes.yaxis.set_minor_formatter(NullFormatter())
+            axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.set_ylabel(SHOWN[key])
+    panels[-1].set_xlabel("epoch")
+    handles = [
+        Line2D([], [], color=HUES[place], linestyle=LINES[place], linewidth=1.5)
+        for place in range(len(groups))
+    ]
+    figure.legend(handles, names, loc="outside lower center", ncols=columns)
+    about = (
+        "Lines: mean over seeds on the training split, during training and so with dropout. The "
+        "shaded band is from the lowest to the highest seed."
+    )
+    held_out = {f"validation_{name}" for key in shown for name in HELD_OUT[key]}
+    if any(held_out & set(curve) for curve in curves.values()):
+        about += " Dotted lines with crosses: on the texts held out for validation."
+    if any(_held_out(run.rows[n], key) is not None for n in curves for key in shown):
+        about += " Circles: the score of the trained models, on texts not trained on."
+    if together := [", ".join(run.short_name(run.rows[n]) for n in g) for g in groups if g[1:]]:
+        about += f" Lines that lie on each other: {'; '.join(together)}."
+    if rest := len(curves) - len(order):
+        about += f" The reference and the best are in colour; the other {rest} are grey."
+    title = f"{' and '.join(shown).capitalize()} per epoch"
+    return [finish("epochs", title, about, figure, marks)]
+
+
+def _curve(row: Row) -> Curve:
+    """Of the epochs that all seeds have; empty where there are none."""
+    found = [record.curve for record in row.trained.values() if record.curve]
+    epochs = min(map(len, found), default=0)
+    if not epochs:
+        return {}
+    wanted = ["number", *SHOWN, *(f"validation_{name}" for key in SHOWN for name in HELD_OUT[key])]
+    keys = [key for key in wanted if all(key in step for c in found for step in c)]
+    values = {key: np.array([[s[key] for s in c[:epochs]] for c in found], float) for key in keys}
+    return values if "number" in values else {}
+
+
+def _held_out(row: Row, key: str) -> float | None:
+    """The mean over seeds of the score at the end that measures the same as a curve."""
+    found = (list(row.values_of(name).values()) for name in HELD_OUT[key])
+    return next((float(np.mean(values)) for values in found if values), None)
+
+
+def _close_lines(curves: dict[int, Curve], shown: Sequence[str]) -> list[list[int]]:
+    """Rows by lines that a reader can tell apart: no closer than a line is wide."""
+
+    def heights(curve: Curve, key: str) -> NDArray[np.float64]:
+        """The mean over seeds as it is drawn; a loss over wide ranges has a logarithmic scale."""
+        mean: NDArray[np.float64] = curve[key].mean(axis=0)
+        return np.log(mean) if key == "loss" and (mean > 0).all() else mean
+
+    def close(one: Curve, other: Curve) -> bool:
+        for key in shown:
+            if key not in one or key not in other:
+                return False
+            mine, theirs = heights(one, key), heights(other, key)
+            if len(mine) != len(theirs) or np.abs(mine - theirs).max() > CLOSE * spans[key]:
+                return False
+        return True
+
+    spans = {
+        key: float(np.ptp(np.concatenate([heights(c, key) for c in curves.values() if key in c])))
+        for key in shown
+        if any(key in c for c in curves.values())
+    }
+    groups: list[list[int]] = []
+    for number, curve in curves.items():
+        group = next((g for g in groups if close(curve, curves[g[0]])), None)
+        if group is None:
+            groups.append([number])
+        else:
+            group.append(number)
+    return groups
+
+
+def _draw_curve(axes: Axes, curve: Curve, key: str, order: int | None, gid: str) -> None:
+    hue, style, width = (RULE, "-", 0.7) if order is None else (HUES[order], LINES[order], 1.5)
+    epochs, values = curve["number"][0], curve[key]
+    if order is not None and len(values) > 1:
+        low, high = values.min(axis=0), values.max(axis=0)
+        axes.fill_between(epochs, low, high, color=hue, alpha=0.18, linewidth=0)
+    axes.plot(epochs, values.mean(axis=0), color=hue, linestyle=style, linewidth=width, gid=gid)
+    for name in HELD_OUT[key]:
+        if order is not None and (found := curve.get(f"validation_{name}")) is not None:
+            mean = found.mean(axis=0)
+            axes.plot(epochs, mean, ":x", color=hue, linewidth=1.2, markersize=4)
+
+
+def group_plots(run: RunReport) -> list[Plot]:
+    """Scores per group of test examples, such as ranges of length; none without groups."""
+    groups = list(dict.fromkeys(name for row in run.rows for name in row.groups))
+    rows = [(n, row) for n, row in enumerate(run.rows) if row.groups][:MOST_ROWS]
+    if len(groups) < 2 or not rows:
+        return []
+    figure = Figure(figsize=(WIDTH, 3.2 + LINE * (len(rows) + 1) / 2), layout="constrained")
+    axes, marks = figure.subplots(), {}
+    for place, (number, row) in enumerate(rows):
+        found = {name: over_seeds(list(row.groups.get(name, {}).values())) for name in groups}
+        known = [(x, interval) for x, name in enumerate(groups) if (interval := found[name])]
+        gid = f"row-{number}-group"
+        # Side by side, so that equal scores do not hide one another.
+        shift = 0.3 * (place / max(1, len(rows) - 1) - 0.5)
+        axes.errorbar(
+            [x + shift for x, _ in known],
+            [interval.mean for _, interval in known],
+            yerr=[interval.half or 0.0 for _, interval in known],
+            linewidth=1.2,
+            elinewidth=0.8,
+            label=run.short_name(row, 20),
+            gid=gid,
+            **_marked(place),
+        )
+        marks[gid] = run.describe(number)
+    if (chance := run.chance) is not None:
+        axes.axhline(chance, color=MUTED, linestyle=":", linewidth=1, label="chance")
+    axes.set_xticks(range(len(groups)), [plain(name, 20) for name in groups])
+    axes.set_ylabel(run.metric_label)
+    turn_long_labels(axes)
+    figure.legend(loc="outside lower center", ncols=2)
+    about = (
+        f"{run.metric.label} on each group of the test examples, mean over seeds; bars are 95% "
+        "intervals over seeds."
+    )
+    return [finish("by-group", "Scores per group", about, figure, marks)]
+
+
+def scale_plot(records: Sequence[Record]) -> Plot:
+    """Time and memory of a step by size: a line for each cell, and a cross where one failed."""
+    found, over = curves(records), axis(records)
+    # The value at which each cell failed.
+    failed = [
+        next((r.config["value"] for r in c.records if r.status not in ("ok", "skipped")), None)
+        for c in found
+    ]
+    with styled():
+        figure = Figure(figsize=(6.4, 5.2), layout="constrained")
+        panels = figure.subplots(2, 2).ravel()
+        marks: dict[str, str] = {}
+        for place, (metric, axes) in enumerate(zip(COSTS, panels, strict=True)):
+            for number, curve in enumerate(found):
+                gid, style = f"row-{number}-{place}", _marked(number)
+                exponent = curve.exponent(metric)
+                power = f": {over} to the power of {exponent}" if exponent else ""
+                marks[gid] = f"{curve.name}{power}"
+                values, costs = curve.points(metric)
+                shown = [cost * COSTS[metric][1] for cost in costs]
+                axes.plot(values, shown, linewidth=1.3, gid=gid, **style)
+                if (stopped := failed[number]) and shown:
+                    axes.plot([stopped], [shown[-1]], color=style["color"], **CROSS)
+            axes.set_title(TITLES[place])
+            _scale_axes(axes, metric, over, found)
+        handles = [
+            Line2D([], [], label=plain(curve.name, 30), **_marked(number))
+            for number, curve in enumerate(found)
+        ]
+        if any(failed):
+            handles.append(Line2D([], [], label="failed", color="k", **CROSS))
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
+        about = (
+            f"Cost of one step of one batch against {SIZES[over]}. Both scales are logarithmic: a "
+            "straight line is a power, and its slope the exponent. A cross marks where a cell ran "
+            "out of memory or time, at the last cost that was measured."
+        )
+        return finish("scale", f"How cost grows with {over}", about, figure, marks)
+
+
+def _scale_axes(axes: Axes, metric: str, over: str, found: Sequence[Costs]) -> None:
+    if not any(curve.points(metric)[0] for curve in found):
+        axes.set_axis_off()
+        note = axes.text(0.5, 0.5, "not measured", ha="center", transform=axes.transAxes)
+        note.set_in_layout(False)
+        return
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    values = sorted({r.config["value"] for curve in found for r in curve.records})
+    axes.xaxis.set_major_locator(FixedLocator(values))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(values, [f"{value:,}" for value in values])
+    axes.tick_params(axis="x", labelrotation=45 if len(values) > 4 else 0)
+    axes.yaxis.set_major_locator(LogLocator())
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel(SIZES[over])
+    axes.set_ylabel(COSTS[metric][0].split()[-1])
+
+
+def _marked(number: int) -> dict[str, Any]:
+    hue, marker = HUES[number % len(HUES)], MARKERS[number % len(MARKERS)]
+    return {"color": hue, "marker": marker, "markersize": 4}
