@@ -15,8 +15,8 @@ from bench.peers.options import CLASSES, Options, Shape
 from bench.peers.steps import COPY, Batch, keep_all, our_name, training
 from bench.peers.turns import Step, ratio, time_in_turns
 from zoo.components.tokens import Tokens
-from zoo.data.batching.document_batches import Split
-from zoo.data.encoding.encoded_documents import encode
+from zoo.data.batches import PaddedSplit
+from zoo.data.encoding import encode_corpus
 
 WORK = "training on articles"
 BY_LENGTH, RANDOM = "batches by length", "random batches"
@@ -149,15 +149,15 @@ def _shape(options: Options) -> Shape:
     return Shape(sizes, BATCH_SIZE, length)
 
 
-def _documents(options: Options, shape: Shape) -> Split:
+def _documents(options: Options, shape: Shape) -> PaddedSplit:
     """The training articles as ids, each of its own length."""
     corpus = load_bbc_news(options)
     # On few texts the vocabulary may come out smaller than asked for, never larger.
-    encoded = encode(corpus, shape.sizes.vocab_size, shape.sizes.max_length)
-    return Split(encoded.split("train"), options.runtime.device)
+    encoded = encode_corpus(corpus, shape.sizes.vocab_size, shape.sizes.max_length)
+    return PaddedSplit(encoded.split("train"), options.runtime.device)
 
 
-def _sample(split: Split) -> list[np.ndarray]:
+def _sample(split: PaddedSplit) -> list[np.ndarray]:
     """The documents of a few of an epoch's batches, from short ones to long ones."""
     batches = [b for b in split.shuffled(BATCH_SIZE, seed=0, epoch=0) if len(b.rows) == BATCH_SIZE]
     batches.sort(key=lambda b: b.padded_tokens)
@@ -165,14 +165,14 @@ def _sample(split: Split) -> list[np.ndarray]:
     return [batches[int(index)].rows for index in indices]
 
 
-def _batch(split: Split, rows: Sequence[int] | np.ndarray) -> Batch:
+def _batch(split: PaddedSplit, rows: Sequence[int] | np.ndarray) -> Batch:
     batch = split.batch(np.asarray(rows))
-    return batch.ids, batch.tokens, batch.labels % CLASSES
+    return batch.ids, batch.tokens, batch.targets % CLASSES
 
 
-def _even_batch(split: Split, rows: Sequence[int] | np.ndarray) -> Batch:
+def _even_batch(split: PaddedSplit, rows: Sequence[int] | np.ndarray) -> Batch:
     """As many tokens and texts as the documents have, all texts of one length."""
     batch = split.batch(np.asarray(rows))
     length = max(1, round(batch.real_tokens / len(batch.rows)))
     ids = batch.ids[:, :length].clamp_min(1)
-    return ids, Tokens.whole(length, ids.device), batch.labels % CLASSES
+    return ids, Tokens.whole(length, ids.device), batch.targets % CLASSES

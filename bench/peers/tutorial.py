@@ -21,8 +21,9 @@ from bench.peers.steps import COPY, keep_all
 from bench.peers.turns import Step, ratio, time_in_turns
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.data.batching.document_batches import Batch, Split
-from zoo.data.encoding.encoded_documents import Documents, encode
+from zoo.data.batches import Batch, PaddedSplit
+from zoo.data.encoding import encode_corpus
+from zoo.data.token_arrays import TokenArrays
 from zoo.models.build import build_classifier
 from zoo.models.classifier import Classifier
 from zoo.registry import loading
@@ -110,10 +111,10 @@ def compare(options: Options) -> Iterator[Comparison]:
     parameters = sum(p.numel() for p in ours.parameters())
     assert parameters == sum(p.numel() for p in theirs.parameters())
     assert options.quick or parameters == PARAMETERS, parameters
-    test_split = Split(test, runtime.device)
+    test_split = PaddedSplit(test, runtime.device)
     for batch in test_split.ordered(BATCH_SIZE):
         _check_equal(batch, ours, theirs, told)
-    train_split = Split(train, runtime.device)
+    train_split = PaddedSplit(train, runtime.device)
     steps = {
         "ours": _our_epoch(ours, train_split),
         "theirs": _their_epoch(theirs, train, runtime),
@@ -160,7 +161,7 @@ def _check_equal(
     logits = {"ours": ours(batch.ids, batch.tokens)}
     logits |= {"theirs": theirs(batch.ids, mask), "told": told(batch.ids, mask)}
     gradients = {
-        name: torch.autograd.grad(F.cross_entropy(logits[name], batch.labels), weight)[0]
+        name: torch.autograd.grad(F.cross_entropy(logits[name], batch.targets), weight)[0]
         for name, weight in (
             ("ours", ours.encoder.embedding.weight),
             ("theirs", theirs.embedding.weight),
@@ -178,7 +179,7 @@ def _mask(ids: Tensor, tokens: Tokens) -> Tensor:
     return torch.ones_like(ids, dtype=torch.bool) if mask is None else mask
 
 
-def _documents(options: Options) -> tuple[Documents, Documents, int]:
+def _documents(options: Options) -> tuple[TokenArrays, TokenArrays, int]:
     """The tutorial's split: three quarters of ``train`` to train on, the rest to score.
 
     Returns training documents, scored documents and the size of the vocabulary.
@@ -191,7 +192,7 @@ def _documents(options: Options) -> tuple[Documents, Documents, int]:
         parts[f"{name}_texts"] = [corpus.train_texts[row] for row in rows]
         parts[f"{name}_labels"] = [corpus.train_labels[row] for row in rows]
     split = dataclasses.replace(corpus, name=f"{corpus.name}, the tutorial's split", **parts)
-    encoded = encode(split, SIZES.vocab_size, SIZES.max_length)
+    encoded = encode_corpus(split, SIZES.vocab_size, SIZES.max_length)
     return encoded.split("train"), encoded.split("test"), encoded.vocab_size
 
 
@@ -201,7 +202,7 @@ def _batches(documents: int, epoch: int) -> list[np.ndarray]:
     return [order[i : i + BATCH_SIZE] for i in range(0, documents, BATCH_SIZE)]
 
 
-def _our_epoch(model: Classifier, split: Split) -> Step:
+def _our_epoch(model: Classifier, split: PaddedSplit) -> Step:
     optimizer = torch.optim.AdamW(model.parameters(), lr=LR, fused=True)
     numbers = iter(range(EPOCHS))
 
@@ -210,7 +211,7 @@ def _our_epoch(model: Classifier, split: Split) -> Step:
         total = torch.zeros((), device=split.device)
         for rows in _batches(len(split), next(numbers)):
             batch = split.batch(rows)
-            loss = F.cross_entropy(model(batch.ids, batch.tokens), batch.labels)
+            loss = F.cross_entropy(model(batch.ids, batch.tokens), batch.targets)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             optimizer.step()
@@ -220,11 +221,11 @@ def _our_epoch(model: Classifier, split: Split) -> Step:
     return epoch
 
 
-def _their_epoch(model: TutorialModel, train: Documents, runtime: Runtime) -> Step:
+def _their_epoch(model: TutorialModel, train: TokenArrays, runtime: Runtime) -> Step:
     """A tutorial's loop: lists of tensors, padded per batch, moved to the device, loss.item()."""
-    ids = np.split(np.asarray(train.ids, dtype=np.int64), train.offsets[1:-1])
+    ids = train.parts(np.asarray(train.ids, dtype=np.int64))
     texts = [torch.from_numpy(text.copy()) for text in ids]
-    labels = torch.from_numpy(np.array(train.labels))
+    labels = torch.from_numpy(np.array(train.columns["labels"]))
     optimizer = torch.optim.AdamW(model.parameters(), lr=LR)
     numbers = iter(range(EPOCHS))
 
@@ -248,12 +249,12 @@ def _their_epoch(model: TutorialModel, train: Documents, runtime: Runtime) -> St
 
 
 @torch.inference_mode()
-def _right(model: nn.Module, split: Split) -> np.ndarray:
+def _right(model: nn.Module, split: PaddedSplit) -> np.ndarray:
     """Whether the model classifies each document correctly (documents)."""
     model.eval()
     right = []
     for batch in split.ordered(BATCH_SIZE):
         tutorial = isinstance(model, TutorialModel)
         logits = model(batch.ids, _mask(batch.ids, batch.tokens) if tutorial else batch.tokens)
-        right.append((logits.argmax(dim=1) == batch.labels).cpu().numpy())
+        right.append((logits.argmax(dim=1) == batch.targets).cpu().numpy())
     return np.concatenate(right)

@@ -147,7 +147,7 @@ def rows_of(split: Any) -> Counter[tuple[int, ...]]:
     found: Counter[tuple[int, ...]] = Counter()
     for row in range(len(split)):
         batch = split.batch(np.array([row]))
-        sides = (batch.source, batch.written) if hasattr(batch, "source") else (batch.ids,)
+        sides = (batch.ids, batch.decoder_ids) if hasattr(batch, "decoder_ids") else (batch.ids,)
         found[tuple(int(token) for side in sides for token in side[0])] += 1
     return found
 
@@ -167,7 +167,7 @@ def test_all_examples_are_those_of_every_split(task: str, corpus: Path, tmp_path
     whole = opened.task.all_examples(opened, device)
     train, scored = opened.task.splits(opened, device)
     if task == "mlm":  # a batch has masks, which are drawn for all texts together
-        ids = [part.documents.ids.tolist() for part in (whole, train, scored)]
+        ids = [part.arrays.ids.tolist() for part in (whole, train, scored)]
         assert ids[0] == ids[1] + ids[2]
         assert len(whole) == len(train) + len(scored)
     elif task == "lm":  # one text, cut at other places

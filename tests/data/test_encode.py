@@ -13,24 +13,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-import zoo.data.encoding.encoded_documents as encode_module
+import zoo.data.encoding
 from zoo.data.cache import cached_entry
-from zoo.data.encoding.encoded_documents import Documents, EncodedDocuments, encode
-from zoo.data.encoding.encoded_pairs import EncodedPairs, encode_pairs
-from zoo.data.encoding.word_pieces import CLS
-from zoo.data.sources.corpus import Corpus, Pairs
+from zoo.data.encoding import encode_corpus
+from zoo.data.sources.corpus import Corpus
+from zoo.data.token_arrays import EncodedData, TokenArrays, joined
+from zoo.data.tokenizer import CLS
 from zoo.errors import ZooError
+from zoo.tasks.classify import cut_off
 
 WORDS = st.lists(st.sampled_from("the cat sat on a mat and so did dogs 東 ! é".split()), min_size=1)
 
 
-def ids_of(documents: Documents, index: int) -> list[int]:
+def ids_of(documents: TokenArrays, index: int) -> list[int]:
     ids: list[int] = documents.ids[documents.offsets[index] : documents.offsets[index + 1]].tolist()
     return ids
 
 
 def test_ids_offsets_and_labels_of_both_splits(tiny: Corpus) -> None:
-    encoded = encode(tiny, 60, 6)
+    encoded = encode_corpus(tiny, 60, 6)
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
     for split, texts, labels in (
         ("train", tiny.train_texts, tiny.train_labels),
@@ -38,7 +39,7 @@ def test_ids_offsets_and_labels_of_both_splits(tiny: Corpus) -> None:
     ):
         documents = encoded.split(split)
         assert len(documents) == len(texts)
-        assert documents.labels.tolist() == labels
+        assert documents.columns["labels"].tolist() == labels
         assert documents.lengths.max() <= 6
         for i, text in enumerate(texts):
             assert ids_of(documents, i) == tokenizer.encode(text).ids[:6]
@@ -48,9 +49,9 @@ def test_ids_offsets_and_labels_of_both_splits(tiny: Corpus) -> None:
 
 
 def test_arrays_are_memory_mapped_and_read_only(tiny: Corpus) -> None:
-    documents = encode(tiny, 60, 6).split("train")
+    documents = encode_corpus(tiny, 60, 6).split("train")
     assert (documents.ids.dtype, documents.offsets.dtype) == (np.int32, np.int64)
-    assert documents.labels.dtype == np.int64
+    assert documents.columns["labels"].dtype == np.int64
     assert isinstance(documents.ids, np.memmap)
     with pytest.raises(ValueError, match="read-only"):
         documents.ids[0] = 1
@@ -58,13 +59,13 @@ def test_arrays_are_memory_mapped_and_read_only(tiny: Corpus) -> None:
 
 def test_the_tokenizer_learns_from_train_alone(tiny: Corpus) -> None:
     other = dataclasses.replace(tiny, test_texts=["zebra zebra", "zoo zoo"])
-    one, two = encode(tiny, 60, 8), encode(other, 60, 8)
+    one, two = encode_corpus(tiny, 60, 8), encode_corpus(other, 60, 8)
     assert one.tokenizer_path.read_text() == two.tokenizer_path.read_text()
     assert one.directory != two.directory
 
 
 def test_the_vocabulary_is_the_word_piece_behind_every_id(tiny: Corpus) -> None:
-    encoded = encode(tiny, 60, 6)
+    encoded = encode_corpus(tiny, 60, 6)
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
     assert len(encoded.vocabulary()) == encoded.vocab_size
     for number, piece in enumerate(encoded.vocabulary()):
@@ -72,14 +73,14 @@ def test_the_vocabulary_is_the_word_piece_behind_every_id(tiny: Corpus) -> None:
 
 
 def test_the_corpus_can_be_read_back(tiny: Corpus) -> None:
-    assert encode(tiny, 60, 6).corpus() == tiny
+    assert encode_corpus(tiny, 60, 6).corpus() == tiny
 
 
 def test_another_process_opens_it_by_its_directory(tiny: Corpus) -> None:
-    encoded = encode(tiny, 60, 6)
-    assert EncodedDocuments.open(str(encoded.directory)) == encoded
-    with pytest.raises(ZooError, match="holds no encoded documents"):
-        EncodedDocuments.open(encoded.directory.parent)
+    encoded = encode_corpus(tiny, 60, 6)
+    assert EncodedData.open(str(encoded.directory)) == encoded
+    with pytest.raises(ZooError, match="holds no encoded data"):
+        EncodedData.open(encoded.directory.parent)
     with pytest.raises(ValueError, match="no split 'dev'"):
         encoded.split("dev")
 
@@ -87,10 +88,10 @@ def test_another_process_opens_it_by_its_directory(tiny: Corpus) -> None:
 def test_each_size_and_each_corpus_has_its_own_entry(tiny: Corpus) -> None:
     renamed = dataclasses.replace(tiny, name="other")
     entries = [
-        encode(tiny, 60, 6),
-        encode(tiny, 61, 6),
-        encode(tiny, 60, 7),
-        encode(renamed, 60, 6),
+        encode_corpus(tiny, 60, 6),
+        encode_corpus(tiny, 61, 6),
+        encode_corpus(tiny, 60, 7),
+        encode_corpus(renamed, 60, 6),
     ]
     assert len({e.directory for e in entries}) == 4
     assert entries[3].corpus().name == "other"
@@ -104,26 +105,26 @@ def test_a_corpus_with_another_field_has_another_entry(tiny: Corpus) -> None:
         later: str = ""
 
     values = {field.name: getattr(tiny, field.name) for field in dataclasses.fields(tiny)}
-    assert encode(LaterCorpus(**values), 60, 6).key != encode(tiny, 60, 6).key
+    assert encode_corpus(LaterCorpus(**values), 60, 6).key != encode_corpus(tiny, 60, 6).key
 
 
 def test_the_second_time_nothing_is_built(tiny: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = encode(tiny, 60, 6)
+    first = encode_corpus(tiny, 60, 6)
 
     def never(*_: object) -> None:
         raise AssertionError("trained again")
 
-    monkeypatch.setattr(encode_module, "train_tokenizer", never)
-    assert encode(tiny, 60, 6) == first
+    monkeypatch.setattr(zoo.data.encoding, "train_word_pieces", never)
+    assert encode_corpus(tiny, 60, 6) == first
 
 
 @pytest.mark.parametrize(
     "name",
-    ["meta.json", "tokenizer.json", "texts.json", "train_ids.npy", "test_offsets.npy"],
+    ["meta.json", "tokenizer.json", "corpus.json", "train.ids.npy", "test.offsets.npy"],
 )
 @pytest.mark.parametrize("damage", ["gone", "cut short", "flipped"])
 def test_a_damaged_entry_is_rebuilt_and_never_trusted(tiny: Corpus, name: str, damage: str) -> None:
-    encoded = encode(tiny, 60, 6)
+    encoded = encode_corpus(tiny, 60, 6)
     file = encoded.directory / name
     whole = file.read_bytes()
     if damage == "gone":
@@ -132,45 +133,66 @@ def test_a_damaged_entry_is_rebuilt_and_never_trusted(tiny: Corpus, name: str, d
         file.write_bytes(whole[: len(whole) // 2])
     else:
         file.write_bytes(whole[:-4] + bytes(255 - byte for byte in whole[-4:]))
-    again = encode(tiny, 60, 6)
+    again = encode_corpus(tiny, 60, 6)
     assert again == encoded
     assert file.read_bytes() == whole
 
 
 def test_a_manifest_that_was_changed_is_not_trusted(tiny: Corpus) -> None:
-    encoded = encode(tiny, 60, 6)
+    encoded = encode_corpus(tiny, 60, 6)
     file = encoded.directory / "meta.json"
     manifest = json.loads(file.read_text())
-    del manifest["sha256"]["train_ids.npy"]
+    del manifest["sha256"]["train.ids.npy"]
     file.write_text(json.dumps(manifest))
-    (encoded.directory / "train_ids.npy").unlink()
-    assert len(encode(tiny, 60, 6).split("train")) == 4
+    (encoded.directory / "train.ids.npy").unlink()
+    assert len(encode_corpus(tiny, 60, 6).split("train")) == 4
 
     manifest = json.loads(file.read_text())
     manifest["about"]["vocab_size"] += 1
     file.write_text(json.dumps(manifest))
-    assert encode(tiny, 60, 6) == encoded
+    assert encode_corpus(tiny, 60, 6) == encoded
 
 
 def test_a_job_finds_its_data_by_key(tiny: Corpus) -> None:
-    encoded = encode(tiny, 60, 6)
-    assert EncodedDocuments.open(cached_entry(encoded.key)) == encoded
+    encoded = encode_corpus(tiny, 60, 6)
+    assert EncodedData.open(cached_entry(encoded.key)) == encoded
     with pytest.raises(ZooError, match=r"entry 'documents-other' of the cache .* is missing"):
         cached_entry("documents-other")
-    (encoded.directory / "train_ids.npy").write_bytes(b"")
+    (encoded.directory / "train.ids.npy").write_bytes(b"")
     with pytest.raises(ZooError, match=f"entry '{encoded.key}' of the cache .* is damaged"):
         cached_entry(encoded.key)
 
 
-def test_data_of_another_kind_are_refused(tiny: Corpus) -> None:
-    pairs = encode_pairs(Pairs("tiny", [("a", "b")], [("c", "d")]), 300, 8)
-    assert EncodedPairs.open(pairs.directory) == pairs
-    with pytest.raises(ZooError, match="holds no encoded documents"):
-        EncodedDocuments.open(pairs.directory)
+ARRAYS = TokenArrays.of([[1, 2], [3], [4, 5, 6]], labels=[0, 1, 0], tags=[7, 8, 9, 10, 11, 12])
+
+
+def test_arrays_are_saved_taken_and_joined_with_their_columns(tmp_path: Path) -> None:
+    ARRAYS.save(tmp_path, "train")
+    ARRAYS.save(tmp_path, "train_target")
+    found = TokenArrays.load(tmp_path, "train")
+    assert found.columns.keys() == {"labels", "tags"}
+    both = joined([found.take(np.array([2, 0])), found.take(np.array([1]))])
+    assert [part.tolist() for part in both.parts()] == [[4, 5, 6], [1, 2], [3]]
+    assert both.columns["labels"].tolist() == [0, 0, 1]
+    tags = both.parts(both.columns["tags"])
+    assert [part.tolist() for part in tags] == [[10, 11, 12], [7, 8], [9]]
+    assert both.lengths.tolist() == [3, 2, 1]
+
+
+def test_only_columns_that_all_parts_have_are_joined() -> None:
+    plain = TokenArrays.of([[1]], labels=[1])
+    assert joined([ARRAYS, plain]).columns.keys() == {"labels"}
+
+
+def test_groups_are_a_column_of_test(tiny: Corpus) -> None:
+    grouped = dataclasses.replace(tiny, test_groups=["one", "other"])
+    encoded = encode_corpus(grouped, 60, 6)
+    assert encoded.split("test").columns["groups"].tolist() == ["one", "other"]
+    assert "groups" not in encoded.split("train").columns
 
 
 def _encode_in_a_process(corpus: Corpus) -> Path:
-    return encode(corpus, 60, 6).directory
+    return encode_corpus(corpus, 60, 6).directory
 
 
 def test_processes_at_the_same_time_make_one_entry(tiny: Corpus, tmp_path: Path) -> None:
@@ -184,13 +206,13 @@ def test_processes_at_the_same_time_make_one_entry(tiny: Corpus, tmp_path: Path)
 @pytest.mark.parametrize(("vocab_size", "max_length"), [(5, 6), (60, 1)])
 def test_sizes_too_small_are_refused(tiny: Corpus, vocab_size: int, max_length: int) -> None:
     with pytest.raises(ZooError, match=r"too small|no room"):
-        encode(tiny, vocab_size, max_length)
+        encode_corpus(tiny, vocab_size, max_length)
 
 
 def test_a_document_of_unprintable_characters_is_cls_alone(tiny: Corpus) -> None:
     odd = dataclasses.replace(tiny, test_texts=["\x00\x01", "cat"])
-    documents = encode(odd, 60, 6).split("test")
-    tokenizer = Tokenizer.from_file(str(encode(odd, 60, 6).tokenizer_path))
+    documents = encode_corpus(odd, 60, 6).split("test")
+    tokenizer = Tokenizer.from_file(str(encode_corpus(odd, 60, 6).tokenizer_path))
     assert ids_of(documents, 0) == [tokenizer.token_to_id(CLS)]
 
 
@@ -205,7 +227,7 @@ def test_offsets_give_every_document_back(
     corpus = dataclasses.replace(
         tiny, train_texts=texts, train_labels=[i % 2 for i in range(len(texts))]
     )
-    encoded = encode(corpus, 80, max_length)
+    encoded = encode_corpus(corpus, 80, max_length)
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
     split = encoded.split("train")
     assert split.offsets[0] == 0
@@ -225,13 +247,14 @@ def test_a_text_cut_at_its_end_has_the_tokens_that_are_read(
     corpus = dataclasses.replace(
         tiny, train_texts=texts, train_labels=[i % 2 for i in range(len(texts))]
     )
-    encoded = encode(corpus, 80, max_length)
+    encoded = encode_corpus(corpus, 80, max_length)
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
-    split, truncation = encoded.split("train"), encoded.truncation("train")
+    split = encoded.split("train")
+    ends, cut = split.columns["ends"], cut_off(encoded, "train")
     whole = [len(tokenizer.encode(text)) for text in texts]
-    assert truncation.lengths.tolist() == whole
-    assert truncation.documents == sum(length > max_length for length in whole)
-    assert truncation.tokens == sum(max(0, length - max_length) for length in whole)
+    assert split.columns["whole"].tolist() == whole
+    assert cut["texts"] == sum(length > max_length for length in whole)
+    assert cut["tokens"] == sum(max(0, length - max_length) for length in whole)
     for i, text in enumerate(texts):
-        assert tokenizer.encode(text[: truncation.ends[i]]).ids == ids_of(split, i)
-        assert whole[i] > max_length or truncation.ends[i] == len(text)
+        assert tokenizer.encode(text[: ends[i]]).ids == ids_of(split, i)
+        assert whole[i] > max_length or ends[i] == len(text)

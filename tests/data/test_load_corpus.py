@@ -117,9 +117,7 @@ HEAVY = {"torch", "datasets", "huggingface_hub", "tokenizers", "pandas", "pyarro
     [
         ("zoo.data, zoo.data.sources.load_data", {*HEAVY, "numpy"}),
         (
-            "zoo.data.sources.hub, zoo.data.sources.tagged_texts, "
-            "zoo.data.encoding.encoded_documents, zoo.data.encoding.encoded_pairs, "
-            "zoo.data.encoding.encoded_stream",
+            "zoo.data.sources.hub, zoo.data.sources.labelled_texts, zoo.data.encoding",
             HEAVY,
         ),
     ],
@@ -132,8 +130,8 @@ def test_modules_of_data_import_nothing_heavy(modules: str, heavy: set[str]) -> 
 
 def test_loading_and_encoding_never_import_torch() -> None:
     code = (
-        "import sys, zoo.data.sources.newswire, zoo.data.encoding.encoded_documents as e\n"
-        "e.encode(zoo.data.sources.newswire.load(train=20, test=5), 300, 32)\n"
+        "import sys, zoo.data.sources.newswire, zoo.data.encoding as e\n"
+        "e.encode_corpus(zoo.data.sources.newswire.load(train=20, test=5), 300, 32)\n"
         "print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -13,9 +13,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from zoo.cli import main
-from zoo.data.encoding.word_pieces import train_tokenizer
 from zoo.data.sources.diagnostics import order
 from zoo.data.sources.load_data import load_corpus
+from zoo.data.tokenizer import train_word_pieces
 from zoo.errors import ZooError
 from zoo.registry import Registry
 
@@ -101,7 +101,7 @@ def test_a_bag_of_words_scores_exactly_one_sixth() -> None:
 
 
 def test_every_word_is_one_token_and_cls_is_in_front() -> None:
-    tokenizer = train_tokenizer(CORPUS.train_texts, 4000)
+    tokenizer = train_word_pieces(CORPUS.train_texts, 4000)
     for text in CORPUS.test_texts[:60]:
         assert tokenizer.encode(text).tokens == ["[CLS]", *text.split()]
 

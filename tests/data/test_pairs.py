@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from zoo.config.reading import TextReading
-from zoo.data.batching.pair_batches import PairSplit
-from zoo.data.encoding.encoded_pairs import END, PAD, START, decode_text, encode_pairs
+from zoo.data.batches import PairSplit
+from zoo.data.encoding import END, PAD, START, decode_target, encode_pairs
 from zoo.data.sources.corpus import Pairs
 from zoo.data.sources.load_data import load_pairs
 from zoo.errors import ZooError
@@ -114,15 +114,15 @@ def test_a_batch_gives_the_target_and_asks_for_the_next_token() -> None:
     pairs = load_pairs(f"reverse({SMALL}, shortest=1, longest=5)", REGISTRY)
     encoded = encode_pairs(pairs, 300, 12)
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
-    split = PairSplit(encoded, "test", torch.device("cpu"))
+    split = PairSplit(encoded, ["test"], torch.device("cpu"))
     batch = split.batch(np.arange(len(split)))
-    assert batch.written_tokens.attention_mask is not None
+    assert batch.decoder_tokens.attention_mask is not None
     for row, (source, target) in enumerate(pairs.test):
-        real = batch.written_tokens.attention_mask[row]
-        given, asked = batch.written[row][real].tolist(), batch.next[row][real].tolist()
+        real = batch.decoder_tokens.attention_mask[row]
+        given, asked = batch.decoder_ids[row][real].tolist(), batch.targets[row][real].tolist()
         assert (given[0], asked[-1]) == (START, END)
         assert given[1:] == asked[:-1]
-        assert decode_text(tokenizer, asked) == target == split.texts[row]
-        assert (batch.next[row][~real] == PAD).all()
-        assert decode_text(tokenizer, batch.source[row].tolist()) == source
-    assert batch.items == int(batch.written_tokens.attention_mask.sum())
+        assert decode_target(tokenizer, asked) == target == split.texts[row]
+        assert (batch.targets[row][~real] == PAD).all()
+        assert decode_target(tokenizer, batch.ids[row].tolist()) == source
+    assert batch.items == int(batch.decoder_tokens.attention_mask.sum())

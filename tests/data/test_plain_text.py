@@ -10,30 +10,30 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.data.batching.block_batches import Blocks
-from zoo.data.encoding.byte_level import byte_lengths, train_byte_level
-from zoo.data.encoding.encoded_stream import END, SPECIALS, encode_stream
+from zoo.data.batches import Blocks
+from zoo.data.encoding import END_OF_TEXT, STREAM_SPECIALS, encode_stream
 from zoo.data.sources.corpus import Texts
 from zoo.data.sources.load_data import load_texts, read_plain_text
+from zoo.data.tokenizer import byte_lengths, train_byte_level
 from zoo.errors import ZooError
 from zoo.registry import Registry
 
 quick = settings(max_examples=60, deadline=None, derandomize=True, database=None)
-TOKENIZER = train_byte_level(["the owl saw the fox. " * 9, "naïve — 多"], 300, SPECIALS)
+TOKENIZER = train_byte_level(["the owl saw the fox. " * 9, "naïve — 多"], 300, STREAM_SPECIALS)
 
 
 @quick
-@given(st.text(st.characters(exclude_categories=["Cs"])) | st.just(SPECIALS[0]))
+@given(st.text(st.characters(exclude_categories=["Cs"])) | st.just(STREAM_SPECIALS[0]))
 def test_every_text_comes_back_and_its_tokens_hold_its_bytes(text: str) -> None:
     ids = TOKENIZER.encode(text).ids
     assert TOKENIZER.decode(ids) == text
     assert byte_lengths(TOKENIZER)[ids].sum() == len(text.encode())
-    assert END not in ids
+    assert END_OF_TEXT not in ids
 
 
 def test_a_vocabulary_without_room_for_the_bytes_is_refused() -> None:
     with pytest.raises(ZooError, match=r"vocabulary of 256 is too small.* 257"):
-        train_byte_level(["a"], 256, SPECIALS)
+        train_byte_level(["a"], 256, STREAM_SPECIALS)
 
 
 def test_the_last_tenth_of_a_file_from_the_next_line_on_is_for_validation(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from zoo.data.batching.tag_batches import TagSplit
-from zoo.data.encoding.encoded_tags import EncodedTags, encode_tags
+from zoo.data.batches import PaddedSplit
+from zoo.data.encoding import encode_tags
 from zoo.data.sources.corpus import IGNORED, TaggedCorpus
+from zoo.data.token_arrays import EncodedData
 from zoo.errors import ZooError
 
 
@@ -81,46 +82,49 @@ def test_the_tag_is_on_the_first_piece_and_the_ids_are_those_of_the_tokenizer(
     tagged: TaggedCorpus,
 ) -> None:
     encoded = encode_tags(tagged, 40, 20)
-    assert EncodedTags.open(encoded.directory) == encoded
+    assert EncodedData.open(encoded.directory) == encoded
     tokenizer = encoded.tokenizer()
-    ids, tags = encoded.split("train")
-    for row, (tokens, its_tags) in enumerate(
-        zip(tagged.train_tokens, tagged.train_tags, strict=True)
-    ):
+    split = encoded.split("train")
+    parts = zip(split.parts(), split.parts(split.columns["tags"]), strict=True)
+    given = zip(tagged.train_tokens, tagged.train_tags, strict=True)
+    for (ids, tags), (tokens, its_tags) in zip(parts, given, strict=True):
         expected = tokenizer.encode(tokens, is_pretokenized=True, add_special_tokens=False)
-        part = slice(ids.offsets[row], ids.offsets[row + 1])
-        assert ids.ids[part].tolist() == expected.ids
+        assert ids.tolist() == expected.ids
         words = expected.word_ids
         first = [i == 0 or words[i] != words[i - 1] for i in range(len(words))]
-        assert tags.ids[part].tolist() == [
+        assert tags.tolist() == [
             its_tags[word] if begins else IGNORED for word, begins in zip(words, first, strict=True)
         ]
-    assert ids.lengths[2] > 3  # the rare word is in pieces
+    assert split.lengths[2] > 3  # the rare word is in pieces
     assert encoded.corpus() == tagged
 
 
 def test_a_token_that_the_normaliser_removes_keeps_its_tag(tagged: TaggedCorpus) -> None:
     removed = replace(tagged, test_tokens=[["\u0000", "runs"], ["Rome", "sees", "Ben"]])
     encoded = encode_tags(removed, 60, 20)
-    ids, tags = encoded.split("test")
-    assert ids.ids[0] == encoded.tokenizer().token_to_id("[UNK]")
-    assert tags.ids[:2].tolist() == [1, 0]
+    split = encoded.split("test")
+    assert split.ids[0] == encoded.tokenizer().token_to_id("[UNK]")
+    assert split.columns["tags"][:2].tolist() == [1, 0]
+
+
+def cut_tags(data: EncodedData, split: str) -> int:
+    return int(data.split(split).columns["cut"].sum())
 
 
 def test_what_is_beyond_the_greatest_length_is_cut_with_its_tags(tagged: TaggedCorpus) -> None:
     whole = encode_tags(replace(tagged, word_level=True), 4, 20)
-    assert [whole.cut_tags(split) for split in ("train", "test")] == [0, 0]
+    assert [cut_tags(whole, split) for split in ("train", "test")] == [0, 0]
     cut = encode_tags(replace(tagged, word_level=True), 4, 2)
-    assert cut.token_counts("train").tolist() == [2, 2, 2]
-    assert [cut.cut_tags(split) for split in ("train", "test")] == [2, 1]
-    ids, tags = cut.split("test")
-    assert ids.lengths.tolist() == [2, 2]
-    assert tags.ids.tolist() == [1, 0, 2, 0]
+    assert cut.split("train").columns["tokens"].tolist() == [2, 2, 2]
+    assert [cut_tags(cut, split) for split in ("train", "test")] == [2, 1]
+    split = cut.split("test")
+    assert split.lengths.tolist() == [2, 2]
+    assert split.columns["tags"].tolist() == [1, 0, 2, 0]
 
 
 def test_every_token_of_word_level_data_has_one_id(tagged: TaggedCorpus) -> None:
     encoded = encode_tags(replace(tagged, word_level=True), 4, 20)
-    ids, _ = encoded.split("train")
+    ids = encoded.split("train")
     assert ids.lengths.tolist() == [3, 2, 3]
     assert len({*ids.ids.tolist()}) == 6  # different tokens, however small the vocabulary
     assert encoded.vocab_size == 4 + 6
@@ -128,12 +132,12 @@ def test_every_token_of_word_level_data_has_one_id(tagged: TaggedCorpus) -> None
 
 def test_batches_hold_each_text_with_its_tags(tagged: TaggedCorpus) -> None:
     encoded = encode_tags(replace(tagged, word_level=True), 4, 20)
-    split = TagSplit(*encoded.split("train"), torch.device("cpu"))
+    split = PaddedSplit(encoded.split("train"), torch.device("cpu"), "tags")
     batch = split.batch(np.array([1, 2]))
-    assert batch.tags.tolist() == [[1, 0, IGNORED], [0, IGNORED, 2]]
+    assert batch.targets.tolist() == [[1, 0, IGNORED], [0, IGNORED, 2]]
     assert batch.items == 4
     assert split.scored.tolist() == [3, 2, 2]
     assert batch.real_tokens == 5
     part = split.subset(np.array([2])).batch(np.array([0]))
-    assert part.tags.tolist() == [[0, IGNORED, 2]]
+    assert part.targets.tolist() == [[0, IGNORED, 2]]
     assert part.items == 2

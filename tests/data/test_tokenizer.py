@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from zoo.data.encoding.word_pieces import CLS, PAD_ID, SPECIALS, UNK, train_tokenizer
 from zoo.data.sources import newswire
+from zoo.data.tokenizer import CLS, PAD_ID, SPECIALS, UNK, train_word_pieces
 from zoo.errors import ZooError
 
 TEXTS = newswire.load(train=150, test=1).train_texts
@@ -19,14 +19,14 @@ TEXTS = newswire.load(train=150, test=1).train_texts
 TRAIN_IN_A_PROCESS = """
 import hashlib
 from zoo.data.sources import newswire
-from zoo.data.encoding.word_pieces import train_tokenizer
+from zoo.data.tokenizer import train_word_pieces
 texts = newswire.load(train=150, test=1).train_texts
-print(hashlib.sha256(train_tokenizer(texts, 1500).to_str().encode()).hexdigest())
+print(hashlib.sha256(train_word_pieces(texts, 1500).to_str().encode()).hexdigest())
 """
 
 
 def test_specials_come_first_and_cls_leads_every_document() -> None:
-    tokenizer = train_tokenizer(TEXTS, 500)
+    tokenizer = train_word_pieces(TEXTS, 500)
     assert [tokenizer.id_to_token(i) for i in range(4)] == list(SPECIALS)
     assert tokenizer.token_to_id("[PAD]") == PAD_ID
     assert tokenizer.encode("the minister").tokens[0] == CLS
@@ -35,19 +35,19 @@ def test_specials_come_first_and_cls_leads_every_document() -> None:
 
 @pytest.mark.parametrize("vocab_size", [300, 1500])
 def test_the_vocabulary_is_exactly_as_large_as_asked(vocab_size: int) -> None:
-    tokenizer = train_tokenizer(TEXTS, vocab_size)
+    tokenizer = train_word_pieces(TEXTS, vocab_size)
     assert tokenizer.get_vocab_size() == vocab_size
     assert sorted(tokenizer.get_vocab().values()) == list(range(vocab_size))
 
 
 def test_a_small_corpus_has_as_many_pieces_as_it_has() -> None:
-    tokenizer = train_tokenizer(["ab ab", "abc"], 1000)
+    tokenizer = train_word_pieces(["ab ab", "abc"], 1000)
     assert set(tokenizer.get_vocab()) == {*SPECIALS, *"abc", "##b", "##c", "ab", "abc"}
 
 
 def test_every_process_and_every_order_gives_the_same_vocabulary() -> None:
     shuffled = random.Random(1).sample(TEXTS, len(TEXTS))
-    here = train_tokenizer(shuffled, 1500).to_str()
+    here = train_word_pieces(shuffled, 1500).to_str()
     digests = {hashlib.sha256(here.encode()).hexdigest()}
     for seed, parallel in (("1", "true"), ("2", "false")):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "TOKENIZERS_PARALLELISM": parallel}
@@ -67,18 +67,18 @@ def test_ties_between_merges_are_broken_the_same_way_every_time() -> None:
     # Every pair is as frequent as every other: only the order of the characters can decide.
     letters = "abcdefghijklmnop"
     texts = [x + y for x in letters for y in letters if x < y]
-    vocabularies = {train_tokenizer(texts, 60).to_str() for _ in range(10)}
+    vocabularies = {train_word_pieces(texts, 60).to_str() for _ in range(10)}
     assert len(vocabularies) == 1
 
 
 def test_what_train_does_not_know_is_unknown_and_case_does_not_matter() -> None:
-    tokenizer = train_tokenizer(["abc abc bca cab"], 50)
+    tokenizer = train_word_pieces(["abc abc bca cab"], 50)
     assert tokenizer.encode("ABC").tokens == tokenizer.encode("abc").tokens == [CLS, "abc"]
     assert tokenizer.encode("xyz").tokens == [CLS, UNK]
 
 
 def test_what_looks_like_a_continuation_in_a_text_is_only_text() -> None:
-    tokenizer = train_tokenizer(["abc # ab ##b"] * 3, 100)
+    tokenizer = train_word_pieces(["abc # ab ##b"] * 3, 100)
     assert tokenizer.encode("##b").tokens == [CLS, "#", "#", "b"] or UNK in (
         tokenizer.encode("##b").tokens
     )
@@ -86,12 +86,12 @@ def test_what_looks_like_a_continuation_in_a_text_is_only_text() -> None:
 
 def test_rare_characters_do_not_fill_the_vocabulary() -> None:
     rare = "".join(chr(code) for code in range(0x4E00, 0x4E00 + 3000))
-    tokenizer = train_tokenizer(["common words here"] * 5 + [rare], 1100)
+    tokenizer = train_word_pieces(["common words here"] * 5 + [rare], 1100)
     assert tokenizer.get_vocab_size() <= 1100
     assert UNK not in tokenizer.encode("common words").tokens
 
 
 def test_too_small_a_vocabulary_says_how_much_it_takes() -> None:
     with pytest.raises(ZooError, match=r"a vocabulary of 8 is too small.*alone take 9"):
-        train_tokenizer(["abc"], 8)
-    assert train_tokenizer(["abc"], 9).get_vocab_size() == 9
+        train_word_pieces(["abc"], 8)
+    assert train_word_pieces(["abc"], 9).get_vocab_size() == 9

@@ -13,8 +13,9 @@ from safetensors.torch import load_file
 from small_runs import CLASSIFY, MLM, Stop, bench, cell, prepared, result_of
 
 from zoo.cli import main
-from zoo.data.batching.masked_batches import MaskedSplit, Masking
-from zoo.data.encoding.encoded_texts import Vocabulary, windows
+from zoo.data.encoding import windows
+from zoo.data.masked_batches import MaskedSplit, Masking
+from zoo.data.tokenizer import Vocabulary
 from zoo.execution.base import Event, Limits, Progress, Result, TrainJob
 from zoo.execution.open_setup import build_model, open_setup
 from zoo.execution.pretrain import CHECKPOINT, FINISHED, begin

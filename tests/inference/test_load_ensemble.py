@@ -10,7 +10,7 @@ import torch
 
 import zoo
 from zoo.cli import main
-from zoo.data.batching.document_batches import padded
+from zoo.data.batches import padded
 
 
 def test_an_ensemble_is_saved_loaded_and_used_like_any_model(

@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from zoo.components.tokens import Tokens
-from zoo.data.batching.block_batches import Blocks
+from zoo.data.batches import Blocks
 from zoo.models.decoding import Decoding, generate
 from zoo.registry import Registry
 

@@ -19,18 +19,20 @@ from zoo.components.baseline.neighbour_ngram import NeighbourNGram
 from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
-from zoo.data.batching.masked_batches import MASK_ID, MaskedSplit, Masking
-from zoo.data.encoding.encoded_documents import Documents
-from zoo.data.encoding.encoded_texts import (
-    FIRST_PIECE,
-    EncodedTexts,
-    Vocabulary,
-    encode_texts,
-    windows,
-)
-from zoo.data.encoding.word_pieces import CLS, PAD_ID, SPECIALS, train_tokenizer
+from zoo.data.encoding import encode_windows, windows
+from zoo.data.masked_batches import MaskedSplit, Masking
 from zoo.data.sources.corpus import Texts
 from zoo.data.sources.load_data import read_plain_text
+from zoo.data.token_arrays import EncodedData, TokenArrays
+from zoo.data.tokenizer import (
+    CLS,
+    FIRST_PIECE,
+    MASK_ID,
+    PAD_ID,
+    SPECIALS,
+    Vocabulary,
+    train_word_pieces,
+)
 from zoo.errors import ZooError
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
@@ -44,7 +46,7 @@ TASK = MaskedLanguageModelling()
 quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 
 
-def drawn(windows: int = 400, length: int = 50, size: int = 60) -> tuple[Documents, Vocabulary]:
+def drawn(windows: int = 400, length: int = 50, size: int = 60) -> tuple[TokenArrays, Vocabulary]:
     """Windows that begin with [CLS], of words of one to three pieces; a tenth are unknown."""
     draw = np.random.default_rng(0)
     vocabulary = Vocabulary(
@@ -56,12 +58,12 @@ def drawn(windows: int = 400, length: int = 50, size: int = 60) -> tuple[Documen
     ids[draw.random(len(ids)) < 0.1] = SPECIALS.index("[UNK]")
     ids[::length] = SPECIALS.index(CLS)
     offsets = np.arange(windows + 1, dtype=np.int64) * length
-    return Documents(ids.astype(np.int32), offsets, np.arange(windows)), vocabulary
+    return TokenArrays(ids.astype(np.int32), offsets, {"texts": np.arange(windows)}), vocabulary
 
 
 def split_of(share: float = 0.3, *, whole_words: bool = False) -> MaskedSplit:
-    documents, vocabulary = drawn()
-    return MaskedSplit(documents, Masking(share, whole_words), vocabulary, CPU)
+    arrays, vocabulary = drawn()
+    return MaskedSplit(arrays, Masking(share, whole_words), vocabulary, CPU)
 
 
 @pytest.mark.parametrize("whole_words", [False, True])
@@ -70,7 +72,7 @@ def test_a_share_of_the_pieces_is_chosen_and_never_a_special_token(
     share: float, whole_words: bool
 ) -> None:
     split = split_of(share, whole_words=whole_words)
-    ids = np.asarray(split.documents.ids)
+    ids = np.asarray(split.arrays.ids)
     real = ids >= FIRST_PIECE
     assert not split.chosen[~real].any()
     # Words of several pieces are chosen at once, so the share varies as that of fewer draws.
@@ -81,7 +83,7 @@ def test_a_share_of_the_pieces_is_chosen_and_never_a_special_token(
 def test_whole_words_are_chosen_as_a_whole_and_pieces_are_not() -> None:
     def divided(split: MaskedSplit) -> int:
         """Pieces that continue a word and are chosen without the piece before, or it without."""
-        ids = np.asarray(split.documents.ids)
+        ids = np.asarray(split.arrays.ids)
         joined = split.vocabulary.continues[ids[1:]] & (ids[:-1] >= FIRST_PIECE)
         return int((joined & (split.chosen[1:] != split.chosen[:-1])).sum())
 
@@ -120,7 +122,7 @@ def test_masks_are_new_in_every_epoch_and_follow_from_the_seed() -> None:
     first = rows_of(split, seed=0, epoch=0)
     assert sorted(first) == list(range(len(split)))
     assert rows_of(split_of(), seed=0, epoch=0) == first
-    ids = np.asarray(split.documents.ids).reshape(len(split), -1)
+    ids = np.asarray(split.arrays.ids).reshape(len(split), -1)
     for other in (rows_of(split, seed=0, epoch=1), rows_of(split, seed=1, epoch=0)):
         assert sum(other[row] == first[row] for row in first) == 0
     for row, (seen, wanted) in first.items():
@@ -139,14 +141,14 @@ def test_what_is_scored_has_the_same_masks_for_every_model_and_all_are_masks() -
 
 
 @pytest.fixture(scope="module")
-def encoded(tmp_path_factory: pytest.TempPathFactory) -> EncodedTexts:
+def encoded(tmp_path_factory: pytest.TempPathFactory) -> EncodedData:
     words = "the owl saw a naïve fox run over hills and sleep till dawn".split()
     draw = np.random.default_rng(0)
     texts = [" ".join(draw.choice(words, draw.integers(3, 60))) for _ in range(60)]
-    return encode_texts(Texts("drawn", texts[:45], texts[45:]), 60, 16)
+    return encode_windows(Texts("drawn", texts[:45], texts[45:]), 60, 16)
 
 
-def setup_of(encoded: EncodedTexts, **options: Any) -> TaskSetup:
+def setup_of(encoded: EncodedData, **options: Any) -> TaskSetup:
     sizes = Sizes(dim=16, heads=2, ffn_dim=32, layers=1, max_length=16, vocab_size=60)
     training = Training(dropout=0.0)
     return TaskSetup(
@@ -162,7 +164,7 @@ def logits_alone(model: torch.nn.Module, ids: torch.Tensor) -> torch.Tensor:
 
 
 def test_a_new_model_knows_how_often_each_token_occurs_in_the_training_texts(
-    encoded: EncodedTexts, registry: Registry
+    encoded: EncodedData, registry: Registry
 ) -> None:
     setup = setup_of(encoded)
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0)
@@ -174,7 +176,7 @@ def test_a_new_model_knows_how_often_each_token_occurs_in_the_training_texts(
 
 
 def test_the_loss_is_the_mean_negative_log_likelihood_of_the_masked_tokens(
-    encoded: EncodedTexts, registry: Registry
+    encoded: EncodedData, registry: Registry
 ) -> None:
     setup = setup_of(encoded)
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0).double().eval()
@@ -194,7 +196,7 @@ def test_the_loss_is_the_mean_negative_log_likelihood_of_the_masked_tokens(
 
 
 def test_scores_are_of_the_masked_tokens_and_the_bytes_that_they_stand_for(
-    encoded: EncodedTexts, registry: Registry
+    encoded: EncodedData, registry: Registry
 ) -> None:
     setup = setup_of(encoded)
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0).eval()
@@ -204,8 +206,8 @@ def test_scores_are_of_the_masked_tokens_and_the_bytes_that_they_stand_for(
     nats, size, right, tokens = 0.0, 0, 0, 0
     with torch.no_grad():
         for row in range(len(scored)):
-            start, end = scored.documents.offsets[row : row + 2]
-            true, chosen = scored.documents.ids[start:end], scored.chosen[start:end]
+            start, end = scored.arrays.offsets[row : row + 2]
+            true, chosen = scored.arrays.ids[start:end], scored.chosen[start:end]
             hidden = torch.tensor(np.where(chosen, MASK_ID, true), dtype=torch.long)
             shares = logits_alone(model, hidden).double().softmax(dim=-1)
             for place in np.flatnonzero(chosen):
@@ -224,20 +226,20 @@ def test_scores_are_of_the_masked_tokens_and_the_bytes_that_they_stand_for(
 
 def test_windows_lose_no_piece_and_are_about_equal() -> None:
     texts = ["the owl saw a fox " * 30, "the owl", "", "a fox saw the owl " * 7]
-    tokenizer = train_tokenizer([text for text in texts if text], 40)
+    tokenizer = train_word_pieces([text for text in texts if text], 40)
     found = windows(tokenizer, texts, 12)
     cls = tokenizer.token_to_id(CLS)
     for number, text in enumerate(texts):
-        rows = np.flatnonzero(found.labels == number)
+        rows = np.flatnonzero(found.columns["texts"] == number)
         parts = [found.ids[found.offsets[r] : found.offsets[r + 1]].tolist() for r in rows]
         assert all(part[0] == cls and 2 <= len(part) <= 12 for part in parts)
         assert [i for part in parts for i in part[1:]] == tokenizer.encode(text).ids[1:]
         assert not parts or max(map(len, parts)) - min(map(len, parts)) <= 1
-    assert found.labels.tolist() == sorted(found.labels.tolist())
+    assert found.columns["texts"].tolist() == sorted(found.columns["texts"].tolist())
 
 
 def test_pieces_stand_for_the_bytes_of_their_letters() -> None:
-    tokenizer = train_tokenizer(["naïve über straße ## #"], 40)
+    tokenizer = train_word_pieces(["naïve über straße ## #"], 40)
     pieces = Vocabulary.of(tokenizer)
     for text in ("naïve", "straße", "#"):
         ids = tokenizer.encode(text).ids[1:]
@@ -249,26 +251,24 @@ def test_pieces_stand_for_the_bytes_of_their_letters() -> None:
 
 
 def test_a_share_for_validation_is_of_whole_texts_and_leaves_none_of_them_in_training(
-    encoded: EncodedTexts, book: Path
+    encoded: EncodedData, book: Path
 ) -> None:
     train = encoded.split("train")
     fit, held_out = validation_rows(train, 0.2)
-    assert len(set(train.labels[held_out])) == 9
-    assert not set(train.labels[fit]) & set(train.labels[held_out])
+    assert len(set(train.columns["texts"][held_out])) == 9
+    assert not set(train.columns["texts"][fit]) & set(train.columns["texts"][held_out])
     assert len(fit) + len(held_out) == len(train)
     setup = setup_of(encoded)
     held = replace(setup, training=setup.training.model_copy(update={"validation": 0.2}))
     assert [len(split) for split in TASK.splits(held, CPU)] == [len(fit), len(held_out)]
     # A single text is divided, and its end is held out.
-    one = encode_texts(read_plain_text(book), 120, 24).split("train")
+    one = encode_windows(read_plain_text(book), 120, 24).split("train")
     fit, held_out = validation_rows(one, 0.25)
-    assert set(one.labels) == {0}
+    assert set(one.columns["texts"]) == {0}
     assert fit.max() < held_out.min()
 
 
-def test_texts_without_a_masked_token_are_refused(
-    encoded: EncodedTexts, registry: Registry
-) -> None:
+def test_texts_without_a_masked_token_are_refused(encoded: EncodedData, registry: Registry) -> None:
     setup = setup_of(encoded, masked=1e-9)
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0)
     with pytest.raises(ZooError, match="more --masked"):

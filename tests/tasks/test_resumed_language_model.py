@@ -11,13 +11,13 @@ from small_runs import DEFAULT_CELL
 from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
-from zoo.data.encoding.encoded_stream import encode_stream
+from zoo.data.encoding import encode_stream
 from zoo.data.sources.load_data import read_plain_text
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.lm import LanguageModelling
-from zoo.tasks.plain_text_options import PlainTextOptions
+from zoo.tasks.plain_text_task import PlainTextOptions
 from zoo.training import checkpoint
 from zoo.training.device import Runtime
 from zoo.training.trainer import Trainer

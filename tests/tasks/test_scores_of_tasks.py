@@ -22,16 +22,15 @@ from zoo.components.baseline.ngram import NGram
 from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
-from zoo.data.batching.block_batches import Blocks
-from zoo.data.batching.pair_batches import PairSplit
-from zoo.data.encoding.encoded_pairs import encode_pairs
+from zoo.data.batches import Blocks, PairSplit
+from zoo.data.encoding import encode_pairs
 from zoo.data.sources.load_data import load_pairs
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load
 from zoo.tasks.base import Evaluation, TaskSetup
 from zoo.tasks.lm import LanguageModelling
-from zoo.tasks.plain_text_options import PlainTextOptions
+from zoo.tasks.plain_text_task import PlainTextOptions
 from zoo.tasks.seq2seq import (
     SequenceToSequence,
     SequenceToSequenceOptions,
@@ -57,13 +56,20 @@ class Fixed(nn.Module):
 
 
 class StreamData:
-    """What a task reads of encoded data: the bytes of each token."""
+    """What a task reads of encoded data: the tokenizer, whose pieces have so many bytes."""
 
     def __init__(self, sizes: list[int]) -> None:
         self.sizes = sizes
 
-    def byte_lengths(self) -> np.ndarray:
-        return np.array(self.sizes)
+    def tokenizer(self) -> StreamData:
+        return self
+
+    def get_vocab_size(self) -> int:
+        return len(self.sizes)
+
+    def get_vocab(self) -> dict[str, int]:
+        letters = [chr(ord("a") + number) * size for number, size in enumerate(self.sizes)]
+        return {piece or " ": number for number, piece in enumerate(letters)}
 
 
 def values(evaluation: Evaluation, registry: Registry, names: Sequence[str]) -> dict[str, float]:
@@ -161,12 +167,12 @@ def test_exact_match_counts_targets_generated_word_for_word(
     found = TASK.evaluate(setup, model, test, RUNTIME)
     metrics = values(found, registry, TASK.metrics)
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
-    rows = PairSplit(encoded, "test", torch.device("cpu"))
+    rows = PairSplit(encoded, ["test"], torch.device("cpu"))
     for beams, name in ((1, "exact_match"), (3, "exact_match_beam")):
         right = []
-        for row, target in enumerate(encoded.targets("test")):
+        for row, target in enumerate(target for _, target in encoded.corpus().test):
             alone = rows.batch(np.array([row]))  # one by one: without any padding
-            (ids,) = generate_targets(model, alone.source, None, beams, 10)
+            (ids,) = generate_targets(model, alone.ids, None, beams, 10)
             right.append(tokenizer.decode([i for i in ids if i > 2]).strip() == target)
         assert metrics[name] == pytest.approx(np.mean(right)), name
         if beams == 1:
@@ -179,12 +185,12 @@ def test_token_accuracy_counts_the_end_and_no_padding(registry: Registry, setup:
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0)
     _, test = TASK.splits(setup, RUNTIME.device)
     found = TASK.evaluate(setup, model, test, RUNTIME)
-    rows, right, items = PairSplit(setup.data, "test", torch.device("cpu")), 0, 0
+    rows, right, items = PairSplit(setup.data, ["test"], torch.device("cpu")), 0, 0
     with torch.inference_mode():
         for row in range(len(rows)):
             batch = rows.batch(np.array([row]))
-            right += int((TASK.forward(model, batch).argmax(dim=-1) == batch.next).sum())
-            items += batch.next.numel()
+            right += int((TASK.forward(model, batch).argmax(dim=-1) == batch.targets).sum())
+            items += batch.targets.numel()
     assert values(found, registry, TASK.metrics)["token_accuracy"] == pytest.approx(right / items)
 
 
@@ -196,4 +202,4 @@ def test_a_share_for_validation_is_of_the_training_pairs(setup: TaskSetup) -> No
 
 
 def _sources(split: PairSplit) -> list[list[int]]:
-    return [split.batch(np.array([row])).source[0].tolist() for row in range(len(split))]
+    return [split.batch(np.array([row])).ids[0].tolist() for row in range(len(split))]

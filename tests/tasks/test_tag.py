@@ -20,8 +20,8 @@ from small_runs import DEFAULT_CELL, SIZES, bench
 from zoo.cli import main
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
-from zoo.data.batching.tag_batches import TagSplit
-from zoo.data.encoding.encoded_tags import encode_tags
+from zoo.data.batches import PaddedSplit
+from zoo.data.encoding import encode_tags
 from zoo.data.sources.corpus import IGNORED, TaggedCorpus
 from zoo.errors import ZooError
 from zoo.registry import Registry
@@ -34,8 +34,7 @@ from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
 from zoo.tasks.base import Evaluation, TaskSetup
 from zoo.tasks.metrics import is_bio
-from zoo.tasks.tag import Tag, TagOptions
-from zoo.tasks.tag_estimator import TagEstimator, effective_examples, tag_evaluation
+from zoo.tasks.tag import Tag, TagOptions, effective_examples, tag_evaluation
 from zoo.training.device import resolve
 
 TASK = Tag()
@@ -198,8 +197,8 @@ def test_evaluation_scores_each_text_as_it_would_alone(
         for row in range(len(test)):
             batch = test.batch(np.array([row]))
             guess = model(batch.ids, batch.tokens).argmax(dim=-1)
-            right += int((guess == batch.tags)[batch.tags != IGNORED].sum())
-            items += int((batch.tags != IGNORED).sum())
+            right += int((guess == batch.targets)[batch.targets != IGNORED].sum())
+            items += int((batch.targets != IGNORED).sum())
     assert found.details["examples"] == items == int(test.scored.sum())
     score = values(found, registry, setup.labels)["token_accuracy"]
     assert score == pytest.approx(right / items)
@@ -213,11 +212,11 @@ def test_tokens_without_a_tag_have_no_influence_on_the_loss(
     batch = TASK.training_split(setup, RUNTIME.device).batch(np.arange(5))
     loss, right = TASK.loss(setup, model, batch)
     logits = model(batch.ids, batch.tokens)
-    scored = batch.tags != IGNORED
-    shares = logits.log_softmax(dim=-1)[scored].gather(1, batch.tags[scored][:, None])
+    scored = batch.targets != IGNORED
+    shares = logits.log_softmax(dim=-1)[scored].gather(1, batch.targets[scored][:, None])
     assert loss.item() == pytest.approx(-shares.mean().item(), rel=1e-5)
-    assert int(right) == int((logits.argmax(-1) == batch.tags)[scored].sum())
-    nothing = replace(batch, tags=torch.full_like(batch.tags, IGNORED), items=0)
+    assert int(right) == int((logits.argmax(-1) == batch.targets)[scored].sum())
+    nothing = replace(batch, targets=torch.full_like(batch.targets, IGNORED), items=0)
     loss, right = TASK.loss(setup, model, nothing)
     assert (loss.item(), int(right)) == (0.0, 0)
 
@@ -258,8 +257,8 @@ def test_the_baselines_read_and_score_the_tokens_that_the_cells_do(
 ) -> None:
     rows = TASK.scored_groups(setup)
     estimator = TASK.estimator(setup, registry.choose("baseline", "window-logreg(size=1)"))
-    assert isinstance(estimator, TagEstimator)
-    assert max(map(len, estimator.texts)) == 8  # of nine
+    assert estimator is not None
+    assert max(map(len, estimator.training[0])) == 8  # of nine
     estimator.fit()
     found = estimator.evaluate()
     _, test = TASK.splits(setup, RUNTIME.device)
@@ -288,10 +287,10 @@ def test_a_share_for_validation_is_of_the_training_texts_and_has_no_groups(
 
 def test_zoo_scale_gets_texts_of_full_length(setup: TaskSetup) -> None:
     split = TASK.full_length_split(setup, 3, RUNTIME.device)
-    assert isinstance(split, TagSplit)
+    assert isinstance(split, PaddedSplit)
     batch = split.batch(np.arange(3))
     assert (batch.ids.shape, batch.items) == ((3, 8), 24)
-    assert int(batch.tags.max()) < len(setup.labels)
+    assert int(batch.targets.max()) < len(setup.labels)
 
 
 @pytest.mark.parametrize("options", [{}, {"causal": True}], ids=["both ways", "causal"])

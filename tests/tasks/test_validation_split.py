@@ -11,6 +11,7 @@ import torch
 from small_runs import CLASSIFY, bench
 
 from zoo.config.settings import Training
+from zoo.data.token_arrays import EncodedData
 from zoo.registry import Registry
 from zoo.registry.loading import load
 from zoo.report.run_report import RunReport
@@ -55,7 +56,7 @@ def test_it_is_scored_whole_and_nothing_is_held_out(
     options = task.options.model_validate(request.task_options)
     loaded = task.load(request.data, options, request.sizes, registry)
     assert loaded.description["validation"] == 8
-    data = task.open(loaded.encoded.directory)
+    data = EncodedData.open(loaded.encoded.directory)
     training = Training(validation=share)
     setup = TaskSetup(
         task, options, request.sizes, training, data.vocab_size, data.label_names, data
@@ -66,12 +67,12 @@ def test_it_is_scored_whole_and_nothing_is_held_out(
     estimator = task.estimator(setup, registry.choose("baseline", name))
     assert estimator is not None
     estimator.fit()
-    texts = estimator.scored_texts  # type: ignore[attr-defined]
+    texts = estimator.inputs
     assert len(texts) == scored
     assert estimator.evaluate().details["examples"] >= scored
     first = {text.split()[0] if isinstance(text, str) else text[0] for text in texts}
     assert first == {"validation" if share else "test"}
-    assert len(estimator.texts) == 20  # type: ignore[attr-defined]
+    assert len(estimator.training[0]) == 20
 
 
 def test_settings_are_chosen_on_it_and_the_table_says_so(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
-from zoo.data.batching.document_batches import Split
-from zoo.data.encoding.encoded_documents import Documents
+from zoo.data.batches import PaddedSplit
+from zoo.data.token_arrays import TokenArrays
 from zoo.errors import DivergedError
 from zoo.models.build import build_ensemble
 from zoo.registry import Owner, Register, Registry
@@ -65,13 +65,14 @@ def parts(registry: Registry) -> Registry:
     return registry
 
 
-def split(texts: int = 12) -> Split:
+def split(texts: int = 12) -> PaddedSplit:
     lengths = [3 + i % 5 for i in range(texts)]
     ids = torch.randint(2, 40, (sum(lengths),), generator=torch.Generator().manual_seed(0))
     offsets = [0, *torch.tensor(lengths).cumsum(0).tolist()]
     labels = torch.arange(texts) % 3
-    return Split(
-        Documents(ids.int().numpy(), torch.tensor(offsets).numpy(), labels.numpy()), RUNTIME.device
+    return PaddedSplit(
+        TokenArrays(ids.int().numpy(), torch.tensor(offsets).numpy(), {"labels": labels.numpy()}),
+        RUNTIME.device,
     )
 
 

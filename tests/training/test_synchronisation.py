@@ -13,8 +13,8 @@ from torch.profiler import ProfilerActivity, profile, record_function
 
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
-from zoo.data.batching.document_batches import Split
-from zoo.data.encoding.encoded_documents import Documents
+from zoo.data.batches import PaddedSplit
+from zoo.data.token_arrays import TokenArrays
 from zoo.models.build import build_classifier
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
@@ -38,7 +38,7 @@ def trainer(registry: Registry, device: str, attention: str) -> Trainer:
     lengths = draw.integers(5, SIZES.max_length, documents)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     ids = draw.integers(1, SIZES.vocab_size, offsets[-1]).astype(np.int32)
-    texts = Documents(ids, offsets, draw.integers(0, 3, documents))
+    texts = TokenArrays(ids, offsets, {"labels": draw.integers(0, 3, documents)})
     training = Training(batch_size=8, label_smoothing=0.1)
     options = ClassifyOptions(token_dropout=0.1, token_deletion=0.1)
     setup = TaskSetup(Classify(), options, SIZES, training, SIZES.vocab_size, ["a", "b", "c"])
@@ -47,7 +47,7 @@ def trainer(registry: Registry, device: str, attention: str) -> Trainer:
         cell, SIZES, vocab_size=SIZES.vocab_size, classes=3, seed=0, dropout=0.1
     )
     runtime = Runtime(torch.device(device), "bf16" if device == "cuda" else "fp32")
-    split = Split(texts, runtime.device)
+    split = PaddedSplit(texts, runtime.device)
     return Trainer(model.to(device), split, loss, training, runtime, seed=0)
 
 

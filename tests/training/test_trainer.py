@@ -17,11 +17,11 @@ from torch import nn
 from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
-from zoo.data.batching.document_batches import Split, shuffled_batches
-from zoo.data.encoding.encoded_documents import Documents
+from zoo.data.batches import PaddedSplit, shuffled_rows
+from zoo.data.token_arrays import TokenArrays
 from zoo.errors import DivergedError
 from zoo.tasks.base import TaskSetup
-from zoo.tasks.classify import Classify, ClassifyOptions, evaluation, predict_logits
+from zoo.tasks.classify import Classify, ClassifyOptions, class_evaluation, predict_logits
 from zoo.tasks.metrics import accuracy, macro_f1
 from zoo.training import checkpoint
 from zoo.training.device import Runtime
@@ -32,11 +32,11 @@ RUNTIME = Runtime(torch.device("cpu"), "fp32")
 quick = settings(max_examples=50, deadline=None, derandomize=True, database=None)
 
 
-def documents(lengths: list[int], classes: int = 3) -> Documents:
+def documents(lengths: list[int], classes: int = 3) -> TokenArrays:
     draw = np.random.default_rng(0)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     ids = draw.integers(2, 40, offsets[-1]).astype(np.int32)
-    return Documents(ids, offsets, np.arange(len(lengths), dtype=np.int64) % classes)
+    return TokenArrays(ids, offsets, {"labels": np.arange(len(lengths), dtype=np.int64) % classes})
 
 
 class Bag(nn.Module):
@@ -71,7 +71,7 @@ LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=80)
 @quick
 @given(LENGTHS, st.integers(1, 16), st.integers(0, 5), st.integers(0, 5), st.booleans())
 def test_an_epoch_holds_every_document_once(lengths, batch_size, seed, epoch, by_length):
-    batches = shuffled_batches(np.array(lengths), batch_size, seed, epoch, by_length=by_length)
+    batches = shuffled_rows(np.array(lengths), batch_size, seed, epoch, by_length=by_length)
     rows = np.concatenate(batches)
     assert sorted(rows) == list(range(len(lengths)))
     assert all(len(b) <= batch_size for b in batches)
@@ -81,7 +81,7 @@ def test_random_batches_hold_any_lengths_and_batches_by_length_similar_ones():
     lengths = np.arange(1000)
     spreads = {
         by_length: np.mean(
-            [np.ptp(rows) for rows in shuffled_batches(lengths, 20, 0, 0, by_length=by_length)]
+            [np.ptp(rows) for rows in shuffled_rows(lengths, 20, 0, 0, by_length=by_length)]
         )
         for by_length in (True, False)
     }
@@ -93,7 +93,7 @@ def test_random_batches_hold_any_lengths_and_batches_by_length_similar_ones():
 @given(LENGTHS, st.integers(1, 16))
 def test_a_batch_is_the_documents_padded_to_the_longest(lengths, batch_size):
     texts = documents(lengths)
-    for batch in Split(texts, RUNTIME.device).shuffled(batch_size, seed=1, epoch=0):
+    for batch in PaddedSplit(texts, RUNTIME.device).shuffled(batch_size, seed=1, epoch=0):
         longest = max(lengths[row] for row in batch.rows)
         assert batch.ids.shape == (len(batch.rows), longest)
         assert batch.padded_tokens == batch.ids.numel()
@@ -108,7 +108,7 @@ def test_a_batch_is_the_documents_padded_to_the_longest(lengths, batch_size):
             else:
                 expected = [True] * n + [False] * (longest - n)
                 assert batch.tokens.attention_mask[place].tolist() == expected
-            assert batch.labels[place] == texts.labels[row]
+            assert batch.targets[place] == texts.columns["labels"][row]
 
 
 @pytest.mark.parametrize("by_length", [True, False])
@@ -116,7 +116,7 @@ def test_the_order_depends_on_seed_and_epoch_alone(by_length):
     lengths = np.arange(1, 200)
 
     def order(seed: int, epoch: int) -> list[int]:
-        batches = shuffled_batches(lengths, 8, seed, epoch, by_length=by_length)
+        batches = shuffled_rows(lengths, 8, seed, epoch, by_length=by_length)
         return np.concatenate(batches).tolist()
 
     assert order(3, 1) == order(3, 1)
@@ -127,7 +127,7 @@ def test_the_order_depends_on_seed_and_epoch_alone(by_length):
 def test_batches_by_length_need_little_padding():
     draw = np.random.default_rng(0)
     lengths = np.clip(draw.lognormal(5.0, 0.6, 1200).astype(int), 10, 2000)
-    split = Split(documents(lengths.tolist()), RUNTIME.device)
+    split = PaddedSplit(documents(lengths.tolist()), RUNTIME.device)
     batches = list(split.shuffled(32, seed=0, epoch=0))
     real, padded = (sum(getattr(b, f"{w}_tokens") for b in batches) for w in ("real", "padded"))
     assert padded < 1.15 * real
@@ -158,7 +158,7 @@ def test_training_equals_a_loop_written_out(batching):
         max_grad_norm=0.5,
         dropout=0.0,
     )
-    split = Split(documents([5 + i % 7 for i in range(40)]), RUNTIME.device)
+    split = PaddedSplit(documents([5 + i % 7 for i in range(40)]), RUNTIME.device)
     ours, plain = Bag(0.0), Bag(0.0)
     trainer = Trainer(ours, split, classification_loss(training), training, RUNTIME, seed=2)
     losses = [trainer.run_epoch().loss for _ in range(3)]
@@ -175,12 +175,12 @@ def test_training_equals_a_loop_written_out(batching):
         for batch in split.shuffled(8, seed=2, epoch=epoch, by_length=batching == "length"):
             for group in optimizer.param_groups:
                 group["lr"] = 0.01 * (1 - step / 15)
-            loss = F.cross_entropy(plain(batch.ids, batch.tokens), batch.labels)
+            loss = F.cross_entropy(plain(batch.ids, batch.tokens), batch.targets)
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(plain.parameters(), 0.5)
             optimizer.step()
-            total += loss.item() * len(batch.labels)
+            total += loss.item() * len(batch.targets)
             step += 1
         expected.append(total / 40)
     assert losses == pytest.approx(expected, rel=1e-5)
@@ -191,7 +191,7 @@ def test_training_equals_a_loop_written_out(batching):
 def test_an_epoch_in_parts_says_how_far_it_is_and_ends_bit_for_bit_the_same():
     training = Training(epochs=2, batch_size=8)
     loss = classification_loss(training, token_dropout=0.3)
-    split = Split(documents([3 + i % 9 for i in range(36)]), RUNTIME.device)
+    split = PaddedSplit(documents([3 + i % 9 for i in range(36)]), RUNTIME.device)
     whole = Trainer(Bag(), split, loss, training, RUNTIME, seed=5)
     expected = [whole.run_epoch().loss for _ in range(2)]
     parted = Trainer(Bag(), split, loss, training, RUNTIME, seed=5)
@@ -212,7 +212,7 @@ def test_an_epoch_in_parts_says_how_far_it_is_and_ends_bit_for_bit_the_same():
 def test_a_training_interrupted_after_each_epoch_ends_bit_for_bit_the_same(tmp_path: Path):
     training = Training(epochs=4, batch_size=8, label_smoothing=0.1)
     loss = classification_loss(training, token_dropout=0.3, token_deletion=0.4)
-    split = Split(documents([3 + i % 9 for i in range(50)]), RUNTIME.device)
+    split = PaddedSplit(documents([3 + i % 9 for i in range(50)]), RUNTIME.device)
 
     whole = Trainer(Bag(), split, loss, training, RUNTIME, seed=5)
     expected = [whole.run_epoch().loss for _ in range(4)]
@@ -233,7 +233,7 @@ def test_a_training_interrupted_after_each_epoch_ends_bit_for_bit_the_same(tmp_p
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut short", "foreign"])
 def test_without_a_usable_checkpoint_a_training_starts_anew(tmp_path: Path, damage: str):
     training = Training(epochs=2, batch_size=8)
-    split = Split(documents([4] * 20), RUNTIME.device)
+    split = PaddedSplit(documents([4] * 20), RUNTIME.device)
     file = tmp_path / "checkpoint.safetensors"
     loss = classification_loss(training)
     trainer = Trainer(Bag(), split, loss, training, RUNTIME, seed=0)
@@ -255,7 +255,7 @@ def test_a_loss_that_is_not_finite_ends_the_training():
 
     trainer = Trainer(
         Broken(),
-        Split(documents([4] * 20), RUNTIME.device),
+        PaddedSplit(documents([4] * 20), RUNTIME.device),
         classification_loss(Training()),
         Training(),
         RUNTIME,
@@ -268,7 +268,7 @@ def test_a_loss_that_is_not_finite_ends_the_training():
 @quick
 @given(LENGTHS, st.integers(1, 9))
 def test_logits_are_in_the_order_of_the_split_for_any_batch_size(lengths, batch_size):
-    model, split = Bag(), Split(documents(lengths), RUNTIME.device)
+    model, split = Bag(), PaddedSplit(documents(lengths), RUNTIME.device)
     logits = predict_logits(model, split, batch_size, RUNTIME)
     model.eval()
     for row in range(len(lengths)):
@@ -283,7 +283,7 @@ def test_scores_are_scikit_learns():
 
     draw = np.random.default_rng(0)
     truth, guess = draw.integers(0, 4, 200), draw.integers(0, 3, 200)
-    found = evaluation(guess, truth, 5)
+    found = class_evaluation(guess, truth, 5)
     assert accuracy().compute(found.outputs) == accuracy_score(truth, guess)
     every = [0, 1, 2, 3, 4]
     expected = f1_score(truth, guess, labels=every, average="macro", zero_division=0)

@@ -24,7 +24,7 @@ from zoo.conformance.setup import (
     token_tensors,
     unpadded,
 )
-from zoo.data.encoding.word_pieces import SPECIALS
+from zoo.data.tokenizer import SPECIALS
 
 CLASSES, VOCAB_SIZE = 4, 50
 VOCABULARY = [*SPECIALS, *(f"word{i}" for i in range(VOCAB_SIZE - len(SPECIALS)))]

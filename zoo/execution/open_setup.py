@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.config.sizes import Sizes
 from zoo.data.cache import cache_directory, cached_entry
+from zoo.data.token_arrays import EncodedData
 from zoo.errors import ZooError
 from zoo.execution.base import DataReference, JobSetup, ModelSpec, PluginFile
 from zoo.registry import Registry
@@ -34,7 +35,7 @@ def open_setup(setup: JobSetup, sizes: Sizes | None = None) -> TaskSetup:
     options = task.options.model_validate(dict(setup.task_options))
     data = None
     if setup.data is not None:
-        data = task.open(_data_directory(setup.data, setup, task, options, registry))
+        data = EncodedData.open(_data_directory(setup.data, setup, task, options, registry))
     sizes = sizes or setup.sizes
     return TaskSetup(
         task,

@@ -123,7 +123,7 @@ def _train(
         "pretrain_seconds": sum(each["seconds"] for each in curve),
         "pretraining": {
             "texts": len(texts),
-            "tokens": len(stage.split.documents.ids),
+            "tokens": len(stage.split.arrays.ids),
             "losses": [each["loss"] for each in curve],
             "accuracy": curve[-1]["accuracy"],
         },

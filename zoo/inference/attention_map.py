@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from zoo.components.block.base import Block
 from zoo.components.layer_context import with_layer
 from zoo.components.tokens import Tokens
-from zoo.data.batching.document_batches import padded
+from zoo.data.batches import padded
 from zoo.errors import ZooError
 from zoo.models.classifier import Classifier
 from zoo.models.decoder import Decoder

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from zoo.data.cache import damaged_file, draft_directory, file_digest
-from zoo.data.encoding.word_pieces import CLS, MASK, PAD, UNK
+from zoo.data.tokenizer import CLS, MASK, PAD, UNK
 from zoo.errors import WriteError, ZooError
 from zoo.inference.card import FORMAT, MODEL_TYPE, SCHEMA_VERSION, Card
 

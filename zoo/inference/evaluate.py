@@ -14,8 +14,8 @@ from zoo.models.text_classifier import TextClassifier
 from zoo.models.text_tagger import TextTagger
 from zoo.tasks.base import Evaluation as Outputs
 from zoo.tasks.base import Metric
-from zoo.tasks.tag_estimator import tag_evaluation
-from zoo.tasks.text_estimator import evaluation
+from zoo.tasks.classify import class_evaluation
+from zoo.tasks.tag import tag_evaluation
 
 NEIGHBOURS = 2  # tokens on each side of a mistaken one that are shown
 
@@ -87,7 +87,7 @@ def evaluate(
         np.array([number[label] for label in found])
         for found in ([p.label for p in predictions], labels)
     )
-    found = evaluation(predicted, true, len(number), groups)
+    found = class_evaluation(predicted, true, len(number), groups)
     return _scores(model.labels, found, metrics, predictions, wrong)
 
 

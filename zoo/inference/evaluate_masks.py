@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from zoo.config.settings import Execution
-from zoo.data.encoding.encoded_texts import Vocabulary, windows
+from zoo.data.encoding import windows
+from zoo.data.tokenizer import Vocabulary
 from zoo.errors import ZooError
 from zoo.models.mask_filler import MaskFiller
 from zoo.tasks.base import Metric, TaskSetup
@@ -36,7 +37,7 @@ def evaluate_masks(
     setup = TaskSetup(task, options, card.sizes, card.training, card.vocab_size, card.labels)
     runtime = resolve(Execution(device=model.device.type, precision="fp32"))  # type: ignore[arg-type]
     found = task.evaluate(setup, model, split, runtime)
-    text_of_token = np.repeat(documents.labels, documents.lengths)
+    text_of_token = np.repeat(documents.columns["texts"], documents.lengths)
     unknown = np.unique(text_of_token[documents.ids == model.unknown_id])
     return {
         **{m.description.name: m.compute(found.outputs) for m in metrics},

@@ -11,8 +11,8 @@ from tokenizers import Encoding
 from torch import Tensor
 
 from zoo.components.tokens import Tokens
-from zoo.data.batching.document_batches import padded
-from zoo.data.encoding.word_pieces import MASK, PREFIX, SPECIALS
+from zoo.data.batches import padded
+from zoo.data.tokenizer import MASK, MASK_ID, PREFIX, SPECIALS
 from zoo.errors import ZooError
 from zoo.models.text_model import BATCH_SIZE, TextModel, evaluating, refuse_no_text
 
@@ -59,7 +59,7 @@ class MaskFiller(TextModel):
         """Filled texts one by one; only one batch of texts is in memory."""
         if isinstance(texts, str):
             raise ZooError("predict takes a list of texts, not one text")
-        mask, vocabulary = SPECIALS.index(MASK), self.tokenizer.get_vocab_size()
+        mask, vocabulary = MASK_ID, self.tokenizer.get_vocab_size()
         numbered = enumerate(texts, start=1)
         while batch := list(itertools.islice(numbered, batch_size)):
             given = [text for _, text in batch]

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
-from zoo.data.batching.document_batches import padded
+from zoo.data.batches import padded
 from zoo.models.text_model import Answer, TextPredictor, evaluating
 
 

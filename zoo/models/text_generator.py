@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from zoo.data.encoding.encoded_pairs import END as TARGET_END
-from zoo.data.encoding.encoded_pairs import PAD, START, decode_text, encode_source
-from zoo.data.encoding.encoded_stream import END
+from zoo.data.encoding import END, END_OF_TEXT, PAD, START, decode_target, encode_source
 from zoo.errors import ZooError
 from zoo.models.decoding.generate import Decoding, generate, transduce
 from zoo.models.decoding.sampling import Sampling
@@ -83,12 +81,12 @@ class TextGenerator(TextModel):
                     no_repeat=no_repeat,
                     # None: use the cache where the model has one.
                     cache=None if cache else False,
-                    end=END if self.continues_prompt else TARGET_END,
+                    end=END_OF_TEXT if self.continues_prompt else END,
                     banned=() if self.continues_prompt else (PAD, START),
                 )
                 if isinstance(self.model, EncoderDecoder):
                     (found,) = transduce(self.model, batch, decoding, start=START)
-                    text = decode_text(self.tokenizer, found.ids)
+                    text = decode_target(self.tokenizer, found.ids)
                 else:
                     assert isinstance(self.model, LanguageModel)
                     (found,) = generate(self.model, batch, decoding)
@@ -106,7 +104,7 @@ class TextGenerator(TextModel):
             ids = encode_source(self.tokenizer, prompt.strip())
             too_long, room = len(ids) > self.max_length, self.max_length - 1
         else:
-            ids = [END, *self.tokenizer.encode(prompt).ids]
+            ids = [END_OF_TEXT, *self.tokenizer.encode(prompt).ids]
             too_long, room = len(ids) >= self.max_length, self.max_length - len(ids)
         if too_long:
             raise ZooError(

@@ -12,8 +12,8 @@ from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
-from zoo.data.batching.document_batches import padded
-from zoo.data.encoding.encoded_tags import join_pieces, pieces_of
+from zoo.data.batches import padded
+from zoo.data.encoding import join_pieces, pieces_of
 from zoo.errors import ZooError
 from zoo.models.text_model import BATCH_SIZE, TextModel, evaluating, refuse_no_text
 

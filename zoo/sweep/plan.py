@@ -21,7 +21,7 @@ from zoo.tasks.data_of_task import refuse_unread
 class PlanRow:
     """One row of the table to be. obstacle: why it cannot run; empty where it can.
 
-    choices: the components that the row is made of, for a baseline itself alone. fits_itself: it
+    choices: the components that the row is made of, for a baseline itself alone. is_estimator: it
     is a baseline outside of the training loop. condition: of the data, without which there is no
     such row (``Task.baseline_rows``); empty: always.
     """
@@ -29,7 +29,7 @@ class PlanRow:
     model: ModelSpec
     choices: tuple[Choice, ...]
     obstacle: str = ""
-    fits_itself: bool = False
+    is_estimator: bool = False
     condition: str = ""
 
     @property
@@ -95,8 +95,8 @@ def make_plan(request: Request, registry: Registry) -> Plan:
         names = {str(choice) for choice in given}
         for choice, condition in task.baseline_rows(given, registry):
             if not condition or str(choice) not in names:
-                model, fits_itself = ModelSpec(baseline=str(choice)), task.fits_itself(choice)
-                rows.append(PlanRow(model, (choice,), "", fits_itself, condition))
+                model, is_estimator = ModelSpec(baseline=str(choice)), task.is_estimator(choice)
+                rows.append(PlanRow(model, (choice,), "", is_estimator, condition))
     scoring = registry.choose("task", request.task), *task.metric_choices(registry)
     described = [choice.build().description for choice in task.metric_choices(registry)]
     ranked_by(described, request.metric)  # a wrong name is an error of the plan

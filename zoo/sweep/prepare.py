@@ -241,4 +241,4 @@ def likely_limits(request: Request, plan: Plan, executor: Executor) -> Limits:
 def models_trained(request: Request, plan: Plan) -> int:
     """How many trainings a plan has at most, without baselines that fit themselves in seconds."""
     trials = itertools.chain(*all_trials(request, plan))
-    return sum(not trial.row.fits_itself for trial in trials)
+    return sum(not trial.row.is_estimator for trial in trials)

@@ -118,6 +118,6 @@ def key_of_training(this: RunState, trial: Trial) -> str:
 
 def _values(request: Request, trial: Trial) -> str:
     """The values of the settings that are chosen for each row: `` lr=0.003``."""
-    if trial.row.fits_itself:
+    if trial.row.is_estimator:
         return ""
     return "".join(f" {name}={getattr(trial.training, name):g}" for name in request.tuned)

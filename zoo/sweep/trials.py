@@ -36,7 +36,7 @@ def tuning_trials(request: Request, plan: Plan) -> Iterator[Trial]:
         )
     for seed in seeds:
         for row in plan.runnable:
-            if row.fits_itself:
+            if row.is_estimator:
                 continue
             for training in request.trainings():
                 held_out = {"validation": request.tuning_share}

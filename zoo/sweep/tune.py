@@ -37,7 +37,7 @@ def chosen_settings(
             trials[record.name][training].append(record)
     chosen = {}
     for row in plan.runnable:
-        if not request.tuned or row.fits_itself:
+        if not request.tuned or row.is_estimator:
             chosen[row.name] = request.training
         elif found := trials[row.name]:
             most = max(map(len, found.values()))

@@ -7,11 +7,11 @@ import it themselves.
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,50 +23,19 @@ from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
 
 if TYPE_CHECKING:
-    import numpy as np
     import torch
     from tokenizers import Tokenizer
     from torch import Tensor, nn
 
-    from zoo.data.encoding.encoded_data import EncodedData
+    from zoo.data.batches import Split
+    from zoo.data.token_arrays import EncodedData
     from zoo.models.text_model import TextModel
     from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
 
 
 TextParts = list[list[str]]  # texts, each as its lines or other parts
-
-
-class Batch(Protocol):
-    """A few examples. rows: their indices; items: predictions that the batch asks for."""
-
-    @property
-    def rows(self) -> np.ndarray: ...
-    @property
-    def items(self) -> int: ...
-    @property
-    def real_tokens(self) -> int: ...
-    @property
-    def padded_tokens(self) -> int: ...
-
-
-class Split(Protocol):
-    """Examples on the device. lengths: tokens of each."""
-
-    @property
-    def lengths(self) -> np.ndarray: ...
-    def __len__(self) -> int: ...
-
-    def batch(self, rows: np.ndarray) -> Any:
-        """The batch of these examples."""
-
-    def shuffled(
-        self, batch_size: int, seed: int, epoch: int, *, by_length: bool = True
-    ) -> Iterator[Any]:
-        """The batches of an epoch, in the order that seed and epoch decide.
-
-        by_length: of examples of similar length; otherwise (``--batching random``) of random ones.
-        """
+LATENCY_INPUTS = 10
 
 
 class TaskOptions(BaseModel):
@@ -146,42 +115,51 @@ class Metric:
     applies: Callable[[Sequence[str]], bool] = lambda labels: True
 
 
-class Estimator(ABC):
-    """A baseline that fits itself, outside the training loop.
+@dataclass
+class Estimator:
+    """A baseline that is fitted outside the training loop.
 
-    factory: makes the model that is fitted. train_tokens, scored_tokens: how many tokens it fits
-    and is scored on.
+    factory: makes the model that is fitted. training: the arguments of its ``fit``. answers: what a
+    fitted model answers to inputs, one after another. inputs: all that are scored. score: the
+    evaluation of the answers to them. train_tokens, scored_tokens: how many tokens it is fitted
+    and scored on.
     """
 
     factory: Callable[[], Any]
+    training: tuple[Any, ...]
+    answers: Callable[[Any, Sequence[Any]], Iterable[Any]]
+    inputs: Sequence[Any]
+    score: Callable[[Iterable[Any]], Evaluation]
     train_tokens: int
     scored_tokens: int
     model: Any = None
 
-    @abstractmethod
     def fit(self) -> None:
         """Fit from scratch."""
+        self.model = self.factory()
+        self.model.fit(*self.training)
 
     def keep_choices(self) -> None:
         """Fit from now on with what was chosen in the last fit, where the model has chosen."""
         if chosen := getattr(self.model, "chosen", None):
             self.factory = chosen
 
-    @abstractmethod
-    def predict(self) -> None:
-        """Predict everything that is scored."""
+    def predict(self, inputs: Sequence[Any] | None = None) -> None:
+        """Predict these inputs; None: everything that is scored."""
+        for _ in self.answers(self.model, self.inputs if inputs is None else inputs):
+            pass
 
-    @abstractmethod
     def single_predictions(self) -> Sequence[Callable[[], object]]:
-        """Predictions of a few single examples, for latency."""
+        """Predictions of a few single inputs, for latency."""
+        return [functools.partial(self.predict, [one]) for one in self.inputs[:LATENCY_INPUTS]]
 
-    @abstractmethod
     def evaluate(self) -> Evaluation:
         """The evaluation, once fitted."""
+        return self.score(self.answers(self.model, self.inputs))
 
 
 class Task(ABC):
-    """One task. Methods after ``open`` run where jobs run, and may import torch.
+    """One task. Methods after ``load`` run where jobs run, and may import torch.
 
     options: the pydantic model of the task's own options. reads: the capabilities of the registered
     data that it takes; it is the task of data that declare the first. needs: axis to the
@@ -230,8 +208,8 @@ class Task(ABC):
         """Whether a baseline (component or choice) can be compared with models of this task."""
         return any(baseline.can(capability) for capability in self.baselines)
 
-    def fits_itself(self, baseline: Any) -> bool:
-        """Whether a baseline (component or choice) is an Estimator, and not trained like a cell."""
+    def is_estimator(self, baseline: Any) -> bool:
+        """Whether a baseline (component or choice) is an Estimator, not trained like a cell."""
         return False
 
     def baseline_rows(
@@ -261,10 +239,6 @@ class Task(ABC):
         """
 
     @abstractmethod
-    def open(self, directory: Path) -> EncodedData:
-        """Encoded data from a directory of the cache."""
-
-    @abstractmethod
     def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
         """The untrained model of a cell."""
 
@@ -273,36 +247,38 @@ class Task(ABC):
         raise ZooError(f"baseline '{choice}' cannot be trained for this task")
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
-        """A baseline that fits itself; None for one that is trained like a cell."""
+        """A baseline that is fitted by itself; None for one that is trained like a cell."""
         return None
 
     @abstractmethod
-    def training_split(self, setup: TaskSetup, device: torch.device) -> Any:
-        """The whole training split, as a Split."""
+    def training_split(self, setup: TaskSetup, device: torch.device) -> Split[Any]:
+        """The whole training split."""
 
     @abstractmethod
-    def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Any, Any]:
-        """The examples to train on and those to score, as Splits.
+    def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Split[Any], Split[Any]]:
+        """The examples to train on and those to score.
 
         ``setup.training.validation`` is the share of the training split to score instead of the
         scored split.
         """
 
-    def all_examples(self, setup: TaskSetup, device: torch.device) -> Any:
-        """The examples of all splits as one Split, to train on when nothing is to be scored."""
+    def all_examples(self, setup: TaskSetup, device: torch.device) -> Split[Any]:
+        """The examples of all splits as one, to train on when nothing is to be scored."""
         raise ZooError(f"{self.model_name} cannot be trained on all the data: its task has no way")
 
-    def full_length_split(self, setup: TaskSetup, examples: int, device: torch.device) -> Any:
-        """Made-up examples of ``max_length`` tokens, as a Split: what ``zoo scale`` measures."""
+    def full_length_split(
+        self, setup: TaskSetup, examples: int, device: torch.device
+    ) -> Split[Any]:
+        """Made-up examples of ``max_length`` tokens: what ``zoo scale`` measures."""
         raise ZooError("zoo scale cannot measure this task: it makes no examples of full length")
 
     @abstractmethod
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Any) -> tuple[Tensor, Tensor]:
         """The mean loss of a batch (scalar, nats) and how many of its items were right."""
 
-    @abstractmethod
     def forward(self, model: nn.Module, batch: Any) -> Any:
         """One inference pass over a batch."""
+        return model(batch.ids, batch.tokens)
 
     @abstractmethod
     def evaluate(
@@ -310,16 +286,29 @@ class Task(ABC):
     ) -> Evaluation:
         """The outputs of a model on a split, from which metrics are computed."""
 
-    @abstractmethod
     def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
-        """Scores (texts, n) for made-up texts of token ids.
+        """Scores (texts, n) for made-up texts of token ids, by default those at the last token.
 
         A saved model is compared by them with what it was when it was saved.
         """
+        from zoo.data.batches import at_last_token, padded
+
+        return at_last_token(model(*padded(ids, next(model.parameters()).device)), ids)
 
     @abstractmethod
     def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> TextModel:
         """The trained model with its tokenizer: what ``zoo.load`` returns."""
+
+
+def model_arguments(setup: TaskSetup, seed: int) -> dict[str, Any]:
+    """The arguments that every function of ``zoo.models.build`` takes besides cell and sizes."""
+    return {
+        "vocab_size": setup.vocab_size,
+        "seed": seed,
+        "dropout": setup.training.dropout,
+        "attention_dropout": setup.training.attention_dropout,
+        "embedding_std": setup.training.embedding_std,
+    }
 
 
 def find_task(registry: Registry, name: str) -> Task:

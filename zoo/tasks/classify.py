@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,29 +15,35 @@ from zoo.config.settings import Fraction
 from zoo.config.sizes import Sizes
 from zoo.data.sources.splits import ScoringNotice
 from zoo.registry import Choice, Registry
-from zoo.tasks.base import Estimator, Evaluation, Loaded, TaskSetup
-from zoo.tasks.data_remarks import (
-    CUT,
-    UNBALANCED,
-    cut_remark,
-    reading_remark,
-    unbalanced_remark,
+from zoo.tasks.base import Evaluation, Loaded, TaskSetup, model_arguments
+from zoo.tasks.encoder_task import (
+    EVALUATION_BATCH,
+    EncoderOptions,
+    EncoderTask,
+    Read,
+    Rows,
+    apart,
+    by_group,
 )
-from zoo.tasks.encoder_task import EVALUATION_BATCH, EncoderOptions, EncoderTask, Rows, apart
-from zoo.tasks.text_estimator import TextEstimator, evaluation
 
 if TYPE_CHECKING:
-    import torch
     from tokenizers import Tokenizer
     from torch import Tensor, nn
 
-    from zoo.data.batching.document_batches import Batch, Split
-    from zoo.data.encoding.encoded_documents import EncodedDocuments
+    from zoo.data.batches import Batch, PaddedSplit
     from zoo.data.sources.corpus import Corpus
     from zoo.data.sources.labelled_texts import LabelledTexts
+    from zoo.data.token_arrays import EncodedData
     from zoo.models.text_classifier import TextClassifier
     from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
+
+# Conditions of baselines' rows.
+CUT = "some texts are cut"
+UNBALANCED = "the classes are unbalanced"
+# How many times as frequent as the other classes on average the most frequent one is, from which
+# on classes count as unbalanced: 60% of the texts of two classes, 27% of those of five.
+UNBALANCED_RATIO = 1.5
 
 
 class ClassifyOptions(EncoderOptions, Reading):
@@ -102,12 +108,10 @@ class Classify(EncoderTask):
             division=part_of(Division, options),
         )
 
-    def encode(
-        self, corpus: Corpus, sizes: Sizes, tokenizer: Path | None = None
-    ) -> EncodedDocuments:
-        from zoo.data.encoding.encoded_documents import encode
+    def encode(self, corpus: Corpus, sizes: Sizes, tokenizer: Path | None = None) -> EncodedData:
+        from zoo.data.encoding import encode_corpus
 
-        return encode(corpus, sizes.vocab_size, sizes.max_length, tokenizer)
+        return encode_corpus(corpus, sizes.vocab_size, sizes.max_length, tokenizer)
 
     def load(
         self,
@@ -118,30 +122,25 @@ class Classify(EncoderTask):
         tokenizer: Path | None = None,
     ) -> Loaded:
         """As for every labelled text, with what is cut off, and how often each class is there."""
-        from zoo.data.encoding.encoded_documents import SPLITS
-
         loaded = super().load(spec, options, sizes, registry, tokenizer)
-        data: EncodedDocuments = loaded.encoded  # type: ignore[assignment]
-        cut = {split: data.truncation(split) for split in SPLITS}
-        counts = np.bincount(data.split("train").labels, minlength=len(data.label_names))
+        data = loaded.encoded
+        counts = np.bincount(data.split("train").columns["labels"], minlength=len(data.label_names))
+        cut = {split: cut_off(data, split) for split in ("train", "test")}
         about_cut = cut_remark(data, cut)
         about_classes = unbalanced_remark(counts, data.label_names)
-        notes = loaded.description["notes"]
-        description = {
-            **loaded.description,
-            "class_counts": counts.tolist(),
-            "cut": {
-                split: {"texts": one.documents, "tokens": one.tokens} for split, one in cut.items()
-            },
-            "remarks": [r for r in (about_cut, about_classes, reading_remark(notes)) if r],
-        }
+        guessed = loaded.description["notes"].get("reading", "")
+        about_reading = f"Reading the data: {guessed}." if guessed else ""
+        conditions = {CUT: about_cut, UNBALANCED: about_classes}
         return dataclasses.replace(
             loaded,
-            description=description,
+            description={
+                **loaded.description,
+                "class_counts": counts.tolist(),
+                "cut": cut,
+                "remarks": [r for r in (about_cut, about_classes, about_reading) if r],
+            },
             notices=[*loaded.notices, *([ScoringNotice(about_classes)] if about_classes else [])],
-            conditions=frozenset(
-                c for c, so in ((CUT, about_cut), (UNBALANCED, about_classes)) if so
-            ),
+            conditions=frozenset(name for name, remark in conditions.items() if remark),
         )
 
     def baseline_rows(
@@ -155,11 +154,6 @@ class Classify(EncoderTask):
                 rows.append((dataclasses.replace(choice, harness={"whole": True}), CUT))
         return [*rows, (registry.choose("baseline", "majority"), UNBALANCED)]
 
-    def open(self, directory: Path) -> EncodedDocuments:
-        from zoo.data.encoding.encoded_documents import EncodedDocuments
-
-        return EncodedDocuments.open(directory)
-
     def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
         from zoo.models.build import build_ensemble
 
@@ -167,14 +161,10 @@ class Classify(EncoderTask):
             cell,
             setup.sizes,
             members=setup.options.ensemble,
-            seed=seed,
-            vocab_size=setup.vocab_size,
             classes=len(setup.labels),
             head_hidden=setup.options.head_hidden,
-            dropout=setup.training.dropout,
-            attention_dropout=setup.training.attention_dropout,
-            embedding_std=setup.training.embedding_std,
             all_positions=setup.options.all_positions,
+            **model_arguments(setup, seed),
         )
 
     def build_baseline(self, setup: TaskSetup, choice: Choice) -> Any:
@@ -191,43 +181,28 @@ class Classify(EncoderTask):
             **extra,
         )
 
-    def fits_itself(self, baseline: Any) -> bool:
+    def is_estimator(self, baseline: Any) -> bool:
         return bool(baseline.can("texts"))
 
-    def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
-        if not self.fits_itself(choice):
-            return None
-        scored, groups = self.scored(setup), self.scored_groups(setup)
-        whole = choice.harness.get("whole", False)
-        return TextEstimator(choice.build, setup.data, scored, groups, whole=whole)
+    def as_read(
+        self, setup: TaskSetup, choice: Choice, split: str, texts: list[str], targets: list[int]
+    ) -> Read:
+        """Texts as cells read them, up to the end of the last token; whole with ``whole``."""
+        arrays = setup.data.split(split)
+        if choice.harness.get("whole", False):
+            return texts, targets, arrays.columns["whole"]
+        ends = arrays.columns["ends"]
+        cut = [text[:end] for text, end in zip(texts, ends, strict=True)]
+        return cut, targets, arrays.lengths
 
-    def split(self, setup: TaskSetup, name: str, device: torch.device) -> Split:
-        from zoo.data.batching.document_batches import Split
-
-        return Split(setup.data.split(name), device)
-
-    def all_examples(self, setup: TaskSetup, device: torch.device) -> Split:
-        from zoo.data.batching.document_batches import Split
-        from zoo.data.encoding.encoded_documents import joined
-
-        return Split(joined([setup.data.split(name) for name in self.all_splits(setup)]), device)
+    def score(self, setup: TaskSetup, predicted: Any, targets: list[int]) -> Evaluation:
+        groups = self.scored_groups(setup)
+        return class_evaluation(np.array(predicted), np.array(targets), len(setup.labels), groups)
 
     def validation_rows(self, setup: TaskSetup) -> Rows:
         corpus = setup.data.corpus()
         texts = None if setup.options.keep_duplicates else corpus.train_texts
         return validation_rows(np.array(corpus.train_labels), setup.training.validation, texts)
-
-    def full_length_split(self, setup: TaskSetup, examples: int, device: torch.device) -> Split:
-        from zoo.data.batching.document_batches import Split
-        from zoo.data.encoding.encoded_documents import Documents
-
-        draw, length = np.random.default_rng(0), setup.sizes.max_length
-        documents = Documents(
-            ids=draw.integers(1, setup.vocab_size, examples * length).astype(np.int32),
-            offsets=np.arange(examples + 1, dtype=np.int64) * length,
-            labels=draw.integers(0, len(setup.labels), examples),
-        )
-        return Split(documents, device)
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Cross-entropy. Each member of an ensemble has token noise and a loss of its own."""
@@ -250,22 +225,23 @@ class Classify(EncoderTask):
         logits = model(ids, tokens, **extra)  # (members · B, classes)
         loss = F.cross_entropy(
             logits.float(),
-            batch.labels.repeat(members),
+            batch.targets.repeat(members),
             label_smoothing=setup.training.label_smoothing,
         )
         answers = mean_log_probability(logits.detach().unflatten(0, (members, -1)))
-        return loss, (answers.argmax(dim=-1) == batch.labels).sum()
+        return loss, (answers.argmax(dim=-1) == batch.targets).sum()
 
     def evaluate(
-        self, setup: TaskSetup, model: nn.Module, split: Split, runtime: Runtime
+        self, setup: TaskSetup, model: nn.Module, split: PaddedSplit, runtime: Runtime
     ) -> Evaluation:
         logits = predict_logits(model, split, EVALUATION_BATCH, runtime)
-        labels, groups = split.labels.cpu().numpy(), self.scored_groups(setup)
-        return evaluation(logits.argmax(axis=1), labels, len(setup.labels), groups)
+        assert split.targets is not None
+        labels, groups = split.targets.cpu().numpy(), self.scored_groups(setup)
+        return class_evaluation(logits.argmax(axis=1), labels, len(setup.labels), groups)
 
     def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
         """Logits (texts, classes)."""
-        from zoo.data.batching.document_batches import padded
+        from zoo.data.batches import padded
 
         logits: Tensor = model(*padded(ids, next(model.parameters()).device))
         return logits
@@ -293,7 +269,9 @@ def validation_rows(labels: np.ndarray, share: float, texts: Sequence[str] | Non
     return apart(fit, held_out, texts, share)
 
 
-def predict_logits(model: nn.Module, split: Split, batch_size: int, runtime: Runtime) -> np.ndarray:
+def predict_logits(
+    model: nn.Module, split: PaddedSplit, batch_size: int, runtime: Runtime
+) -> np.ndarray:
     """Logits (N, classes) of every document of a split, in the split's order, in float32."""
     import torch
 
@@ -307,3 +285,75 @@ def predict_logits(model: nn.Module, split: Split, batch_size: int, runtime: Run
     result = np.empty((len(split), logits[0].shape[1]), dtype=np.float32)
     result[np.concatenate(rows)] = torch.cat(logits).cpu().numpy()
     return result
+
+
+def class_evaluation(
+    predicted: np.ndarray, labels: np.ndarray, classes: int, groups: Sequence[str] = ()
+) -> Evaluation:
+    """The outputs of a classifier, with the confusion matrix (rows: true class) and each error.
+
+    errors: [row of the split, true label, predicted label] of every wrong document. groups: the
+    group of every document; F1 of a group is over the classes that occur in it.
+    """
+    from sklearn.metrics import confusion_matrix
+
+    outputs = {"predicted": predicted, "labels": labels, "classes": classes}
+    details = {
+        "examples": len(labels),
+        "confusion": confusion_matrix(labels, predicted, labels=list(range(classes))).tolist(),
+        "errors": [
+            [int(row), int(labels[row]), int(predicted[row])]
+            for row in np.flatnonzero(predicted != labels)
+        ],
+    }
+    parts = {
+        group: {
+            **outputs,
+            "predicted": predicted[rows],
+            "labels": labels[rows],
+            "present": np.unique(labels[rows]).tolist(),
+            "examples": len(rows),
+        }
+        for group, rows in by_group(groups).items()
+    }
+    return Evaluation(outputs, details, parts)
+
+
+def cut_off(data: EncodedData, split: str) -> dict[str, int]:
+    """How many texts of a split are cut, and how many tokens of all of them are cut off."""
+    arrays = data.split(split)
+    beyond = arrays.columns["whole"] - arrays.lengths
+    return {"texts": int((beyond > 0).sum()), "tokens": int(beyond.sum())}
+
+
+def cut_remark(data: EncodedData, cut: Mapping[str, Mapping[str, int]]) -> str:
+    """How many texts are longer than what is read, in a sentence; empty where none is."""
+    if not any(one["texts"] for one in cut.values()):
+        return ""
+    whole = {split: data.split(split).columns["whole"] for split in cut}
+    counts = " and ".join(
+        f"{cut[split]['texts']:,} of {len(whole[split]):,} {name}"
+        for split, name in (("test", "test texts"), ("train", "training texts"))
+    )
+    total = sum(int(tokens.sum()) for tokens in whole.values())
+    share = sum(one["tokens"] for one in cut.values()) / total
+    return (
+        f"{counts} are longer than {data.max_length} tokens. What follows, {share:.0%} of all "
+        "tokens, is cut off: only baselines with whole=True read it."
+    )
+
+
+def unbalanced_remark(counts: np.ndarray, names: Sequence[str]) -> str:
+    """That the classes of the training texts are unbalanced, in a sentence; else empty.
+
+    counts: training texts of each class (classes).
+    """
+    present = counts[counts > 0]
+    most, total = int(present.max()), int(present.sum())
+    if most <= UNBALANCED_RATIO * (total - most) / (len(present) - 1):
+        return ""
+    return (
+        f"Unbalanced classes: {most / total:.0%} of the training texts are "
+        f"'{names[int(counts.argmax())]}', where an even share would be {1 / len(present):.0%}. "
+        "Accuracy counts mostly the frequent classes; --metric macro_f1 counts all alike."
+    )

@@ -16,20 +16,29 @@ from zoo.config.sizes import Sizes
 from zoo.data.sources.load_data import portable_spec
 from zoo.data.sources.splits import ScoringNotice
 from zoo.errors import ZooError
-from zoo.registry import Registry
-from zoo.tasks.base import Loaded, Task, TaskOptions, TaskSetup, TextParts
+from zoo.registry import Choice, Registry
+from zoo.tasks.base import (
+    Estimator,
+    Evaluation,
+    Loaded,
+    Task,
+    TaskOptions,
+    TaskSetup,
+    TextParts,
+)
 
 if TYPE_CHECKING:
     import torch
-    from torch import nn
 
+    from zoo.data.batches import PaddedSplit
     from zoo.data.sources.row_reader import RowReader
+    from zoo.data.token_arrays import EncodedData
 
 EVALUATION_BATCH = 128
-LATENCY_TEXTS = 10
 SPLITS = TRAIN, TEST, VALIDATION = "train", "test", "validation"
 
 Rows = tuple[np.ndarray, np.ndarray]  # of the training split: to train on, and to score
+Read = tuple[list[Any], list[Any], np.ndarray]  # texts, their targets, the tokens of each
 
 
 class EncoderOptions(TaskOptions, TextReading, Division):
@@ -58,8 +67,12 @@ class EncoderOptions(TaskOptions, TextReading, Division):
 
 
 class EncoderTask(Task):
-    """A task whose model gives an answer for every text, or every token of it."""
+    """A task whose model gives an answer for every text, or every token of it.
 
+    column: of the encoded data, with what is predicted.
+    """
+
+    column: ClassVar[str] = "labels"
     needs: ClassVar = {"attention": frozenset({"padding"})}
     commands = ("predict", "evaluate", "attend", "export")
 
@@ -76,15 +89,21 @@ class EncoderTask(Task):
         """What reads the task's files."""
 
     @abstractmethod
-    def encode(self, corpus: Any, sizes: Sizes, tokenizer: Path | None = None) -> Any:
+    def encode(self, corpus: Any, sizes: Sizes, tokenizer: Path | None = None) -> EncodedData:
         """The encoded data of what ``read`` gave.
 
         tokenizer: the file of one that is there; None: one is trained on the training split.
         """
 
     @abstractmethod
-    def split(self, setup: TaskSetup, name: str, device: torch.device) -> Any:
-        """``train``, ``test`` or ``validation`` on the device."""
+    def as_read(
+        self, setup: TaskSetup, choice: Choice, split: str, texts: list[Any], targets: list[Any]
+    ) -> Read:
+        """What a baseline reads of a split's texts, with targets and tokens of each."""
+
+    @abstractmethod
+    def score(self, setup: TaskSetup, predicted: Any, targets: list[Any]) -> Evaluation:
+        """The evaluation of a baseline's predictions for the scored texts."""
 
     @abstractmethod
     def validation_rows(self, setup: TaskSetup) -> Rows:
@@ -149,19 +168,62 @@ class EncoderTask(Task):
         portable = "" if own_files else portable_spec(registry, corpus.name)
         return Loaded(encoded, description, portable, notices)
 
-    def training_split(self, setup: TaskSetup, device: torch.device) -> Any:
-        return self.split(setup, "train", device)
+    def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
+        if not self.is_estimator(choice):
+            return None
+        parts = {
+            split: self.as_read(setup, choice, split, texts, targets)
+            for split, texts, targets in setup.data.corpus().splits()
+        }
+        train, scored = parts[TRAIN], self.scored_part(setup)
+        held_out = parts.get(scored, train)
+        if not scored:
+            train, held_out = (
+                ([train[0][row] for row in rows], [train[1][row] for row in rows], train[2][rows])
+                for rows in self.validation_rows(setup)
+            )
+        return Estimator(
+            factory=choice.build,
+            training=train[:2],
+            answers=lambda model, texts: model.predict(texts),
+            inputs=held_out[0],
+            score=lambda predicted: self.score(setup, predicted, held_out[1]),
+            train_tokens=int(train[2].sum()),
+            scored_tokens=int(held_out[2].sum()),
+        )
 
-    def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Any, Any]:
+    def training_split(self, setup: TaskSetup, device: torch.device) -> PaddedSplit:
+        return self._split(setup, [TRAIN], device)
+
+    def splits(self, setup: TaskSetup, device: torch.device) -> tuple[PaddedSplit, PaddedSplit]:
         train = self.training_split(setup, device)
         if scored := self.scored_part(setup):
-            return train, self.split(setup, scored, device)
+            return train, self._split(setup, [scored], device)
         rows, held_out = self.validation_rows(setup)
         return train.subset(rows), train.subset(held_out)
 
-    def all_splits(self, setup: TaskSetup) -> list[str]:
-        """The names of all splits that the data have."""
-        return [split for split in SPLITS if setup.data.has(split)]
+    def all_examples(self, setup: TaskSetup, device: torch.device) -> PaddedSplit:
+        return self._split(setup, [split for split in SPLITS if setup.data.has(split)], device)
+
+    def _split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> PaddedSplit:
+        from zoo.data.batches import PaddedSplit
+        from zoo.data.token_arrays import joined
+
+        parts = [setup.data.split(name) for name in names]
+        return PaddedSplit(joined(parts) if len(parts) > 1 else parts[0], device, self.column)
+
+    def full_length_split(
+        self, setup: TaskSetup, examples: int, device: torch.device
+    ) -> PaddedSplit:
+        from zoo.data.batches import PaddedSplit
+        from zoo.data.token_arrays import TokenArrays
+
+        draw, length = np.random.default_rng(0), setup.sizes.max_length
+        ids = draw.integers(1, setup.vocab_size, examples * length).astype(np.int32)
+        targets = examples if self.column == "labels" else len(ids)
+        columns = {self.column: draw.integers(0, len(setup.labels), targets)}
+        offsets = np.arange(examples + 1, dtype=np.int64) * length
+        return PaddedSplit(TokenArrays(ids, offsets, columns), device, self.column)
 
     def scored_part(self, setup: TaskSetup) -> str:
         """The split that is scored, ``test`` or ``validation``; empty for rows of train."""
@@ -169,19 +231,12 @@ class EncoderTask(Task):
             return TEST
         return VALIDATION if setup.data.has(VALIDATION) else ""
 
-    def scored(self, setup: TaskSetup) -> str | Rows:
-        """The split that is scored, or rows of the training split to train on and to score."""
-        return self.scored_part(setup) or self.validation_rows(setup)
-
     def scored_groups(self, setup: TaskSetup) -> list[str]:
         """The group of every scored text; empty where there are none, as in validation."""
         if setup.data is None or setup.training.validation:
             return []
-        groups: list[str] = setup.data.test_groups()
+        groups: list[str] = list(setup.data.split(TEST).columns.get("groups", np.empty(0)).tolist())
         return groups
-
-    def forward(self, model: nn.Module, batch: Any) -> object:
-        return model(batch.ids, batch.tokens)
 
 
 def without_scored(

@@ -14,43 +14,36 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from zoo.config.sizes import Sizes
-from zoo.data.sources.splits import ScoringNotice
 from zoo.errors import ZooError
-from zoo.registry import Choice, Registry
-from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskSetup
-from zoo.tasks.plain_text_options import PlainTextOptions
+from zoo.registry import Choice
+from zoo.tasks.base import Estimator, Evaluation, TaskSetup, model_arguments
+from zoo.tasks.plain_text_task import SAMPLE_SCORES, PlainTextTask
 
 if TYPE_CHECKING:
     import torch
     from tokenizers import Tokenizer
     from torch import Tensor, nn
 
-    from zoo.data.batching.block_batches import BlockBatch, Blocks
-    from zoo.data.encoding.encoded_stream import EncodedStream
+    from zoo.data.batches import Batch, Blocks
+    from zoo.data.sources.corpus import Texts
+    from zoo.data.token_arrays import EncodedData
     from zoo.models.text_generator import TextGenerator
     from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
 
-DEFAULT_DATA = "newswire"
 EVALUATION_BATCH = 128
-LATENCY_BLOCKS = 10
-SAMPLE_SCORES = 32  # of the vocabulary, in sample_scores
-NO_POOL = "every position is read, none is pooled"
 
 
-class LanguageModelling(Task):
+class LanguageModelling(PlainTextTask):
     """The next token of a text; the baseline is an interpolated n-gram model."""
 
-    options = PlainTextOptions
-    reads = ("text", "text-labels")
     needs: ClassVar = {"attention": frozenset({"causal", "padding"})}
     metrics = ("bits_per_byte", "nats_per_token")
     baselines = ("stream",)
@@ -61,108 +54,84 @@ class LanguageModelling(Task):
         "epochs": 2,
         "batch_size": 8,
     }
-    unused: ClassVar = {"pool": NO_POOL}
+    unused: ClassVar = {"pool": "every position is read, none is pooled"}
     model_name = "a language model"
     pipeline_tag = "text-generation"
-    scored_split = "validation"
     commands = ("generate",)
 
-    def load(
-        self, spec: str | None, options: PlainTextOptions, sizes: Sizes, registry: Registry
-    ) -> Loaded:
-        from zoo.data.encoding.encoded_stream import encode_stream
-        from zoo.data.sources.load_data import load_texts, portable_spec
+    def encode(self, texts: Texts, sizes: Sizes) -> EncodedData:
+        from zoo.data.encoding import encode_stream
 
-        texts, notices = load_texts(
-            registry,
-            spec or DEFAULT_DATA,
-            options.reader(),
-            keep_duplicates=options.keep_duplicates,
-        )
-        encoded = encode_stream(texts, sizes.vocab_size, sizes.max_length)
-        train, held_out = (len(encoded.stream(split)) - 1 for split in ("train", "validation"))
+        return encode_stream(texts, sizes.vocab_size, sizes.max_length)
+
+    def describe(self, texts: Texts, encoded: EncodedData, options: Any) -> dict[str, Any]:
+        train, held_out = (len(encoded.split(name).ids) - 1 for name in ("train", "validation"))
         size = sum(len(text.encode()) for text in texts.validation)
-        if texts.duplicates:
-            action = "kept" if options.keep_duplicates else "dropped from training"
-            both = f"{texts.duplicates} held-out texts are also in the training split"
-            notices = [*notices, ScoringNotice(f"{both}: {action}")]
-        description = {
-            "name": texts.name,
-            "fingerprint": texts.fingerprint,
+        return {
             "train": train,
             "test": held_out,
             "test_bytes": size,
-            "duplicates": texts.duplicates,
-            "vocab_size": encoded.vocab_size,
-            "notes": texts.notes,
             "summary": f"{train:,} tokens to train on, {held_out:,} for validation ({size:,} "
             f"bytes; {texts.notes['held out']})",
         }
-        return Loaded(encoded, description, portable_spec(registry, texts.name), notices)
-
-    def open(self, directory: Path) -> EncodedStream:
-        from zoo.data.encoding.encoded_stream import EncodedStream
-
-        return EncodedStream.open(directory)
 
     def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
         from zoo.models.build import build_language_model
 
-        return build_language_model(
-            cell,
-            setup.sizes,
-            vocab_size=setup.vocab_size,
-            seed=seed,
-            dropout=setup.training.dropout,
-            attention_dropout=setup.training.attention_dropout,
-            embedding_std=setup.training.embedding_std,
-        )
+        return build_language_model(cell, setup.sizes, **model_arguments(setup, seed))
 
-    def fits_itself(self, baseline: Any) -> bool:
+    def is_estimator(self, baseline: Any) -> bool:
         return True
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
-        return StreamEstimator(choice, setup.data, *self._streams(setup), setup.sizes.max_length)
+        """A model of token sequences that is not a transformer, scored block by block too."""
+        from zoo.data.tokenizer import byte_lengths
 
-    def training_split(self, setup: TaskSetup, device: torch.device) -> Blocks:
-        from zoo.data.batching.block_batches import Blocks
+        train, ids = (np.array(stream, dtype=np.int64) for stream in self._streams(setup))
+        length, sizes = setup.sizes.max_length, byte_lengths(setup.data.tokenizer())
+        blocks = [ids[start : start + length + 1] for start in range(0, len(ids) - 1, length)]
 
-        return Blocks(setup.data.stream("train"), setup.sizes.max_length, device, short=False)
+        def score(nats: Iterable[npt.NDArray[np.float64]]) -> Evaluation:
+            total = math.fsum(float(block.sum()) for block in nats)
+            return stream_evaluation(total, len(ids) - 1, int(sizes[ids[1:]].sum()))
 
-    def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Blocks, Blocks]:
-        from zoo.data.batching.block_batches import Blocks
-
-        train, held_out = self._streams(setup)
-        length = setup.sizes.max_length
-        return (
-            Blocks(train, length, device, short=False),
-            Blocks(held_out, length, device, short=True),
+        return Estimator(
+            factory=functools.partial(choice.build, vocab_size=setup.data.vocab_size),
+            training=(train,),
+            answers=lambda model, given: map(model.nats, given),
+            inputs=blocks,
+            score=score,
+            train_tokens=len(train) - 1,
+            scored_tokens=len(ids) - 1,
         )
 
-    def all_examples(self, setup: TaskSetup, device: torch.device) -> Blocks:
-        from zoo.data.batching.block_batches import Blocks
+    def training_split(self, setup: TaskSetup, device: torch.device) -> Blocks:
+        return _blocks(setup, setup.data.split("train").ids, device)
 
-        stream = np.concatenate([setup.data.stream(split) for split in ("train", "validation")])
-        return Blocks(stream, setup.sizes.max_length, device, short=False)
+    def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Blocks, Blocks]:
+        train, held_out = self._streams(setup)
+        return _blocks(setup, train, device), _blocks(setup, held_out, device, short=True)
+
+    def all_examples(self, setup: TaskSetup, device: torch.device) -> Blocks:
+        parts = [setup.data.split(split).ids for split in ("train", "validation")]
+        return _blocks(setup, np.concatenate(parts), device)
 
     def _streams(self, setup: TaskSetup) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Token ids to train on and to score; validation takes the end of the training text."""
-        train, share = setup.data.stream("train"), setup.training.validation
+        train, share = setup.data.split("train").ids, setup.training.validation
         if not share:
-            return train, setup.data.stream("validation")
+            return train, setup.data.split("validation").ids
         cut = len(train) - max(2, round(share * len(train)))
         if cut <= setup.sizes.max_length:
             raise ZooError(f"--validation {share} leaves {cut} tokens to train on: too few")
         return train[:cut], train[cut:]
 
     def full_length_split(self, setup: TaskSetup, examples: int, device: torch.device) -> Blocks:
-        from zoo.data.batching.block_batches import Blocks
-
         tokens = examples * setup.sizes.max_length + 1
         ids = np.random.default_rng(0).integers(1, setup.vocab_size, tokens).astype(np.int32)
-        return Blocks(ids, setup.sizes.max_length, device, short=False)
+        return _blocks(setup, ids, device)
 
-    def loss(self, setup: TaskSetup, model: nn.Module, batch: BlockBatch) -> tuple[Tensor, Tensor]:
+    def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of every next token."""
         import torch.nn.functional as F
 
@@ -174,16 +143,15 @@ class LanguageModelling(Task):
         )
         return loss, (logits.detach().argmax(dim=-1) == batch.targets).sum()
 
-    def forward(self, model: nn.Module, batch: BlockBatch) -> object:
-        return model(batch.ids, batch.tokens)
-
     def evaluate(
         self, setup: TaskSetup, model: nn.Module, split: Blocks, runtime: Runtime
     ) -> Evaluation:
         import torch
         import torch.nn.functional as F
 
-        byte_lengths = torch.from_numpy(setup.data.byte_lengths()).to(runtime.device)
+        from zoo.data.tokenizer import byte_lengths
+
+        sizes = torch.from_numpy(byte_lengths(setup.data.tokenizer())).to(runtime.device)
         model.eval()
         nats = torch.zeros((), dtype=torch.float64, device=runtime.device)
         size = torch.zeros((), dtype=torch.int64, device=runtime.device)
@@ -194,20 +162,13 @@ class LanguageModelling(Task):
                     logits = model(batch.ids, batch.tokens)
                 flat = logits.float().flatten(0, 1)
                 nats += F.cross_entropy(flat, batch.targets.flatten(), reduction="sum").double()
-                size += byte_lengths[batch.targets].sum()
+                size += sizes[batch.targets].sum()
                 tokens += batch.items
-        return evaluation(nats.item(), tokens, int(size.item()))
+        return stream_evaluation(nats.item(), tokens, int(size.item()))
 
     def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
         """Scores (texts, at most 32 of the vocabulary) of the token after each text."""
-        import torch
-
-        from zoo.data.batching.document_batches import padded
-
-        device = next(model.parameters()).device
-        logits: Tensor = model(*padded(ids, device))
-        last = torch.tensor([len(text) - 1 for text in ids], device=device)
-        return logits[torch.arange(len(ids), device=device), last, :SAMPLE_SCORES]
+        return super().sample_scores(model, ids)[:, :SAMPLE_SCORES]
 
     def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> TextGenerator:
         from zoo.models.text_generator import TextGenerator
@@ -215,41 +176,15 @@ class LanguageModelling(Task):
         return TextGenerator(model, tokenizer, setup.sizes.max_length)
 
 
-class StreamEstimator(Estimator):
-    """A model of token sequences that is not a transformer; it is scored block by block too."""
+def _blocks(
+    setup: TaskSetup, ids: npt.NDArray[np.int32], device: torch.device, *, short: bool = False
+) -> Blocks:
+    from zoo.data.batches import Blocks
 
-    def __init__(
-        self,
-        choice: Choice,
-        data: EncodedStream,
-        train: npt.NDArray[np.int32],
-        held_out: npt.NDArray[np.int32],
-        length: int,
-    ) -> None:
-        self.factory = functools.partial(choice.build, vocab_size=data.vocab_size)
-        self.train, self.bytes = np.array(train, dtype=np.int64), data.byte_lengths()
-        ids = np.array(held_out, dtype=np.int64)
-        self.blocks = [ids[start : start + length + 1] for start in range(0, len(ids) - 1, length)]
-        self.train_tokens, self.scored_tokens = len(self.train) - 1, len(ids) - 1
-
-    def fit(self) -> None:
-        self.model = self.factory()
-        self.model.fit(self.train)
-
-    def predict(self) -> None:
-        for block in self.blocks:
-            self.model.nats(block)
-
-    def single_predictions(self) -> Sequence[Callable[[], object]]:
-        return [functools.partial(self.model.nats, b) for b in self.blocks[:LATENCY_BLOCKS]]
-
-    def evaluate(self) -> Evaluation:
-        nats = math.fsum(float(self.model.nats(block).sum()) for block in self.blocks)
-        size = sum(int(self.bytes[block[1:]].sum()) for block in self.blocks)
-        return evaluation(nats, self.scored_tokens, size)
+    return Blocks(ids, setup.sizes.max_length, device, short=short)
 
 
-def evaluation(nats: float, tokens: int, size: int) -> Evaluation:
+def stream_evaluation(nats: float, tokens: int, size: int) -> Evaluation:
     """The outputs of a model that gave ``tokens`` tokens, of ``size`` bytes, so many nats."""
     details: dict[str, Any] = {
         "examples": tokens,

@@ -16,36 +16,37 @@ never masked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+import functools
+import math
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from zoo.config.sizes import Sizes
-from zoo.data.sources.splits import ScoringNotice
-from zoo.registry import Choice, Registry
-from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskSetup
+from zoo.errors import ZooError
+from zoo.registry import Choice
+from zoo.tasks.base import Estimator, Evaluation, TaskSetup, model_arguments
 from zoo.tasks.encoder_task import Rows, apart
-from zoo.tasks.masked_estimator import MaskedEstimator, masked_evaluation
-from zoo.tasks.plain_text_options import PlainTextOptions
+from zoo.tasks.plain_text_task import SAMPLE_SCORES, PlainTextOptions, PlainTextTask
+from zoo.tasks.tag import effective_examples
 
 if TYPE_CHECKING:
     import torch
     from tokenizers import Tokenizer
     from torch import Tensor, nn
 
-    from zoo.data.batching.masked_batches import MaskedBatch, MaskedSplit
-    from zoo.data.encoding.encoded_documents import Documents
-    from zoo.data.encoding.encoded_texts import EncodedTexts, Vocabulary
+    from zoo.data.masked_batches import MaskedBatch, MaskedSplit
+    from zoo.data.sources.corpus import Texts
+    from zoo.data.token_arrays import EncodedData, TokenArrays
+    from zoo.data.tokenizer import Vocabulary
     from zoo.models.mask_filler import MaskFiller
     from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
 
-DEFAULT_DATA = "newswire"
 EVALUATION_BATCH = 16  # a score for every entry of the vocabulary takes memory
-SAMPLE_SCORES = 32  # of the vocabulary, in sample_scores
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 
@@ -57,11 +58,10 @@ class MaskedOptions(PlainTextOptions):
     whole_words: bool = Field(default=False, description="Mask words as a whole, not pieces.")
 
 
-class MaskedLanguageModelling(Task):
+class MaskedLanguageModelling(PlainTextTask):
     """The masked tokens of a text; the baseline counts what stands between two neighbours."""
 
     options = MaskedOptions
-    reads = ("text", "text-labels")
     needs: ClassVar = {"attention": frozenset({"padding"})}
     metrics = ("bits_per_byte", "token_accuracy")
     baselines = ("masked",)
@@ -69,116 +69,107 @@ class MaskedLanguageModelling(Task):
     unused: ClassVar = {"pool": "every masked position is read, none is pooled"}
     model_name = "a masked language model"
     pipeline_tag = "fill-mask"
-    scored_split = "validation"
     commands = ("predict", "evaluate")
     gives_encoder = True
 
     def no_pretraining(self, options: MaskedOptions) -> str:
         return "it is that stage itself"
 
-    def load(
-        self, spec: str | None, options: MaskedOptions, sizes: Sizes, registry: Registry
-    ) -> Loaded:
-        from zoo.data.encoding.encoded_texts import encode_texts
-        from zoo.data.sources.load_data import load_texts, portable_spec
+    def encode(self, texts: Texts, sizes: Sizes) -> EncodedData:
+        from zoo.data.encoding import encode_windows
 
-        texts, notices = load_texts(
-            registry,
-            spec or DEFAULT_DATA,
-            options.reader(),
-            keep_duplicates=options.keep_duplicates,
-        )
-        encoded = encode_texts(texts, sizes.vocab_size, sizes.max_length)
-        train, held_out = (len(encoded.split(split).ids) for split in ("train", "validation"))
-        if texts.duplicates:
-            action = "kept" if options.keep_duplicates else "dropped from training"
-            both = f"{texts.duplicates} held-out texts are also in the training split"
-            notices = [*notices, ScoringNotice(f"{both}: {action}")]
+        return encode_windows(texts, sizes.vocab_size, sizes.max_length)
+
+    def describe(self, texts: Texts, encoded: EncodedData, options: Any) -> dict[str, Any]:
+        train, held_out = (len(encoded.split(name).ids) for name in ("train", "validation"))
         how = f"{options.masked:.0%} of the {'words' if options.whole_words else 'word pieces'}"
-        description = {
-            "name": texts.name,
-            "fingerprint": texts.fingerprint,
+        return {
             "train": train,
             "test": held_out,
-            "duplicates": texts.duplicates,
-            "vocab_size": encoded.vocab_size,
-            "notes": texts.notes,
             "summary": f"{train:,} tokens to train on, {held_out:,} for validation "
             f"({texts.notes['held out']}), {how} masked",
         }
-        return Loaded(encoded, description, portable_spec(registry, texts.name), notices)
-
-    def open(self, directory: Path) -> EncodedTexts:
-        from zoo.data.encoding.encoded_texts import EncodedTexts
-
-        return EncodedTexts.open(directory)
 
     def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
-        from zoo.data.encoding.encoded_texts import token_counts
+        from zoo.data.encoding import token_counts
         from zoo.models.build import build_masked_language_model
 
-        model = build_masked_language_model(
-            cell,
-            setup.sizes,
-            vocab_size=setup.vocab_size,
-            seed=seed,
-            dropout=setup.training.dropout,
-            attention_dropout=setup.training.attention_dropout,
-            embedding_std=setup.training.embedding_std,
-        )
+        model = build_masked_language_model(cell, setup.sizes, **model_arguments(setup, seed))
         if setup.data is not None:
             model.expect(token_counts(setup.data.split("train"), setup.vocab_size))
         return model
 
-    def fits_itself(self, baseline: Any) -> bool:
+    def is_estimator(self, baseline: Any) -> bool:
         return True
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
+        """A model of masked tokens that is not a transformer; it sees the masks of the cells."""
         import torch
 
         train, scored = self.splits(setup, torch.device("cpu"))
-        return MaskedEstimator(choice, train, scored)
+        chosen, vocabulary = scored.chosen, scored.vocabulary
+        places = [np.flatnonzero(part) for part in scored.arrays.parts(chosen)]
+        texts, hidden = (
+            [part.astype(np.int64) for part in parts]
+            for parts in (train.arrays.parts(), scored.arrays.parts(scored.hidden))
+        )
+
+        def score(answers: Iterable[npt.NDArray[np.float64]]) -> Evaluation:
+            targets = np.asarray(scored.arrays.ids)[chosen].astype(np.int64)
+            nats, right, rest = list[float](), list[bool](), iter(targets.tolist())
+            for found in (each for log_probabilities in answers for each in log_probabilities):
+                target = next(rest)
+                nats.append(-float(found[target]))
+                right.append(int(found.argmax()) == target)
+            text_of = np.repeat(scored.arrays.columns["texts"], list(map(len, places)))
+            arrays = np.array(nats), np.array(right, dtype=bool)
+            return masked_evaluation(*arrays, targets, text_of, vocabulary)
+
+        return Estimator(
+            factory=functools.partial(choice.build, vocab_size=len(vocabulary.bytes)),
+            training=(texts,),
+            answers=lambda model, given: (model.log_probabilities(*window) for window in given),
+            inputs=list(zip(hidden, places, strict=True)),
+            score=score,
+            train_tokens=len(train.arrays.ids),
+            scored_tokens=len(scored.arrays.ids),
+        )
 
     def training_split(self, setup: TaskSetup, device: torch.device) -> MaskedSplit:
-        return masked_split(setup.options, setup.data.split("train"), setup.data.pieces(), device)
+        return self._split(setup, setup.data.split("train"), device)
 
     def all_examples(self, setup: TaskSetup, device: torch.device) -> MaskedSplit:
-        from zoo.data.encoding.encoded_documents import joined
+        from zoo.data.token_arrays import joined
 
-        windows = joined([setup.data.split(split) for split in ("train", "validation")])
-        return masked_split(setup.options, windows, setup.data.pieces(), device)
+        parts = [setup.data.split(split) for split in ("train", "validation")]
+        return self._split(setup, joined(parts), device)
 
     def splits(self, setup: TaskSetup, device: torch.device) -> tuple[MaskedSplit, MaskedSplit]:
-        from zoo.data.encoding.encoded_texts import take
-
-        train = setup.data.split("train")
-        if setup.training.validation:
-            fit, held_out = (
-                take(train, r) for r in validation_rows(train, setup.training.validation)
-            )
+        fit, share = setup.data.split("train"), setup.training.validation
+        if share:
+            fit, held_out = (fit.take(rows) for rows in validation_rows(fit, share))
         else:
-            fit, held_out = train, setup.data.split("validation")
-        pieces = setup.data.pieces()
-        return (
-            masked_split(setup.options, fit, pieces, device),
-            masked_split(setup.options, held_out, pieces, device),
-        )
+            held_out = setup.data.split("validation")
+        return self._split(setup, fit, device), self._split(setup, held_out, device)
+
+    def _split(self, setup: TaskSetup, arrays: TokenArrays, device: torch.device) -> MaskedSplit:
+        from zoo.data.tokenizer import Vocabulary
+
+        vocabulary = Vocabulary.of(setup.data.tokenizer())
+        return masked_split(setup.options, arrays, vocabulary, device)
 
     def full_length_split(
         self, setup: TaskSetup, examples: int, device: torch.device
     ) -> MaskedSplit:
-        from zoo.data.encoding.encoded_documents import Documents
-        from zoo.data.encoding.encoded_texts import FIRST_PIECE, Vocabulary
+        from zoo.data.token_arrays import TokenArrays
+        from zoo.data.tokenizer import FIRST_PIECE, Vocabulary
 
         length, size = setup.sizes.max_length, setup.vocab_size
-        draw = np.random.default_rng(0)
-        documents = Documents(
-            draw.integers(FIRST_PIECE, size, examples * length).astype(np.int32),
-            np.arange(examples + 1, dtype=np.int64) * length,
-            np.arange(examples),
-        )
+        ids = np.random.default_rng(0).integers(FIRST_PIECE, size, examples * length)
+        offsets = np.arange(examples + 1, dtype=np.int64) * length
+        arrays = TokenArrays(ids.astype(np.int32), offsets, {"texts": np.arange(examples)})
         letters = Vocabulary(np.ones(size, dtype=np.int64), np.zeros(size, dtype=np.bool_))
-        return masked_split(setup.options, documents, letters, device)
+        return masked_split(setup.options, arrays, letters, device)
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: MaskedBatch) -> tuple[Tensor, Tensor]:
         return masked_loss(model, batch, setup.training.label_smoothing)
@@ -201,7 +192,7 @@ class MaskedLanguageModelling(Task):
                 nats.append(F.cross_entropy(logits, batch.targets, reduction="none").double())
                 right.append(logits.argmax(dim=-1) == batch.targets)
                 targets.append(batch.targets)
-                texts.append(np.repeat(split.documents.labels[batch.rows], batch.counts))
+                texts.append(np.repeat(split.arrays.columns["texts"][batch.rows], batch.counts))
         return masked_evaluation(
             torch.cat(nats).cpu().numpy(),
             torch.cat(right).cpu().numpy(),
@@ -214,7 +205,7 @@ class MaskedLanguageModelling(Task):
         """Scores (texts, at most 32 of the vocabulary) of the last token of each text."""
         import torch
 
-        from zoo.data.batching.document_batches import padded
+        from zoo.data.batches import padded
 
         device = next(model.parameters()).device
         batch, tokens = padded(ids, device)
@@ -229,12 +220,13 @@ class MaskedLanguageModelling(Task):
 
 
 def masked_split(
-    options: MaskedOptions, documents: Documents, pieces: Vocabulary, device: torch.device
+    options: MaskedOptions, arrays: TokenArrays, vocabulary: Vocabulary, device: torch.device
 ) -> MaskedSplit:
     """Windows on the device, masked as the options say."""
-    from zoo.data.batching.masked_batches import MaskedSplit, Masking
+    from zoo.data.masked_batches import MaskedSplit, Masking
 
-    return MaskedSplit(documents, Masking(options.masked, options.whole_words), pieces, device)
+    masking = Masking(options.masked, options.whole_words)
+    return MaskedSplit(arrays, masking, vocabulary, device)
 
 
 def masked_loss(
@@ -250,12 +242,12 @@ def masked_loss(
     return total / max(1, batch.items), (logits.detach().argmax(dim=-1) == batch.targets).sum()
 
 
-def validation_rows(windows: Documents, share: float) -> Rows:
+def validation_rows(windows: TokenArrays, share: float) -> Rows:
     """Windows to train on and to hold out; those of one text stay together.
 
     Of a single text its end is held out. A text that is also held out is not trained on.
     """
-    numbers, of_window = np.unique(windows.labels, return_inverse=True)
+    numbers, of_window = np.unique(windows.columns["texts"], return_inverse=True)
     if len(numbers) == 1:
         count = max(1, round(share * len(windows)))
         rows = np.arange(len(windows))
@@ -264,5 +256,36 @@ def validation_rows(windows: Documents, share: float) -> Rows:
         order = np.random.default_rng(0).permutation(len(numbers))
         held_out = np.isin(of_window, order[: max(1, round(share * len(numbers)))])
         parts = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-    ids = [" ".join(map(str, part)) for part in np.split(windows.ids, windows.offsets[1:-1])]
+    ids = [" ".join(map(str, part)) for part in windows.parts()]
     return apart(*parts, ids, share)
+
+
+def masked_evaluation(
+    nats: npt.NDArray[np.float64],
+    right: npt.NDArray[np.bool_],
+    targets: npt.NDArray[np.int64],
+    texts: npt.NDArray[np.int64],
+    vocabulary: Vocabulary,
+) -> Evaluation:
+    """The outputs of a model: -ln P of every masked token, whether the likeliest one is right.
+
+    targets: the tokens; texts: the number of the text of each.
+    """
+    if not len(nats):
+        raise ZooError("no token of the held-out texts is masked: give more text or more --masked")
+    total, size = math.fsum(nats), int(vocabulary.bytes[targets].sum())
+    scored = np.bincount(texts)
+    details: dict[str, Any] = {
+        "examples": len(nats),
+        "perplexity": math.exp(min(total / len(nats), 700.0)),
+        "tokens": len(nats),
+        "bytes": size,
+        "texts": int((scored > 0).sum()),
+        "effective_examples": {
+            "token_accuracy": effective_examples(
+                np.bincount(texts, weights=right).tolist(), scored.tolist()
+            )
+        },
+    }
+    outputs = {"nats": total, "tokens": len(nats), "bytes": size, "right_tokens": int(right.sum())}
+    return Evaluation(outputs, details)

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from zoo.config.pretraining import GIVEN_TEXTS
 from zoo.config.settings import Training
-from zoo.data.batching.masked_batches import MaskedSplit, Masking
-from zoo.data.encoding.encoded_texts import Vocabulary, token_counts, windows
+from zoo.data.encoding import token_counts, windows
+from zoo.data.masked_batches import MaskedSplit, Masking
+from zoo.data.tokenizer import Vocabulary
 from zoo.errors import ZooError
 from zoo.models.encoder import Encoder
 from zoo.models.masked_language_model import MaskedLanguageModel, masked_head

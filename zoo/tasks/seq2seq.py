@@ -9,7 +9,6 @@ included, that are the most likely ones after the true tokens before them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -19,22 +18,21 @@ from zoo.config.reading import TextReading, part_of
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.registry import Registry
-from zoo.tasks.base import Evaluation, Loaded, Task, TaskOptions, TaskSetup
+from zoo.tasks.base import Evaluation, Loaded, Task, TaskOptions, TaskSetup, model_arguments
+from zoo.tasks.plain_text_task import SAMPLE_SCORES
 
 if TYPE_CHECKING:
     import torch
     from tokenizers import Tokenizer
     from torch import Tensor, nn
 
-    from zoo.data.batching.pair_batches import PairBatch, PairSplit
-    from zoo.data.encoding.encoded_pairs import EncodedPairs
+    from zoo.data.batches import PairBatch, PairSplit
     from zoo.models.encoder_decoder import EncoderDecoder
     from zoo.models.text_generator import TextGenerator
     from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
 
 EVALUATION_BATCH = 128
-SAMPLE_SCORES = 32  # of the vocabulary, in sample_scores
 
 
 class SequenceToSequenceOptions(TaskOptions, TextReading):
@@ -69,7 +67,7 @@ class SequenceToSequence(Task):
         sizes: Sizes,
         registry: Registry,
     ) -> Loaded:
-        from zoo.data.encoding.encoded_pairs import encode_pairs
+        from zoo.data.encoding import encode_pairs
         from zoo.data.sources.load_data import DEFAULT_PAIRS, load_pairs, portable_spec
 
         notices: list[str] = []
@@ -88,35 +86,18 @@ class SequenceToSequence(Task):
         }
         return Loaded(encoded, description, portable_spec(registry, pairs.name), notices)
 
-    def open(self, directory: Path) -> EncodedPairs:
-        from zoo.data.encoding.encoded_pairs import EncodedPairs
-
-        return EncodedPairs.open(directory)
-
     def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
         from zoo.models.build import build_encoder_decoder
 
-        return build_encoder_decoder(
-            cell,
-            setup.sizes,
-            vocab_size=setup.vocab_size,
-            seed=seed,
-            dropout=setup.training.dropout,
-            attention_dropout=setup.training.attention_dropout,
-            embedding_std=setup.training.embedding_std,
-        )
+        return build_encoder_decoder(cell, setup.sizes, **model_arguments(setup, seed))
 
     def training_split(self, setup: TaskSetup, device: torch.device) -> PairSplit:
-        from zoo.data.batching.pair_batches import PairSplit
-
-        return PairSplit(setup.data, "train", device)
+        return _split(setup, ["train"], device)
 
     def splits(self, setup: TaskSetup, device: torch.device) -> tuple[PairSplit, PairSplit]:
-        from zoo.data.batching.pair_batches import PairSplit
-
         train, share = self.training_split(setup, device), setup.training.validation
         if not share:
-            return train, PairSplit(setup.data, "test", device)
+            return train, _split(setup, ["test"], device)
         order = np.random.default_rng(0).permutation(len(train))
         held_out = max(1, round(share * len(train)))
         if held_out >= len(train):
@@ -124,20 +105,18 @@ class SequenceToSequence(Task):
         return train.subset(np.sort(order[held_out:])), train.subset(np.sort(order[:held_out]))
 
     def all_examples(self, setup: TaskSetup, device: torch.device) -> PairSplit:
-        from zoo.data.batching.pair_batches import PairSplit
-
-        return PairSplit(setup.data, ("train", "test"), device)
+        return _split(setup, ["train", "test"], device)
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: PairBatch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of every target token."""
         import torch.nn.functional as F
 
-        from zoo.data.encoding.encoded_pairs import PAD
+        from zoo.data.encoding import PAD
 
         logits = self.forward(model, batch)
         loss = F.cross_entropy(
             logits.float().flatten(0, 1),
-            batch.next.flatten(),
+            batch.targets.flatten(),
             ignore_index=PAD,
             label_smoothing=setup.training.label_smoothing,
         )
@@ -145,23 +124,20 @@ class SequenceToSequence(Task):
 
     def forward(self, model: nn.Module, batch: PairBatch) -> Tensor:
         """Logits (B, Lt, V) after the true tokens."""
-        logits: Tensor = model(
-            batch.source, batch.source_tokens, batch.written, batch.written_tokens
-        )
+        logits: Tensor = model(batch.ids, batch.tokens, batch.decoder_ids, batch.decoder_tokens)
         return logits
 
     def evaluate(
         self, setup: TaskSetup, model: nn.Module, split: PairSplit, runtime: Runtime
     ) -> Evaluation:
         import torch
-        from tokenizers import Tokenizer
 
-        from zoo.data.encoding.encoded_pairs import decode_text
+        from zoo.data.encoding import decode_target
         from zoo.models.encoder_decoder import EncoderDecoder
 
         assert isinstance(model, EncoderDecoder)
         model.eval()
-        tokenizer = Tokenizer.from_file(str(setup.data.tokenizer_path))
+        tokenizer = setup.data.tokenizer()
         beams = (1, setup.options.beam)
         wrong: dict[int, list[int]] = {beam: [] for beam in beams}
         right = torch.zeros((), device=runtime.device)
@@ -173,13 +149,13 @@ class SequenceToSequence(Task):
                 for beam in wrong:
                     generated = generate_targets(
                         model,
-                        batch.source,
-                        batch.source_tokens.attention_mask,
+                        batch.ids,
+                        batch.tokens.attention_mask,
                         beam,
                         setup.sizes.max_length,
                     )
                     for row, ids in zip(batch.rows.tolist(), generated, strict=True):
-                        if decode_text(tokenizer, ids) != split.texts[row]:
+                        if decode_target(tokenizer, ids) != split.texts[row]:
                             wrong[beam].append(row)
         greedy, beamed = (wrong[beam] for beam in beams)
         return Evaluation(
@@ -195,20 +171,21 @@ class SequenceToSequence(Task):
 
     def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
         """Scores (texts, at most 32 of the vocabulary) after each text, as source and target."""
-        import torch
+        from zoo.data.batches import at_last_token, padded
 
-        from zoo.data.batching.document_batches import padded
-
-        device = next(model.parameters()).device
-        rows, tokens = padded(ids, device)
-        logits: Tensor = model(rows, tokens, rows, tokens)
-        last = torch.tensor([len(text) - 1 for text in ids], device=device)
-        return logits[torch.arange(len(ids), device=device), last, :SAMPLE_SCORES]
+        rows, tokens = padded(ids, next(model.parameters()).device)
+        return at_last_token(model(rows, tokens, rows, tokens), ids)[:, :SAMPLE_SCORES]
 
     def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> TextGenerator:
         from zoo.models.text_generator import TextGenerator
 
         return TextGenerator(model, tokenizer, setup.sizes.max_length)
+
+
+def _split(setup: TaskSetup, names: Sequence[str], device: torch.device) -> PairSplit:
+    from zoo.data.batches import PairSplit
+
+    return PairSplit(setup.data, names, device)
 
 
 def generate_targets(
@@ -219,7 +196,7 @@ def generate_targets(
     max_length: int,
 ) -> list[list[int]]:
     """The target ids that the model generates for each source (B, Ls), END left out."""
-    from zoo.data.encoding.encoded_pairs import END, PAD, START
+    from zoo.data.encoding import END, PAD, START
     from zoo.models.decoding.generate import Decoding, transduce
 
     decoding = Decoding(max_length - 1, end=END, beams=beams, banned=(PAD, START))
@@ -229,6 +206,6 @@ def generate_targets(
 
 def _right_tokens(logits: Tensor, batch: PairBatch) -> Tensor:
     """How many target tokens are the most likely ones."""
-    from zoo.data.encoding.encoded_pairs import PAD
+    from zoo.data.encoding import PAD
 
-    return ((logits.argmax(dim=-1) == batch.next) & (batch.next != PAD)).sum()
+    return ((logits.argmax(dim=-1) == batch.targets) & (batch.targets != PAD)).sum()

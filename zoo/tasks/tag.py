@@ -14,27 +14,26 @@ from zoo.config.sizes import Sizes
 from zoo.data.sources.corpus import IGNORED
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
-from zoo.tasks.base import Estimator, Evaluation, Loaded, TaskSetup
-from zoo.tasks.data_remarks import frequent_tag_remark
+from zoo.tasks.base import Evaluation, Loaded, TaskSetup, model_arguments
 from zoo.tasks.encoder_task import (
     EVALUATION_BATCH,
     SPLITS,
     EncoderOptions,
     EncoderTask,
+    Read,
     Rows,
     apart,
+    by_group,
 )
-from zoo.tasks.tag_estimator import TagEstimator, tag_evaluation
 
 if TYPE_CHECKING:
-    import torch
     from tokenizers import Tokenizer
     from torch import Tensor, nn
 
-    from zoo.data.batching.tag_batches import TagBatch, TagSplit
-    from zoo.data.encoding.encoded_tags import EncodedTags
+    from zoo.data.batches import Batch, PaddedSplit
     from zoo.data.sources.corpus import TaggedCorpus
     from zoo.data.sources.tagged_texts import TaggedTexts
+    from zoo.data.token_arrays import EncodedData
     from zoo.models.text_tagger import TextTagger
     from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
@@ -66,6 +65,7 @@ class Tag(EncoderTask):
     """One tag per token; those that are -100 are neither trained on nor scored."""
 
     options = TagOptions
+    column = "tags"
     reads = ("token-labels",)
     metrics = ("token_accuracy", "macro_f1", "span_f1")
     baselines = ("token-texts",)
@@ -105,8 +105,8 @@ class Tag(EncoderTask):
 
     def encode(
         self, corpus: TaggedCorpus, sizes: Sizes, tokenizer: Path | None = None
-    ) -> EncodedTags:
-        from zoo.data.encoding.encoded_tags import encode_tags
+    ) -> EncodedData:
+        from zoo.data.encoding import encode_tags
 
         return encode_tags(corpus, sizes.vocab_size, sizes.max_length, tokenizer)
 
@@ -124,19 +124,19 @@ class Tag(EncoderTask):
         Raises ZooError where every tag of a split is beyond ``max_length``.
         """
         loaded = super().load(spec, options, sizes, registry, tokenizer)
-        data: EncodedTags = loaded.encoded  # type: ignore[assignment]
-        about = loaded.description
-        for split in filter(data.has, SPLITS):
-            if (data.split(split)[1].ids == IGNORED).all():
+        data, about = loaded.encoded, loaded.description
+        splits = {split: data.split(split) for split in SPLITS if data.has(split)}
+        for name, split in splits.items():
+            if (split.columns["tags"] == IGNORED).all():
                 longest = max(
                     len(tokens) for _, texts, _ in data.corpus().splits() for tokens in texts
                 )
                 raise ZooError(
-                    f"--max-length {sizes.max_length}: every tag of {split} in {about['name']} is "
+                    f"--max-length {sizes.max_length}: every tag of {name} in {about['name']} is "
                     f"beyond so many word pieces; the longest text has {longest} tokens"
                 )
-        _, tags = data.split("test")
-        scored = int((tags.ids != IGNORED).sum())
+        tags = splits["test"].columns["tags"]
+        scored = int((tags != IGNORED).sum())
         both = about["duplicates"]
         dropped = "" if options.keep_duplicates else " (dropped from training)"
         about["summary"] = (
@@ -144,21 +144,17 @@ class Tag(EncoderTask):
             f"with a tag{f', {both} texts in both{dropped}' if both else ''}"
         )
         if "chance" in about and scored:
-            about["remarks"] = [frequent_tag_remark(np.split(tags.ids, tags.offsets[1:-1]))]
-        if cut := data.cut_tags("train") + data.cut_tags("test"):
+            about["remarks"] = [frequent_tag_remark(splits["test"].parts(tags))]
+        train, test = (int(splits[name].columns["cut"].sum()) for name in ("train", "test"))
+        if train + test:
             note = (
-                f"{data.cut_tags('train'):,} tags of train and {data.cut_tags('test'):,} of test "
-                f"are beyond the {sizes.max_length} word pieces of --max-length: not scored"
+                f"{train:,} tags of train and {test:,} of test are beyond the {sizes.max_length} "
+                "word pieces of --max-length: not scored"
             )
             loaded.notices.append(note)
             about["notes"] = {**about["notes"], "cut": note}
-            about["cut_tags"] = cut
+            about["cut_tags"] = train + test
         return loaded
-
-    def open(self, directory: Path) -> EncodedTags:
-        from zoo.data.encoding.encoded_tags import EncodedTags
-
-        return EncodedTags.open(directory)
 
     def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
         from zoo.models.build import build_tagger
@@ -166,36 +162,37 @@ class Tag(EncoderTask):
         return build_tagger(
             cell,
             setup.sizes,
-            vocab_size=setup.vocab_size,
             tags=len(setup.labels),
-            seed=seed,
             head_hidden=setup.options.head_hidden,
             causal=setup.options.causal,
-            dropout=setup.training.dropout,
-            attention_dropout=setup.training.attention_dropout,
-            embedding_std=setup.training.embedding_std,
+            **model_arguments(setup, seed),
         )
 
-    def fits_itself(self, baseline: Any) -> bool:
+    def is_estimator(self, baseline: Any) -> bool:
         return True
 
-    def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
-        scored, groups = self.scored(setup), self.scored_groups(setup)
-        return TagEstimator(choice.build, setup.data, scored, groups)
+    def as_read(
+        self,
+        setup: TaskSetup,
+        choice: Choice,
+        split: str,
+        texts: list[list[str]],
+        targets: list[list[int]],
+    ) -> Read:
+        """The tokens that cells read, and their tags."""
+        arrays = setup.data.split(split)
+        counts = arrays.columns["tokens"]
+        tokens = [each[:count] for each, count in zip(texts, counts, strict=True)]
+        tags = [each[:count] for each, count in zip(targets, counts, strict=True)]
+        return tokens, tags, arrays.lengths
 
-    def split(self, setup: TaskSetup, name: str, device: torch.device) -> TagSplit:
-        from zoo.data.batching.tag_batches import TagSplit
-
-        texts, tags = setup.data.split(name)
-        return TagSplit(texts, tags, device)
-
-    def all_examples(self, setup: TaskSetup, device: torch.device) -> TagSplit:
-        from zoo.data.batching.tag_batches import TagSplit
-        from zoo.data.encoding.encoded_documents import joined
-
-        parts = (setup.data.split(name) for name in self.all_splits(setup))
-        texts, tags = zip(*parts, strict=True)
-        return TagSplit(joined(texts), joined(tags), device)
+    def score(self, setup: TaskSetup, predicted: Any, targets: list[list[int]]) -> Evaluation:
+        found, true = list[np.ndarray](), list[np.ndarray]()
+        for its_found, its_tags in zip(predicted, map(np.array, targets), strict=True):
+            scored = its_tags != IGNORED
+            found.append(np.array(its_found)[scored])
+            true.append(its_tags[scored])
+        return tag_evaluation(found, true, setup.labels, self.scored_groups(setup))
 
     def validation_rows(self, setup: TaskSetup) -> Rows:
         texts = [" ".join(tokens) for tokens in setup.data.corpus().train_tokens]
@@ -204,23 +201,7 @@ class Tag(EncoderTask):
         count = max(1, round(share * len(texts)))
         return apart(order[count:], order[:count], texts, share)
 
-    def full_length_split(self, setup: TaskSetup, examples: int, device: torch.device) -> TagSplit:
-        from zoo.data.batching.tag_batches import TagSplit
-        from zoo.data.encoding.encoded_documents import Documents
-
-        draw, length = np.random.default_rng(0), setup.sizes.max_length
-        offsets = np.arange(examples + 1, dtype=np.int64) * length
-        texts, tags = (
-            Documents(
-                draw.integers(low, high, examples * length).astype(np.int32),
-                offsets,
-                np.zeros(examples, dtype=np.int64),
-            )
-            for low, high in ((1, setup.vocab_size), (0, len(setup.labels)))
-        )
-        return TagSplit(texts, tags, device)
-
-    def loss(self, setup: TaskSetup, model: nn.Module, batch: TagBatch) -> tuple[Tensor, Tensor]:
+    def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of every tag that is scored; 0 where there is none."""
         import torch.nn.functional as F
 
@@ -229,15 +210,15 @@ class Tag(EncoderTask):
         logits = model(hide_tokens(batch.ids, setup.options.token_dropout), batch.tokens)
         total = F.cross_entropy(
             logits.float().flatten(0, 1),
-            batch.tags.flatten(),
+            batch.targets.flatten(),
             ignore_index=IGNORED,
             label_smoothing=setup.training.label_smoothing,
             reduction="sum",
         )
-        return total / max(1, batch.items), (logits.detach().argmax(dim=-1) == batch.tags).sum()
+        return total / max(1, batch.items), (logits.detach().argmax(dim=-1) == batch.targets).sum()
 
     def evaluate(
-        self, setup: TaskSetup, model: nn.Module, split: TagSplit, runtime: Runtime
+        self, setup: TaskSetup, model: nn.Module, split: PaddedSplit, runtime: Runtime
     ) -> Evaluation:
         import torch
 
@@ -247,24 +228,88 @@ class Tag(EncoderTask):
             for batch in split.ordered(EVALUATION_BATCH):
                 with runtime.autocast():
                     found = model(batch.ids, batch.tokens).argmax(dim=-1)
-                rows = zip(batch.rows, found.cpu().numpy(), batch.tags.cpu().numpy(), strict=True)
-                for row, its_found, its_tags in rows:
+                true = batch.targets.cpu().numpy()
+                for row, its_found, its_tags in zip(
+                    batch.rows, found.cpu().numpy(), true, strict=True
+                ):
                     scored = its_tags != IGNORED
                     predicted[row], tags[row] = its_found[scored], its_tags[scored]
         return tag_evaluation(predicted, tags, setup.labels, self.scored_groups(setup))
-
-    def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
-        """Logits (texts, tags) of the last token of each text."""
-        import torch
-
-        from zoo.data.batching.document_batches import padded
-
-        device = next(model.parameters()).device
-        logits: Tensor = model(*padded(ids, device))
-        last = torch.tensor([len(text) - 1 for text in ids], device=device)
-        return logits[torch.arange(len(ids), device=device), last]
 
     def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> TextTagger:
         from zoo.models.text_tagger import TextTagger
 
         return TextTagger(model, tokenizer, setup.sizes.max_length, setup.labels)
+
+
+def tag_evaluation(
+    predicted: Sequence[np.ndarray],
+    tags: Sequence[np.ndarray],
+    names: Sequence[str],
+    groups: Sequence[str] = (),
+) -> Evaluation:
+    """The outputs of a tagger, with the confusion matrix (rows: true tag).
+
+    predicted, tags: int (scored tokens) of every text. groups: the group of every text; one without
+    a scored token is left out. F1 is over the tags that occur among the true ones.
+    """
+    from sklearn.metrics import confusion_matrix
+
+    def outputs(rows: np.ndarray) -> dict[str, Any]:
+        found = np.concatenate([predicted[row] for row in rows]).astype(np.int64)
+        labels = np.concatenate([tags[row] for row in rows]).astype(np.int64)
+        return {
+            "predicted": found,
+            "labels": labels,
+            "present": np.unique(labels).tolist(),
+            "classes": len(names),
+            "names": list(names),
+            "lengths": [len(tags[row]) for row in rows],
+            "right_tokens": int((found == labels).sum()),
+            "tokens": len(labels),
+            "examples": len(labels),
+        }
+
+    whole = outputs(np.arange(len(tags)))
+    parts = {group: outputs(rows) for group, rows in by_group(groups).items()}
+    matrix = confusion_matrix(whole["labels"], whole["predicted"], labels=list(range(len(names))))
+    right = [int((its == true).sum()) for its, true in zip(predicted, tags, strict=True)]
+    details = {
+        "examples": whole["examples"],
+        "effective_examples": {"token_accuracy": effective_examples(right, whole["lengths"])},
+        "texts": len(tags),
+        "confusion": matrix.tolist(),
+    }
+    return Evaluation(whole, details, {g: part for g, part in parts.items() if part["tokens"]})
+
+
+def effective_examples(right: Sequence[int], scored: Sequence[int]) -> float:
+    """How many independent tokens would tell as much of the share of right ones.
+
+    right, scored: tokens of every text. Texts are what is sampled: the tokens of one are alike.
+    With r_t of n_t tokens right in text t of T, p = Σ r / Σ n has the variance of a ratio,
+    V = T / (T - 1) Σ (r - p n)² / (Σ n)² (Cochran 1977, Sampling Techniques, chapter 3, proportions
+    in cluster sampling), and p (1 - p) / V is the effective sample size. It is at most Σ n, and T
+    where V cannot be known: everything is right or wrong, or there is one text.
+    """
+    counts = np.array([right, scored], dtype=float)[:, np.asarray(scored) > 0]
+    total, texts = float(counts[1].sum()), counts.shape[1]
+    p = float(counts[0].sum()) / total
+    if texts < 2 or p in (0.0, 1.0):
+        return float(texts)
+    squares = float(((counts[0] - p * counts[1]) ** 2).sum())
+    variance = texts / (texts - 1) * squares / total**2
+    return min(total, p * (1 - p) / variance) if variance else total
+
+
+def frequent_tag_remark(texts: Sequence[np.ndarray]) -> str:
+    """What answering every token with the most frequent tag of its own text scores.
+
+    texts: the tags of each test text; ``IGNORED`` does not count, and some tag must.
+    """
+    counts = [np.bincount(tags[tags != IGNORED], minlength=1) for tags in texts]
+    share = sum(found.max() for found in counts) / sum(found.sum() for found in counts)
+    return (
+        f"Answering all of a test text with the most frequent tag of that text scores {share:.3f}: "
+        "up to there a row may only know which tags a text has, not which token has which."
+    )

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, processors
 
 from zoo import __version__
 from zoo.config.sizes import Sizes
-from zoo.data.encoding.word_pieces import PAD, PAD_ID
+from zoo.data.tokenizer import PAD, PAD_ID
 from zoo.errors import ZooError
 from zoo.inference.directory import TOKENIZER, draft
 from zoo.inference.load import load_from

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram
 
 from zoo.components.tokens import Tokens
-from zoo.data.batching.document_batches import padded
+from zoo.data.batches import padded
 
 INPUTS, OUTPUT = ("input_ids", "attention_mask"), "logits"
 # How far a logit may be from the model's own: 1e-4, and 1e-5 of its value.

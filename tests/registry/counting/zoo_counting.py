@@ -58,7 +58,7 @@ class Count(Task):
 
     def load(self, spec, options, sizes, registry):
         from zoo.data import Corpus
-        from zoo.data.encoding.encoded_documents import encode
+        from zoo.data.encoding import encode_corpus
 
         draw = random.Random(0)
 
@@ -74,7 +74,7 @@ class Count(Task):
         test, test_counts = split(40)
         labels = ["0", "1", "2", "3"]
         corpus = Corpus("counting", train, train_counts, test, test_counts, labels)
-        encoded = encode(corpus, sizes.vocab_size, sizes.max_length)
+        encoded = encode_corpus(corpus, sizes.vocab_size, sizes.max_length)
         description = {
             "name": corpus.name,
             "fingerprint": corpus.fingerprint,
@@ -85,11 +85,6 @@ class Count(Task):
         }
         return Loaded(encoded, description)
 
-    def open(self, directory):
-        from zoo.data.encoding.encoded_documents import EncodedDocuments
-
-        return EncodedDocuments.open(directory)
-
     def build(self, setup, cell, seed):
         from zoo.models.build import build_classifier
 
@@ -98,19 +93,19 @@ class Count(Task):
         )
 
     def training_split(self, setup, device):
-        from zoo.data.batching.document_batches import Split
+        from zoo.data.batches import PaddedSplit
 
-        return Split(setup.data.split("train"), device)
+        return PaddedSplit(setup.data.split("train"), device)
 
     def splits(self, setup, device):
-        from zoo.data.batching.document_batches import Split
+        from zoo.data.batches import PaddedSplit
 
-        return self.training_split(setup, device), Split(setup.data.split("test"), device)
+        return self.training_split(setup, device), PaddedSplit(setup.data.split("test"), device)
 
     def loss(self, setup, model, batch):
         predicted = self.forward(model, batch)
-        loss = (predicted - batch.labels).square().mean()
-        return loss, (predicted.detach().round() == batch.labels).sum()
+        loss = (predicted - batch.targets).square().mean()
+        return loss, (predicted.detach().round() == batch.targets).sum()
 
     def forward(self, model, batch):
         return model(batch.ids, batch.tokens)[:, 0].float()
@@ -128,17 +123,17 @@ class Count(Task):
         order = np.argsort(np.concatenate(rows))
         outputs = {
             "predicted": np.concatenate(predicted)[order],
-            "truth": split.labels.cpu().numpy(),
+            "truth": split.targets.cpu().numpy(),
         }
         return Evaluation(outputs, {"examples": len(split)})
 
     def sample_scores(self, model, ids):
-        from zoo.data.batching.document_batches import padded
+        from zoo.data.batches import padded
 
         return model(*padded(ids, next(model.parameters()).device))
 
     def text_model(self, setup, model, tokenizer):
-        from zoo.data.batching.document_batches import padded
+        from zoo.data.batches import padded
         from zoo.models.text_model import Answer, TextPredictor
 
         class Counter(TextPredictor):

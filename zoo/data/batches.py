@@ -1,0 +1,267 @@
+"""Examples on the device, and batches of examples of similar length or of random ones."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from zoo.components.tokens import Tokens
+from zoo.data.sources.corpus import IGNORED
+from zoo.data.token_arrays import EncodedData, TokenArrays, joined
+
+PAD = 0
+NOISE = 0.02  # of the log of a length; more shuffles more and pads more: 8% padding at 0.1
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A few examples, padded to one length.
+
+    ids: int (B, L), padded with 0. targets: what is predicted: int (B), a class for each example,
+    or (B, L), one for each token, ``IGNORED`` where nothing is scored. rows: the index of each
+    example in its split. items: the number of predictions. real_tokens and padded_tokens count
+    without and with padding.
+    """
+
+    ids: Tensor
+    tokens: Tokens
+    targets: Tensor
+    rows: np.ndarray
+    items: int
+    real_tokens: int
+    padded_tokens: int
+
+
+@dataclass(frozen=True)
+class PairBatch(Batch):
+    """Pairs: ids are those of the sources.
+
+    decoder_ids: int (B, Lt), the targets that the decoder reads; targets: int (B, Lt), the token
+    after each, 0 where none is scored. items: the number of targets. Tokens are of both sides.
+    """
+
+    decoder_ids: Tensor
+    decoder_tokens: Tokens
+
+
+B = TypeVar("B", bound=Batch)
+
+
+class Split(ABC, Generic[B]):
+    """Examples on the device. lengths: tokens of each."""
+
+    lengths: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @abstractmethod
+    def batch(self, rows: np.ndarray) -> B:
+        """The examples of these rows, padded to the longest of them."""
+
+    def shuffled(
+        self, batch_size: int, seed: int, epoch: int, *, by_length: bool = True
+    ) -> Iterator[B]:
+        """All examples once, in batches and an order drawn from (seed, epoch).
+
+        by_length: of examples of similar length; otherwise (``--batching random``) of random ones.
+        """
+        for rows in shuffled_rows(self.lengths, batch_size, seed, epoch, by_length=by_length):
+            yield self.batch(rows)
+
+    def ordered(self, batch_size: int) -> Iterator[B]:
+        """All examples once, longest first, for evaluation."""
+        for rows in in_batches(np.argsort(-self.lengths, kind="stable"), batch_size):
+            yield self.batch(rows)
+
+
+class PaddedSplit(Split[Batch]):
+    """Texts with a class each, or a tag for each token, so that no step copies them from the host.
+
+    targets: the column of what is predicted; None: the ids themselves.
+    """
+
+    def __init__(
+        self, arrays: TokenArrays, device: torch.device, targets: str | None = "labels"
+    ) -> None:
+        self.device, self.per_token = device, targets == "tags"
+        self.lengths = arrays.lengths
+        self.ids = torch.from_numpy(np.array(arrays.ids, dtype=np.int64)).to(device)
+        self.starts = torch.from_numpy(np.array(arrays.offsets[:-1])).to(device)
+        self._lengths = torch.from_numpy(self.lengths.copy()).to(device)
+        self.scored = np.ones(len(self), dtype=np.int64)  # predictions of each text
+        self.targets: Tensor | None = None
+        if targets is not None:
+            values = np.array(arrays.columns[targets], dtype=np.int64)
+            self.targets = torch.from_numpy(values).to(device)
+        if self.per_token:
+            before = np.concatenate([[0], np.cumsum(values != IGNORED)])
+            self.scored = np.diff(before[np.asarray(arrays.offsets)])
+
+    def subset(self, rows: np.ndarray) -> Self:
+        """Only these texts, in this order."""
+        part = copy.copy(self)
+        picked = torch.from_numpy(rows).to(self.device)
+        part.lengths, part.scored = self.lengths[rows], self.scored[rows]
+        part.starts, part._lengths = self.starts[picked], self._lengths[picked]
+        if self.targets is not None and not self.per_token:
+            part.targets = self.targets[picked]
+        return part
+
+    def batch(self, rows: np.ndarray) -> Batch:
+        lengths = self.lengths[rows]
+        longest = int(lengths.max())
+        picked = torch.from_numpy(rows).to(self.device, non_blocking=True)
+        tokens = Tokens.whole(longest, self.device)
+        places = (self.starts[picked, None] + tokens.positions).clamp_max(len(self.ids) - 1)
+        ids = self.ids[places]
+        if self.targets is not None:
+            targets = self.targets[places if self.per_token else picked]
+        if int(lengths.min()) < longest:
+            attention_mask = tokens.positions < self._lengths[picked, None]
+            tokens = replace(tokens, attention_mask=attention_mask)
+            ids = ids.masked_fill(~attention_mask, PAD)
+            if self.per_token:
+                targets = targets.masked_fill(~attention_mask, IGNORED)
+        return Batch(
+            ids,
+            tokens,
+            ids if self.targets is None else targets,
+            rows,
+            int(self.scored[rows].sum()),
+            int(lengths.sum()),
+            longest * len(rows),
+        )
+
+
+class PairSplit(Split[PairBatch]):
+    """Pairs of some splits, batched by the length of the source.
+
+    texts: the targets before encoding.
+    """
+
+    def __init__(self, data: EncodedData, splits: Sequence[str], device: torch.device) -> None:
+        self.source, self.target = (
+            PaddedSplit(joined([data.split(f"{split}{side}") for split in splits]), device, None)
+            for side in ("", "_target")
+        )
+        pairs = vars(data.corpus())
+        self.texts = [target for split in splits for _, target in pairs[split]]
+        self.lengths = self.source.lengths
+
+    def subset(self, rows: np.ndarray) -> Self:
+        """Only these pairs, in this order."""
+        part = copy.copy(self)
+        part.source, part.target = self.source.subset(rows), self.target.subset(rows)
+        part.lengths = part.source.lengths
+        part.texts = [self.texts[row] for row in rows]
+        return part
+
+    def batch(self, rows: np.ndarray) -> PairBatch:
+        source, target = self.source.batch(rows), self.target.batch(rows)
+        items = target.real_tokens - len(rows)  # START is no target
+        attention_mask = target.tokens.attention_mask
+        # A token is an input where another follows it: the END of a shorter target is not.
+        real = None if attention_mask is None else attention_mask[:, 1:]
+        return PairBatch(
+            source.ids,
+            source.tokens,
+            target.ids[:, 1:],
+            rows,
+            items,
+            source.real_tokens + items,
+            source.padded_tokens + target.padded_tokens - len(rows),
+            decoder_ids=target.ids[:, :-1],
+            decoder_tokens=replace(target.tokens[:-1], attention_mask=real),
+        )
+
+
+class Blocks(Split[Batch]):
+    """A long sequence, cut into blocks of ``length`` tokens without padding.
+
+    Targets are the token after each id. The last target of a block is the first token of the next:
+    every token of the sequence but its first is a target once. short: whether what is left at the
+    end is a shorter block, as scoring needs; training leaves it out.
+    """
+
+    def __init__(
+        self, ids: npt.NDArray[np.int32], length: int, device: torch.device, *, short: bool
+    ) -> None:
+        self.device = device
+        self.ids = torch.from_numpy(np.array(ids, dtype=np.int64)).to(device)
+        whole, rest = divmod(len(ids) - 1, length)
+        self.lengths = np.array([length] * whole + [rest] * (short and rest > 0), dtype=np.int64)
+        self.starts = np.arange(len(self.lengths), dtype=np.int64) * length
+
+    def batch(self, rows: np.ndarray) -> Batch:
+        """These blocks, which must have one length."""
+        length = int(self.lengths[rows[0]])
+        assert (self.lengths[rows] == length).all()
+        starts = torch.from_numpy(self.starts[rows]).to(self.device, non_blocking=True)
+        tokens = Tokens.whole(length, self.device)
+        places = starts[:, None] + tokens.positions
+        items = len(rows) * length
+        return Batch(self.ids[places], tokens, self.ids[places + 1], rows, items, items, items)
+
+    def shuffled(
+        self, batch_size: int, seed: int, epoch: int, *, by_length: bool = True
+    ) -> Iterator[Batch]:
+        """All blocks once, in an order drawn from (seed, epoch); by_length changes nothing."""
+        yield from self._batches(
+            np.random.default_rng([seed, epoch]).permutation(len(self)), batch_size
+        )
+
+    def ordered(self, batch_size: int) -> Iterator[Batch]:
+        """All blocks once, in their order."""
+        yield from self._batches(np.arange(len(self)), batch_size)
+
+    def _batches(self, order: np.ndarray, batch_size: int) -> Iterator[Batch]:
+        for length in sorted(set(self.lengths.tolist()), reverse=True):
+            for rows in in_batches(order[self.lengths[order] == length], batch_size):
+                yield self.batch(rows)
+
+
+def padded(examples: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tokens]:
+    """Token ids of a few texts: int (B, L), padded with 0, and their tokens."""
+    lengths = [len(ids) for ids in examples]
+    longest = max(lengths)
+    rows = [[*ids, *[PAD] * (longest - len(ids))] for ids in examples]
+    tokens = Tokens.whole(longest, device)
+    if min(lengths) < longest:
+        attention_mask = tokens.positions < torch.tensor(lengths, device=device)[:, None]
+        tokens = replace(tokens, attention_mask=attention_mask)
+    return torch.tensor(rows, device=device), tokens
+
+
+def at_last_token(scores: Tensor, examples: Sequence[Sequence[int]]) -> Tensor:
+    """Of scores (B, L, n) of padded examples those at each one's last token (B, n)."""
+    last = torch.tensor([len(ids) - 1 for ids in examples], device=scores.device)
+    return scores[torch.arange(len(examples), device=scores.device), last]
+
+
+def in_batches(rows: np.ndarray, batch_size: int) -> list[np.ndarray]:
+    """The rows in their order, cut into batches; the last may be smaller."""
+    return [rows[start : start + batch_size] for start in range(0, len(rows), batch_size)]
+
+
+def shuffled_rows(
+    lengths: np.ndarray, batch_size: int, seed: int, epoch: int, *, by_length: bool = True
+) -> list[np.ndarray]:
+    """Rows in batches: random ones, or sorted by length plus some noise, then shuffled.
+
+    Without the noise every epoch would put the same examples into one batch.
+    """
+    draw = np.random.default_rng([seed, epoch])
+    if not by_length:
+        return in_batches(draw.permutation(len(lengths)), batch_size)
+    noisy = lengths * np.exp(draw.uniform(-NOISE, NOISE, len(lengths)))
+    batches = in_batches(np.argsort(noisy, kind="stable"), batch_size)
+    return [batches[i] for i in draw.permutation(len(batches))]

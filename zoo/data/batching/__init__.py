@@ -1,1 +1,0 @@
-"""Encoded data on the device, in batches."""

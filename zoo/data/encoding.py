@@ -1,0 +1,243 @@
+"""How each form of data becomes token ids, from the cache or into it.
+
+Tokenizers are trained on the training split alone. Each function raises ZooError where the cache
+cannot be written, or a size is too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from zoo.data.sources.corpus import IGNORED, Corpus, Pairs, TaggedCorpus, Texts
+from zoo.data.token_arrays import EncodedData, TokenArrays, encoded
+from zoo.data.tokenizer import (
+    UNK,
+    read_tokenizer,
+    train_byte_level,
+    train_word_pieces,
+    word_level_tokenizer,
+)
+from zoo.errors import ZooError
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+CHUNK = 1000  # texts encoded at once: the tokenizer returns more than their ids
+END_OF_TEXT = 0  # of a stream of texts
+STREAM_SPECIALS = ("[end of text]",)
+PAD, START, END = range(3)  # of pairs
+PAIR_SPECIALS = ("[no token]", "[start of text]", "[end of text]")
+
+
+def encode_corpus(
+    corpus: Corpus, vocab_size: int, max_length: int, tokenizer_file: Path | None = None
+) -> EncodedData:
+    """Labelled texts, each cut to max_length tokens, [CLS] included.
+
+    Columns of every text: ``labels``; ``whole``, its tokens before it was cut; ``ends``, the
+    characters up to the end of the last token that is read; ``groups`` of test texts, where they
+    have any. tokenizer_file: in place of a tokenizer that is trained.
+    """
+    if max_length < 2:
+        raise ZooError(f"a length of {max_length} has no room for [CLS] and one token")
+
+    def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
+        tokenizer = _tokenizer(
+            corpus.train_texts, vocab_size, tokenizer_file, word_level=corpus.word_level
+        )
+        splits = {}
+        for split, texts, labels in corpus.splits():
+            ids, whole, ends = list[list[int]](), list[int](), list[int]()
+            for text, encoding in zip(texts, _encodings(tokenizer, texts), strict=True):
+                ids.append(encoding.ids[:max_length])
+                whole.append(len(encoding))
+                fits = len(encoding) <= max_length
+                ends.append(len(text) if fits else encoding.offsets[max_length - 1][1])
+            columns = {"labels": labels, "whole": whole, "ends": ends, **_groups(corpus, split)}
+            splits[split] = TokenArrays.of(ids, **columns)
+        return tokenizer, splits
+
+    return encoded("documents", corpus, vocab_size, max_length, encode, tokenizer_file)
+
+
+def encode_tags(
+    corpus: TaggedCorpus, vocab_size: int, max_length: int, tokenizer_file: Path | None = None
+) -> EncodedData:
+    """Tagged texts, each cut to max_length word pieces; there is no [CLS].
+
+    A token's tag is on its first piece, and its other pieces have ``IGNORED`` (Devlin et al. 2019,
+    section 5.3): the column ``tags``, of every piece. Columns of every text: ``tokens``, how many
+    of its tokens are read; ``cut``, how many tags that count are beyond max_length; ``groups`` as
+    of ``encode_corpus``.
+    """
+
+    def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
+        train = [" ".join(tokens) for tokens in corpus.train_tokens]
+        tokenizer = _tokenizer(train, vocab_size, tokenizer_file, word_level=corpus.word_level)
+        splits = {}
+        for split, texts, tags in corpus.splits():
+            pieces = pieces_of(tokenizer, (token for tokens in texts for token in tokens))
+            ids, labels, read, cut = list[list[int]](), list[int](), list[int](), list[int]()
+            for tokens, its_tags in zip(texts, tags, strict=True):
+                its_ids, firsts = join_pieces(tokens, pieces, max_length)
+                its_labels = [IGNORED] * len(its_ids)
+                for first, tag in zip(firsts, its_tags, strict=False):
+                    its_labels[first] = tag
+                ids.append(its_ids)
+                labels += its_labels
+                read.append(len(firsts))
+                cut.append(sum(tag != IGNORED for tag in its_tags[len(firsts) :]))
+            columns = {"tags": labels, "tokens": read, "cut": cut, **_groups(corpus, split)}
+            splits[split] = TokenArrays.of(ids, **columns)
+        return tokenizer, splits
+
+    return encoded("tags", corpus, vocab_size, max_length, encode, tokenizer_file)
+
+
+def encode_pairs(pairs: Pairs, vocab_size: int, max_length: int) -> EncodedData:
+    """Sources as the splits ``train`` and ``test``, targets as ``train_target``, ``test_target``.
+
+    A source ends with END; a target also begins with START. Raises ZooError where one is longer
+    than max_length: a shortened answer would be wrong.
+    """
+
+    def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
+        both_sides = [side for pair in pairs.train for side in pair]
+        tokenizer = train_byte_level(both_sides, vocab_size, PAIR_SPECIALS, symbols=True)
+        splits = {}
+        for split, given in (("train", pairs.train), ("test", pairs.test)):
+            sources, targets = zip(*given, strict=True)
+            for name, side, start in (
+                (split, sources, ()),
+                (f"{split}_target", targets, (START,)),
+            ):
+                encodings = tokenizer.encode_batch_fast(side)
+                splits[name] = TokenArrays.of([[*start, *e.ids, END] for e in encodings])
+        lengths = np.concatenate([arrays.lengths for arrays in splits.values()])
+        if (longest := lengths.max()) > max_length:
+            raise ZooError(
+                f"{pairs.name}: {(lengths > max_length).sum()} sources or targets are longer than "
+                f"{max_length} tokens; the longest takes --max-length {longest}"
+            )
+        return tokenizer, splits
+
+    return encoded("pairs", pairs, vocab_size, max_length, encode)
+
+
+def encode_stream(texts: Texts, vocab_size: int, max_length: int) -> EncodedData:
+    """``train`` and ``validation`` as tokens that follow one another, END_OF_TEXT before each text.
+
+    Raises ZooError where there is less text than one block of max_length.
+    """
+
+    def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
+        tokenizer = train_byte_level(texts.train, vocab_size, STREAM_SPECIALS)
+        splits = {}
+        for split, part in (("train", texts.train), ("validation", texts.validation)):
+            encodings = tokenizer.encode_batch_fast(part)
+            splits[split] = TokenArrays.of([[END_OF_TEXT, *e.ids] for e in encodings])
+        if (tokens := len(splits["train"].ids)) <= max_length:
+            raise ZooError(
+                f"{texts.name} has {tokens} tokens to train on: too few for one block of "
+                f"{max_length} (--max-length)"
+            )
+        return tokenizer, splits
+
+    return encoded("stream", texts, vocab_size, max_length, encode)
+
+
+def encode_windows(texts: Texts, vocab_size: int, max_length: int) -> EncodedData:
+    """``train`` and ``validation`` as ``windows`` of word pieces, so that no text is cut."""
+    if max_length < 3:
+        raise ZooError(f"a length of {max_length} has no room for [CLS], a mask and a neighbour")
+
+    def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
+        tokenizer = train_word_pieces(texts.train, vocab_size)
+        splits = {}
+        for split, part in (("train", texts.train), ("validation", texts.validation)):
+            splits[split] = windows(tokenizer, part, max_length)
+            if not len(splits[split]):
+                raise ZooError(f"{texts.name}: {split} has no word")
+        return tokenizer, splits
+
+    return encoded("windows", texts, vocab_size, max_length, encode)
+
+
+def windows(tokenizer: Tokenizer, texts: Sequence[str], max_length: int) -> TokenArrays:
+    """Each text as windows of about equal length, at most max_length; [CLS] begins each of them.
+
+    The column ``texts`` has the number of each window's text. A text without a piece has no window.
+    """
+    parts, numbers = list[list[int]](), list[int]()
+    for number, encoding in enumerate(_encodings(tokenizer, texts)):
+        cls, *pieces = encoding.ids
+        count = -(-len(pieces) // (max_length - 1))
+        for part in np.array_split(pieces, count) if count else ():
+            parts.append([cls, *part.tolist()])
+            numbers.append(number)
+    return TokenArrays.of(parts, texts=np.array(numbers, dtype=np.int64))
+
+
+def token_counts(arrays: TokenArrays, vocab_size: int) -> npt.NDArray[np.int64]:
+    """How often each token occurs in the examples (vocab_size)."""
+    return np.bincount(arrays.ids, minlength=vocab_size)
+
+
+def pieces_of(tokenizer: Tokenizer, tokens: Iterable[str]) -> dict[str, list[int]]:
+    """The ids of the pieces of every token: at least one, the unknown token's.
+
+    As the tokenizer's ``is_pretokenized`` encodes them, with each different token encoded once.
+    """
+    different = list(dict.fromkeys(tokens))
+    encodings = tokenizer.encode_batch_fast(
+        [[token] for token in different], is_pretokenized=True, add_special_tokens=False
+    )
+    unknown = tokenizer.token_to_id(UNK)
+    assert unknown is not None
+    return {t: e.ids or [unknown] for t, e in zip(different, encodings, strict=True)}
+
+
+def join_pieces(
+    tokens: Sequence[str], pieces: Mapping[str, list[int]], max_length: int
+) -> tuple[list[int], list[int]]:
+    """The ids of a text, at most max_length, and where each token's first piece is among them."""
+    ids, firsts = list[int](), list[int]()
+    for token in tokens:
+        if len(ids) >= max_length:
+            break
+        firsts.append(len(ids))
+        ids += pieces[token]
+    return ids[:max_length], firsts
+
+
+def encode_source(tokenizer: Tokenizer, text: str) -> list[int]:
+    """The ids of the source of a pair."""
+    return [*tokenizer.encode(text).ids, END]
+
+
+def decode_target(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
+    """The text of a target's ids, without the special ones."""
+    text: str = tokenizer.decode([i for i in ids if i >= len(PAIR_SPECIALS)])
+    return text.strip()
+
+
+def _tokenizer(
+    train: Sequence[str], vocab_size: int, file: Path | None, *, word_level: bool
+) -> Tokenizer:
+    if file is not None:
+        return read_tokenizer(file)
+    return word_level_tokenizer(train) if word_level else train_word_pieces(train, vocab_size)
+
+
+def _groups(corpus: Corpus | TaggedCorpus, split: str) -> dict[str, list[str]]:
+    return {"groups": corpus.test_groups} if split == "test" and corpus.test_groups else {}
+
+
+def _encodings(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[Encoding]:
+    for start in range(0, len(texts), CHUNK):
+        yield from tokenizer.encode_batch(list(texts[start : start + CHUNK]))

@@ -1,1 +1,0 @@
-"""Encoding texts as token ids: tokenizers, encoded data, the cache."""
