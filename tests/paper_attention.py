@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from zoo.components.attention.base import Attention, Cache, MultiHead
+from zoo.components.attention.base import Attention, MultiHead
 from zoo.components.attention.projections import Projection, Separate
 from zoo.components.attention.split import Split
 from zoo.components.dropout import dropout as drop
 from zoo.components.layer_context import LayerContext
 from zoo.components.past_tokens import past_tokens
-from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens, may_attend
 from zoo.registry import Register
 
@@ -52,9 +51,8 @@ class ValueResidual(Split):
         self.shares = nn.Parameter(torch.full((2,), 0.5))
 
     def adjust(
-        self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext | None = None
+        self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext
     ) -> tuple[Tensor, Tensor, Tensor]:
-        assert layer is not None
         first = layer.shared.setdefault("values", v)
         return q, k, self.shares[0] * first + self.shares[1] * v
 
@@ -62,16 +60,8 @@ class ValueResidual(Split):
 class ScoreResidual(Split):
     """S_l' = Q Kᵀ / √Dh + S_{l-1}' (He et al. 2020, RealFormer, section 3)."""
 
-    def attend(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Tensor | None,
-        bias: Tensor | None,
-        layer: LayerContext | None = None,
-    ) -> Tensor:
-        assert layer is not None
+    def mix(self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
+        mask, bias = self.mask_and_bias(q, k, layer)
         scores = q @ k.mT / math.sqrt(self.head_dim)
         if bias is not None:
             scores = scores + bias
@@ -96,24 +86,16 @@ class SharedKeys(Split):
             del self.project.k, self.project.v
 
     def queries_keys_values(
-        self,
-        x: Tensor,
-        context: Tensor | None,
-        tokens: Tokens,
-        context_tokens: Tokens | None,
-        position: PositionalEncoding,
-        cache: Cache | None = None,
-        layer: LayerContext | None = None,
-    ) -> tuple[Tensor, Tensor, Tensor, Tokens]:
-        assert layer is not None
+        self, x: Tensor, layer: LayerContext
+    ) -> tuple[Tensor, Tensor, Tensor, LayerContext]:
         if self.borrows:
-            q = self.rotate(self.project.split(self.project.q(x)), tokens, position)
-            return q, *layer.shared["keys"]
-        q, *keys = super().queries_keys_values(
-            x, context, tokens, context_tokens, position, cache, layer
-        )
-        layer.shared["keys"] = keys
-        return q, *keys
+            q = self.project.split(self.project.q(x))
+            q = layer.position.rotate(q, layer.tokens.positions)
+            k, v, keys = layer.shared["keys"]
+            return q, k, v, replace(layer, context_tokens=keys)
+        q, k, v, layer = super().queries_keys_values(x, layer)
+        layer.shared["keys"] = k, v, layer.keys
+        return q, k, v, layer
 
 
 class Differential(MultiHead):
@@ -130,11 +112,10 @@ class Differential(MultiHead):
         self.initial = 0.8 - 0.6 * math.exp(-0.3 * layer_index)
         self.vectors = nn.Parameter(0.1 * torch.randn(4, self.position_dim))
 
-    def rotate(self, x: Tensor, tokens: Tokens, position: PositionalEncoding) -> Tensor:
-        return torch.cat([position.rotate(h, tokens.positions) for h in x.chunk(2, -1)], -1)
-
-    def rotate_keys(self, x: Tensor, tokens: Tokens, position: PositionalEncoding) -> Tensor:
-        return torch.cat([position.rotate_keys(h, tokens.positions) for h in x.chunk(2, -1)], -1)
+    def rotate(self, q: Tensor, k: Tensor, layer: LayerContext) -> tuple[Tensor, Tensor]:
+        halves = zip(q.chunk(2, -1), k.chunk(2, -1), strict=True)
+        first, second = (super(Differential, self).rotate(*half, layer) for half in halves)
+        return torch.cat([first[0], second[0]], -1), torch.cat([first[1], second[1]], -1)
 
     def attend(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
@@ -183,7 +164,7 @@ class Gated(Split):
         super().__init__(dim, heads, dropout=dropout)
         self.gate = nn.Linear(dim, dim)
 
-    def output(self, heads: Tensor, x: Tensor) -> Tensor:
+    def output(self, heads: Tensor, x: Tensor, layer: LayerContext) -> Tensor:
         out: Tensor = self.out(heads.transpose(1, 2).flatten(2) * self.gate(x).sigmoid())
         return out
 
@@ -204,28 +185,19 @@ class Latent(Attention):
         self.turned = nn.Linear(dim, self.position_dim)
         self.up, self.out = nn.Linear(rank, 2 * dim), nn.Linear(dim, dim)
 
-    def forward(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        *,
-        tokens: Tokens,
-        context_tokens: Tokens | None = None,
-        position: PositionalEncoding,
-        causal: bool = False,
-        cache: Cache | None = None,
-    ) -> Tensor:
-        context, keys = x if context is None else context, context_tokens or tokens
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        context = x if layer.context is None else layer.context
+        tokens, keys, position = layer.tokens, layer.keys, layer.position
         q = self.q(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)
         q, q_turned = q.split([self.head_dim, self.position_dim], dim=-1)
         q_turned = position.rotate(q_turned, tokens.positions)
         latent = self.down(context)[:, None]  # (B, 1, L, rank)
         turned = position.rotate_keys(self.turned(context)[:, None], keys.positions)
-        if cache is not None:
-            turned, latent, keys = cache.extend(turned, latent, keys)
+        if layer.cache is not None:
+            turned, latent, keys = layer.cache.extend(turned, latent, keys)
         k, v = self.up(latent[:, 0]).unflatten(-1, (self.heads, -1)).transpose(1, 2).chunk(2, -1)
         scores = (q @ k.mT + q_turned @ turned.mT) / math.sqrt(self.head_dim + self.position_dim)
-        mask = may_attend(tokens, keys, causal)
+        mask = may_attend(tokens, keys, layer.causal)
         scores = scores if mask is None else scores.masked_fill(~mask, -torch.inf)
         weights = drop(scores.softmax(dim=-1), self.dropout, self.training)
         out: Tensor = self.out((weights @ v).transpose(1, 2).flatten(2))
@@ -239,19 +211,10 @@ class Recurrent(Attention):
         super().__init__()
         self.heads, self.head_dim, self.dropout = heads, dim // heads, dropout
 
-    def forward(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        *,
-        tokens: Tokens,
-        causal: bool = False,
-        cache: Cache | None = None,
-        **unused: Any,
-    ) -> Tensor:
-        if not causal or (context is not None and context is not x):
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        if not layer.causal or layer.context is not None:
             raise ValueError("it reads the text before each token, and that alone")
-        out = self.mix_tokens(x, tokens, {} if cache is None else cache.state(self))
+        out = self.mix_tokens(x, layer.tokens, layer.state(self))
         return drop(out, self.dropout, self.training)
 
     def mix_tokens(self, x: Tensor, tokens: Tokens, state: dict[str, Tensor]) -> Tensor:

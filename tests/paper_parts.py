@@ -165,10 +165,10 @@ class Experts(nn.Module):
     def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
         shares = self.router(x).softmax(dim=-1)  # (…, E)
         best, chosen = shares.max(dim=-1)
-        out = torch.stack([expert(x) for expert in self.experts], dim=-2)  # (…, E, D)
+        out = torch.stack([expert(x, layer) for expert in self.experts], dim=-2)  # (…, E, D)
         index = chosen[..., None, None].expand(*chosen.shape, 1, x.shape[-1])
         if self.training:
-            real = layer.out_tokens.attention_mask
+            real = layer.tokens.attention_mask
             # Weighed, not selected: a number of tokens that varies would stop torch.compile.
             weights = torch.ones_like(best) if real is None else real.to(x.dtype)
             weights = weights[..., None] / weights.sum().clamp_min(1)
@@ -188,9 +188,9 @@ class Shift(GELU):
         super().__init__(dim, hidden, dropout)
         self.share = nn.Parameter(torch.rand(dim))
 
-    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:  # type: ignore[override]
-        before = past_tokens(x, layer.out_tokens, 1, layer.state(self))[:, :, 0]
-        return super().forward(self.share * x + (1 - self.share) * before)
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        before = past_tokens(x, layer.tokens, 1, layer.state(self))[:, :, 0]
+        return super().forward(self.share * x + (1 - self.share) * before, layer)
 
 
 class Macaron(Pre):
@@ -210,19 +210,17 @@ class Macaron(Pre):
         self.first = make_ffn()
         self.first_norm = norm() if self.first is not None else None
 
-    def forward(self, x: Tensor, context: LayerContext) -> Tensor:
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
         if self.first is not None:
-            everywhere = replace(context, read=None)
+            everywhere = replace(layer, read=None)
             x = x + self.half(self.first_norm(x), everywhere, self.first)
-        x = self.arrange(x, lambda h: self.attend(h, context), self.attention_norm, context.rows)
+        x = self.arrange(x, lambda h: self.attend(h, layer), self.attention_norm, layer.rows)
         if self.cross is not None:
-            x = self.arrange(
-                x, lambda h: self.cross_attend(h, context), self.cross_norm, slice(None)
-            )
-        return x if self.ffn is None else x + self.half(self.ffn_norm(x), context, self.ffn)
+            x = self.arrange(x, lambda h: self.cross_attend(h, layer), self.cross_norm, slice(None))
+        return x if self.ffn is None else x + self.half(self.ffn_norm(x), layer, self.ffn)
 
-    def half(self, h: Tensor, context: LayerContext, ffn: nn.Module) -> Tensor:
-        return 0.5 * self.drop(self.feed_forward(h, context, ffn))
+    def half(self, h: Tensor, layer: LayerContext, ffn: nn.Module) -> Tensor:
+        return 0.5 * self.drop(self.feed_forward(h, layer, ffn))
 
 
 class ReZero(Block):

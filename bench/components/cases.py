@@ -11,9 +11,8 @@ from torch import Tensor, nn
 
 from zoo.components.attention.fused import Fused
 from zoo.components.ffn.gelu import GELU
-from zoo.components.layer_context import LayerContext, with_layer
+from zoo.components.layer_context import LayerContext
 from zoo.components.norm.layer import LayerNorm
-from zoo.components.pe.none import NoPositions
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.models.parts import build_attention, build_norm, build_position
@@ -111,10 +110,8 @@ def _attention(choice: Choice, scale: Scale) -> Case:
     module = build_attention(choice, scale.sizes, dropout=0.0)
     if not choice.can("padding"):
         tokens = Tokens.whole(scale.length)
-    layer = LayerContext(tokens, _no_positions(scale), causal=choice.can("causal-only"))
-    options = {"position": layer.position, "causal": layer.causal}
-    options |= with_layer(module, "forward", layer)
-    return _case(module, lambda: module(x, tokens=tokens, **options), x)
+    layer = LayerContext(tokens, causal=choice.can("causal-only"))
+    return _case(module, lambda: module(x, layer), x)
 
 
 def _pe(choice: Choice, scale: Scale) -> Case:
@@ -145,8 +142,8 @@ def _ffn(choice: Choice, scale: Scale) -> Case:
     x, module = _input(scale), choice.build(scale.sizes.dim, scale.sizes.ffn_dim, 0.0)
     if module is None:
         raise NothingToMeasure("it builds no network")
-    layer = LayerContext(scale.tokens, _no_positions(scale))
-    return _case(module, lambda: module(x, **with_layer(module, "forward", layer)), x)
+    layer = LayerContext(scale.tokens)
+    return _case(module, lambda: module(x, layer), x)
 
 
 def _block(choice: Choice, scale: Scale) -> Case:
@@ -159,8 +156,8 @@ def _block(choice: Choice, scale: Scale) -> Case:
         dropout=0.0,
         offered={"make_ffn": lambda: GELU(sizes.dim, sizes.ffn_dim)},
     )
-    context = LayerContext(scale.tokens, _no_positions(scale))
-    return _case(module, lambda: module(x, context), x)
+    layer = LayerContext(scale.tokens)
+    return _case(module, lambda: module(x, layer), x)
 
 
 def _pool(choice: Choice, scale: Scale) -> Case:
@@ -183,8 +180,3 @@ def _baseline(choice: Choice, scale: Scale) -> Case:
     )
     ids, tokens = torch.randint(1, VOCAB_SIZE, (scale.batch, scale.length)), scale.tokens
     return _case(module, lambda: module(ids, tokens))
-
-
-def _no_positions(scale: Scale) -> NoPositions:
-    s = scale.sizes
-    return NoPositions(dim=s.dim, heads=s.heads, head_dim=s.dim // s.heads, max_length=s.max_length)

@@ -17,6 +17,7 @@ from torch import Tensor
 from bench.docs.catalog import catalog
 from zoo.components.attention.base import Attention
 from zoo.components.ffn.base import TwoLayer
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
@@ -97,7 +98,7 @@ def _influence(attention: Attention, position: PositionalEncoding, *, causal: bo
     """(L, L): the norm of each output's gradient with respect to each input, rows scaled to 1."""
     # One copy of the text for each output: its own gradient is that of its copy.
     x = torch.randn(1, LENGTH, SIZES.dim).repeat(LENGTH, 1, 1).requires_grad_()
-    y = attention(x, tokens=Tokens.whole(LENGTH), position=position, causal=causal)
+    y = attention(x, LayerContext(Tokens.whole(LENGTH), position, causal=causal))
     rows = torch.arange(LENGTH)
     found = torch.zeros(LENGTH, LENGTH)
     for direction in torch.randn(DRAWS, SIZES.dim):

@@ -40,6 +40,7 @@ weights.sum(dim=-1)
 # %%
 from zoo.components.attention.fused import Fused
 from zoo.components.attention.naive import Naive
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.none import NoPositions
 from zoo.components.tokens import Tokens
 
@@ -49,7 +50,7 @@ for kind in (Naive, Fused):
     built.append(kind(64, 4).eval())
 positions = NoPositions(dim=64, heads=4, head_dim=16, max_length=32)
 texts = torch.randn(2, 32, 64)  # two texts of 32 tokens
-outputs = [one(texts, tokens=Tokens.whole(32), position=positions) for one in built]
+outputs = [one(texts, LayerContext(Tokens.whole(32), positions)) for one in built]
 difference = (outputs[0] - outputs[1]).abs().max().item()
 assert difference < 1e-5
 

@@ -14,6 +14,7 @@
 import torch
 
 from zoo.components.attention.fused import Fused
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.rope import Rotary
 from zoo.components.tokens import Tokens, may_attend
 
@@ -25,7 +26,7 @@ tokens = Tokens(real, torch.arange(8))
 x = torch.randn(2, 8, 32)
 other = torch.where(real[..., None], x, 100.0)  # anything else in the padding
 with torch.no_grad():
-    outputs = [attention(one, tokens=tokens, position=rope) for one in (x, other)]
+    outputs = [attention(one, LayerContext(tokens, rope)) for one in (x, other)]
 assert torch.equal(outputs[0][real], outputs[1][real])
 
 # %% [markdown]

@@ -11,6 +11,7 @@ from references import assert_same, attention, canonical, randoms, shake
 from torch import Tensor, nn
 
 from zoo.components.attention.base import Attention
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.registry import Registry
@@ -45,12 +46,10 @@ class Call:
         return self.tokens if self.context_tokens is None else self.context_tokens
 
     def output(self, module: Attention, position: PositionalEncoding) -> Tensor:
-        return module(self.x, self.context, position=position, causal=self.causal, **self._tokens)
+        return module(self.x, self.layer(position))
 
     def attention_map(self, module: nn.Module, position: PositionalEncoding) -> Tensor:
-        return module.weights(
-            self.x, self.context, position=position, causal=self.causal, **self._tokens
-        )
+        return module.weights(self.x, self.layer(position))
 
     def by_formula(self, module: Attention, encoding: str) -> tuple[Tensor, Tensor]:
         return attention(
@@ -64,9 +63,14 @@ class Call:
             self.keys.positions.tolist(),
         )
 
-    @property
-    def _tokens(self) -> dict[str, Tokens | None]:
-        return {"tokens": self.tokens, "context_tokens": self.context_tokens}
+    def layer(self, position: PositionalEncoding) -> LayerContext:
+        return LayerContext(
+            self.tokens,
+            position,
+            causal=self.causal,
+            context=self.context,
+            context_tokens=self.context_tokens,
+        )
 
 
 def make_call(mask: str, cross: bool, seed: int = 1) -> Call:
@@ -218,14 +222,11 @@ def test_a_fully_padded_text_gives_finite_output_and_changes_no_other(
     attention_mask = REAL.clone()
     attention_mask[1] = False
     tokens = Tokens(attention_mask, torch.arange(KEYS))
-    out = module(x, tokens=tokens, position=position, causal=causal)
+    out = module(x, LayerContext(tokens, position, causal=causal))
     gradients = torch.autograd.grad(out.square().sum(), [x, *module.parameters()])
     assert all(one.isfinite().all() for one in (out, *gradients))
     alone = module(
-        x[:1],
-        tokens=Tokens(attention_mask[:1], torch.arange(KEYS)),
-        position=position,
-        causal=causal,
+        x[:1], LayerContext(Tokens(attention_mask[:1], torch.arange(KEYS)), position, causal=causal)
     )
     assert_same(out[:1], alone)
 
@@ -273,11 +274,9 @@ def test_each_text_follows_its_own_positions(registry: Registry, name: str) -> N
     shake(module)
     x = randoms(2, 4, DIM)
     positions = torch.tensor([[0, 1, 2, 3], [5, 9, 2, 7]])
-    both = module(x, tokens=Tokens(None, positions), position=position, causal=True)
+    both = module(x, LayerContext(Tokens(None, positions), position, causal=True))
     for b in range(2):
-        one = module(
-            x[b : b + 1], tokens=Tokens(None, positions[b]), position=position, causal=True
-        )
+        one = module(x[b : b + 1], LayerContext(Tokens(None, positions[b]), position, causal=True))
         assert_same(both[b : b + 1], one)
 
 
@@ -304,20 +303,18 @@ def test_decoding_step_by_step_with_a_cache_equals_one_causal_pass(
     module, position = build(registry, name, encoding)
     shake(module)
     x, cache = randoms(2, KEYS, DIM), GrowingCache()
-    whole = module(x, tokens=Tokens.whole(KEYS), position=position, causal=True)
+    whole = module(x, LayerContext(Tokens.whole(KEYS), position, causal=True))
     steps = []
     for rows in (slice(0, 2), slice(2, 3), slice(3, KEYS)):
         tokens = Tokens(None, torch.arange(KEYS)[rows])
-        steps.append(module(x[:, rows], tokens=tokens, position=position, causal=True, cache=cache))
+        steps.append(module(x[:, rows], LayerContext(tokens, position, causal=True, cache=cache)))
     assert_same(torch.cat(steps, dim=1), whole)
 
 
 def test_torchs_attention_refuses_a_cache(registry: Registry) -> None:
     module, position = build(registry, "torch", "none")
     with pytest.raises(ValueError, match="'torch' keeps no cache"):
-        module(
-            torch.ones(1, 2, DIM), tokens=Tokens.whole(2), position=position, cache=GrowingCache()
-        )
+        module(torch.ones(1, 2, DIM), LayerContext(Tokens.whole(2), position, cache=GrowingCache()))
     assert not registry.get("attention", "torch").can("cache")
 
 
@@ -326,12 +323,12 @@ def test_dropout_acts_in_training_only_and_leaves_the_mean(registry: Registry, n
     dropping, position = build(registry, name, "none", dropout=0.5)
     still, _ = build(registry, name, "none")
     x, tokens = randoms(1, 5, DIM).detach().float(), Tokens.whole(5)
-    expected = still.eval()(x, tokens=tokens, position=position)
-    assert torch.equal(dropping.eval()(x, tokens=tokens, position=position), expected)
-    assert_same(still.train()(x, tokens=tokens, position=position), expected, tolerance=1e-6)
+    expected = still.eval()(x, LayerContext(tokens, position))
+    assert torch.equal(dropping.eval()(x, LayerContext(tokens, position)), expected)
+    assert_same(still.train()(x, LayerContext(tokens, position)), expected, tolerance=1e-6)
     dropping.train()
     with torch.no_grad():
-        many = dropping(x.expand(2000, -1, -1), tokens=tokens, position=position)
+        many = dropping(x.expand(2000, -1, -1), LayerContext(tokens, position))
     assert many.std(dim=0).max() > 0.1
     error = (many.mean(dim=0) - expected[0]).abs() / (many.std(dim=0) / 2000**0.5)
     assert error.max() < 5

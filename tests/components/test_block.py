@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -121,13 +122,13 @@ def test_each_sublayer_is_arranged_by_the_blocks_one_line(
     block, line, x = build(registry, name, ffn=ffn), LINES[name], randoms(2, LENGTH, DIM)
     tokens = Tokens(MASK, torch.arange(LENGTH))
     expected = line(
-        x, lambda h: block.attention(h, tokens=tokens, position=NO_POSITIONS), block.attention_norm
+        x, lambda h: block.attention(h, LayerContext(tokens, NO_POSITIONS)), block.attention_norm
     )
     if ffn == "none":
         assert block.ffn is None
         assert block.ffn_norm is None
     else:
-        expected = line(expected, block.ffn, block.ffn_norm)
+        expected = line(expected, lambda h: block.ffn(h, LayerContext(tokens)), block.ffn_norm)
     leaves = [x, *block.parameters()]
     assert_same(block(x, LayerContext(tokens, NO_POSITIONS)), expected, leaves)
 
@@ -169,9 +170,9 @@ def test_computing_only_the_read_positions_equals_computing_all(
     memory, memory_tokens = randoms(2, MEMORY, DIM), Tokens(MEMORY_MASK, torch.arange(MEMORY))
     tokens = Tokens(MASK, torch.tensor([[0, 1, 2, 3], [4, 5, 6, 7]]))
     everything = LayerContext(
-        tokens, position.double(), causal, memory=memory, memory_tokens=memory_tokens
+        tokens, position.double(), causal=causal, memory=memory, memory_tokens=memory_tokens
     )
-    some = LayerContext(tokens, position, causal, read, memory=memory, memory_tokens=memory_tokens)
+    some = replace(everything, read=read)
     out = block(x, some)
     assert out.shape[1] == len(range(*read.indices(LENGTH)))
     leaves = [x, memory, *block.parameters()]

@@ -9,11 +9,14 @@ import torch
 from references import assert_same, randoms, shake
 from torch import Tensor, nn
 
+from zoo.components.layer_context import LayerContext
+from zoo.components.tokens import Tokens
 from zoo.registry import Registry
 
 DIM, HIDDEN = 4, 6
 PLAIN = ("relu", "gelu", "gelu-tanh")
 ALL = (*PLAIN, "swiglu")
+LAYER = LayerContext(Tokens.whole(1))
 
 
 def build(
@@ -56,12 +59,14 @@ def by_loops(name: str, ffn: nn.Module, row: Tensor) -> Tensor:
 def test_output_and_gradients_are_the_formulas(registry: Registry, name: str) -> None:
     ffn, x = shake(build(registry, name)), randoms(2, 3, DIM)
     expected = torch.stack([by_loops(name, ffn, row) for row in x.flatten(0, 1)]).view_as(x)
-    assert_same(ffn(x), expected, [x, *ffn.parameters()])
+    assert_same(ffn(x, LAYER), expected, [x, *ffn.parameters()])
 
 
 def test_gelu_and_its_approximation_are_near_but_not_the_same(registry: Registry) -> None:
     x = randoms(64, DIM)
-    exact, approximate = (build(registry, name).double()(x) for name in ("gelu", "gelu-tanh"))
+    exact, approximate = (
+        build(registry, name).double()(x, LAYER) for name in ("gelu", "gelu-tanh")
+    )
     difference = (exact - approximate).abs().max()
     assert 1e-7 < difference < 1e-2
 
@@ -92,17 +97,17 @@ def test_swiglu_unmatched_takes_the_hidden_width_as_it_is(registry: Registry) ->
 @pytest.mark.parametrize("hidden", [1, 2])
 def test_the_smallest_swiglu_still_computes(registry: Registry, hidden: int) -> None:
     ffn = build(registry, "swiglu", 4, hidden)
-    assert ffn(torch.ones(1, 4)).abs().max() > 0
+    assert ffn(torch.ones(1, 4), LAYER).abs().max() > 0
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_dropout_acts_in_training_only_and_leaves_the_mean(registry: Registry, name: str) -> None:
     x = randoms(DIM, seed=3).detach().float()
     dropping, still = build(registry, name, dropout=0.5), build(registry, name)
-    expected = still.eval()(x)
-    assert torch.equal(dropping.eval()(x), expected)
-    assert torch.equal(still.train()(x), expected)
-    many = dropping.train()(x.expand(4000, -1))
+    expected = still.eval()(x, LAYER)
+    assert torch.equal(dropping.eval()(x, LAYER), expected)
+    assert torch.equal(still.train()(x, LAYER), expected)
+    many = dropping.train()(x.expand(4000, -1), LAYER)
     assert many.std(dim=0).max() > 0.01
     error = (many.mean(dim=0) - expected).abs() / (many.std(dim=0) / 4000**0.5)
     assert error.max() < 5

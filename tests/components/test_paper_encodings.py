@@ -12,6 +12,7 @@ from paper_parts import Cope, Shaw, TransformerXL, XPos, register_parts
 from references import assert_same, canonical, randoms, shake
 from torch import Tensor
 
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.registry import Owner, Register, Registry
@@ -90,7 +91,7 @@ def test_an_encoding_adds_what_its_paper_says_in_every_attention(
         choice = registry.choose("attention", name)
         assert choice.can("content-bias")
         module = shake(choice.build(DIM, HEADS), seed=1).eval()
-        out = module(x, tokens=tokens, position=position, causal=causal)
+        out = module(x, LayerContext(tokens, position, causal=causal))
         if name in ("naive", "fused"):
             by_hand = expected(module, position, x, causal, added)
             assert_same(out[MASK], by_hand[MASK], [x, *position.parameters()], tolerance=1e-6)
@@ -103,18 +104,18 @@ def test_all_attentions_that_offer_it_agree(registry: Registry) -> None:
     for name in ATTENTIONS:
         torch.manual_seed(0)
         module = registry.choose("attention", name).build(DIM, HEADS).double().eval()
-        outs.append(module(x, tokens=tokens, position=position, causal=True))
+        outs.append(module(x, LayerContext(tokens, position, causal=True)))
     assert all(torch.allclose(out[MASK], outs[0][MASK], atol=1e-12) for out in outs)
 
 
 def test_an_attention_map_has_the_content_in_it(registry: Registry) -> None:
     position, x = shake(Shaw(**SIZES)), randoms(2, LENGTH, DIM)
     module = shake(registry.choose("attention", "fused").build(DIM, HEADS)).eval()
-    found = module.weights(x, tokens=Tokens.whole(LENGTH), position=position)
+    found = module.weights(x, LayerContext(Tokens.whole(LENGTH), position))
     qkv = module.project.qkv
     v = module.project.split(x @ qkv.weight[-DIM:].T + qkv.bias[-DIM:])
     heads = (found @ v).transpose(1, 2).flatten(2)
-    out = module(x, tokens=Tokens.whole(LENGTH), position=position)
+    out = module(x, LayerContext(Tokens.whole(LENGTH), position))
     assert_same(module.out(heads), out)
 
 
@@ -144,7 +145,7 @@ def test_an_attention_rotates_keys_by_rotate_keys(registry: Registry, name: str)
     position, x = XPos(**SIZES).double(), randoms(1, 2, DIM)
     module = shake(registry.choose("attention", name).build(DIM, HEADS)).eval()
     at = Tokens(None, torch.tensor([3, 400]))
-    out, weights = module(x, tokens=at, position=position), canonical(module)
+    out, weights = module(x, LayerContext(at, position)), canonical(module)
     q, k, v = ((x[0] @ weights[f"w{n}"].T + weights[f"b{n}"]).view(2, HEADS, -1) for n in "qkv")
     q = position.rotate(q.transpose(0, 1)[None], at.positions)[0]
     k = position.rotate_keys(k.transpose(0, 1)[None], at.positions)[0]

@@ -11,9 +11,9 @@ import torch
 from zoo.components.attention.base import Attention, ProjectedAttention
 from zoo.components.attention.projections import Packed
 from zoo.components.attention.split import Split
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.alibi import Alibi
 from zoo.components.pe.base import PositionalEncoding
-from zoo.components.pe.none import NoPositions
 from zoo.components.pe.rope import Rotary
 from zoo.components.tokens import Tokens
 from zoo.models.key_value_cache import KeyValues
@@ -32,7 +32,7 @@ class Mean(ProjectedAttention):
 
     projection = Packed
 
-    def mix(self, q, k, v, queries, keys, position, causal):
+    def mix(self, q, k, v, layer):
         return v.mean(dim=2, keepdim=True).expand(q.shape)
 
 
@@ -43,8 +43,8 @@ class Own(Attention):
         super().__init__()
         self.heads, self.head_dim = heads, dim // heads
 
-    def forward(self, x, context=None, **how):
-        self.refuse_undeclared(x, context, **how)
+    def forward(self, x, layer):
+        self.refuse_undeclared(x, layer)
         return x
 
 
@@ -75,7 +75,7 @@ def built(factory: Callable[..., Attention], *capabilities: str) -> Attention:
 
 
 def call(attention: Attention, **how: Any) -> torch.Tensor:
-    out: torch.Tensor = attention(X, **{"tokens": WHOLE, "position": NoPositions(**SIZES), **how})
+    out: torch.Tensor = attention(X, LayerContext(**{"tokens": WHOLE, **how}))
     return out
 
 

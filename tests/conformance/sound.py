@@ -82,18 +82,9 @@ class Window(MultiHead):
         super().__init__(dim, heads, dropout=dropout)
         self.size = size
 
-    def mix(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        queries: Tokens,
-        keys: Tokens,
-        position: PositionalEncoding,
-        causal: bool,
-    ) -> Tensor:
-        mask, bias = self.mask_and_bias(q, queries, keys, position, causal)
-        near = queries.positions[..., :, None] - keys.positions[..., None, :]
+    def mix(self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
+        mask, bias = self.mask_and_bias(q, k, layer)
+        near = layer.tokens.positions[..., :, None] - layer.keys.positions[..., None, :]
         near = near.abs() <= self.size
         near = near[:, None] if near.dim() == 3 else near
         mask = near if mask is None else mask & near
@@ -119,12 +110,12 @@ class LowRank(MultiHead):
         super().__init__(dim, heads, dropout=dropout)
         self.mixing = nn.Parameter(torch.randn(rank, max_length) / math.sqrt(max_length))
 
-    def forward(self, x, context=None, *, causal=False, cache=None, **how):
-        if context is not None or causal or cache is not None:
+    def forward(self, x, layer):
+        if layer.context is not None or layer.causal or layer.cache is not None:
             raise ValueError("it takes no causal call, no context and no cache")
         if x.shape[1] > self.mixing.shape[1]:
             raise ValueError(f"built for {self.mixing.shape[1]} tokens, not {x.shape[1]}")
-        return super().forward(x, **how)
+        return super().forward(x, layer)
 
     def attend(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
@@ -197,7 +188,7 @@ class Expert(nn.Module):
         )
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
         share = (self.gain * self.router(x)).softmax(-1)
         found = torch.stack([expert(x) for expert in self.experts], dim=-1)
         return self.dropout((found * share[..., None, :]).sum(-1))
@@ -224,8 +215,8 @@ class OwnNetwork(Pre):
         dim = attention.heads * attention.head_dim
         self.own = nn.Sequential(nn.Linear(dim, 2 * dim), nn.GELU(), nn.Linear(2 * dim, dim))
 
-    def forward(self, x: Tensor, context: LayerContext) -> Tensor:
-        return super().forward(x + 0.5 * self.drop(self.own(x)), context)
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        return super().forward(x + 0.5 * self.drop(self.own(x)), layer)
 
 
 class Unnormed(Block):
@@ -279,7 +270,7 @@ class NoisyGate(nn.Module):
         self.gate, self.inner = nn.Linear(dim, hidden), nn.Linear(dim, hidden)
         self.outer, self.dropout = nn.Linear(hidden, dim), nn.Dropout(dropout)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
         gate = self.gate(x)
         gate = gate + 0.1 * torch.randn_like(gate) if self.training else gate
         return self.outer(self.dropout(gate.sigmoid() * self.inner(x)))

@@ -41,8 +41,8 @@ class Mapless(ProjectedAttention):
     projection = Packed
     scale = {scale}
 
-    def mix(self, q, k, v, queries, keys, position, causal):
-        mask = keys.attention_mask
+    def mix(self, q, k, v, layer):
+        mask = layer.keys.attention_mask
         real = 1.0 if mask is None else mask[:, None, :, None].to(v)
         return self.scale * (v * real).mean(dim=2, keepdim=True).expand_as(q)
 

@@ -14,6 +14,7 @@ from small_models import language_model, some_ids
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.data.batches import Blocks
 from zoo.models.decoding import Decoding, generate
@@ -67,7 +68,7 @@ def test_known_order_gives_the_output_and_gradients_of_the_masked_form(
     # Without gradients torch's own module takes another path.
     with torch.set_grad_enabled(gradients):
         out, expected = (
-            module.train(gradients)(x, tokens=tokens, position=position, causal=True)
+            module.train(gradients)(x, LayerContext(tokens, position, causal=True))
             for tokens in (in_order, masked)
         )
     leaves = [x, *module.parameters()] if gradients else []
@@ -91,11 +92,12 @@ def test_every_other_causal_call_still_follows_positions_and_mask(
     (fused, position), (packed, _) = build(registry, "fused"), build(registry, "packed")
     packed.load_state_dict(fused.state_dict())
     out, expected = (
-        module(x, tokens=tokens, position=position, causal=True) for module in (fused, packed)
+        module(x, LayerContext(tokens, position, causal=True)) for module in (fused, packed)
     )
     assert_same(out, expected)
     few = fused(
-        x[:, 1:3], x, tokens=tokens[1:3], context_tokens=tokens, position=position, causal=True
+        x[:, 1:3],
+        LayerContext(tokens[1:3], position, causal=True, context=x, context_tokens=tokens),
     )
     assert_same(few, out[:, 1:3])
 
@@ -118,7 +120,7 @@ def test_fused_makes_no_tensor_that_grows_with_the_square_of_the_length(
         tokens = replace(Tokens.whole(length), in_order=known)
         with LargestTensor() as seen:
             x = torch.randn(1, length, 8, dtype=torch.float64, requires_grad=True)
-            module(x, tokens=tokens, position=position, causal=True).sum().backward()
+            module(x, LayerContext(tokens, position, causal=True)).sum().backward()
         return seen.numel
 
     assert_linear(largest)

@@ -12,6 +12,7 @@ from small_models import ATTENTIONS, BLOCKS, ENCODINGS, cells_of, copy_block, co
 from torch import Tensor, nn
 
 from zoo.components.attention.split import Split
+from zoo.components.layer_context import LayerContext
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
@@ -365,10 +366,10 @@ class Stubborn(Split):
         super().__init__(dim, heads, dropout=dropout)
         self.max_length = max_length
 
-    def forward(self, x: Tensor, context: Tensor | None = None, **options: Any) -> Tensor:
-        if context is not None:
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        if layer.context is not None:
             raise RuntimeError("no context but x")
-        return super().forward(x, **options)
+        return super().forward(x, layer)
 
 
 def test_an_attention_of_fixed_length_without_cross_is_built_and_called_as_it_can_be(

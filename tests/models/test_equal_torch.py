@@ -129,9 +129,11 @@ def test_cross_attention_the_other_way_round_has_the_length_of_the_source(
     cross = one_block(registry, {"block": "post"}).cross
     x, memory = normals(3, 4, 8, seed=1), normals(3, 5, 8, seed=2)
     tokens, memory_tokens = Tokens.whole(4), Tokens.whole(5)
-    right = cross(x, memory, tokens=tokens, context_tokens=memory_tokens, position=NO_POSITIONS)
+    right = cross(
+        x, LayerContext(tokens, NO_POSITIONS, context=memory, context_tokens=memory_tokens)
+    )
     assert right.shape == (3, 4, 8)
-    out = cross(memory, x, tokens=memory_tokens, context_tokens=tokens, position=NO_POSITIONS)
+    out = cross(memory, LayerContext(memory_tokens, NO_POSITIONS, context=x, context_tokens=tokens))
     assert out.shape == (3, 5, 8)
 
 

@@ -28,7 +28,7 @@ from small_models import (
 from torch import Tensor
 
 from zoo.components.attention.split import Split
-from zoo.components.pe.base import PositionalEncoding
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.models.build import build_classifier, build_ensemble
@@ -49,10 +49,11 @@ class Near(Split):
         self.size = size
 
     def mask_and_bias(
-        self, q: Tensor, queries: Tokens, keys: Tokens, position: PositionalEncoding, causal: bool
+        self, q: Tensor, k: Tensor, layer: LayerContext
     ) -> tuple[Tensor, Tensor | None]:
-        mask, bias = super().mask_and_bias(q, queries, keys, position, causal)
-        distance = (queries.positions[..., :, None] - keys.positions[..., None, :]).abs()
+        mask, bias = super().mask_and_bias(q, k, layer)
+        queries, keys = layer.tokens.positions, layer.keys.positions
+        distance = (queries[..., :, None] - keys[..., None, :]).abs()
         near = distance <= self.size
         near = near if near.dim() == 2 else near[:, None]
         return (near if mask is None else mask & near), bias
@@ -61,10 +62,10 @@ class Near(Split):
 class WithoutContext(Split):
     """An attention that cannot take a context other than x."""
 
-    def forward(self, x: Tensor, context: Tensor | None = None, **options: Any) -> Tensor:
-        if context is not None:
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        if layer.context is not None:
             raise RuntimeError("no context but x")
-        return super().forward(x, **options)
+        return super().forward(x, layer)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from sandbox import SitePackages
 
 from zoo.cli import main
 from zoo.components.attention.split import Split
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.alibi import Alibi
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.pe.none import NoPositions
@@ -152,7 +153,7 @@ def test_masks_and_biases_have_the_shapes_on_the_page() -> None:
     ):
         attention, x = Recording(8, heads), torch.ones(batch, length, 8)
         tokens = Tokens(mask, positions)
-        attention(x, tokens=tokens, position=position(**sizes), causal=causal)
+        attention(x, LayerContext(tokens, position(**sizes), causal=causal))
         masks.add(attention.seen[0])
         biases.add(attention.seen[1])
     square = (length, length)

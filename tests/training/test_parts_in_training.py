@@ -49,7 +49,7 @@ class Weighed(nn.Module):
 
     def forward(self, x: torch.Tensor, layer: LayerContext) -> torch.Tensor:
         layer.add_loss("size", self.decayed.square().mean(), weight=0.25)
-        layer.add_loss("tokens", torch.tensor(float(layer.out_tokens.positions.numel())), 0.0)
+        layer.add_loss("tokens", torch.tensor(float(layer.tokens.positions.numel())), 0.0)
         return x @ self.spared @ self.decayed
 
     def after_step(self) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
+from inspect import isfunction, signature
 from typing import Any, Protocol
 
 from torch import Tensor, nn
 
-from zoo.components.pe.base import PositionalEncoding
+from zoo.components.pe.base import NO_POSITIONS, PositionalEncoding
 from zoo.components.tokens import Tokens
+from zoo.registry.component import wrong_arguments
 
 
 class Cache(Protocol):
@@ -35,13 +37,15 @@ class AuxiliaryLoss:
 
 @dataclass(frozen=True)
 class LayerContext:
-    """What a layer is given besides x (B, L, D).
+    """What a part of a layer is given besides its input x (B, L, D).
 
     tokens: of x. position: the encoding, whose rotate and bias slots attention uses.
-    read: the positions of L that the caller reads; None for all. A layer computes no others.
-    memory, memory_tokens: the encoder's output and its tokens, for cross-attention.
-    cache, memory_cache: of self-attention and of cross-attention. Both take only what is new:
-    x, and memory where memory_cache does not hold it yet.
+    context, context_tokens: keys and values of an attention come from context (B, Lk, D); None:
+    from x. With a cache, ``mix`` is given the tokens of all keys that the cache holds.
+    cache: of this attention. It takes only what is new: x, or what it does not hold of context.
+    read: the positions of L that the layer gives; None for all. It computes no others.
+    memory, memory_tokens, memory_cache: for cross-attention, the encoder's output, its tokens, and
+    the cache of its keys and values.
     index, count: the layer's number, from 0, and how many layers there are.
     shared: what earlier layers left for later ones, under names of their choice; empty at the
     beginning of every pass, and so at every decoding step.
@@ -49,10 +53,13 @@ class LayerContext:
     """
 
     tokens: Tokens
-    position: PositionalEncoding
+    position: PositionalEncoding = NO_POSITIONS
+    _: KW_ONLY
     causal: bool = False
-    read: slice | None = None
+    context: Tensor | None = None
+    context_tokens: Tokens | None = None
     cache: Cache | None = None
+    read: slice | None = None
     memory: Tensor | None = None
     memory_tokens: Tokens | None = None
     memory_cache: Cache | None = None
@@ -62,14 +69,18 @@ class LayerContext:
     losses: list[AuxiliaryLoss] | None = None
 
     @property
-    def rows(self) -> slice:
-        """The positions of L that the layer computes: those in ``read``, or all."""
-        return slice(None) if self.read is None else self.read
+    def keys(self) -> Tokens:
+        """The tokens of keys and values; those of queries are ``tokens``."""
+        return self.tokens if self.context_tokens is None else self.context_tokens
 
     @property
-    def out_tokens(self) -> Tokens:
-        """The tokens of the layer's output, which are what a feed-forward network sees."""
-        return self.tokens if self.read is None else self.tokens[self.read]
+    def rows(self) -> slice:
+        """The positions of L that the layer gives: those in ``read``, or all."""
+        return slice(None) if self.read is None else self.read
+
+    def for_rows(self) -> LayerContext:
+        """The context of a part whose x has only the positions in ``read``."""
+        return self if self.read is None else replace(self, tokens=self.tokens[self.read])
 
     def state(self, owner: nn.Module) -> dict[str, Tensor]:
         """As ``Cache.state``; where there is no cache, a new and empty dict that nobody keeps."""
@@ -91,17 +102,15 @@ class LayerContext:
         return replace(self, shared=self.shared.setdefault(name, {}), **changes)
 
 
-def with_layer(part: object, method: str, layer: LayerContext) -> dict[str, LayerContext]:
-    """The keyword ``layer`` for a call of this method, where it has a parameter of that name.
+def refuse_other_arguments(part: type, module: str) -> None:
+    """TypeError where a part takes other arguments than the base classes in ``module`` pass.
 
-    So a part asks for the context by naming it: ``def forward(self, x, layer)``.
+    Called when the class is defined, so that a part written for an earlier zoo is refused at once.
     """
-    function = getattr(type(part), method)
-    while hasattr(function, "__wrapped__"):  # a decorator's
-        function = function.__wrapped__
-    # Not inspect.signature, which torch.compile cannot trace.
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return {}
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return {"layer": layer} if "layer" in names else {}
+    for base in part.__mro__[1:]:
+        for name, passed in vars(base).items() if base.__module__ == module else ():
+            own = vars(part).get(name)
+            if name != "__init__" and isfunction(own) and isfunction(passed):
+                wanted = list(signature(passed).parameters)[1:]
+                if refused := wrong_arguments(own, wanted):
+                    raise TypeError(f"{part.__name__}.{refused}")

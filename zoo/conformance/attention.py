@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.components.attention.base import Attention, Cache, ProjectedAttention
-from zoo.components.layer_context import LayerContext, with_layer
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, finite, has_shape, largest, must, refusal
@@ -62,7 +63,7 @@ class AttentionSetup(ModuleSetup, kind="attention"):
         """One that is causal by nature is called so by every check."""
         module = super().build(*args, **options)
         if self.can("causal-only"):
-            module.register_forward_pre_hook(_causal, with_kwargs=True)
+            module.register_forward_pre_hook(_causal)
         return module
 
     def encoding(self, module: Any) -> ReferenceEncoding:
@@ -110,8 +111,9 @@ class AttentionSetup(ModuleSetup, kind="attention"):
         return cases
 
 
-def _causal(module: nn.Module, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    return args, {**kwargs, "causal": True}
+def _causal(module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    x, layer = args
+    return x, replace(layer, causal=True)
 
 
 def attend(
@@ -132,26 +134,18 @@ def attend(
     """
     if context is not None and context_tokens is None:
         context_tokens = Tokens.whole(context.shape[1])
-    tokens, position = tokens or Tokens.whole(x.shape[1]), position or ReferenceEncoding()
     layer = LayerContext(
-        tokens if read is None or context_tokens is None else context_tokens,
-        position,
-        read=read,
+        tokens or Tokens.whole(x.shape[1]),
+        position or ReferenceEncoding(),
         causal=causal,
+        context=context,
+        context_tokens=context_tokens,
         cache=cache,
+        read=read,
         index=PLACE["layer_index"],
         count=PLACE["layer_count"],
     )
-    out: Tensor = module(
-        x,
-        context,
-        tokens=tokens,
-        context_tokens=context_tokens,
-        position=position,
-        causal=causal,
-        cache=cache,
-        **with_layer(module, "forward", layer),
-    )
+    out: Tensor = module(x, layer)
     return out
 
 
@@ -316,9 +310,9 @@ def undeclared(setup: AttentionSetup) -> None:
         refused = setup.can(capability) or refusal(request) is not None
         must(refused, f"{what}: declare it, or raise a ValueError")
     if setup.can("causal-only"):
-        tokens, position = Tokens.whole(6), ReferenceEncoding()
+        layer = LayerContext(Tokens.whole(6), ReferenceEncoding())
         # Not by calling the module, whose hook makes the call causal.
-        error = refusal(lambda: module.forward(x, tokens=tokens, position=position))
+        error = refusal(lambda: module.forward(x, layer))
         must(error is not None, "declares 'causal-only', yet accepts a call that is not causal")
 
 
@@ -332,9 +326,9 @@ def dropout_scale(setup: AttentionSetup) -> None:
     mix: Callable[..., Tensor] = module.mix
     mixed: list[Tensor] = []
 
-    def seen(q: Tensor, k: Tensor, v: Tensor, *rest: Any, **more: Any) -> Tensor:
-        mixed.append(mix(q, k, v, *rest, **more))
-        if not module.training and largest(mix(q, k, 2 * v, *rest, **more) - 2 * mixed[-1]) > 1e-6:
+    def seen(q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
+        mixed.append(mix(q, k, v, layer))
+        if not module.training and largest(mix(q, k, 2 * v, layer) - 2 * mixed[-1]) > 1e-6:
             raise CheckSkipped("what it mixes is not linear in the values")
         return mixed[-1]
 

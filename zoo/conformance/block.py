@@ -48,7 +48,7 @@ class BlockSetup(ModuleSetup, kind="block"):
             return PlainFFN(self.dim)
 
         return self.choice.build(
-            KnowsItsLayer(self.dim, self.heads),
+            Split(self.dim, self.heads),
             make_ffn(),
             lambda: nn.LayerNorm(self.dim),
             dropout=dropout,
@@ -69,8 +69,8 @@ class BlockSetup(ModuleSetup, kind="block"):
         silent: with sub-layers that give zeros, and the block's own weights as initialised.
         """
         with seeded(self.settings.seed, "checks/build"):
-            attention, inner = KnowsItsLayer(DIM, HEADS), PlainFFN() if ffn else None
-            more: dict[str, Any] = {"cross": KnowsItsLayer(DIM, HEADS)} if cross else {}
+            attention, inner = Split(DIM, HEADS), PlainFFN() if ffn else None
+            more: dict[str, Any] = {"cross": Split(DIM, HEADS)} if cross else {}
             others: list[PlainFFN] = []
 
             def make_ffn() -> PlainFFN | None:
@@ -122,21 +122,6 @@ def _new_pass(block: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
     return x, replace(context, shared={})
 
 
-class KnowsItsLayer(Split):
-    """An attention that must be given the layer's context."""
-
-    def forward(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        *,
-        layer: LayerContext | None = None,
-        **how: Any,
-    ) -> Tensor:
-        must(layer is not None, "calls the attention without `layer`: use self.attend(h, context)")
-        return super().forward(x, context, layer=layer, **how)
-
-
 class PlainFFN(nn.Module):
     """A feed-forward network that is smooth everywhere, and knows the length of its input."""
 
@@ -145,9 +130,9 @@ class PlainFFN(nn.Module):
         self.layers = nn.Sequential(nn.Linear(dim, 2 * dim), nn.Tanh(), nn.Linear(2 * dim, dim))
 
     def forward(self, x: Tensor, layer: LayerContext) -> Any:
-        tokens = layer.out_tokens.positions.shape[-1]
+        tokens = layer.tokens.positions.shape[-1]
         what = f"a feed-forward network is given {x.shape[1]} positions, and a context of {tokens}"
-        hint = "one before the attention is called with replace(context, read=None)"
+        hint = "one before the attention is called with replace(layer, read=None)"
         must(x.shape[1] == tokens, f"{what}: {hint}")
         return self.layers(x)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -37,14 +36,14 @@ class Situation:
 
     def call(self, function: Callable[..., Tensor]) -> Tensor:
         """Call an attention, or its ``weights``."""
-        return function(
-            self.x,
-            self.context,
-            tokens=self.queries,
-            context_tokens=None if self.context is None else self.keys,
-            position=self.position,
+        layer = LayerContext(
+            self.queries,
+            self.position,
             causal=self.causal,
+            context=self.context,
+            context_tokens=None if self.context is None else self.keys,
         )
+        return function(self.x, layer)
 
     def hidden(self) -> Tensor:
         """Which keys each query may not see: bool (B, 1, Lq, Lk)."""
@@ -161,13 +160,6 @@ def attention_map(setup: AttentionSetup) -> None:
                 )
 
 
-def _apart(argument: Any) -> Any:
-    """The argument, a layer's context with a copy of what layers share."""
-    if isinstance(argument, LayerContext):
-        return replace(argument, shared=dict(argument.shared))
-    return argument
-
-
 def _mixed(module: ProjectedAttention, situation: Situation) -> list[tuple[Tensor, Tensor]]:
     """How much each value adds to each output (B, H, Lq, Lk), and the values (B, H, Lk, Dv).
 
@@ -177,12 +169,10 @@ def _mixed(module: ProjectedAttention, situation: Situation) -> list[tuple[Tenso
     mix: Callable[..., Tensor] = module.mix
     seen: list[tuple[Tensor, Tensor]] = []
 
-    def value_by_value(q: Tensor, k: Tensor, v: Tensor, *rest: Any, **more: Any) -> Tensor:
+    def value_by_value(q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
         def once(v: Tensor) -> Tensor:
             """What it gives for these values; what it leaves for later layers is dropped."""
-            return mix(
-                q, k, v, *map(_apart, rest), **{name: _apart(one) for name, one in more.items()}
-            )
+            return mix(q, k, v, replace(layer, shared=dict(layer.shared)))
 
         none = once(torch.zeros_like(v))
         added = []
@@ -191,7 +181,7 @@ def _mixed(module: ProjectedAttention, situation: Situation) -> list[tuple[Tenso
             one[:, :, key] = v[:, :, key]
             added.append((once(one) - none).norm(dim=-1))
         seen.append((torch.stack(added, dim=-1), v))
-        return mix(q, k, v, *rest, **more)
+        return mix(q, k, v, layer)
 
     module.mix = value_by_value  # type: ignore[method-assign]
     try:

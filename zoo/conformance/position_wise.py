@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from zoo.components.layer_context import Cache, LayerContext, with_layer
+from zoo.components.layer_context import Cache, LayerContext
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, finite, must
 from zoo.conformance.check import check
@@ -79,7 +80,7 @@ def feed(
     causal: bool = False,
     cache: Cache | None = None,
 ) -> Tensor:
-    """Call a norm or a feed-forward network; by default x (…, L, D) is whole texts."""
+    """Call a feed-forward network; by default x (…, L, D) is whole texts."""
     layer = LayerContext(
         tokens or Tokens.whole(x.shape[-2] if x.dim() > 1 else 1),
         ReferenceEncoding(),
@@ -88,7 +89,7 @@ def feed(
         index=PLACE["layer_index"],
         count=PLACE["layer_count"],
     )
-    out: Tensor = module(x, **with_layer(module, "forward", layer))
+    out: Tensor = module(x, layer)
     return out
 
 
@@ -101,16 +102,17 @@ def _of_known_statistics(choice: Choice) -> str | None:
 @check("norm", "ffn", unless="neighbours")
 def position_wise(setup: ModuleSetup) -> None:
     """Each position is computed by itself, whatever the shape before the width."""
-    module = setup.build()
+    module, norm = setup.build(), setup.choice.component.kind == "norm"
+    call = module if norm else partial(feed, module)
     x = setup.normal(3, 4, DIM)
-    out = feed(module, x)
+    out = call(x)
     for training in (False, True) if setup.quiet_training else (False,):
         module.train(training)
-        for text, row in ((0, 0), (2, 3)) if setup.choice.component.kind == "norm" else ():
-            close(feed(module, x[text, row]), out[text, row], "a single vector (D)")
-        close(feed(module, x.flatten(0, 1)), out.flatten(0, 1), "the same vectors as (N, D)")
-        close(feed(module, x[:, None]), out[:, None], "the same vectors as (B, 1, L, D)")
-        close(feed(module, x.flip(1)), out.flip(1), "the same vectors in another order")
+        for text, row in ((0, 0), (2, 3)) if norm else ():
+            close(call(x[text, row]), out[text, row], "a single vector (D)")
+        close(call(x.flatten(0, 1)), out.flatten(0, 1), "the same vectors as (N, D)")
+        close(call(x[:, None]), out[:, None], "the same vectors as (B, 1, L, D)")
+        close(call(x.flip(1)), out.flip(1), "the same vectors in another order")
 
 
 @check("ffn", needs="neighbours", name="padding-invariance")

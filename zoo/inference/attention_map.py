@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 from torch import Tensor, nn
 
 from zoo.components.block.base import Block
-from zoo.components.layer_context import with_layer
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.data.batches import padded
 from zoo.errors import ZooError
@@ -113,21 +113,16 @@ def attention_weights(
     """
     maps: dict[int, npt.NDArray[np.float32]] = {}
 
-    def hook(
-        layer: int, attention: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
+    def hook(number: int, attention: nn.Module, args: tuple[Tensor, LayerContext]) -> None:
         weights: Callable[..., Tensor] = attention.weights  # type: ignore[assignment]
-        given = {name: value for name, value in kwargs.items() if name not in ("cache", "layer")}
-        if context := kwargs.get("layer"):
-            # A copy: what the map's computation leaves is not for later layers.
-            own = replace(context, shared=dict(context.shared), losses=None)
-            given |= with_layer(attention, "weights", own)
-        (found,) = weights(*args, **given)
-        maps[layer] = found.float().cpu().numpy()
+        x, layer = args
+        # A copy: what the map's computation leaves is not for later layers.
+        (found,) = weights(x, replace(layer, shared=dict(layer.shared), losses=None, cache=None))
+        maps[number] = found.float().cpu().numpy()
 
     hooks = [
         cast(Block, encoder.blocks[layer - 1]).attention.register_forward_pre_hook(
-            functools.partial(hook, layer), with_kwargs=True
+            functools.partial(hook, layer)
         )
         for layer in layers
     ]

@@ -35,7 +35,7 @@ class Decoder(Stack):
         if cache is not None and cache.length and memory is not None and memory_tokens is not None:
             # The cache holds its keys and values: there is nothing new to project.
             memory, memory_tokens = memory[:, :0], memory_tokens[:0]
-        context = LayerContext(
+        layer = LayerContext(
             tokens,
             self.position,
             causal=True,
@@ -43,7 +43,7 @@ class Decoder(Stack):
             memory=memory,
             memory_tokens=memory_tokens,
         )
-        return self.run(ids, context, cache)
+        return self.run(ids, layer, cache)
 
     def new_cache(self) -> DecoderCache:
         """An empty cache; ValueError where the attention supports none."""

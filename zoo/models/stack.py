@@ -58,37 +58,38 @@ class Stack(nn.Module):
         self.dropout, self.max_length = dropout, max_length
         self.caches, self.all_positions = caches, all_positions
 
-    def run(self, ids: Tensor, context: LayerContext, cache: DecoderCache | None = None) -> Tensor:
-        """Ids (B, L) to vectors (B, L, D), or to the positions of L in ``context.read``.
+    def run(self, ids: Tensor, layer: LayerContext, cache: DecoderCache | None = None) -> Tensor:
+        """Ids (B, L) to vectors (B, L, D), or to the positions of L in ``layer.read``.
 
         cache: a pair of key/value stores for every block.
         """
         positions = [cast(PositionalEncoding, p) for p in (self.position, *self.other_positions)]
-        tokens = [_placed(position, context.tokens) for position in positions]
+        tokens = [_placed(position, layer.tokens) for position in positions]
         x = self.position.embed(self.embedding(ids), tokens[0].positions)
         if self.embedding_norm is not None:
             x = self.embedding_norm(x)
         x = dropout(x, self.dropout, self.training)
         count = len(self.blocks)
-        context = replace(context, count=count, shared={}, losses=self.losses)
+        layer = replace(layer, count=count, shared={}, losses=self.losses)
         read_in_last = not self.all_positions and count > 0
         for number, block in enumerate(self.blocks):
-            read = context.read if read_in_last and number == count - 1 else None
             own = self.position_of_layer[number]
-            layer_context = replace(
-                context, tokens=tokens[own], position=positions[own], read=read, index=number
+            x = block(
+                x,
+                replace(
+                    layer,
+                    tokens=tokens[own],
+                    position=positions[own],
+                    read=layer.read if read_in_last and number == count - 1 else None,
+                    index=number,
+                    cache=None if cache is None else cache.self_attention[number],
+                    memory_cache=None if cache is None else cache.cross_attention[number],
+                ),
             )
-            if cache is not None:
-                layer_context = replace(
-                    layer_context,
-                    cache=cache.self_attention[number],
-                    memory_cache=cache.cross_attention[number],
-                )
-            x = cast(Block, block)(x, layer_context)
         if cache is not None:
             cache.length += ids.shape[1]
-        if context.read is not None and not read_in_last:
-            x = x[:, context.read]
+        if layer.read is not None and not read_in_last:
+            x = x[:, layer.read]
         return x if self.final_norm is None else self.final_norm(x)
 
 

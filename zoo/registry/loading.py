@@ -14,7 +14,7 @@ from pathlib import Path
 from zoo import __version__
 from zoo.errors import ZooError
 from zoo.registry import AXES, BUILT_IN, KINDS, Component, Owner, Register, Registry
-from zoo.registry.component import Command, find_module
+from zoo.registry.component import Command, find_module, old_ffn
 from zoo.registry.hooks import PluginError, call_hook, import_file, import_plugin
 from zoo.registry.installed import Installed, Selection, installed
 
@@ -166,6 +166,7 @@ def _fault(component: Component) -> str:
         torch_nn = sys.modules.get("torch.nn")
         if torch_nn is None or not issubclass(factory, torch_nn.Module):
             return f"{factory.__qualname__} is no torch.nn.Module"
+        return old_ffn(component.kind, factory)
     return ""
 
 

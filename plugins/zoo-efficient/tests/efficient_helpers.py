@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from zoo.components.attention.base import Attention
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.registry import Registry
@@ -114,7 +115,7 @@ def agree(
     weights = torch.randn(x.shape, generator=torch.Generator().manual_seed(2), dtype=x.dtype)
     inputs = [x, *attention.parameters()]
 
-    out = attention(x, tokens=tokens, position=position, causal=causal)
+    out = attention(x, LayerContext(tokens, position, causal=causal))
     assert out.isfinite().all()
     grads = torch.autograd.grad((out * weights)[real].sum(), inputs)
 

@@ -6,6 +6,7 @@ from efficient_helpers import CAPABILITIES, encoding, registry
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 
 DIM, HEADS = 16, 2
@@ -34,7 +35,7 @@ def largest(name, length, pe, causal, padded):
     attention_mask = torch.arange(length)[None] < length - 100 if padded else None
     tokens = Tokens(attention_mask, torch.arange(length))
     with Largest() as seen:
-        attention(x, tokens=tokens, position=position, causal=causal).sum().backward()
+        attention(x, LayerContext(tokens, position, causal=causal)).sum().backward()
     return seen.numel
 
 

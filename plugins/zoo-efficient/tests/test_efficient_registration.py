@@ -6,6 +6,7 @@ import torch
 from efficient_helpers import CAPABILITIES, DIM, HEADS, batch, encoding, registry
 
 from zoo.components.attention.base import Attention
+from zoo.components.layer_context import LayerContext
 
 LONGEST = {"max_length": 64}
 
@@ -62,7 +63,7 @@ def test_what_is_not_declared_is_refused(name, asked):
     }[asked]
     pe = {"rotate": "rope", "bias": "alibi"}.get(asked, "none")
     with pytest.raises(ValueError, match=f"attention {name.title()} does not declare '{asked}'"):
-        attention(x, tokens=tokens, position=encoding(pe, attention), **options)
+        attention(x, LayerContext(tokens, encoding(pe, attention), **options))
 
 
 @pytest.mark.parametrize("name", CAPABILITIES)
@@ -73,9 +74,9 @@ def test_dropout_acts_in_training_alone(name):
     position = encoding("none", attention)
     x, tokens = batch([40])
     torch.manual_seed(0)
-    one, two = (attention.train()(x, tokens=tokens, position=position) for _ in range(2))
+    one, two = (attention.train()(x, LayerContext(tokens, position)) for _ in range(2))
     assert not torch.allclose(one, two)
-    one, two = (attention.eval()(x, tokens=tokens, position=position) for _ in range(2))
+    one, two = (attention.eval()(x, LayerContext(tokens, position)) for _ in range(2))
     torch.testing.assert_close(one, two, rtol=0, atol=0)
 
 
@@ -85,8 +86,8 @@ def test_not_even_nan_leaves_the_padding(name):
     position = encoding("none", attention)
     x, tokens = batch([40, 3, 0])
     real = tokens.attention_mask
-    out = attention(x, tokens=tokens, position=position)
-    spoilt = attention(x.masked_fill(~real[..., None], torch.nan), tokens=tokens, position=position)
+    out = attention(x, LayerContext(tokens, position))
+    spoilt = attention(x.masked_fill(~real[..., None], torch.nan), LayerContext(tokens, position))
     torch.testing.assert_close(spoilt[real], out[real], rtol=0, atol=0)
 
 
@@ -95,9 +96,9 @@ def test_autocast_to_bfloat16_stays_near(name):
     _, attention = build(name)
     position = encoding("none", attention)
     x, tokens = batch([40, 17])
-    target = attention(x, tokens=tokens, position=position)[tokens.attention_mask].detach()
+    target = attention(x, LayerContext(tokens, position))[tokens.attention_mask].detach()
     with torch.autocast("cpu", torch.bfloat16):
-        out = attention.float()(x.float(), tokens=tokens, position=position)[tokens.attention_mask]
+        out = attention.float()(x.float(), LayerContext(tokens, position))[tokens.attention_mask]
     assert float((out.detach() - target).norm() / target.norm()) < 0.03
 
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from zoo_efficient.fourier import Fourier, transform_rows
 
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 
 
@@ -56,7 +57,7 @@ def test_every_text_gets_torchs_transform_of_itself(lengths, width, after, seed)
     )
     attention = Fourier(width)
     tokens = Tokens(shuffled, torch.arange(total))
-    out = attention(x, tokens=tokens, position=encoding("none", attention))
+    out = attention(x, LayerContext(tokens, encoding("none", attention)))
     assert (out[~shuffled] == 0).all()
     for text in range(len(x)):
         rows = shuffled[text]
@@ -78,7 +79,7 @@ def test_keeps_the_scale_of_its_input_whatever_the_length():
     attention = build(Fourier)
     for length in (3, 300):
         x, tokens = batch([length])
-        out = attention(x, tokens=tokens, position=encoding("none", attention))
+        out = attention(x, LayerContext(tokens, encoding("none", attention)))
         # A real part holds half of the energy, on average.
         assert 0.4 < float(out[tokens.attention_mask].square().mean()) < 0.7
 
@@ -87,9 +88,9 @@ def test_bfloat16_goes_in_and_comes_out():
     x, tokens = batch([9, 4])
     attention = build(Fourier)
     position = encoding("none", attention)
-    half = attention(x.bfloat16(), tokens=tokens, position=position)
+    half = attention(x.bfloat16(), LayerContext(tokens, position))
     assert half.dtype == torch.bfloat16
-    full = attention(x, tokens=tokens, position=position)
+    full = attention(x, LayerContext(tokens, position))
     torch.testing.assert_close(half.double(), full, rtol=0.02, atol=0.05)
 
 

@@ -3,6 +3,7 @@ import torch
 from efficient_helpers import DIM, agree, batch, build, by_heads, encoding, rotate
 from zoo_efficient.linear import Linear, features
 
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 
 
@@ -44,15 +45,11 @@ def test_causal_rows_from_elsewhere_are_those_of_the_whole_text():
     attention = build(Linear)
     position = encoding("rope", attention)
     x, tokens = batch([80, 33])
-    whole = attention(x, tokens=tokens, position=position, causal=True)
+    whole = attention(x, LayerContext(tokens, position, causal=True))
     rows = slice(20, 30)
     some = attention(
         x[:, rows],
-        context=x,
-        tokens=tokens[rows],
-        context_tokens=tokens,
-        position=position,
-        causal=True,
+        LayerContext(tokens[rows], position, causal=True, context=x, context_tokens=tokens),
     )
     torch.testing.assert_close(some, whole[:, rows])
 
@@ -74,15 +71,12 @@ def test_decoding_step_by_step_is_the_whole_at_once(pe):
     attention = build(Linear)
     position = encoding(pe, attention)
     x = torch.randn(2, 9, DIM, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    whole = attention(x, tokens=Tokens.whole(9), position=position, causal=True)
+    whole = attention(x, LayerContext(Tokens.whole(9), position, causal=True))
     cache = Remembered()
     for i in range(9):
         step = attention(
             x[:, i : i + 1],
-            tokens=Tokens(None, torch.tensor([i])),
-            position=position,
-            causal=True,
-            cache=cache,
+            LayerContext(Tokens(None, torch.tensor([i])), position, causal=True, cache=cache),
         )
         torch.testing.assert_close(step, whole[:, i : i + 1])
 

@@ -14,6 +14,7 @@ from efficient_helpers import (
 from zoo_efficient.linformer import Linformer
 
 from zoo.components.attention.fused import Fused
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 
 
@@ -54,7 +55,7 @@ def test_with_the_identity_as_projection_is_softmax_attention(pe):
     x, _ = batch([11], after=0)
     tokens = Tokens.whole(11)
     torch.testing.assert_close(
-        attention(x, tokens=tokens, position=position), exact(x, tokens=tokens, position=position)
+        attention(x, LayerContext(tokens, position)), exact(x, LayerContext(tokens, position))
     )
 
 
@@ -62,17 +63,17 @@ def test_without_padding_is_as_with_a_mask_of_all_true():
     attention = build(Linformer, max_length=15, rank=4)
     position = encoding("none", attention)
     x, tokens = batch([11], after=0)
-    bare = attention(x, tokens=Tokens.whole(11), position=position)
-    torch.testing.assert_close(bare, attention(x, tokens=tokens, position=position))
+    bare = attention(x, LayerContext(Tokens.whole(11), position))
+    torch.testing.assert_close(bare, attention(x, LayerContext(tokens, position)))
 
 
 def test_few_queries_get_the_rows_of_the_whole():
     attention = build(Linformer, max_length=15, rank=4)
     position = encoding("rope", attention)
     x, tokens = batch([11, 6])
-    whole = attention(x, tokens=tokens, position=position)
+    whole = attention(x, LayerContext(tokens, position))
     first = attention(
-        x[:, :1], context=x, tokens=tokens[:1], context_tokens=tokens, position=position
+        x[:, :1], LayerContext(tokens[:1], position, context=x, context_tokens=tokens)
     )
     torch.testing.assert_close(first, whole[:, :1])
 
@@ -81,7 +82,7 @@ def test_refuses_more_tokens_than_it_was_built_for():
     attention = build(Linformer, max_length=10)
     x, tokens = batch([9], after=2)
     with pytest.raises(ValueError, match="takes 10 tokens, not 11"):
-        attention(x, tokens=tokens, position=encoding("none", attention))
+        attention(x, LayerContext(tokens, encoding("none", attention)))
 
 
 @pytest.mark.parametrize("rank", [0, -1, None, 2.5])

@@ -14,6 +14,7 @@ from efficient_helpers import (
 from zoo_efficient.nystrom import Nystrom, pseudo_inverse
 
 from zoo.components.attention.fused import Fused
+from zoo.components.layer_context import LayerContext
 
 
 def segment_means(x, marks):
@@ -72,8 +73,8 @@ def test_texts_of_no_more_tokens_than_landmarks_get_softmax_attention(pe):
         x, tokens = batch(lengths)
         real = tokens.attention_mask[:3]
         torch.testing.assert_close(
-            attention(x, tokens=tokens, position=position)[:3][real],
-            exact(x, tokens=tokens, position=position)[:3][real],
+            attention(x, LayerContext(tokens, position))[:3][real],
+            exact(x, LayerContext(tokens, position))[:3][real],
         )
 
 
@@ -82,12 +83,12 @@ def test_more_landmarks_come_closer_to_softmax():
     position = encoding("none", exact)
     x, tokens = batch([64], after=0)
     x = x.cumsum(dim=1) / 8  # neighbours alike, as segment means suppose
-    target = exact(x, tokens=tokens, position=position).detach()
+    target = exact(x, LayerContext(tokens, position)).detach()
     errors = []
     for landmarks in (2, 8, 32, 64):
         attention = build(Nystrom, landmarks=landmarks, iterations=20)
         attention.load_state_dict(exact.state_dict())
-        out = attention(x, tokens=tokens, position=position).detach()
+        out = attention(x, LayerContext(tokens, position)).detach()
         errors.append(float((out - target).norm()))
     assert errors == sorted(errors, reverse=True), errors
     assert errors[-1] < 1e-9, errors
@@ -108,8 +109,8 @@ def test_bfloat16_stays_near_float64_though_the_inverse_enlarges_rounding():
     attention = build(Nystrom, landmarks=8)
     position = encoding("none", attention)
     x, tokens = batch([60], after=0)
-    target = attention(x, tokens=tokens, position=position)
-    half = attention.bfloat16()(x.bfloat16(), tokens=tokens, position=position)
+    target = attention(x, LayerContext(tokens, position))
+    half = attention.bfloat16()(x.bfloat16(), LayerContext(tokens, position))
     assert half.dtype == torch.bfloat16
     assert float((half.double() - target).detach().norm() / target.detach().norm()) < 0.05
 

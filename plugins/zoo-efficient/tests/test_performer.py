@@ -7,6 +7,7 @@ from efficient_helpers import DIM, HEADS, agree, batch, build, by_heads, encodin
 from zoo_efficient.performer import Performer, orthogonal_directions
 
 from zoo.components.attention.fused import Fused
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 
 
@@ -48,12 +49,12 @@ def test_the_map_is_what_forward_mixes_with():
     attention = build(Performer)
     position = encoding("none", attention)
     x, tokens = batch([9, 5])
-    weights = attention.weights(x, tokens=tokens, position=position)
+    weights = attention.weights(x, LayerContext(tokens, position))
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones_like(weights[..., 0]))
     assert (weights[1, ..., 5:] == 0).all()
     v = attention.project(x, x)[2].masked_fill(~tokens.attention_mask[:, None, :, None], 0)
     mixed = attention.out((weights @ v).transpose(1, 2).flatten(2))
-    torch.testing.assert_close(mixed, attention(x, tokens=tokens, position=position))
+    torch.testing.assert_close(mixed, attention(x, LayerContext(tokens, position)))
 
 
 def test_comes_closer_to_softmax_with_more_features():
@@ -62,7 +63,7 @@ def test_comes_closer_to_softmax_with_more_features():
     x, tokens = batch([20, 12])
     x = x / 8  # the variance grows as the exponential of |q + k|², and with it the tails
     real = tokens.attention_mask
-    target = exact(x, tokens=tokens, position=position)[real]
+    target = exact(x, LayerContext(tokens, position))[real]
     errors = []
     for features in (16, 256, 4096):
         attention = build(Performer, features=features)
@@ -71,7 +72,7 @@ def test_comes_closer_to_softmax_with_more_features():
             torch.manual_seed(draw)
             directions = orthogonal_directions(features, attention.head_dim)
             attention.load_state_dict(exact.state_dict() | {"directions": directions})
-            out = attention(x, tokens=tokens, position=position)[real]
+            out = attention(x, LayerContext(tokens, position))[real]
             squares.append((out - target).square().mean())
         errors.append(float(torch.stack(squares).mean().sqrt().detach()))
     # By 1/√M each step is a fourth; chance is given its share.
@@ -88,7 +89,7 @@ def test_scores_depend_on_offsets_alone_as_features_grow():
     for features in (16, 4096):
         attention = build(Performer, features=features)
         position = encoding("rope", attention)
-        here, there = (attention(x, tokens=t, position=position) for t in (tokens, later))
+        here, there = (attention(x, LayerContext(t, position)) for t in (tokens, later))
         moved.append(float((here - there).detach().abs().max()))
     assert moved[0] > 1e-3
     assert moved[1] < moved[0] / 2
@@ -123,7 +124,7 @@ def test_features_belong_to_the_seed_and_to_the_state():
     assert "directions" in one.state_dict()
     before = one.directions.clone()
     x, tokens = batch([5])
-    one.train()(x, tokens=tokens, position=encoding("none", one))
+    one.train()(x, LayerContext(tokens, encoding("none", one)))
     torch.testing.assert_close(one.directions, before, rtol=0, atol=0)
 
 
@@ -131,7 +132,7 @@ def test_long_queries_and_keys_neither_overflow_nor_vanish():
     attention = build(Performer).float()
     position = encoding("none", attention).float()
     x = 100 * torch.randn(1, 30, DIM, generator=torch.Generator().manual_seed(0))
-    weights = attention.weights(x, tokens=Tokens.whole(30), position=position)
+    weights = attention.weights(x, LayerContext(Tokens.whole(30), position))
     assert weights.shape == (1, HEADS, 30, 30)
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones_like(weights[..., 0]))
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from zoo_efficient.window import Window
 
 from zoo.components.attention.fused import Fused
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 
 
@@ -56,7 +57,7 @@ def test_is_the_same_across_blocks(pe, shared):
     if shared:
         tokens = Tokens(tokens.attention_mask, tokens.positions[0])
     naive = by_heads(attention, position, naive_head(2, position, causal=False))
-    out = attention(x, tokens=tokens, position=position)
+    out = attention(x, LayerContext(tokens, position))
     for text, length in enumerate([197, 70]):
         expected = naive(x[text, :length], torch.arange(length))
         torch.testing.assert_close(out[text, :length], expected)
@@ -97,7 +98,7 @@ def test_blocks_are_the_dense_form(lengths, size, before, pe, causal, padded):
     if not padded:
         tokens = Tokens.whole(x.shape[1])
     real = torch.ones(x.shape[:2], dtype=torch.bool) if not padded else tokens.attention_mask
-    out = attention(x, tokens=tokens, position=position, causal=causal)
+    out = attention(x, LayerContext(tokens, position, causal=causal))
     expected = dense(attention, x, tokens, position, causal)
     torch.testing.assert_close(out[real], expected[real])
 
@@ -111,8 +112,8 @@ def test_a_window_over_all_is_fused(pe, length, size):
     x, tokens = batch([length, length // 3])
     real = tokens.attention_mask
     torch.testing.assert_close(
-        attention(x, tokens=tokens, position=position)[real],
-        exact(x, tokens=tokens, position=position)[real],
+        attention(x, LayerContext(tokens, position))[real],
+        exact(x, LayerContext(tokens, position))[real],
         rtol=1e-12,
         atol=1e-12,
     )
@@ -123,14 +124,14 @@ def test_the_map_is_what_forward_mixes_with(causal):
     attention = build(Window, size=3)
     position = encoding("alibi", attention)
     x, tokens = batch([9, 5])
-    weights = attention.weights(x, tokens=tokens, position=position, causal=causal)
+    weights = attention.weights(x, LayerContext(tokens, position, causal=causal))
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones_like(weights[..., 0]))
     assert (weights[0, :, 0, 4:] == 0).all()
     mixed = (weights @ attention.project(x, x)[2]).transpose(1, 2).flatten(2)
     real = tokens.attention_mask
     torch.testing.assert_close(
         attention.out(mixed)[real],
-        attention(x, tokens=tokens, position=position, causal=causal)[real],
+        attention(x, LayerContext(tokens, position, causal=causal))[real],
     )
 
 

@@ -7,9 +7,9 @@ import math
 import torch
 from torch import Tensor
 
-from zoo.components.attention.base import Attention, Cache
+from zoo.components.attention.base import Attention
 from zoo.components.dropout import dropout
-from zoo.components.pe.base import PositionalEncoding
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo_efficient.padding import ranks
 
@@ -39,30 +39,13 @@ class Fourier(Attention):
         self.heads, self.head_dim = 1, dim
         self.dropout, self.norm = dropout, norm
 
-    def forward(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        *,
-        tokens: Tokens,
-        context_tokens: Tokens | None = None,
-        position: PositionalEncoding,
-        causal: bool = False,
-        cache: Cache | None = None,
-    ) -> Tensor:
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
         """x (B, L, D) to (B, L, D); ValueError for anything but bidirectional self-attention."""
-        self.refuse_undeclared(
-            x,
-            context,
-            tokens=tokens,
-            context_tokens=context_tokens,
-            position=position,
-            causal=causal,
-            cache=cache,
-        )
+        self.refuse_undeclared(x, layer)
         dtype = x.dtype
         x = x.float() if dtype in (torch.bfloat16, torch.float16) else x
         x = dropout(x, self.dropout, self.training)
+        tokens = layer.tokens
         if tokens.attention_mask is None:
             y: Tensor = torch.fft.fft2(x, norm=self.norm).real
             return y.to(dtype)

@@ -11,24 +11,23 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from zoo.components.tokens import Tokens, may_attend
+from zoo.components.layer_context import LayerContext
+from zoo.components.tokens import may_attend
 
 CHUNK = 64  # positions between two running sums; within a chunk all pairs are computed
 
 
-def weighted_sums(
-    q: Tensor, k: Tensor, v: Tensor, queries: Tokens, keys: Tokens, causal: bool
-) -> Tensor:
+def weighted_sums(q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
     """Σ_j (q_i·k_j) v_j over the keys that query i may attend to: (B, H, Lq, Dv).
 
     q: (B, H, Lq, M); k: (B, H, Lk, M), zero where a key is padding; v: (B, H, Lk, Dv).
     """
-    if not causal:
+    if not layer.causal:
         return q @ (k.transpose(-2, -1) @ v)
-    if queries is keys:
+    if layer.tokens is layer.keys:
         return _running_sums(q, k, v)
     # Queries from elsewhere (decoding, part of a text) are few: compute all pairs.
-    mask = may_attend(queries, keys, causal)
+    mask = may_attend(layer.tokens, layer.keys, causal=True)
     assert mask is not None
     return (q @ k.transpose(-2, -1)).masked_fill(~mask, 0) @ v
 

@@ -8,8 +8,7 @@ from torch import Tensor
 from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import Packed
 from zoo.components.dropout import dropout
-from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens
+from zoo.components.layer_context import LayerContext
 from zoo_efficient.kernel import divide, weighted_sums
 from zoo_efficient.padding import hide
 
@@ -28,27 +27,16 @@ class Linear(ProjectedAttention):
 
     projection = Packed
 
-    def rotate(self, x: Tensor, tokens: Tokens, position: PositionalEncoding) -> Tensor:
-        """x unchanged: the features of q and k are rotated, not q and k."""
-        return x
+    def rotate(self, q: Tensor, k: Tensor, layer: LayerContext) -> tuple[Tensor, Tensor]:
+        """Both unchanged: their features are rotated, not q and k."""
+        return q, k
 
-    def mix(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        queries: Tokens,
-        keys: Tokens,
-        position: PositionalEncoding,
-        causal: bool,
-    ) -> Tensor:
+    def mix(self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
         """The output of each head (B, H, Lq, Dh)."""
-        q, k = features(q), hide(features(k), keys)
-        v = dropout(hide(v, keys), self.dropout, self.training)
-        turned_q = position.rotate(q, queries.positions)
-        turned_k = position.rotate_keys(k, keys.positions)
-        top = weighted_sums(turned_q, turned_k, v, queries, keys, causal)
-        bottom = weighted_sums(q, k, torch.ones_like(v[..., :1]), queries, keys, causal)
+        q, k = features(q), hide(features(k), layer.keys)
+        v = dropout(hide(v, layer.keys), self.dropout, self.training)
+        top = weighted_sums(*super().rotate(q, k, layer), v, layer)
+        bottom = weighted_sums(q, k, torch.ones_like(v[..., :1]), layer)
         return divide(top, bottom)
 
 

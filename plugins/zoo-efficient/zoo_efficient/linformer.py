@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import Packed
-from zoo.components.pe.base import PositionalEncoding
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo_efficient.padding import hide, ranks
 from zoo_efficient.whole_numbers import at_least
@@ -36,24 +36,15 @@ class Linformer(ProjectedAttention):
         shape = (max_length, at_least("rank", 1, rank))
         self.e, self.f = (nn.Parameter(torch.randn(shape) / max_length**0.5) for _ in range(2))
 
-    def mix(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        queries: Tokens,
-        keys: Tokens,
-        position: PositionalEncoding,
-        causal: bool,
-    ) -> Tensor:
+    def mix(self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
         """The output of each head (B, H, Lq, Dh)."""
         length = k.shape[-2]
         if length > self.max_length:
             raise ValueError(f"attention 'linformer' takes {self.max_length} tokens, not {length}")
         return F.scaled_dot_product_attention(
             q,
-            self._project(self.e, hide(k, keys), keys),
-            self._project(self.f, hide(v, keys), keys),
+            self._project(self.e, hide(k, layer.keys), layer.keys),
+            self._project(self.f, hide(v, layer.keys), layer.keys),
             dropout_p=self.dropout if self.training else 0.0,
         )
 

@@ -9,7 +9,7 @@ from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import Packed
 from zoo.components.attention.softmax import softmax_weights
 from zoo.components.dropout import dropout
-from zoo.components.pe.base import PositionalEncoding
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens, may_attend
 from zoo_efficient.padding import hide, ranks
 from zoo_efficient.whole_numbers import at_least
@@ -47,22 +47,13 @@ class Nystrom(ProjectedAttention):
         self.landmarks = at_least("landmarks", 1, landmarks)
         self.iterations = at_least("iterations", 1, iterations)
 
-    def mix(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        queries: Tokens,
-        keys: Tokens,
-        position: PositionalEncoding,
-        causal: bool,
-    ) -> Tensor:
+    def mix(self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
         """The output of each head (B, H, Lq, Dh)."""
-        dtype = v.dtype
+        dtype, keys = v.dtype, layer.keys
         if dtype in (torch.bfloat16, torch.float16):
             q, k, v = q.float(), k.float(), v.float()
         with torch.autocast(v.device.type, enabled=False):
-            return self._mix(hide(q, queries), hide(k, keys), hide(v, keys), keys).to(dtype)
+            return self._mix(hide(q, layer.tokens), hide(k, keys), hide(v, keys), keys).to(dtype)
 
     def _mix(self, q: Tensor, k: Tensor, v: Tensor, keys: Tokens) -> Tensor:
         means, filled, short = self._segments(keys, q)

@@ -10,7 +10,7 @@ from torch import Tensor
 from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import Packed
 from zoo.components.dropout import dropout
-from zoo.components.pe.base import PositionalEncoding
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens, may_attend
 from zoo_efficient.kernel import divide, weighted_sums
 from zoo_efficient.padding import hide
@@ -43,46 +43,21 @@ class Performer(ProjectedAttention):
         at_least("features", 1, features)
         self.register_buffer("directions", orthogonal_directions(features, self.head_dim))
 
-    def mix(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        queries: Tokens,
-        keys: Tokens,
-        position: PositionalEncoding,
-        causal: bool,
-    ) -> Tensor:
+    def mix(self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
         """The output of each head (B, H, Lq, Dh)."""
-        q, k = self.features(q, k, keys)
-        v = dropout(hide(v, keys), self.dropout, self.training)
-        top = weighted_sums(q, k, v, queries, keys, causal)
-        bottom = weighted_sums(q, k, torch.ones_like(v[..., :1]), queries, keys, causal)
+        q, k = self.features(q, k, layer.keys)
+        v = dropout(hide(v, layer.keys), self.dropout, self.training)
+        top = weighted_sums(q, k, v, layer)
+        bottom = weighted_sums(q, k, torch.ones_like(v[..., :1]), layer)
         return divide(top, bottom)
 
-    def weights(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        *,
-        tokens: Tokens,
-        context_tokens: Tokens | None = None,
-        position: PositionalEncoding,
-        causal: bool = False,
-    ) -> Tensor:
+    def weights(self, x: Tensor, layer: LayerContext) -> Tensor:
         """The attention map (B, H, Lq, Lk), which forward never computes; rows sum to one."""
-        self.refuse_undeclared(
-            x,
-            context,
-            tokens=tokens,
-            context_tokens=context_tokens,
-            position=position,
-            causal=causal,
-        )
-        q, k, _, keys = self.queries_keys_values(x, context, tokens, context_tokens, position)
-        q, k = self.features(q, k, keys)
+        self.refuse_undeclared(x, layer)
+        q, k, _, layer = self.queries_keys_values(x, layer)
+        q, k = self.features(q, k, layer.keys)
         products = q @ k.transpose(-2, -1)
-        mask = may_attend(tokens, keys, causal)
+        mask = may_attend(layer.tokens, layer.keys, layer.causal)
         if mask is not None:
             products = products.masked_fill(~mask, 0)
         return divide(products, products.sum(dim=-1, keepdim=True))

@@ -9,8 +9,8 @@ from torch import Tensor
 from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import Packed
 from zoo.components.attention.softmax import softmax_weights
-from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens, may_attend
+from zoo.components.layer_context import LayerContext
+from zoo.components.tokens import may_attend
 from zoo_efficient.blocks import Blocks
 from zoo_efficient.padding import hide
 from zoo_efficient.whole_numbers import at_least
@@ -32,73 +32,48 @@ class Window(ProjectedAttention):
         super().__init__(dim, heads, dropout=dropout)
         self.size = at_least("size", 0, size)
 
-    def mix(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        queries: Tokens,
-        keys: Tokens,
-        position: PositionalEncoding,
-        causal: bool,
-    ) -> Tensor:
+    def mix(self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
         """The output of each head (B, H, L, Dh), computed as B N texts of C queries and W keys."""
         batch, length = q.shape[0], q.shape[2]
         blocks = Blocks(length, self.size)
         out = F.scaled_dot_product_attention(
             blocks.queries(q, 2).transpose(1, 2).flatten(0, 1),  # (B N, H, C, Dh)
-            blocks.keys(hide(k, keys), 2).transpose(1, 2).flatten(0, 1),  # (B N, H, W, Dh)
-            blocks.keys(hide(v, keys), 2).transpose(1, 2).flatten(0, 1),
-            attn_mask=self._added(blocks, batch, keys, position, causal, q.dtype),
+            blocks.keys(hide(k, layer.keys), 2).transpose(1, 2).flatten(0, 1),  # (B N, H, W, Dh)
+            blocks.keys(hide(v, layer.keys), 2).transpose(1, 2).flatten(0, 1),
+            attn_mask=self._added(blocks, batch, layer, q.dtype),
             dropout_p=self.dropout if self.training else 0.0,
         )
         return blocks.join(out.unflatten(0, (batch, -1)).transpose(1, 2), 2)
 
-    def weights(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        *,
-        tokens: Tokens,
-        context_tokens: Tokens | None = None,
-        position: PositionalEncoding,
-        causal: bool = False,
-    ) -> Tensor:
+    def weights(self, x: Tensor, layer: LayerContext) -> Tensor:
         """The attention map (B, H, L, L), which forward never computes; rows sum to one."""
-        self.refuse_undeclared(x, context, tokens=tokens, position=position, causal=causal)
-        q, k, _, _ = self.queries_keys_values(x, None, tokens, None, position)
-        index = torch.arange(x.shape[1], device=x.device)
+        self.refuse_undeclared(x, layer)
+        q, k, _, _ = self.queries_keys_values(x, layer)
+        index, places = torch.arange(x.shape[1], device=x.device), layer.tokens.positions
         mask = (index[:, None] - index).abs() <= self.size
-        allowed = may_attend(tokens, tokens, causal)
+        allowed = may_attend(layer.tokens, layer.tokens, layer.causal)
         if allowed is not None:
             near = mask & allowed
             # A padded query far from every token would have no key: it gets the whole text.
             mask = torch.where(near.any(dim=-1, keepdim=True), near, allowed)
-        return softmax_weights(q, k, mask, position.bias(tokens.positions, tokens.positions))
+        return softmax_weights(q, k, mask, layer.position.bias(places, places))
 
-    def _added(
-        self,
-        blocks: Blocks,
-        batch: int,
-        tokens: Tokens,
-        position: PositionalEncoding,
-        causal: bool,
-        dtype: torch.dtype,
-    ) -> Tensor:
+    def _added(self, blocks: Blocks, batch: int, layer: LayerContext, dtype: torch.dtype) -> Tensor:
         """Mask and bias of each block, (B N, 1 or H, C, W): bool, or added to the scores."""
+        tokens = layer.tokens
         mask = blocks.near(tokens.positions.device)  # (N, C, W), and (B, N, C, W) from here on
         if tokens.attention_mask is not None:
             mask = mask & blocks.keys(tokens.attention_mask, 1)[..., None, :]
         last = tokens.positions.dim() - 1
         q_positions = blocks.queries(tokens.positions, last)  # (N, C) or (B, N, C)
         k_positions = blocks.keys(tokens.positions, last)
-        if causal:
+        if layer.causal:
             mask = mask & (k_positions[..., None, :] <= q_positions[..., None])
         # A padded query without keys gets all of them: a softmax over nothing is NaN.
         mask = mask | ~mask.any(dim=-1, keepdim=True)
         mask = mask.expand(batch, *mask.shape[-3:]).flatten(0, 1).unsqueeze(1)
         # For the encoding every block is a text.
-        bias = position.bias(q_positions.flatten(0, -2), k_positions.flatten(0, -2))
+        bias = layer.position.bias(q_positions.flatten(0, -2), k_positions.flatten(0, -2))
         if bias is None:
             return mask
         if bias.dim() == 4 and 1 < len(bias) < len(mask):  # one per block, for every text

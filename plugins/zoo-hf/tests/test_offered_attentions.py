@@ -218,13 +218,13 @@ class Own(MultiHead):
 
 
 class Normed(Own):
-    def adjust(self, q, k, v):
+    def adjust(self, q, k, v, layer):
         return nn.functional.normalize(q, dim=-1), k, v
 
 
 class Doubled(Own):
-    def output(self, heads, x):
-        return 2 * super().output(heads, x)
+    def output(self, heads, x, layer):
+        return 2 * super().output(heads, x, layer)
 
 
 class Weighted(Own):
@@ -238,11 +238,11 @@ class Turned(ProjectedAttention):
 
     projection = Packed
 
-    def rotate(self, x, tokens, position):
-        return position.rotate(x.exp(), tokens.positions)
+    def rotate(self, q, k, layer):
+        return super().rotate(q.exp(), k.exp(), layer)
 
-    def mix(self, q, k, v, queries, keys, position, causal):
-        mask = keys.attention_mask
+    def mix(self, q, k, v, layer):
+        mask = layer.keys.attention_mask
         return softmax_attend(q, k, v, None if mask is None else mask[:, None, None], None)
 
 
@@ -251,8 +251,8 @@ class Means(ProjectedAttention):
 
     projection = Packed
 
-    def mix(self, q, k, v, queries, keys, position, causal):
-        mask = keys.attention_mask
+    def mix(self, q, k, v, layer):
+        mask = layer.keys.attention_mask
         real = torch.ones_like(v[..., :1]) if mask is None else mask[:, None, :, None].to(v)
         return ((v * real).sum(dim=2, keepdim=True) / real.sum(dim=2, keepdim=True)).expand_as(q)
 

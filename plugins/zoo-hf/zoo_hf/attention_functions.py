@@ -12,14 +12,13 @@ from transformers.utils.import_utils import is_tracing
 
 from zoo.components.attention.base import MultiHead, ProjectedAttention
 from zoo.components.attention.fused import Fused
-from zoo.components.pe.base import PositionalEncoding
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens, may_attend
 from zoo.errors import ZooError
 from zoo.models.seeding import seeded
 from zoo.registry import Choice
 
 UNSUPPORTED = ("softcap", "s_aux")  # of some models: scores that are not q·k alone
-NO_ENCODING = PositionalEncoding(dim=0, heads=0, head_dim=0, max_length=0)
 
 
 class AttentionFunctions:
@@ -136,7 +135,7 @@ def mixed(
         keys = Tokens(mask.bool(), keys.positions, in_order=True)
     queries = keys if q.shape[2] == k.shape[2] else Tokens.whole(q.shape[2], q.device)
     if not takes_any_mask(attention):
-        return attention.mix(q, k, v, queries, keys, NO_ENCODING, False)
+        return attention.mix(q, k, v, LayerContext(queries, context_tokens=keys))
     assert isinstance(attention, MultiHead)
     if mask is None or mask.dim() == 2:
         mask = may_attend(queries, keys, causal=False)
@@ -151,11 +150,7 @@ def takes_any_mask(attention: ProjectedAttention) -> bool:
     if not isinstance(attention, MultiHead):
         return False
     kind = type(attention)
-    return (
-        kind.mix in (MultiHead.mix, Fused.mix)
-        and kind.mask_and_bias is MultiHead.mask_and_bias
-        and kind.with_content is MultiHead.with_content
-    )
+    return kind.mix in (MultiHead.mix, Fused.mix) and kind.mask_and_bias is MultiHead.mask_and_bias
 
 
 def build_attention(choice: Choice, heads: int, dim: int, dropout: float = 0.0) -> Any:

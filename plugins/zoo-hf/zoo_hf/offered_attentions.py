@@ -8,16 +8,15 @@ would not be itself there, and is not offered.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 from transformers import AttentionInterface, AttentionMaskInterface
 
-from zoo.components.attention.base import MultiHead, ProjectedAttention
-from zoo.components.attention.fused import Fused
+from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import Packed, PerHead, Separate
-from zoo.components.layer_context import LayerContext, with_layer
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.pe.rope import Rotary
 from zoo.components.tokens import Tokens
@@ -25,7 +24,6 @@ from zoo.errors import ZooError, one_line
 from zoo.models.seeding import seeded
 from zoo.registry import Choice
 from zoo_hf.attention_functions import (
-    NO_ENCODING,
     AttentionFunctions,
     build_attention,
     mixed,
@@ -111,7 +109,7 @@ def _why_not(choice: Choice) -> str:
         attention = build_attention(choice, 2, 16)
         if not isinstance(attention, ProjectedAttention):
             return "it is no ProjectedAttention, whose 'mix' can be called by itself"
-        if any(map(choice.takes, ("layer_index", "layer_count"))) or _reads_layer(attention):
+        if any(map(choice.takes, ("layer_index", "layer_count"))):
             return "it differs from layer to layer"
         if type(attention.project) not in (Packed, PerHead, Separate):
             return "it projects queries, keys or values in its own way"
@@ -119,25 +117,22 @@ def _why_not(choice: Choice) -> str:
         own = [name for name, _ in inside if name.split(".")[0] not in ("project", "out")]
         if own:
             return f"it has weights or tables of its own, such as '{own[0]}'"
-        if not _is_its_mixing(attention.eval(), rotate=choice.can("rotate")):
+        first, second = _is_its_mixing(attention.eval(), rotate=choice.can("rotate"))
+        if not first:
             return "it does more than its 'mix': before it, around it or after it"
+        if not second:
+            return "it differs from layer to layer"
     except Exception as error:  # noqa: BLE001 - of a plug-in
         return f"it failed on a small input: {one_line(error)}"
     return ""
 
 
-def _reads_layer(attention: ProjectedAttention) -> bool:
-    """Whether a method of its own is given the LayerContext, which Transformers does not have."""
-    context = LayerContext(Tokens.whole(1), NO_ENCODING)
-    inherited = (ProjectedAttention.queries_keys_values, MultiHead.mix, Fused.mix)
-    methods = ("queries_keys_values", "adjust", "mix", "attend", "output")
-    own = [m for m in methods if getattr(type(attention), m, None) not in (None, *inherited)]
-    return any(with_layer(attention, method, context) for method in own)
-
-
 @torch.no_grad()
-def _is_its_mixing(attention: ProjectedAttention, *, rotate: bool) -> bool:
-    """Whether projections, a rotation and ``mixed`` give what the whole attention gives."""
+def _is_its_mixing(attention: ProjectedAttention, *, rotate: bool) -> list[bool]:
+    """Whether projections, a rotation and ``mixed`` give what the whole attention gives.
+
+    For two layers, one after the other.
+    """
     with seeded(0, "input"):
         x = torch.randn(2, 6, 16)
     mask = torch.arange(6) < torch.tensor([[6], [4]])
@@ -148,4 +143,6 @@ def _is_its_mixing(attention: ProjectedAttention, *, rotate: bool) -> bool:
     q, k = position.rotate(q, tokens.positions), position.rotate(k, tokens.positions)
     heads = mixed(attention, q, k, v, mask)
     found = attention.out(heads.transpose(1, 2).flatten(2))[mask]
-    return torch.allclose(found, attention(x, tokens=tokens, position=position)[mask], atol=1e-5)
+    layer = LayerContext(tokens, position, count=2)
+    outs = [attention(x, replace(layer, index=index))[mask] for index in range(2)]
+    return [torch.allclose(found, out, atol=1e-5) for out in outs]

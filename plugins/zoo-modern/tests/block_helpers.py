@@ -27,8 +27,19 @@ def registry() -> Registry:
     return load().registry
 
 
+class PlainFFN(nn.Sequential):
+    """Two linear layers and a tanh."""
+
+    def __init__(self) -> None:
+        super().__init__(nn.Linear(DIM, 12), nn.Tanh(), nn.Linear(12, DIM))
+
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        out: Tensor = super().forward(x)
+        return out
+
+
 def ffn() -> nn.Module:
-    return nn.Sequential(nn.Linear(DIM, 12), nn.Tanh(), nn.Linear(12, DIM))
+    return PlainFFN()
 
 
 def build(
@@ -91,7 +102,7 @@ class Wrapped(nn.Module):
 
     def forward(self, hidden_states: Tensor, **unused: Any) -> tuple[Tensor, None]:
         tokens, position = self.context.tokens, self.context.position
-        return self.attention(hidden_states, tokens=tokens, position=position), None
+        return self.attention(hidden_states, LayerContext(tokens, position)), None
 
 
 def assert_same(

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from zoo.components.attention.base import Attention
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.alibi import Alibi
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.pe.rope import Rotary
@@ -86,7 +87,7 @@ def agree(
     weights = torch.randn(x.shape, generator=torch.Generator().manual_seed(2), dtype=x.dtype)
     inputs = [x, *attention.parameters()]
 
-    out = attention(x, tokens=tokens, position=position, causal=causal)
+    out = attention(x, LayerContext(tokens, position, causal=causal))
     assert out.isfinite().all()
     grads = torch.autograd.grad((out * weights)[real].sum(), inputs)
 
@@ -116,7 +117,7 @@ def decode(
     cache, rows = KeyValues(), [slice(0, first)]
     rows += [slice(i, i + 1) for i in range(first, x.shape[1])]
     steps = [
-        attention(x[:, r], tokens=tokens[r], position=position, causal=True, cache=cache)
+        attention(x[:, r], LayerContext(tokens[r], position, causal=True, cache=cache))
         for r in rows
     ]
     return torch.cat(steps, dim=1), cache

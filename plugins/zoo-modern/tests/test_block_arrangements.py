@@ -20,6 +20,7 @@ from block_helpers import (
 )
 from torch import Tensor, nn
 
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 
 SMALL = {"hidden_size": DIM, "num_attention_heads": HEADS, "intermediate_size": 12}
@@ -122,7 +123,7 @@ def test_macaron_is_a_conformers_layer_without_convolution_and_last_norm() -> No
 def test_rezero_is_the_papers_sum() -> None:
     block, x, layer_context = build("rezero"), randoms(2, LENGTH, DIM), context()
     h = x + block.alpha * Wrapped(block, layer_context)(x)[0]
-    expected = h + block.alpha * block.ffn(h)
+    expected = h + block.alpha * block.ffn(h, layer_context)
     assert_same(block(x, layer_context), expected, [x, *block.parameters()])
     new = build("rezero", shaken=False)
     assert torch.equal(new(x, layer_context), x), "a new one adds nothing"
@@ -143,30 +144,35 @@ def test_cross_attention_is_one_more_sublayer(name: str) -> None:
 
     def attend(h: Tensor) -> Tensor:
         position = layer_context.position
-        return block.attention(h, tokens=layer_context.tokens, position=position, causal=True)
+        return block.attention(h, LayerContext(layer_context.tokens, position, causal=True))
 
     def cross(h: Tensor) -> Tensor:
         memory, tokens = layer_context.memory, layer_context.memory_tokens
         position = layer_context.position
         return block.cross(
-            h, memory, tokens=layer_context.tokens, context_tokens=tokens, position=position
+            h, LayerContext(layer_context.tokens, position, context=memory, context_tokens=tokens)
         )
 
     attention_norm, cross_norm, ffn_norm = block.attention_norm, block.cross_norm, block.ffn_norm
     if name == "parallel":
-        expected = x + attend(attention_norm(x)) + cross(cross_norm(x)) + block.ffn(ffn_norm(x))
+        expected = (
+            x
+            + attend(attention_norm(x))
+            + cross(cross_norm(x))
+            + block.ffn(ffn_norm(x), layer_context)
+        )
     elif name == "rezero":
         expected = x + block.alpha * attend(x)
         expected = expected + block.alpha * cross(expected)
-        expected = expected + block.alpha * block.ffn(expected)
+        expected = expected + block.alpha * block.ffn(expected, layer_context)
     else:
         step, half = STEPS[name], 0.5 if name == "macaron" else 1.0
         expected = x
         if name == "macaron":
-            expected = x + 0.5 * block.first_ffn(block.first_norm(x))
+            expected = x + 0.5 * block.first_ffn(block.first_norm(x), layer_context)
         expected = step(expected, attend, attention_norm)
         expected = step(expected, cross, cross_norm)
-        expected = step(expected, lambda h: half * block.ffn(h), ffn_norm)
+        expected = step(expected, lambda h: half * block.ffn(h, layer_context), ffn_norm)
     assert layer_context.memory is not None
     assert_same(block(x, layer_context), expected, [x, layer_context.memory, *block.parameters()])
 

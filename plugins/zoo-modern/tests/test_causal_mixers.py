@@ -14,6 +14,7 @@ from zoo_modern.attention.mamba2 import Mamba2
 from zoo_modern.attention.retention import Retention
 from zoo_modern.attention.short_conv import ShortConvolution
 
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 
 
@@ -169,7 +170,7 @@ def test_decoding_step_by_step_is_the_whole_at_once(name, first):
     mixer, position = built(name)
     for padding in ({}, {"before": 2}, {"gap": 2}):
         x, tokens = batch([6, 3], **padding)
-        whole = mixer(x, tokens=tokens, position=position, causal=True)
+        whole = mixer(x, LayerContext(tokens, position, causal=True))
         steps, cache = decode(mixer, x, tokens, position, first)
         near(steps[tokens.attention_mask], whole[tokens.attention_mask])
         kept = list(cache.state(mixer).values())
@@ -182,9 +183,9 @@ def test_not_even_nan_leaves_the_padding(name):
     mixer, position = built(name)
     x, tokens = batch([5, 0, 2], before=1, gap=1)
     real = tokens.attention_mask
-    out = mixer(x, tokens=tokens, position=position, causal=True)
+    out = mixer(x, LayerContext(tokens, position, causal=True))
     spoilt = x.masked_fill(~real[..., None], torch.nan)
-    again = mixer(spoilt, tokens=tokens, position=position, causal=True)
+    again = mixer(spoilt, LayerContext(tokens, position, causal=True))
     torch.testing.assert_close(again[real], out[real], rtol=0, atol=0)
 
 
@@ -193,12 +194,14 @@ def test_what_is_not_declared_is_refused(name):
     mixer, position = built(name)
     x, tokens = torch.randn(1, 4, DIM).double(), Tokens.whole(4)
     with pytest.raises(ValueError, match=f"attention '{name}' reads the text before each token"):
-        mixer(x, tokens=tokens, position=position)
+        mixer(x, LayerContext(tokens, position))
     with pytest.raises(ValueError, match=f"attention '{name}' reads the text before each token"):
-        mixer(x, x.clone(), tokens=tokens, context_tokens=tokens, position=position, causal=True)
+        mixer(
+            x, LayerContext(tokens, position, causal=True, context=x.clone(), context_tokens=tokens)
+        )
     for pe, slot in [("alibi", "bias"), ("rope", "rotate")][: 1 if name == "retention" else 2]:
         with pytest.raises(ValueError, match=f"does not declare '{slot}'"):
-            mixer(x, tokens=tokens, position=encoding(pe, mixer), causal=True)
+            mixer(x, LayerContext(tokens, encoding(pe, mixer), causal=True))
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import torch
 from block_helpers import DIM, HEADS, LENGTH, assert_same, build, context, ffn, randoms
@@ -13,6 +11,8 @@ from zoo_modern.block.deepnorm import DeepNorm
 from zoo.components.attention.base import Attention
 from zoo.components.attention.projections import Projection
 from zoo.components.attention.split import Split
+from zoo.components.layer_context import LayerContext
+from zoo.components.tokens import Tokens
 
 # Figure 2b: α and β of an encoder or a decoder alone, and of the decoder of an encoder-decoder.
 ALONE = {6: (1.8612097, 0.3799178), 100: (3.7606031, 0.1880302)}
@@ -91,7 +91,7 @@ class Average(Attention):
 
     heads, head_dim = 1, DIM
 
-    def forward(self, x: Tensor, context: Tensor | None = None, **unused: Any) -> Tensor:
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
         return x.mean(dim=1, keepdim=True).expand_as(x)
 
 
@@ -102,15 +102,16 @@ class ProjectedAverage(Average):
         super().__init__()
         self.value, self.out = (nn.Linear(DIM, DIM, bias=False) for _ in range(2))
 
-    def forward(self, x: Tensor, context: Tensor | None = None, **unused: Any) -> Tensor:
-        return self.out(super().forward(self.value(x)))
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        return self.out(super().forward(self.value(x), layer))
 
 
 def test_a_mixer_starts_as_if_its_values_and_outputs_were_scaled() -> None:
     mixer, x = ProjectedAverage(), torch.randn(2, LENGTH, DIM)
-    before = mixer(x)
+    layer = LayerContext(Tokens.whole(LENGTH))
+    before = mixer(x, layer)
     DeepNorm(mixer, ffn(), lambda: nn.LayerNorm(DIM), layer_count=2)
-    torch.testing.assert_close(mixer(x), 16**-0.5 * before)
+    torch.testing.assert_close(mixer(x, layer), 16**-0.5 * before)
 
 
 def test_an_attention_without_weights_is_refused() -> None:

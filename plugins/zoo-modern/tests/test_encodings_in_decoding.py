@@ -5,6 +5,7 @@ import torch
 from part_comparison import SIZES, randoms
 
 from zoo.components.attention.split import Split
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.models.key_value_cache import KeyValues
 from zoo.registry.loading import load
@@ -36,9 +37,9 @@ def test_step_by_step_is_the_whole_pass_and_the_text_alone(name):
     decoded = torch.cat([run(rows, cache) for rows in steps], dim=1)
     torch.testing.assert_close(decoded[real], whole[real], rtol=1e-9, atol=1e-9)
     alone = Tokens.whole(LENGTH - PROMPT + 1)
-    text = attention(x[1:, PROMPT - 1 :], tokens=alone, position=position, causal=True)
+    text = attention(x[1:, PROMPT - 1 :], LayerContext(alone, position, causal=True))
     torch.testing.assert_close(whole[1:, PROMPT - 1 :], text, rtol=1e-9, atol=1e-9)
     # Without the encoding the output is another one.
     none = load().registry.choose("pe", "none").build(**SIZES)
-    bag = attention(x[1:, PROMPT - 1 :], tokens=alone, position=none, causal=True)
+    bag = attention(x[1:, PROMPT - 1 :], LayerContext(alone, none, causal=True))
     assert not torch.allclose(bag, text)

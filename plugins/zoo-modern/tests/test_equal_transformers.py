@@ -11,6 +11,7 @@ from zoo_modern.attention.mamba2 import Mamba2
 from zoo_modern.attention.short_conv import ShortConvolution
 from zoo_modern.attention.sink import Sink
 
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 
 pytest.importorskip("transformers", minversion="5.0")
@@ -29,7 +30,7 @@ def compare(ours, theirs, call, *, tolerance=TOLERANCE, pe="none"):
     weights = torch.randn(x.shape)
     tokens, position = Tokens(mask, torch.arange(LENGTH)), encoding(pe, ours).float()
     for run in (
-        lambda x: ours(x, tokens=tokens, position=position, causal=True),
+        lambda x: ours(x, LayerContext(tokens, position, causal=True)),
         lambda x: call(theirs, x, mask),
     ):
         one = x.clone().requires_grad_()

@@ -9,6 +9,7 @@ import torch
 from mixers_helpers import DIM, HEADS, agree, batch, build, declare, decode, encoding, near
 from zoo_modern.attention.latent import Latent
 
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 
 WIDTH, ROTATED = DIM // HEADS, DIM // HEADS // 2
@@ -63,7 +64,7 @@ def test_the_cache_keeps_the_latent_and_one_rotated_key():
     attention = build(Latent, kv_rank=5)
     position = encoding("rope", attention)
     x, tokens = batch([6, 3], before=1)
-    whole = attention(x, tokens=tokens, position=position, causal=True)
+    whole = attention(x, LayerContext(tokens, position, causal=True))
     steps, cache = decode(attention, x, tokens, position, first=3)
     near(steps[tokens.attention_mask], whole[tokens.attention_mask])
     turned, latent, _ = cache.stored
@@ -86,7 +87,7 @@ def test_what_it_cannot_do_is_refused():
     declare(attention, "mla")
     x, tokens = batch([3])
     with pytest.raises(ValueError, match="Latent does not declare 'content-bias'"):
-        attention(x, tokens=tokens, position=Content(dim=1, heads=1, head_dim=1, max_length=1))
+        attention(x, LayerContext(tokens, Content(dim=1, heads=1, head_dim=1, max_length=1)))
     with pytest.raises(ValueError, match="kv_rank must be a whole number of at least 1, not 0"):
         Latent(DIM, HEADS, kv_rank=0)
     with pytest.raises(ValueError, match="width 16 does not divide into 3 heads"):

@@ -10,6 +10,7 @@ from mixers_helpers import DIM, HEADS, agree, batch, build, declare, decode, enc
 from zoo_modern.attention.aft import AttentionFree
 from zoo_modern.attention.gmlp import GatedMLP
 
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 
 LONGEST = 12
@@ -65,7 +66,7 @@ def test_is_its_formula(name, causal, before):
 def test_decoding_step_by_step_is_the_whole_at_once(name):
     mixer, position = built(name)
     x, tokens = batch([6, 3], before=1)
-    whole = mixer(x, tokens=tokens, position=position, causal=True)
+    whole = mixer(x, LayerContext(tokens, position, causal=True))
     steps, _ = decode(mixer, x, tokens, position, first=3)
     near(steps[tokens.attention_mask], whole[tokens.attention_mask])
 
@@ -74,14 +75,10 @@ def test_decoding_step_by_step_is_the_whole_at_once(name):
 def test_few_positions_and_another_text(name):
     mixer, position = built(name)
     x, tokens = batch([6, 3])
-    whole, rows = mixer(x, tokens=tokens, position=position, causal=True), slice(1, 3)
+    whole, rows = mixer(x, LayerContext(tokens, position, causal=True)), slice(1, 3)
     some = mixer(
         x[:, rows],
-        x,
-        tokens=tokens[rows],
-        context_tokens=tokens,
-        position=position,
-        causal=True,
+        LayerContext(tokens[rows], position, causal=True, context=x, context_tokens=tokens),
     )
     near(some, whole[:, rows])
 
@@ -91,17 +88,17 @@ def test_what_it_cannot_do_is_refused(name):
     mixer, position = built(name)
     x = torch.randn(1, LONGEST + 1, DIM).double()
     with pytest.raises(ValueError, match=f"'{name}' is built for {LONGEST} tokens at most"):
-        mixer(x, tokens=Tokens.whole(LONGEST + 1), position=position)
+        mixer(x, LayerContext(Tokens.whole(LONGEST + 1), position))
     for pe, slot in (("alibi", "bias"), ("rope", "rotate")):
         with pytest.raises(ValueError, match=f"does not declare '{slot}'"):
-            mixer(x[:, :4], tokens=Tokens.whole(4), position=encoding(pe, mixer))
+            mixer(x[:, :4], LayerContext(Tokens.whole(4), encoding(pe, mixer)))
 
 
 def test_far_apart_keys_of_aft_give_finite_means():
     mixer, position = built("aft")
     x = 1000 * torch.randn(1, 6, DIM, generator=torch.Generator().manual_seed(0)).double()
     x.requires_grad_()
-    out = mixer(x, tokens=Tokens.whole(6), position=position, causal=True)
+    out = mixer(x, LayerContext(Tokens.whole(6), position, causal=True))
     assert out.isfinite().all()
     assert torch.autograd.grad(out.sum(), x)[0].isfinite().all()
 
@@ -112,7 +109,7 @@ def test_in_float32_a_later_key_far_above_changes_no_earlier_row_of_aft():
     x = torch.randn(1, 6, DIM, generator=torch.Generator().manual_seed(0))
     later = torch.cat([x[:, :5], 100 * x[:, 5:]], dim=1)
     out, again = (
-        mixer(each, tokens=Tokens.whole(6), position=position, causal=True)[:, :5]
+        mixer(each, LayerContext(Tokens.whole(6), position, causal=True))[:, :5]
         for each in (x, later)
     )
     near(again, out, 1e-6)

@@ -9,7 +9,11 @@ from zoo_modern.ffn.glu import GLU
 from zoo_modern.ffn.reglu import ReGLU
 from zoo_modern.ffn.relu2 import SquaredReLU
 
+from zoo.components.layer_context import LayerContext
+from zoo.components.tokens import Tokens
+
 DIM, HIDDEN = 6, 12
+LAYER = LayerContext(Tokens.whole(3))
 
 
 def by_number(activation):
@@ -41,13 +45,13 @@ FORMULAS = [
 @pytest.mark.parametrize(("kind", "formula"), FORMULAS)
 def test_a_network_is_its_papers(kind, formula):
     ffn, x = build(kind, DIM, HIDDEN), randoms(2, 3, DIM)
-    agree(ffn(x), formula(ffn, x), (x, *ffn.parameters()))
+    agree(ffn(x, LAYER), formula(ffn, x), (x, *ffn.parameters()))
 
 
 def test_glu_is_torchs():
     ffn, x = build(GLU, DIM, HIDDEN), randoms(2, 3, DIM)
     inner = F.glu(torch.cat([ffn.value(x), ffn.gate(x)], dim=-1))
-    agree(ffn(x), ffn.outer(inner), (x, *ffn.parameters()))
+    agree(ffn(x, LAYER), ffn.outer(inner), (x, *ffn.parameters()))
 
 
 @pytest.mark.parametrize("kind", [GEGLU, ReGLU, GLU])

@@ -79,7 +79,7 @@ def test_a_gated_one_is_that_of_transformers(kind, name):
     pairs = {"wi_0": ffn.gate, "wi_1": ffn.value, "wo": ffn.outer}
     theirs.load_state_dict({f"{n}.weight": p.weight.detach() for n, p in pairs.items()})
     x = randoms(2, 3, DIM)
-    agree(ffn(x), theirs(x), [x])
+    agree(ffn(x, LayerContext(Tokens.whole(3))), theirs(x), [x])
 
 
 def test_the_balancing_loss_is_that_of_transformers():

@@ -18,6 +18,7 @@ from zoo_modern.attention.sink import Sink
 from zoo_modern.attention.talking_heads import TalkingHeads
 from zoo_modern.attention.top_k import TopK
 
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 
 
@@ -224,7 +225,7 @@ def test_decoding_step_by_step_is_the_whole_at_once(name):
     attention = build(kind, **options)
     position = encoding("rope", attention)
     x, tokens = batch([6, 3], before=1)
-    whole = attention(x, tokens=tokens, position=position, causal=True)
+    whole = attention(x, LayerContext(tokens, position, causal=True))
     steps, _ = decode(attention, x, tokens, position, first=3)
     near(steps[tokens.attention_mask], whole[tokens.attention_mask])
 
@@ -241,7 +242,7 @@ def test_the_cache_keeps_the_few_keys(kind, kept):
 def test_grouped_queries_are_torchs():
     attention = build(GroupedQuery, heads=8, kv_heads=2)
     x = torch.randn(2, 5, DIM).double()
-    got = attention(x, tokens=Tokens.whole(5), position=encoding("none", attention), causal=True)
+    got = attention(x, LayerContext(Tokens.whole(5), encoding("none", attention), causal=True))
     q = linear(x, attention.project.q).unflatten(-1, (8, -1)).transpose(1, 2)
     kv = linear(x, attention.project.kv).unflatten(-1, (4, -1)).transpose(1, 2)
     heads = torch.nn.functional.scaled_dot_product_attention(
@@ -271,7 +272,7 @@ def test_the_temperature_is_never_below_a_hundredth():
     outs = []
     for scale in (100.0, 1e6):
         torch.nn.init.constant_(attention.log_scale, math.log(scale))
-        outs.append(attention(x, tokens=tokens, position=encoding("none", attention)))
+        outs.append(attention(x, LayerContext(tokens, encoding("none", attention))))
     near(*outs)
 
 
@@ -280,7 +281,7 @@ def test_new_weights_begin_as_plain_softmax_where_the_paper_says_so():
     attention = TalkingHeads(DIM, HEADS).double()
     expected = WrittenSink(attention, encoding("none", attention), causal=False)
     expected.weights = lambda scores, head: softmax(scores)
-    got = attention(x, tokens=tokens, position=encoding("none", attention))
+    got = attention(x, LayerContext(tokens, encoding("none", attention)))
     near(got[0], expected(x[0], tokens.positions))
 
 

@@ -26,19 +26,17 @@ def run(layers, x, tokens, *, read=None, caches=(None,) * LAYERS):
     for index, (layer, cache) in enumerate(zip(layers, caches, strict=True)):
         rows = read if read is not None and index == LAYERS - 1 else slice(None)
         context = LayerContext(
-            tokens, position, causal=True, cache=cache, index=index, count=LAYERS, shared=shared
-        )
-        out = layer(
-            x[:, rows],
-            context=x,
-            tokens=tokens[rows],
-            context_tokens=tokens,
-            position=position,
+            tokens[rows],
+            position,
             causal=True,
+            context=x,
+            context_tokens=tokens,
             cache=cache,
-            layer=context,
+            index=index,
+            count=LAYERS,
+            shared=shared,
         )
-        x = x[:, rows] + out
+        x = x[:, rows] + layer(x[:, rows], context)
     return x
 
 

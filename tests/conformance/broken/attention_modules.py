@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import torch
 from specimens import Specimens
@@ -23,70 +24,71 @@ def zoo_register(register: Register) -> None:
 
 @broken.caught_by("context", "changing a context")
 class ContextIgnored(Split):
-    def forward(self, x, context=None, *, tokens, context_tokens=None, **how):
-        return super().forward(x, tokens=tokens, **how)
+    def forward(self, x, layer):
+        return super().forward(x, replace(layer, context=None, context_tokens=None))
 
 
 @broken.caught_by("context", "rows of the other queries")
 class QueriesMixed(Split):
-    def forward(self, x, context=None, **how):
-        return super().forward(x - x.mean(dim=1, keepdim=True), context, **how)
+    def forward(self, x, layer):
+        return super().forward(x - x.mean(dim=1, keepdim=True), layer)
 
 
 @broken.caught_by("context-padding", "values in its padding")
 class ContextPaddingIgnored(Split):
-    def forward(self, x, context=None, *, tokens, context_tokens=None, **how):
-        if context_tokens is not None:
-            context_tokens = Tokens(None, context_tokens.positions)
-        return super().forward(x, context, tokens=tokens, context_tokens=context_tokens, **how)
+    def forward(self, x, layer):
+        if layer.context_tokens is not None:
+            layer = replace(layer, context_tokens=Tokens(None, layer.keys.positions))
+        return super().forward(x, layer)
 
 
 @broken.caught_by("few-rows", "rows slice\\(2, 5")
 class RowsAtTheStart(Split):
     """Takes every query for the first ones, whatever their positions say."""
 
-    def forward(self, x, context=None, *, tokens, **how):
-        first = Tokens(tokens.attention_mask, torch.arange(x.shape[1]))
-        return super().forward(x, context, tokens=first, **how)
+    def forward(self, x, layer):
+        first = Tokens(layer.tokens.attention_mask, torch.arange(x.shape[1]))
+        return super().forward(x, replace(layer, tokens=first))
 
 
 @broken.caught_by("cache", "steps after")
 class CacheOfValuesAlone(Split):
-    def forward(self, x, context=None, *, tokens, cache=None, **how):
+    def forward(self, x, layer):
+        cache = layer.cache
         if cache is not None and cache.stored is not None:
             k, v, before = cache.stored
             cache.stored = (torch.zeros_like(k), v, before)
-        return super().forward(x, context, tokens=tokens, cache=cache, **how)
+        return super().forward(x, layer)
 
 
 @broken.caught_by("cache", "never used")
 class CacheIgnored(Split):
-    def forward(self, x, context=None, *, cache=None, **how):
-        return super().forward(x, context, **how)
+    def forward(self, x, layer):
+        return super().forward(x, replace(layer, cache=None))
 
 
 @broken.caught_by("attention-map", "a hidden key has a weight")
 class MapWithoutMask(Split):
-    def weights(self, x, context=None, *, causal=False, **how):
-        return super().weights(x, context, causal=False, **how)
+    def weights(self, x, layer):
+        return super().weights(x, replace(layer, causal=False))
 
 
 @broken.caught_by("attention-map", "map: .* off by", also=("exact",))
 class MapOfOneHead(Split):
-    def weights(self, x, context=None, **how):
-        return super().weights(x, context, **how).mean(1, keepdim=True).expand(-1, 2, -1, -1)
+    def weights(self, x, layer):
+        return super().weights(x, layer).mean(1, keepdim=True).expand(-1, 2, -1, -1)
 
 
 @broken.caught_by("undeclared", "'causal'", without=("causal", "cache"))
 class CausalDropped(Split):
-    def forward(self, x, context=None, *, causal=False, **how):
-        return super().forward(x, context, **how)
+    def forward(self, x, layer):
+        return super().forward(x, replace(layer, causal=False))
 
 
 @broken.caught_by("undeclared", "'cross'", without=("cross",))
 class ContextDropped(Split):
-    def forward(self, x, context=None, *, context_tokens=None, **how):
-        return super().forward(x, **how)
+    def forward(self, x, layer):
+        return super().forward(x, replace(layer, context=None, context_tokens=None))
 
 
 @broken.caught_by("heads", "declares 'one-head'")
@@ -103,28 +105,28 @@ class LongerThanItSays(Split):
 
 @broken.caught_by("length", "too long")
 class ShorterThanItSays(Split):
-    def forward(self, x, context=None, **how):
+    def forward(self, x, layer):
         if x.shape[1] > 512:
             raise ValueError("too long")
-        return super().forward(x, context, **how)
+        return super().forward(x, layer)
 
 
 @broken.caught_by("shape-and-dtype", "float64 comes out as torch.float32")
 class AlwaysSingle(Split):
-    def forward(self, x, context=None, **how):
-        return super().forward(x, context, **how).float()
+    def forward(self, x, layer):
+        return super().forward(x, layer).float()
 
 
 @broken.caught_by("shape-and-dtype", "shape \\(3, 6, 2, 8\\)")
 class HeadsLeftApart(Split):
-    def forward(self, x, context=None, **how):
-        return super().forward(x, context, **how).unflatten(-1, (self.heads, -1))
+    def forward(self, x, layer):
+        return super().forward(x, layer).unflatten(-1, (self.heads, -1))
 
 
 @broken.caught_by("precision", "float(16|32) is off by")
 class CancelsDigits(Split):
-    def forward(self, x, context=None, **how):
-        return (super().forward(x, context, **how) + 300.0) - 300.0
+    def forward(self, x, layer):
+        return (super().forward(x, layer) + 300.0) - 300.0
 
 
 @broken.caught_by("no-state", "entries differ")
@@ -139,25 +141,25 @@ class RemembersTheLastCall(Split):
 
 @broken.caught_by("inputs-untouched", "input 0 after the call")
 class CentresInPlace(Split):
-    def forward(self, x, context=None, **how):
+    def forward(self, x, layer):
         with torch.no_grad():
             x -= x.mean(dim=-1, keepdim=True)
-        return super().forward(x, context, **how)
+        return super().forward(x, layer)
 
 
 @broken.caught_by("inputs-untouched", "mask or positions")
 class FlipsPaddingInPlace(Split):
-    def forward(self, x, context=None, *, tokens, **how):
-        out = super().forward(x, context, tokens=tokens, **how)
-        if tokens.attention_mask is not None:
-            tokens.attention_mask.logical_not_()
+    def forward(self, x, layer):
+        out = super().forward(x, layer)
+        if layer.tokens.attention_mask is not None:
+            layer.tokens.attention_mask.logical_not_()
         return out
 
 
 @broken.caught_by("batch-invariance", "text 0 alone")
 class CentresOverTheBatch(Split):
-    def forward(self, x, context=None, **how):
-        return super().forward(x - x.mean(dim=0, keepdim=True), context, **how)
+    def forward(self, x, layer):
+        return super().forward(x - x.mean(dim=0, keepdim=True), layer)
 
 
 @broken.caught_by("state-dict", "after loading")
@@ -166,8 +168,8 @@ class BufferNotSaved(Split):
         super().__init__(dim, heads, dropout=dropout)
         self.register_buffer("features", torch.randn(dim), persistent=False)
 
-    def forward(self, x, context=None, **how):
-        return super().forward(x, context, **how) * self.features
+    def forward(self, x, layer):
+        return super().forward(x, layer) * self.features
 
 
 @broken.caught_by("same-seed", "entries differ")
@@ -186,8 +188,8 @@ class FeaturesByHash(Split):
         draw = torch.Generator().manual_seed(hash("features") % 1000)
         self.register_buffer("features", torch.randn(dim, generator=draw))
 
-    def forward(self, x, context=None, **how):
-        return super().forward(x, context, **how) * self.features
+    def forward(self, x, layer):
+        return super().forward(x, layer) * self.features
 
 
 @broken.caught_by("compiled", "compiled output")
@@ -198,10 +200,10 @@ class OtherwiseWhenCompiled(Split):
 
 @broken.caught_by("assembles", "RuntimeError")
 class TrainsOnOddBatchesAlone(Split):
-    def forward(self, x, context=None, **how):
+    def forward(self, x, layer):
         if self.training and x.shape[0] % 2 == 0:
             raise RuntimeError("an even batch")
-        return super().forward(x, context, **how)
+        return super().forward(x, layer)
 
 
 @broken.caught_by("contract", "gives a .*PlainModule, no zoo.components.attention.base.Attention")
@@ -240,29 +242,30 @@ class AnotherHiddenDefault(Split):
 
 @broken.caught_by("left-padding", "text 1: padded on the left")
 class PaddingByCount(Split):
-    def mask_and_bias(self, q, queries, keys, position, causal):
-        if keys.attention_mask is not None:
-            rows = torch.arange(keys.attention_mask.shape[1])
-            real = rows < keys.attention_mask.sum(dim=1, keepdim=True)
-            keys = Tokens(real, keys.positions)
-        return super().mask_and_bias(q, queries, keys, position, causal)
+    def mask_and_bias(self, q, k, layer):
+        mask = layer.keys.attention_mask
+        if mask is not None:
+            real = torch.arange(mask.shape[1]) < mask.sum(dim=1, keepdim=True)
+            layer = replace(layer, context_tokens=Tokens(real, layer.keys.positions))
+        return super().mask_and_bias(q, k, layer)
 
 
 @broken.caught_by("positions", "three times apart", only=("rotate", "bias", "padding"))
 class PositionsByRow(Split):
-    def forward(self, x, context=None, *, tokens, context_tokens=None, position, **asked):
-        if context is not None or any(asked.values()):
+    def forward(self, x, layer):
+        if layer.context is not None or layer.causal or layer.cache is not None:
             raise ValueError("it attends to the whole text itself, and that alone")
-        rows = Tokens(tokens.attention_mask, torch.arange(x.shape[1]))
-        return super().forward(x, tokens=rows, position=position)
+        rows = Tokens(layer.tokens.attention_mask, torch.arange(x.shape[1]))
+        return super().forward(x, replace(layer, tokens=rows))
 
 
 @broken.caught_by("positions", "text 1 at positions of its own")
 class PositionsOfTheFirstText(Split):
-    def queries_keys_values(self, x, context, tokens, context_tokens, position, cache=None):
+    def rotate(self, q, k, layer):
+        tokens = layer.tokens
         if tokens.positions.dim() == 2:
-            tokens = Tokens(tokens.attention_mask, tokens.positions[0])
-        return super().queries_keys_values(x, context, tokens, context_tokens, position, cache)
+            layer = replace(layer, tokens=Tokens(tokens.attention_mask, tokens.positions[0]))
+        return super().rotate(q, k, layer)
 
 
 @broken.caught_by("assembles", "shape|size")

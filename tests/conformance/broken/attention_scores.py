@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from zoo import hookimpl
 from zoo.components.attention.split import Split
+from zoo.components.tokens import Tokens
 from zoo.registry import Register
 
 broken = Specimens(
@@ -106,36 +108,37 @@ class ValuesDetached(Split):
 class NothingToSee(Split):
     """Hides from a query that may see nothing even that."""
 
-    def mix(self, q, k, v, queries, keys, position, causal):
-        mask, bias = self.mask_and_bias(q, queries, keys, position, causal)
-        if keys.attention_mask is not None:
-            mask = mask & keys.attention_mask[:, None, None, :]
+    def mix(self, q, k, v, layer):
+        mask, bias = self.mask_and_bias(q, k, layer)
+        if layer.keys.attention_mask is not None:
+            mask = mask & layer.keys.attention_mask[:, None, None, :]
         return self.attend(q, k, v, mask, bias)
 
 
 @broken.caught_by("causality", "after changing the future")
 class LeaksOneStep(Split):
-    def mix(self, q, k, v, queries, keys, position, causal):
-        mask, bias = self.mask_and_bias(q, queries, keys, position, False)
-        if causal:
-            near = keys.positions[..., None, :] <= queries.positions[..., :, None] + 1
+    def mix(self, q, k, v, layer):
+        mask, bias = self.mask_and_bias(q, k, replace(layer, causal=False))
+        if layer.causal:
+            queries, keys = layer.tokens.positions, layer.keys.positions
+            near = keys[..., None, :] <= queries[..., :, None] + 1
             mask = near if mask is None else mask & near
         return self.attend(q, k, v, mask, bias)
 
 
 @broken.caught_by("causality", "gradient|changing the future")
 class NeverCausal(Split):
-    def forward(self, x, context=None, *, causal=False, **how):
-        return super().forward(x, context, causal=False, **how)
+    def forward(self, x, layer):
+        return super().forward(x, replace(layer, causal=False))
 
 
 @broken.caught_by("few-rows", "causal: rows slice\\(2, 5")
 class CausalByRow(Split):
     """Counts rows, not positions: wrong as soon as queries are not the first rows."""
 
-    def mix(self, q, k, v, queries, keys, position, causal):
-        mask, bias = self.mask_and_bias(q, queries, keys, position, False)
-        if causal:
+    def mix(self, q, k, v, layer):
+        mask, bias = self.mask_and_bias(q, k, replace(layer, causal=False))
+        if layer.causal:
             past = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril()
             mask = past if mask is None else mask & past
         return self.attend(q, k, v, mask, bias)
@@ -143,35 +146,36 @@ class CausalByRow(Split):
 
 @broken.caught_by("rotation", "positions later")
 class RotatesValues(Split):
-    def mix(self, q, k, v, queries, keys, position, causal):
-        v = position.rotate(v, keys.positions)
-        return super().mix(q, k, v, queries, keys, position, causal)
+    def mix(self, q, k, v, layer):
+        v = layer.position.rotate(v, layer.keys.positions)
+        return super().mix(q, k, v, layer)
 
 
 @broken.caught_by("rotation", "positions later")
 class HalvesSwappedOnKeys(Split):
-    def mix(self, q, k, v, queries, keys, position, causal):
+    def mix(self, q, k, v, layer):
         k = k.unflatten(-1, (2, -1)).flip(-2).flatten(-2)
-        return super().mix(q, k, v, queries, keys, position, causal)
+        return super().mix(q, k, v, layer)
 
 
 @broken.caught_by("rotation", "positions later")
 class RotatesQueriesAlone(Split):
-    def rotate(self, x, tokens, position):
-        self.turn = not getattr(self, "turn", False)
-        return super().rotate(x, tokens, position) if self.turn else x
+    def rotate(self, q, k, layer):
+        return super().rotate(q, k, layer)[0], k
 
 
 @broken.caught_by("rotation", "rotate_keys differs")
 class KeysRotatedAsQueries(Split):
-    def rotate_keys(self, x, tokens, position):
-        return position.rotate(x, tokens.positions)
+    def rotate(self, q, k, layer):
+        return super().rotate(q, k, layer)[0], layer.position.rotate(k, layer.keys.positions)
 
 
 @broken.caught_by("content-bias", "other values in padding", also=("content-bias",))
 class ContentWithoutMask(Split):
-    def with_content(self, bias, q, k, queries, keys, position, mask):
-        return super().with_content(bias, q, k, queries, keys, position, None)
+    def mask_and_bias(self, q, k, layer):
+        mask, _ = super().mask_and_bias(q, k, layer)
+        seeing = replace(layer, causal=False, context_tokens=Tokens(None, layer.keys.positions))
+        return mask, super().mask_and_bias(q, k, seeing)[1]
 
 
 @broken.caught_by("score-bias", "hides what is changed")

@@ -46,33 +46,33 @@ class ResidualOfTheFirstRows(Pre):
 
 @broken.caught_by("few-rows", "instead of")
 class RowsIgnored(Pre):
-    def forward(self, x, context):
-        return super().forward(x, replace(context, read=None))
+    def forward(self, x, layer):
+        return super().forward(x, replace(layer, read=None))
 
 
 @broken.caught_by("layer-context", "values in padding")
 class PaddingForgotten(Pre):
-    def forward(self, x, context):
-        return super().forward(x, replace(context, tokens=Tokens(None, context.tokens.positions)))
+    def forward(self, x, layer):
+        return super().forward(x, replace(layer, tokens=Tokens(None, layer.tokens.positions)))
 
 
 @broken.caught_by("layer-context", "with and without an encoding")
 class EncodingForgotten(Pre):
-    def forward(self, x, context):
-        position = type(context.position)()
-        return super().forward(x, replace(context, position=position))
+    def forward(self, x, layer):
+        position = type(layer.position)()
+        return super().forward(x, replace(layer, position=position))
 
 
 @broken.caught_by("layer-context", "causal: rows 0 to 2")
 class CausalForgotten(Post):
-    def forward(self, x, context):
-        return super().forward(x, replace(context, causal=False))
+    def forward(self, x, layer):
+        return super().forward(x, replace(layer, causal=False))
 
 
 @broken.caught_by("cache", "never used")
 class CacheForgotten(Pre):
-    def forward(self, x, context):
-        return super().forward(x, replace(context, cache=None))
+    def forward(self, x, layer):
+        return super().forward(x, replace(layer, cache=None))
 
 
 @broken.caught_by("norms-apart", "a norm is called for 2 different inputs")
@@ -84,8 +84,8 @@ class OneNormForBoth(Pre):
 
 @broken.caught_by("no-ffn", "TypeError")
 class NeedsAnFfn(Pre):
-    def forward(self, x, context):
-        return self.ffn(super().forward(x, context))
+    def forward(self, x, layer):
+        return self.ffn(super().forward(x, layer), layer)
 
 
 @broken.caught_by("memory", "changing the memory")
@@ -102,17 +102,17 @@ class CrossAttentionDropped(Pre):
 
 @broken.caught_by("memory", "without a memory")
 class NeedsNoMemory(Pre):
-    def cross_attend(self, h, context):
-        return h if context.memory is None else super().cross_attend(h, context)
+    def cross_attend(self, h, layer):
+        return h if layer.memory is None else super().cross_attend(h, layer)
 
 
 @broken.caught_by("memory", "values in the memory's padding")
 class MemoryPaddingForgotten(Pre):
-    def cross_attend(self, h, context):
-        if context.memory is not None:
-            whole = Tokens.whole(context.memory.shape[1])
-            context = replace(context, memory_tokens=whole)
-        return super().cross_attend(h, context)
+    def cross_attend(self, h, layer):
+        if layer.memory is not None:
+            whole = Tokens.whole(layer.memory.shape[1])
+            layer = replace(layer, memory_tokens=whole)
+        return super().cross_attend(h, layer)
 
 
 @broken.caught_by("dropout", "same output twice")
@@ -123,9 +123,9 @@ class DropoutForgotten(Pre):
 
 @broken.caught_by("gradients", "no gradient reaches .*ffn")
 class FfnForgotten(Pre):
-    def forward(self, x, context):
-        rows = slice(None) if context.read is None else context.read
-        return self.arrange(x, lambda h: self.attend(h, context), self.attention_norm, rows)
+    def forward(self, x, layer):
+        rows = slice(None) if layer.read is None else layer.read
+        return self.arrange(x, lambda h: self.attend(h, layer), self.attention_norm, rows)
 
 
 @broken.caught_by("inputs-untouched", "input 0")
@@ -139,8 +139,8 @@ class ResidualInPlace(Pre):
 
 @broken.caught_by("memory", "cache is never used", also=("cross",))
 class MemoryCacheForgotten(Pre):
-    def forward(self, x, context):
-        return super().forward(x, replace(context, memory_cache=None))
+    def forward(self, x, layer):
+        return super().forward(x, replace(layer, memory_cache=None))
 
 
 @broken.caught_by("dropout-scale", "training gives 0.(7|80)")
@@ -151,14 +151,14 @@ class DropoutNotMadeUpFor(Pre):
 
 @broken.caught_by("reads-later", "rows 0 to 2 after changing the rest")
 class AlwaysCausal(Pre):
-    def attend(self, h, context):
-        return super().attend(h, replace(context, causal=True))
+    def attend(self, h, layer):
+        return super().attend(h, replace(layer, causal=True))
 
 
 @broken.caught_by("few-rows", "rows slice.*, causal")
 class FewRowsForgetCausal(Pre):
-    def attend(self, h, context):
-        return super().attend(h, replace(context, causal=context.causal and context.read is None))
+    def attend(self, h, layer):
+        return super().attend(h, replace(layer, causal=layer.causal and layer.read is None))
 
 
 @broken.caught_by("residual-without-dropout", "of the output's entries are dropped")
@@ -178,9 +178,9 @@ class ResidualOfTheNormed(Pre):
 class AttendsTo128(Pre):
     """Keeps only the padding mask of the first 128 tokens."""
 
-    def attend(self, h, context):
-        mask = context.tokens.attention_mask
+    def attend(self, h, layer):
+        mask = layer.tokens.attention_mask
         if mask is not None and mask.shape[1] > 128:
             mask = mask & (torch.arange(mask.shape[1], device=mask.device) < 128)
-            context = replace(context, tokens=Tokens(mask, context.tokens.positions))
-        return super().attend(h, context)
+            layer = replace(layer, tokens=Tokens(mask, layer.tokens.positions))
+        return super().attend(h, layer)

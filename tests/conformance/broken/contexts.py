@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from specimens import Specimens
 
@@ -27,62 +29,62 @@ def zoo_register(register: Register) -> None:
 class PaddingOfTheQueries(Split):
     """Takes the queries' mask for the keys' where there is one of that length."""
 
-    def forward(self, x, context=None, *, tokens, context_tokens=None, cache=None, **how):
-        mask = tokens.attention_mask
-        if context is not None and cache is None and mask is not None:
-            same = mask.shape[1] == context.shape[1]
-            context_tokens = Tokens(mask, context_tokens.positions) if same else context_tokens
-        return super().forward(
-            x, context, tokens=tokens, context_tokens=context_tokens, cache=cache, **how
-        )
+    def forward(self, x, layer):
+        mask = layer.tokens.attention_mask
+        crosses = layer.context is not None and layer.cache is None and mask is not None
+        if crosses and mask.shape[1] == layer.context.shape[1]:
+            layer = replace(layer, context_tokens=Tokens(mask, layer.keys.positions))
+        return super().forward(x, layer)
 
 
 @broken.caught_by("both-padded", "padded against unpadded")
 class PaddingOfBoth(Split):
     """Hides keys where the query at the same place is padding."""
 
-    def mix(self, q, k, v, queries, keys, position, causal):
-        masks = queries.attention_mask, keys.attention_mask
+    def mix(self, q, k, v, layer):
+        masks = layer.tokens.attention_mask, layer.keys.attention_mask
         if all(mask is not None for mask in masks) and masks[0].shape == masks[1].shape:
-            keys = Tokens(masks[0] & masks[1], keys.positions)
-        return super().mix(q, k, v, queries, keys, position, causal)
+            both = Tokens(masks[0] & masks[1], layer.keys.positions)
+            layer = replace(layer, context_tokens=both)
+        return super().mix(q, k, v, layer)
 
 
 @broken.caught_by("both-positions", "a context in the opposite order|queries in the opposite")
 class PositionsOfTheQueries(Split):
-    def rotate_keys(self, x, tokens, position):
-        start = tokens.positions[..., :1]
-        inner = torch.arange(tokens.positions.shape[-1], device=x.device)
-        return super().rotate_keys(x, Tokens(None, start + inner), position)
+    def rotate(self, q, k, layer):
+        places = layer.keys.positions
+        begun = places[..., :1] + torch.arange(places.shape[-1], device=k.device)
+        return super().rotate(q, k, replace(layer, context_tokens=Tokens(None, begun)))
 
 
 @broken.caught_by("cache-padding", "prompts padded on the right")
 class CacheWithoutItsPadding(Split):
     """Counts what is cached as real unless the first token is padding."""
 
-    def mix(self, q, k, v, queries, keys, position, causal):
-        mask = keys.attention_mask
-        if causal and mask is not None and k.shape[-2] > q.shape[-2]:
-            left = mask.cumsum(dim=1) > 0
-            keys = Tokens(left, keys.positions)
-        return super().mix(q, k, v, queries, keys, position, causal)
+    def mix(self, q, k, v, layer):
+        mask = layer.keys.attention_mask
+        if layer.causal and mask is not None and k.shape[-2] > q.shape[-2]:
+            left = Tokens(mask.cumsum(dim=1) > 0, layer.keys.positions)
+            layer = replace(layer, context_tokens=left)
+        return super().mix(q, k, v, layer)
 
 
 @broken.caught_by("cache-padding", "prompts padded on the (left|right), step by step: text 1")
 class PositionsOfTheFirstTextInSteps(Split):
-    def forward(self, x, context=None, *, tokens, cache=None, **how):
-        if cache is not None and tokens.positions.dim() == 2:
-            tokens = Tokens(tokens.attention_mask, tokens.positions[0])
-        return super().forward(x, context, tokens=tokens, cache=cache, **how)
+    def forward(self, x, layer):
+        tokens = layer.tokens
+        if layer.cache is not None and tokens.positions.dim() == 2:
+            layer = replace(layer, tokens=Tokens(tokens.attention_mask, tokens.positions[0]))
+        return super().forward(x, layer)
 
 
 @broken.caught_by("cache-padding", "step by step: text 0")
 class OneTokenPerStep(Split):
     """Needs no mask for what follows the prompt, as long as it is one token."""
 
-    def mix(self, q, k, v, queries, keys, position, causal):
+    def mix(self, q, k, v, layer):
         after_prompt = k.shape[-2] > q.shape[-2]
-        return super().mix(q, k, v, queries, keys, position, causal and not after_prompt)
+        return super().mix(q, k, v, replace(layer, causal=layer.causal and not after_prompt))
 
 
 @broken.caught_by("caches-apart", "RuntimeError: Sizes of tensors|of two in turns")
@@ -91,22 +93,22 @@ class CacheOfItsOwn(Split):
 
     own = None
 
-    def forward(self, x, context=None, *, cache=None, **how):
-        if cache is not None and context is None:
-            if not cache.used:
+    def forward(self, x, layer):
+        if layer.cache is not None and layer.context is None:
+            if not layer.cache.used:
                 self.own = KeyValues()
-            cache.state(self)["begun"] = torch.zeros(len(x))
-            return super().forward(x, context, cache=self.own, **how)
-        return super().forward(x, context, cache=cache, **how)
+            layer.cache.state(self)["begun"] = torch.zeros(len(x))
+            layer = replace(layer, cache=self.own)
+        return super().forward(x, layer)
 
 
 @broken.caught_by("caches-apart", "after the texts were reordered")
 class StateInOneTensor(Split):
     """Adds the mean of the cached tokens, kept where a beam cannot reorder it."""
 
-    def forward(self, x, context=None, *, cache=None, causal=False, **how):
-        out = super().forward(x, context, cache=cache, causal=causal, **how)
-        if not causal:
+    def forward(self, x, layer):
+        out, cache = super().forward(x, layer), layer.cache
+        if not layer.causal:
             return out
         if cache is None:
             return out + x.cumsum(dim=1)
@@ -119,12 +121,12 @@ class StateInOneTensor(Split):
 class ContextAddedAgain(Split):
     """Projects the context at every step, and so has none at the second."""
 
-    def forward(self, x, context=None, *, context_tokens=None, cache=None, **how):
-        if context is not None and context.shape[1] and cache is not None:
-            cache = None
-        elif context is not None and cache is not None:
-            context, context_tokens, cache = x, how["tokens"], None
-        return super().forward(x, context, context_tokens=context_tokens, cache=cache, **how)
+    def forward(self, x, layer):
+        if layer.context is not None and layer.cache is not None:
+            if not layer.context.shape[1]:
+                layer = replace(layer, context=x, context_tokens=layer.tokens)
+            layer = replace(layer, cache=None)
+        return super().forward(x, layer)
 
 
 @ffns.caught_by("caches-apart", "decoding 2 of two in turns|decoding 1 of two|RuntimeError")
@@ -137,6 +139,6 @@ class ShiftKeptInTheModule(GELU):
         state = layer.state(self)
         if not state:
             self.kept = {}
-        before = past_tokens(x, layer.out_tokens, 1, self.kept)[:, :, 0]
+        before = past_tokens(x, layer.tokens, 1, self.kept)[:, :, 0]
         state["begun"] = torch.zeros(len(x))
-        return super().forward(x + before)
+        return super().forward(x + before, layer)

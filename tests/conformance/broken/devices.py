@@ -62,8 +62,8 @@ class SlopesNotRegistered(Alibi):
 
 @ffns.caught_by("device", "tensors on two devices")
 class ShiftOnTheCpu(GELU):
-    def forward(self, x):
-        return super().forward(x + torch.full(x.shape[-1:], 0.5, dtype=x.dtype))
+    def forward(self, x, layer):
+        return super().forward(x + torch.full(x.shape[-1:], 0.5, dtype=x.dtype), layer)
 
 
 @norms.caught_by("device", "tensors on two devices")
@@ -77,8 +77,8 @@ class ScaleFromAList(RMSNorm):
 
 @blocks.caught_by("device", "tensors on two devices")
 class BranchesWeighedOnTheCpu(Pre):
-    def feed_forward(self, h, context, ffn=None):
-        return super().feed_forward(h, context, ffn) * torch.ones(h.shape[-1], dtype=h.dtype)
+    def feed_forward(self, h, layer, ffn=None):
+        return super().feed_forward(h, layer, ffn) * torch.ones(h.shape[-1], dtype=h.dtype)
 
 
 @pools.caught_by("device", "_to_copy.default gets tensors on two devices")

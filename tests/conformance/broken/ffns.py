@@ -31,14 +31,14 @@ class GatedAtFullWidth(SwiGLU):
 
 @broken.caught_by("position-wise", "the same vectors as")
 class LooksAtItsNeighbour(GELU):
-    def forward(self, x):
-        return super().forward(x + x.roll(1, dims=-2) if x.dim() > 1 else x)
+    def forward(self, x, layer):
+        return super().forward(x + x.roll(1, dims=-2) if x.dim() > 1 else x, layer)
 
 
 @broken.caught_by("dropout", "evaluation with dropout set")
 class DropoutInEvaluation(GELU):
-    def forward(self, x):
-        return F.dropout(super().forward(x), self.dropout)
+    def forward(self, x, layer):
+        return F.dropout(super().forward(x, layer), self.dropout)
 
 
 @broken.caught_by("dropout", "same output twice")
@@ -49,8 +49,8 @@ class DropoutForgotten(GELU):
 
 @broken.caught_by("dropout", "training without dropout")
 class DropoutOfItsOwn(GELU):
-    def forward(self, x):
-        return F.dropout(super().forward(x), 0.1, self.training)
+    def forward(self, x, layer):
+        return F.dropout(super().forward(x, layer), 0.1, self.training)
 
 
 @broken.caught_by("gradcheck", "plain: ")
@@ -58,7 +58,7 @@ class GateDetached(SwiGLU):
     def __init__(self, dim, hidden, dropout=0.0):
         super().__init__(dim, hidden, dropout)
 
-    def forward(self, x):
+    def forward(self, x, layer):
         gate, value = self.gate_and_value(x).chunk(2, dim=-1)
         return self.outer(F.silu(gate).detach() * value)
 
@@ -72,13 +72,13 @@ class SpareLayer(GELU):
 
 @broken.caught_by("inputs-untouched", "input 0")
 class RectifiesInPlace(ReLU):
-    def forward(self, x):
-        return super().forward(x.data.relu_())
+    def forward(self, x, layer):
+        return super().forward(x.data.relu_(), layer)
 
 
 @broken.caught_by("shape-and-dtype", "instead of")
 class ForgetsToProjectBack(GELU):
-    def forward(self, x):
+    def forward(self, x, layer):
         return F.gelu(self.inner(x))
 
 
@@ -92,10 +92,10 @@ class Shift(GELU):
 
     def forward(self, x, layer):
         before = past_tokens(x, self.tokens(layer), 1, self.kept(layer))[:, :, 0]
-        return super().forward(x + before)
+        return super().forward(x + before, layer)
 
     def tokens(self, layer):
-        return layer.out_tokens
+        return layer.tokens
 
     def kept(self, layer):
         return layer.state(self)
@@ -121,7 +121,7 @@ class ShiftForgotten(Shift):
 
 @broken.caught_by("dropout-scale", "training gives 0.(7|80)")
 class DropoutNotMadeUpFor(GELU):
-    def forward(self, x):
+    def forward(self, x, layer):
         inner = self.activation(self.inner(x))
         if self.training:
             inner = inner * (torch.rand_like(inner) >= self.dropout)

@@ -38,10 +38,10 @@ class MaskWithGradientsAlone(Split):
 
 @ffns.caught_by("no-grad", "output under torch.inference_mode")
 class FastInInferenceMode(GELU):
-    def forward(self, x):
+    def forward(self, x, layer):
         if torch.is_inference_mode_enabled():
             return self.outer(self.inner(x).relu())
-        return super().forward(x)
+        return super().forward(x, layer)
 
 
 @norms.caught_by("no-grad", "output under torch.no_grad")
@@ -55,8 +55,8 @@ class ScaleForgottenInEvaluation(RMSNorm):
 
 @blocks.caught_by("no-grad", "output under torch.no_grad")
 class NetworkLeftOutWithoutGradients(Pre):
-    def feed_forward(self, h, context, ffn=None):
-        out = super().feed_forward(h, context, ffn)
+    def feed_forward(self, h, layer, ffn=None):
+        out = super().feed_forward(h, layer, ffn)
         return out if torch.is_grad_enabled() else 0 * out
 
 
@@ -102,6 +102,6 @@ class ProjectedOnce(Learned):
 class FrozenByEvaluation(Split):
     frozen = False
 
-    def adjust(self, q, k, v):
+    def adjust(self, q, k, v, layer):
         self.frozen = self.frozen or not torch.is_grad_enabled()
         return (q.detach(), k, v) if self.frozen else (q, k, v)

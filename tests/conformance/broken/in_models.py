@@ -44,27 +44,27 @@ class MapOfOtherScores(Split):
 
 @attentions.caught_by("in-a-model", "text 0 alone")
 class ValuesOfAnotherText(Split):
-    def adjust(self, q, k, v, layer=None):
+    def adjust(self, q, k, v, layer):
         before = layer.shared.setdefault("another text's", v)
         return q, k, v if before is v else v + before.roll(1, dims=0)
 
 
 @attentions.caught_by("many-texts-in-a-model", "among 129 and by themselves")
 class MeanOfLargeBatches(Split):
-    def adjust(self, q, k, v, layer=None):
+    def adjust(self, q, k, v, layer):
         return q, k, v + 0.01 * v.mean(0) if len(v) > 32 else v
 
 
 @attentions.caught_by("rows-in-a-model", "few rows against those of all", without=("cache",))
 class LastRowsOfTheLayerBefore(Split):
-    def adjust(self, q, k, v, layer=None):
+    def adjust(self, q, k, v, layer):
         before = layer.shared.setdefault("queries", q)
         return q if before is q else q + before[:, :, -q.shape[2] :], k, v
 
 
 @attentions.caught_by("decoding-in-a-model", "logits of tokens")
 class ScaledByNewTokens(Split):
-    def adjust(self, q, k, v, layer=None):
+    def adjust(self, q, k, v, layer):
         return q, k, v * q.shape[2] if layer.index else v
 
 
@@ -74,7 +74,7 @@ class LerpInOneDtype(Split):
         super().__init__(dim, heads, dropout=dropout)
         self.share = nn.Parameter(torch.tensor([0.5]))
 
-    def adjust(self, q, k, v, layer=None):
+    def adjust(self, q, k, v, layer):
         first = layer.shared.setdefault("first values", v)
         return q, k, v if first is v else torch.lerp(v, first, self.share)
 
@@ -107,9 +107,9 @@ class VarianceInOnePass(nn.Module):
 
 @attentions.caught_by("long-text-in-bfloat16", "off by", only=("padding", "cross"))
 class DistancesInBfloat16(Split):
-    def mask_and_bias(self, q, queries, keys, position, causal):
-        mask, _ = super().mask_and_bias(q, queries, keys, position, causal)
-        here, there = queries.positions.to(q.dtype), keys.positions.to(q.dtype)
+    def mask_and_bias(self, q, k, layer):
+        mask, _ = super().mask_and_bias(q, k, layer)
+        here, there = layer.tokens.positions.to(q.dtype), layer.keys.positions.to(q.dtype)
         far = (here[..., :, None] - there[..., None, :]).abs()
         return mask, -3 * (far[:, None] if far.dim() == 3 else far)
 
@@ -130,16 +130,16 @@ class WidthOfTheModel(Rotary):
 
 @ffns.caught_by("memory-layout", "view")
 class Viewed(GELU):
-    def forward(self, x):
-        return super().forward(x.view(-1, x.shape[-1])).view(x.shape)
+    def forward(self, x, layer):
+        return super().forward(x.view(-1, x.shape[-1]), layer).view(x.shape)
 
 
 @ffns.caught_by("gradients-in-training", "by finite differences")
 class DropoutDrawnAgain(GELU):
     """The backward pass has another dropout than the forward pass."""
 
-    def forward(self, x):
-        one, other = super().forward(x), super().forward(x)
+    def forward(self, x, layer):
+        one, other = super().forward(x, layer), super().forward(x, layer)
         return other + (one - other).detach()
 
 
@@ -149,15 +149,15 @@ class SignsOfWeights(nn.Module):
         super().__init__()
         self.up, self.down = nn.Linear(dim, hidden), nn.Linear(hidden, dim)
 
-    def forward(self, x):
+    def forward(self, x, layer):
         weight = self.up.weight.sign().detach() * self.up.weight.abs().mean()
         return self.down(F.relu(F.linear(x, weight, self.up.bias)))
 
 
 @blocks.caught_by("few-rows", "positions, and a context of")
 class NetworkBeforeOfFewRows(Pre):
-    def forward(self, x, context):
-        return super().forward(x + self.feed_forward(x, context), context)
+    def forward(self, x, layer):
+        return super().forward(x + self.feed_forward(x, layer), layer)
 
 
 @pools.caught_by("padding-invariance", "padding on its left")
@@ -207,5 +207,5 @@ class ForgetsItsEpsilon(nn.LayerNorm):
 
 @blocks.caught_by("memory", "evaluation with dropout set")
 class DropsTheMemoryInEvaluation(Pre):
-    def cross_attend(self, h, context):
-        return F.dropout(super().cross_attend(h, context), self.dropout)
+    def cross_attend(self, h, layer):
+        return F.dropout(super().cross_attend(h, layer), self.dropout)

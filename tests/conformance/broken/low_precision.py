@@ -33,9 +33,9 @@ def zoo_register(register: Register) -> None:
 class LowestOfTheInput(Split):
     """Fills with the lowest number of the layer's type, which is not that of the scores."""
 
-    def forward(self, x, context=None, **how):
+    def forward(self, x, layer):
         self.lowest = torch.finfo(x.dtype).min
-        return super().forward(x, context, **how)
+        return super().forward(x, layer)
 
     def attend(self, q, k, v, mask, bias):
         scores = q @ k.mT / q.shape[-1] ** 0.5
@@ -48,9 +48,9 @@ class LowestOfTheInput(Split):
 class AddsIntoFloat32(Split):
     """Collects keys in blocks, into a tensor of the input's type."""
 
-    def forward(self, x, context=None, **how):
+    def forward(self, x, layer):
         self.type = x.dtype
-        return super().forward(x, context, **how)
+        return super().forward(x, layer)
 
     def attend(self, q, k, v, mask, bias):
         weights = F.dropout(softmax_weights(q, k, mask, bias), self.dropout, self.training)
@@ -61,7 +61,7 @@ class AddsIntoFloat32(Split):
 
 @ffns.caught_by("autocast", "RuntimeError")
 class TypesMustAgree(GELU):
-    def forward(self, x):
+    def forward(self, x, layer):
         inner = self.inner(x)
         if inner.dtype != x.dtype:
             raise RuntimeError("the inner layer has another type than the input")
@@ -117,7 +117,7 @@ class SumsInHalf(nn.Module):
     "long-text-in-bfloat16", "tokens 900 to 1199 are off", only=("causal", "causal-only", "order")
 )
 class SumsInTheTypeOfTheValues(Split):
-    def mix(self, q, k, v, queries, keys, position, causal, layer=None):
+    def mix(self, q, k, v, layer):
         total = torch.zeros_like(v[:, :, 0])
         means = []
         for number, value in enumerate(v.abs().unbind(2), start=1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
@@ -18,6 +19,7 @@ from zoo.components.pe.alibi import Alibi
 from zoo.components.pe.rope import Rotary
 from zoo.components.pool.base import Pool
 from zoo.components.pool.mean import Mean
+from zoo.components.tokens import Tokens
 from zoo.registry import Register
 
 SOFT = ("rotate", "bias", "padding", "causal", "cross", "cache")
@@ -86,8 +88,8 @@ class HiddenIgnored(GELU):
 
 @ffns.caught_by("long-input", "by themselves")
 class FirstHundredTokens(GELU):
-    def forward(self, x):
-        out = super().forward(x)
+    def forward(self, x, layer):
+        out = super().forward(x, layer)
         if x.dim() < 2:
             return out
         return torch.cat([out[..., :100, :], 0 * out[..., 100:, :]], dim=-2)
@@ -150,12 +152,11 @@ class SharesWithoutMaximum(Pool):
 class PositionsInHalf(Split):
     """Compares positions in the type of the queries: above 256 some are rounded to one number."""
 
-    def mix(self, q, k, v, queries, keys, position, causal):
-        mask, bias = self.mask_and_bias(q, queries, keys, position, False)
-        if causal:
-            later = (
-                keys.positions.to(q.dtype)[..., None, :] - queries.positions.to(q.dtype)[..., None]
-            )
+    def mix(self, q, k, v, layer):
+        mask, bias = self.mask_and_bias(q, k, replace(layer, causal=False))
+        if layer.causal:
+            queries, keys = (x.positions.to(q.dtype) for x in (layer.tokens, layer.keys))
+            later = keys[..., None, :] - queries[..., None]
             past = later <= 0
             past = past[:, None] if past.dim() == 3 else past
             mask = past if mask is None else mask & past
@@ -165,11 +166,9 @@ class PositionsInHalf(Split):
 
 @attentions.caught_by("far-positions", "output 1021 positions later|output 509 positions later")
 class PositionsBeginAgain(Split):
-    def rotate(self, x, tokens, position):
-        return position.rotate(x, tokens.positions % 512)
-
-    def rotate_keys(self, x, tokens, position):
-        return position.rotate_keys(x, tokens.positions % 512)
+    def rotate(self, q, k, layer):
+        tokens, keys = (Tokens(None, x.positions % 512) for x in (layer.tokens, layer.keys))
+        return super().rotate(q, k, replace(layer, tokens=tokens, context_tokens=keys))
 
 
 @rotary.caught_by("far-positions", "scores of queries 7 tokens from their keys")

@@ -37,7 +37,7 @@ def zoo_register(register: Register) -> None:
 
 @attentions.caught_by("training", "in training no gradient reaches project.k")
 class KeysFrozenInTraining(Split):
-    def adjust(self, q, k, v):
+    def adjust(self, q, k, v, layer):
         return q, k.detach() if self.training else k, v
 
 
@@ -124,9 +124,9 @@ class KeepsStatistics(GELU):
         super().__init__(dim, hidden, dropout)
         self.means = []
 
-    def forward(self, x):
+    def forward(self, x, layer):
         self.means.append(x.detach().mean())
-        return super().forward(x)
+        return super().forward(x, layer)
 
 
 _SEEN = {}
@@ -136,9 +136,9 @@ _SEEN = {}
 class KeepsInputsByNumber(Pre):
     numbers = itertools.count()
 
-    def forward(self, x, context):
+    def forward(self, x, layer):
         _SEEN[next(self.numbers)] = x.detach() + 0
-        return super().forward(x, context)
+        return super().forward(x, layer)
 
 
 @ffns.caught_by("seeds", "in the same state with two seeds")

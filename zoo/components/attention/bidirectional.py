@@ -9,10 +9,9 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from zoo.components.attention.base import Attention, Cache
-from zoo.components.layer_context import LayerContext, with_layer
+from zoo.components.attention.base import Attention
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens
 
 MERGES = ("sum", "concat")
 
@@ -47,46 +46,23 @@ class Bidirectional(Attention):
         self.position_dim = self.forwards.position_dim
         self.join = nn.Linear(2 * dim, dim) if merge == "concat" else None
 
-    def forward(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        *,
-        tokens: Tokens,
-        context_tokens: Tokens | None = None,
-        position: PositionalEncoding,
-        causal: bool = False,
-        cache: Cache | None = None,
-        layer: LayerContext | None = None,
-    ) -> Tensor:
-        if causal or cache is not None or (context is not None and context is not x):
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        if layer.causal or layer.cache is not None or layer.context is not None:
             raise ValueError("attention 'bidirectional' reads a whole text in both directions")
-        if layer is None:
-            layer = LayerContext(tokens, position)
+        tokens = layer.tokens
         last = tokens.positions.amax()
         turned = replace(tokens, positions=(last - tokens.positions).flip(-1))
         if tokens.attention_mask is not None:
             turned = replace(turned, attention_mask=tokens.attention_mask.flip(1))
-        same = cast(PositionalEncoding, Turned(position, last))
-        there = _run(self.forwards, x, layer.scoped("forwards", causal=True))
+        same = cast(PositionalEncoding, Turned(layer.position, last))
+        there = layer.scoped("forwards", causal=True)
         back = layer.scoped("backwards", tokens=turned, position=same, causal=True)
-        both = there, _run(self.backwards, x.flip(1), back).flip(1)
+        both = self.forwards(x, there), self.backwards(x.flip(1), back).flip(1)
         if self.join is None:
-            return both[0] + both[1]
+            total: Tensor = both[0] + both[1]
+            return total
         joined: Tensor = self.join(torch.cat(both, dim=-1))
         return joined
-
-
-def _run(attention: Attention, x: Tensor, layer: LayerContext) -> Tensor:
-    """The attention's output (B, L, D) for the tokens and the encoding of this context."""
-    out: Tensor = attention(
-        x,
-        tokens=layer.tokens,
-        position=layer.position,
-        causal=True,
-        **with_layer(attention, "forward", layer),
-    )
-    return out
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from torch import Tensor
 from zoo.components.attention.base import MultiHead
 from zoo.components.attention.projections import Packed
 from zoo.components.layer_context import LayerContext
-from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens, may_attend, only_causal
+from zoo.components.tokens import may_attend, only_causal
 
 
 class Fused(MultiHead):
@@ -24,23 +23,14 @@ class Fused(MultiHead):
 
     projection = Packed
 
-    def mix(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        queries: Tokens,
-        keys: Tokens,
-        position: PositionalEncoding,
-        causal: bool,
-        layer: LayerContext | None = None,
-    ) -> Tensor:
-        if not (causal and only_causal(queries, keys)) or position.reads_content:
-            return super().mix(q, k, v, queries, keys, position, causal, layer)
-        _, bias = self.mask_and_bias(q, queries, keys, position, causal=False)
+    def mix(self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
+        tokens, keys, position = layer.tokens, layer.keys, layer.position
+        if not (layer.causal and only_causal(tokens, keys)) or position.reads_content:
+            return super().mix(q, k, v, layer)
+        bias = position.bias(tokens.positions, keys.positions)
         if bias is None:
             return self._kernel(q, k, v, None, causal=True)
-        return self.attend(q, k, v, may_attend(queries, keys, causal), bias)
+        return self.attend(q, k, v, may_attend(tokens, keys, causal=True), bias.to(q.dtype))
 
     def attend(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
-from zoo.components.attention.base import Attention, Cache
+from zoo.components.attention.base import Attention
 from zoo.components.attention.projections import CanonicalWeights
-from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens, may_attend, only_causal
+from zoo.components.layer_context import LayerContext
+from zoo.components.tokens import may_attend, only_causal
 
 
 class TorchMultiHead(Attention):
@@ -28,34 +26,24 @@ class TorchMultiHead(Attention):
         self.attention = nn.MultiheadAttention(dim, heads, dropout=dropout, batch_first=True)
         self.load_canonical(weights)
 
-    def forward(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        *,
-        tokens: Tokens,
-        context_tokens: Tokens | None = None,
-        position: PositionalEncoding,
-        causal: bool = False,
-        cache: Cache | None = None,
-        as_map: bool = False,
-    ) -> Tensor:
-        """As the contract says; ValueError for a cache. as_map: return the attention map."""
-        if cache is not None:
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        """As the contract says; ValueError for a cache."""
+        return self._run(x, layer, need_weights=False)[0]
+
+    def weights(self, x: Tensor, layer: LayerContext) -> Tensor:
+        """The attention map (B, H, Lq, Lk); each row sums to one."""
+        return self._run(x, layer, need_weights=True)[1]
+
+    def _run(self, x: Tensor, layer: LayerContext, *, need_weights: bool) -> tuple[Tensor, Tensor]:
+        """The output, and the attention map where it is wanted."""
+        if layer.cache is not None:
             raise ValueError("attention 'torch' keeps no cache")
         # It projects inside, so that queries and keys can be neither rotated nor read.
-        self.refuse_undeclared(
-            x,
-            context,
-            tokens=tokens,
-            context_tokens=context_tokens,
-            position=position,
-            causal=causal,
-        )
-        context = x if context is None else context
-        keys = tokens if context_tokens is None else context_tokens
-        mask = may_attend(tokens, keys, causal)
-        bias = position.bias(tokens.positions, keys.positions)
+        self.refuse_undeclared(x, layer)
+        context = x if layer.context is None else layer.context
+        tokens, keys = layer.tokens, layer.keys
+        mask = may_attend(tokens, keys, layer.causal)
+        bias = layer.position.bias(tokens.positions, keys.positions)
         # torch's True means "may not attend", the opposite of ours.
         added = None if mask is None else ~mask
         if bias is not None:
@@ -64,22 +52,17 @@ class TorchMultiHead(Attention):
         if added is not None and added.dim() > 2:
             shape = (x.shape[0], self.heads, x.shape[1], context.shape[1])
             added = added.expand(shape).flatten(0, 1)  # (B * H, Lq, Lk), as torch wants it
-        out, weights = self.attention(
+        found: tuple[Tensor, Tensor] = self.attention(
             x,
             context,
             context,
             attn_mask=added,
-            need_weights=as_map,
+            need_weights=need_weights,
             average_attn_weights=False,
             # With this hint torch's kernel uses its causal mode; the mask is required all the same.
-            is_causal=causal and bias is None and only_causal(tokens, keys),
+            is_causal=layer.causal and bias is None and only_causal(tokens, keys),
         )
-        found: Tensor = weights if as_map else out
         return found
-
-    def weights(self, *args: Any, **options: Any) -> Tensor:
-        """The attention map (B, H, Lq, Lk), of forward's arguments; each row sums to one."""
-        return self.forward(*args, **options, as_map=True)
 
     @torch.no_grad()
     def load_canonical(self, weights: CanonicalWeights) -> None:

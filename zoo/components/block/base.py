@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
 from zoo.components.attention.base import Attention
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext as LayerContext
-from zoo.components.layer_context import with_layer
-from zoo.components.pe.base import PositionalEncoding
+from zoo.components.layer_context import refuse_other_arguments
+from zoo.components.pe.base import NO_POSITIONS
 
 Sublayer = Callable[[Tensor], Tensor]
 
@@ -27,6 +28,11 @@ class Block(nn.Module):
 
     final_norm: ClassVar[bool] = False
     normed: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """TypeError, one line, where a method does not take the arguments of the contract."""
+        super().__init_subclass__(**options)
+        refuse_other_arguments(cls, __name__)
 
     def __init__(
         self,
@@ -57,47 +63,32 @@ class Block(nn.Module):
         """Dropout, while training."""
         return dropout(x, self.dropout, self.training)
 
-    def forward(self, x: Tensor, context: LayerContext) -> Tensor:
-        """(B, L, D) to (B, L, D), or to the positions in ``context.read``."""
-        x = self.arrange(x, lambda h: self.attend(h, context), self.attention_norm, context.rows)
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        """(B, L, D) to (B, L, D), or to the positions in ``layer.read``."""
+        x = self.arrange(x, lambda h: self.attend(h, layer), self.attention_norm, layer.rows)
         if self.cross is not None and self.cross_norm is not None:
-            x = self.arrange(
-                x, lambda h: self.cross_attend(h, context), self.cross_norm, slice(None)
-            )
+            x = self.arrange(x, lambda h: self.cross_attend(h, layer), self.cross_norm, slice(None))
         if self.ffn is not None and self.ffn_norm is not None:
-            x = self.arrange(x, lambda h: self.feed_forward(h, context), self.ffn_norm, slice(None))
+            x = self.arrange(x, lambda h: self.feed_forward(h, layer), self.ffn_norm, slice(None))
         return x
 
-    def attend(self, h: Tensor, context: LayerContext) -> Tensor:
+    def attend(self, h: Tensor, layer: LayerContext) -> Tensor:
         """Self-attention: h (B, L, D) to the positions of L that are read."""
-        options = {
-            "position": context.position,
-            "causal": context.causal,
-            "cache": context.cache,
-            **with_layer(self.attention, "forward", context),
-        }
-        if context.read is None:
-            out: Tensor = self.attention(h, tokens=context.tokens, **options)
+        if layer.read is None:
+            out: Tensor = self.attention(h, layer)
         else:
-            out = self.attention(
-                h[:, context.read],
-                context=h,
-                tokens=context.out_tokens,
-                context_tokens=context.tokens,
-                **options,
-            )
+            few = replace(layer.for_rows(), context=h, context_tokens=layer.tokens)
+            out = self.attention(h[:, layer.read], few)
         return out
 
-    def feed_forward(
-        self, h: Tensor, context: LayerContext, ffn: nn.Module | None = None
-    ) -> Tensor:
-        """A feed-forward network, by default the block's: h (B, L, D) to (B, L, D)."""
+    def feed_forward(self, h: Tensor, layer: LayerContext, ffn: nn.Module | None = None) -> Tensor:
+        """A feed-forward network, by default the block's; h holds the positions that are read."""
         ffn = self.ffn if ffn is None else ffn
         assert ffn is not None
-        out: Tensor = ffn(h, **with_layer(ffn, "forward", context))
+        out: Tensor = ffn(h, layer.for_rows())
         return out
 
-    def cross_attend(self, h: Tensor, context: LayerContext) -> Tensor:
+    def cross_attend(self, h: Tensor, layer: LayerContext) -> Tensor:
         """Cross-attention: queries from the decoder, keys and values from the encoder.
 
         One well-known tutorial takes the queries from the encoder's output, which would give one
@@ -105,21 +96,15 @@ class Block(nn.Module):
         Rotations and biases compare positions within one text, so none is applied here.
         """
         assert self.cross is not None
-        if context.memory is None or context.memory_tokens is None:
+        if layer.memory is None or layer.memory_tokens is None:
             raise ValueError("a block with cross-attention needs a memory")
-        layer = context.scoped(
-            "cross", position=_NO_POSITIONS, causal=False, cache=context.memory_cache
+        across = layer.for_rows().scoped(
+            "cross",
+            position=NO_POSITIONS,
+            causal=False,
+            context=layer.memory,
+            context_tokens=layer.memory_tokens,
+            cache=layer.memory_cache,
         )
-        out: Tensor = self.cross(
-            h,
-            context=context.memory,
-            tokens=context.out_tokens,
-            context_tokens=context.memory_tokens,
-            position=_NO_POSITIONS,
-            cache=context.memory_cache,
-            **with_layer(self.cross, "forward", layer),
-        )
+        out: Tensor = self.cross(h, across)
         return out
-
-
-_NO_POSITIONS = PositionalEncoding(dim=0, heads=0, head_dim=0, max_length=0)

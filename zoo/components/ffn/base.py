@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from torch import Tensor, nn
 
 from zoo.components.dropout import dropout
+from zoo.components.layer_context import LayerContext
 
 
 class TwoLayer(nn.Module, ABC):
@@ -22,7 +23,7 @@ class TwoLayer(nn.Module, ABC):
     def activation(self, x: Tensor) -> Tensor:
         """(…, hidden) to (…, hidden), element by element."""
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
         """(…, D) to (…, D)."""
         inner = dropout(self.activation(self.inner(x)), self.dropout, self.training)
         out: Tensor = self.outer(inner)

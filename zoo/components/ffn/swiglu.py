@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.components.dropout import dropout
+from zoo.components.layer_context import LayerContext
 
 
 class SwiGLU(nn.Module):
@@ -24,7 +25,7 @@ class SwiGLU(nn.Module):
         self.gate_and_value = nn.Linear(dim, 2 * width, bias=False)
         self.outer = nn.Linear(width, dim, bias=False)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
         """(…, D) to (…, D)."""
         gate, value = self.gate_and_value(x).chunk(2, dim=-1)
         out: Tensor = self.outer(dropout(F.silu(gate) * value, self.dropout, self.training))

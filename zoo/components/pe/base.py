@@ -16,7 +16,7 @@ class PositionalEncoding(nn.Module):
         super().__init__()
 
     def place(self, positions: Tensor) -> Tensor:
-        """Positions (L) or (B, L), increasing, to those that the text has in this pass.
+        """Map positions (L) or (B, L), increasing, to the ones used in this pass.
 
         Called once at the beginning of a pass; all slots, in all layers, are given the result,
         which must increase too. In evaluation each must depend on its own position alone, so that
@@ -33,7 +33,7 @@ class PositionalEncoding(nn.Module):
         return x
 
     def rotate_keys(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Keys x (B, Hk, L, Dh) likewise, Hk being H or fewer; unless overridden, by ``rotate``."""
+        """Rotate keys x (B, Hk, L, Dh); Hk may be less than H. The default calls ``rotate``."""
         return self.rotate(x, positions)
 
     def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor | None:
@@ -60,3 +60,6 @@ class PositionalEncoding(nn.Module):
     def reads_content(self) -> bool:
         """Whether ``content_bias`` is overridden."""
         return type(self).content_bias is not PositionalEncoding.content_bias
+
+
+NO_POSITIONS = PositionalEncoding(dim=0, heads=0, head_dim=0, max_length=0)

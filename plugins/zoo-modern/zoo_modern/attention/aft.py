@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import Packed
 from zoo.components.dropout import dropout
-from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens, may_attend
+from zoo.components.layer_context import LayerContext
+from zoo.components.tokens import may_attend
 from zoo_modern.attention.causal_mixer import hide
 from zoo_modern.attention.chunks import wide, without_autocast
 from zoo_modern.attention.whole_numbers import at_least
@@ -40,26 +40,18 @@ class AttentionFree(ProjectedAttention):
         for table in (self.q_places, self.k_places):
             nn.init.normal_(table.weight, std=0.1)
 
-    def mix(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        queries: Tokens,
-        keys: Tokens,
-        position: PositionalEncoding,
-        causal: bool,
-    ) -> Tensor:
+    def mix(self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
         if max(q.shape[2], k.shape[2]) > self.max_length:
             raise ValueError(f"attention 'aft' is built for {self.max_length} tokens at most")
-        mask = may_attend(queries, keys, causal)
+        tokens, keys = layer.tokens, layer.keys
+        mask = may_attend(tokens, keys, layer.causal)
         v = dropout(hide(v, keys), self.dropout, self.training)
         # In a causal call a row may see only keys far below the largest, which is a later one's.
-        precision = torch.float64 if causal else wide(v).dtype
+        precision = torch.float64 if layer.causal else wide(v).dtype
         with without_autocast(q.device):
             a, b, k, v = (
                 x.to(precision)
-                for x in (self.q_places(queries.positions), self.k_places(keys.positions), k, v)
+                for x in (self.q_places(tokens.positions), self.k_places(keys.positions), k, v)
             )
             places = (a @ b.mT)[..., None, :, :]  # (1 or B, 1, Lq, Lk)
             if mask is not None:

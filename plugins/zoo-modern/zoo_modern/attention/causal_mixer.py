@@ -8,9 +8,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from zoo.components.attention.base import Attention, Cache
+from zoo.components.attention.base import Attention
+from zoo.components.layer_context import LayerContext
 from zoo.components.past_tokens import past_tokens
-from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 
 
@@ -31,36 +31,16 @@ class CausalMixer(Attention):
         self.heads, self.head_dim, self.dropout = heads, dim // heads, dropout
 
     @abstractmethod
-    def mix_tokens(
-        self, x: Tensor, tokens: Tokens, position: PositionalEncoding, state: dict[str, Tensor]
-    ) -> Tensor:
-        """x (B, L, D), zero in padding, to (B, L, D). state: of ``Cache.state``; to be updated."""
+    def mix_tokens(self, x: Tensor, layer: LayerContext, state: dict[str, Tensor]) -> Tensor:
+        """x (B, L, D), zero in padding, to (B, L, D). state: ``layer.state``; to be updated."""
 
-    def forward(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        *,
-        tokens: Tokens,
-        context_tokens: Tokens | None = None,
-        position: PositionalEncoding,
-        causal: bool = False,
-        cache: Cache | None = None,
-    ) -> Tensor:
-        if not causal or (context is not None and context is not x):
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        if not layer.causal or layer.context is not None:
             raise ValueError(f"attention '{self.name}' reads the text before each token alone")
-        self.refuse_undeclared(
-            x,
-            context,
-            tokens=tokens,
-            context_tokens=context_tokens,
-            position=position,
-            causal=causal,
-            cache=cache,
-        )
-        if tokens.attention_mask is not None:
-            x = x.masked_fill(~tokens.attention_mask[..., None], 0)
-        return self.mix_tokens(x, tokens, position, {} if cache is None else cache.state(self))
+        self.refuse_undeclared(x, layer)
+        if layer.tokens.attention_mask is not None:
+            x = x.masked_fill(~layer.tokens.attention_mask[..., None], 0)
+        return self.mix_tokens(x, layer, layer.state(self))
 
     def split(self, x: Tensor) -> Tensor:
         """(B, L, H · width) as heads (B, H, L, width)."""

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.components.attention.fused import Fused
+from zoo.components.layer_context import LayerContext
 
 LARGEST = math.log(100.0)
 
@@ -26,7 +27,9 @@ class Cosine(Fused):
         super().__init__(dim, heads, dropout=dropout)
         self.log_scale = nn.Parameter(torch.full((heads, 1, 1), math.log(10.0)))
 
-    def adjust(self, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def adjust(
+        self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext
+    ) -> tuple[Tensor, Tensor, Tensor]:
         # Rotations keep norms, and the scores are divided by √Dh later.
         scale = self.log_scale.clamp_max(LARGEST).exp() * math.sqrt(self.head_dim)
         return F.normalize(q, dim=-1) * scale, F.normalize(k, dim=-1), v

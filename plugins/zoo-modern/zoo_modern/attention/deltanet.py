@@ -7,8 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.components.dropout import dropout
-from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens
+from zoo.components.layer_context import LayerContext
 from zoo_modern.attention.causal_mixer import CausalConvolution, CausalMixer, hide
 from zoo_modern.attention.delta_rule import delta_rule
 from zoo_modern.attention.whole_numbers import at_least
@@ -33,14 +32,12 @@ class DeltaNet(CausalMixer):
         self.rate = nn.Linear(dim, heads, bias=False)
         self.norm, self.out = nn.RMSNorm(self.head_dim, eps=1e-6), nn.Linear(dim, dim, bias=False)
 
-    def mix_tokens(
-        self, x: Tensor, tokens: Tokens, position: PositionalEncoding, state: dict[str, Tensor]
-    ) -> Tensor:
-        qkv = F.silu(self.convolution(self.qkv(x), tokens, state))
+    def mix_tokens(self, x: Tensor, layer: LayerContext, state: dict[str, Tensor]) -> Tensor:
+        qkv = F.silu(self.convolution(self.qkv(x), layer.tokens, state))
         q, k, v = (self.split(part) for part in qkv.chunk(3, dim=-1))
         q, k = unit(q) / self.head_dim**0.5, unit(k)
-        rate = hide(self.split(self.rate(x).sigmoid()), tokens)
-        decay = hide(self.log_decay(x), tokens)
+        rate = hide(self.split(self.rate(x).sigmoid()), layer.tokens)
+        decay = hide(self.log_decay(x), layer.tokens)
         o, state["sums"] = delta_rule(q, k, v, rate, decay, state.get("sums"))
         y = self.gated(self.norm(o).transpose(1, 2).flatten(2), x)
         out: Tensor = self.out(dropout(y, self.dropout, self.training))

@@ -11,8 +11,6 @@ from zoo.components.attention.packed import Packed
 from zoo.components.attention.softmax import softmax_weights
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext
-from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens
 
 
 class Differential(Packed):
@@ -32,30 +30,19 @@ class Differential(Packed):
         self.vectors = nn.Parameter(0.1 * torch.randn(4, self.position_dim))  # q₁, k₁, q₂, k₂
         self.norm = nn.RMSNorm(self.head_dim, eps=1e-5)
 
-    def rotate(self, x: Tensor, tokens: Tokens, position: PositionalEncoding) -> Tensor:
-        return torch.cat([position.rotate(h, tokens.positions) for h in x.chunk(2, -1)], -1)
+    def rotate(self, q: Tensor, k: Tensor, layer: LayerContext) -> tuple[Tensor, Tensor]:
+        position, places, key_places = layer.position, layer.tokens.positions, layer.keys.positions
+        q = torch.cat([position.rotate(half, places) for half in q.chunk(2, -1)], -1)
+        k = torch.cat([position.rotate_keys(half, key_places) for half in k.chunk(2, -1)], -1)
+        return q, k
 
-    def rotate_keys(self, x: Tensor, tokens: Tokens, position: PositionalEncoding) -> Tensor:
-        return torch.cat([position.rotate_keys(h, tokens.positions) for h in x.chunk(2, -1)], -1)
-
-    def mix(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        queries: Tokens,
-        keys: Tokens,
-        position: PositionalEncoding,
-        causal: bool,
-        layer: LayerContext | None = None,
-    ) -> Tensor:
-        mask, bias = self.mask_and_bias(q, queries, keys, position, causal)
-        first, second = (
-            softmax_weights(
-                *half, mask, self.with_content(bias, *half, queries, keys, position, mask)
-            )
-            for half in zip(q.chunk(2, dim=-1), k.chunk(2, dim=-1), strict=True)
-        )
+    def mix(self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
+        one, two = zip(q.chunk(2, dim=-1), k.chunk(2, dim=-1), strict=True)
+        added = self.mask_and_bias(*one, layer)
+        first = softmax_weights(*one, *added)
+        if layer.position.reads_content:  # else both halves have the same bias
+            added = self.mask_and_bias(*two, layer)
+        second = softmax_weights(*two, *added)
         q1, k1, q2, k2 = self.vectors
         share = (q1 @ k1).exp() - (q2 @ k2).exp() + self.initial
         heads = (1 - self.initial) * self.norm((first - share * second) @ v)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from zoo.components.attention.fused import Fused
+from zoo.components.layer_context import LayerContext
 
 GATES = ("elementwise", "headwise")
 
@@ -24,6 +25,6 @@ class Gated(Fused):
             raise ValueError(f"gate must be one of {', '.join(GATES)}, not {gate!r}")
         self.gate = nn.Linear(dim, dim if gate == "elementwise" else heads, bias=False)
 
-    def output(self, heads: Tensor, x: Tensor) -> Tensor:
+    def output(self, heads: Tensor, x: Tensor, layer: LayerContext) -> Tensor:
         gates = self.gate(x).sigmoid().unflatten(-1, (self.heads, -1)).transpose(1, 2)
-        return super().output(heads * gates, x)
+        return super().output(heads * gates, x, layer)

@@ -6,8 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.components.dropout import dropout
-from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens
+from zoo.components.layer_context import LayerContext
 from zoo_modern.attention.causal_mixer import CausalMixer, hide
 from zoo_modern.attention.decayed_sums import decayed_sums
 from zoo_modern.attention.whole_numbers import at_least
@@ -36,11 +35,9 @@ class GatedLinear(CausalMixer):
         self.norm, self.gate = nn.LayerNorm(self.head_dim), nn.Linear(dim, dim)
         self.out = nn.Linear(dim, dim, bias=False)
 
-    def mix_tokens(
-        self, x: Tensor, tokens: Tokens, position: PositionalEncoding, state: dict[str, Tensor]
-    ) -> Tensor:
-        q, k, v = (self.split(layer(x)) for layer in (self.q, self.k, self.v))
-        decay = hide(self.split(F.logsigmoid(self.decay(x)) / TEMPERATURE), tokens)
+    def mix_tokens(self, x: Tensor, layer: LayerContext, state: dict[str, Tensor]) -> Tensor:
+        q, k, v = (self.split(linear(x)) for linear in (self.q, self.k, self.v))
+        decay = hide(self.split(F.logsigmoid(self.decay(x)) / TEMPERATURE), layer.tokens)
         o, state["sums"] = decayed_sums(q, k, v, decay, state.get("sums"), size=16)
         y = F.silu(self.gate(x)) * self.norm(o).transpose(1, 2).flatten(2)
         out: Tensor = self.out(dropout(y, self.dropout, self.training))

@@ -6,10 +6,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from zoo.components.attention.base import Attention, Cache
+from zoo.components.attention.base import Attention
 from zoo.components.dropout import dropout
-from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens, may_attend
+from zoo.components.layer_context import LayerContext
+from zoo.components.tokens import may_attend
 from zoo_modern.attention.causal_mixer import hide
 from zoo_modern.attention.whole_numbers import at_least
 
@@ -35,38 +35,20 @@ class GatedMLP(Attention):
         self.weight = nn.Parameter(torch.empty(max_length, max_length).uniform_(-small, small))
         self.bias = nn.Parameter(torch.ones(max_length, 1))
 
-    def forward(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        *,
-        tokens: Tokens,
-        context_tokens: Tokens | None = None,
-        position: PositionalEncoding,
-        causal: bool = False,
-        cache: Cache | None = None,
-    ) -> Tensor:
-        self.refuse_undeclared(
-            x,
-            context,
-            tokens=tokens,
-            context_tokens=context_tokens,
-            position=position,
-            causal=causal,
-            cache=cache,
-        )
-        keys = tokens if context_tokens is None else context_tokens
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        self.refuse_undeclared(x, layer)
+        tokens, keys = layer.tokens, layer.keys
         first, second = F.gelu(self.inner(x)).chunk(2, dim=-1)
-        if context is not None and context is not x:
-            second = F.gelu(self.inner(context)).chunk(2, dim=-1)[1]
+        if layer.context is not None:
+            second = F.gelu(self.inner(layer.context)).chunk(2, dim=-1)[1]
         values = hide(self.norm(second)[:, None], keys)  # (B, 1, Lk, E)
-        if cache is not None:
-            values, _, keys = cache.extend(values, values[..., :0], keys)
+        if layer.cache is not None:
+            values, _, keys = layer.cache.extend(values, values[..., :0], keys)
         if max(x.shape[1], values.shape[2]) > self.max_length:
             raise ValueError(f"attention 'gmlp' is built for {self.max_length} tokens at most")
         weight = self.weight[tokens.positions[..., None], keys.positions[..., None, :]]
         weight = weight[..., None, :, :]  # (1 or B, 1, Lq, Lk)
-        mask = may_attend(tokens, keys, causal)
+        mask = may_attend(tokens, keys, layer.causal)
         if mask is not None:
             weight = weight.masked_fill(~mask, 0)
         gate = (weight @ values)[:, 0] + self.bias[tokens.positions]

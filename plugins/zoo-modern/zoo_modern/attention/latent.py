@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
-from zoo.components.attention.base import Cache
 from zoo.components.attention.fused import Fused
 from zoo.components.attention.projections import Projection
 from zoo.components.layer_context import LayerContext
-from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens
 from zoo_modern.attention.whole_numbers import at_least
 
 
@@ -70,26 +69,20 @@ class Latent(Fused):
         super().__init__(dim, heads, dropout=dropout, projection=built)
         self.position_dim = rotated
 
-    def rotate(self, x: Tensor, tokens: Tokens, position: PositionalEncoding) -> Tensor:
-        plain, turned = x.split([self.head_dim, x.shape[-1] - self.head_dim], dim=-1)
-        return torch.cat([plain, position.rotate(turned, tokens.positions)], dim=-1)
+    def rotate(self, q: Tensor, k: Tensor, layer: LayerContext) -> tuple[Tensor, Tensor]:
+        """Q_R, the last numbers of q (B, H, Lq, Dh + R), and K_R, which is k (B, 1, Lk, R)."""
+        plain, turned = q.split([self.head_dim, q.shape[-1] - self.head_dim], dim=-1)
+        turned, k = super().rotate(turned, k, layer)
+        return torch.cat([plain, turned], dim=-1), k
 
     def queries_keys_values(
-        self,
-        x: Tensor,
-        context: Tensor | None,
-        tokens: Tokens,
-        context_tokens: Tokens | None,
-        position: PositionalEncoding,
-        cache: Cache | None = None,
-        layer: LayerContext | None = None,
-    ) -> tuple[Tensor, Tensor, Tensor, Tokens]:
-        keys = tokens if context_tokens is None else context_tokens
-        q, turned, latent = self.project(x, x if context is None else context)
-        q = self.rotate(q, tokens, position)
-        turned = position.rotate_keys(turned, keys.positions)
-        if cache is not None:
-            turned, latent, keys = cache.extend(turned, latent, keys)
+        self, x: Tensor, layer: LayerContext
+    ) -> tuple[Tensor, Tensor, Tensor, LayerContext]:
+        q, turned, latent = self.project(x, x if layer.context is None else layer.context)
+        q, turned = self.rotate(q, turned, layer)
+        if layer.cache is not None:
+            turned, latent, keys = layer.cache.extend(turned, latent, layer.keys)
+            layer = replace(layer, context_tokens=keys)
         k, v = self.project.expand(latent)
         k = torch.cat([k, turned.expand(-1, self.heads, -1, -1)], dim=-1)
-        return q, k, v, keys
+        return q, k, v, layer

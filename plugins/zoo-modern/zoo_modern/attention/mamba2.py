@@ -7,8 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.components.dropout import dropout
-from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens
+from zoo.components.layer_context import LayerContext
 from zoo_modern.attention.causal_mixer import CausalConvolution, CausalMixer, hide
 from zoo_modern.attention.chunks import wide
 from zoo_modern.attention.decayed_sums import decayed_sums
@@ -51,14 +50,13 @@ class Mamba2(CausalMixer):
         self.norm = nn.RMSNorm(self.width, eps=1e-5)
         self.out = nn.Linear(self.width, dim, bias=False)
 
-    def mix_tokens(
-        self, x: Tensor, tokens: Tokens, position: PositionalEncoding, state: dict[str, Tensor]
-    ) -> Tensor:
+    def mix_tokens(self, x: Tensor, layer: LayerContext, state: dict[str, Tensor]) -> Tensor:
         sizes = [self.width, self.width + 2 * self.state_dim, self.heads]
         z, xbc, steps = self.project(x).split(sizes, dim=-1)
-        xbc = F.silu(self.convolution(xbc, tokens, state))
+        xbc = F.silu(self.convolution(xbc, layer.tokens, state))
         x, b, c = xbc.split([self.width, self.state_dim, self.state_dim], dim=-1)
-        steps = hide(self.split(softplus(wide(steps) + self.step_bias)), tokens)  # (B, H, L, 1)
+        steps = self.split(softplus(wide(steps) + self.step_bias))  # (B, H, L, 1)
+        steps = hide(steps, layer.tokens)
         decay, x = -wide(self.log_a).exp()[:, None, None] * steps, self.split(x)
         y, state["sums"] = decayed_sums(
             c[:, None], b[:, None], steps * x, decay, state.get("sums")

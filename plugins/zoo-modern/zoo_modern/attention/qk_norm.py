@@ -8,6 +8,7 @@ from functools import partial
 from torch import Tensor, nn
 
 from zoo.components.attention.fused import Fused
+from zoo.components.layer_context import LayerContext
 
 NORMS: dict[str, Callable[..., nn.Module]] = {
     "rms": nn.RMSNorm,
@@ -29,5 +30,7 @@ class QKNorm(Fused):
             raise ValueError(f"norm must be one of {', '.join(NORMS)}, not {norm!r}")
         self.q_norm, self.k_norm = (NORMS[norm](self.head_dim, eps=1e-6) for _ in range(2))
 
-    def adjust(self, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def adjust(
+        self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext
+    ) -> tuple[Tensor, Tensor, Tensor]:
         return self.q_norm(q), self.k_norm(k), v

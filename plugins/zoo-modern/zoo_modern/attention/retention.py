@@ -7,8 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.components.dropout import dropout
-from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens
+from zoo.components.layer_context import LayerContext
 from zoo_modern.attention.causal_mixer import CausalMixer, hide
 from zoo_modern.attention.decayed_sums import decayed_sums
 
@@ -28,16 +27,15 @@ class Retention(CausalMixer):
         self.qkv = nn.Linear(dim, 3 * dim, bias=False)
         self.gate, self.out = (nn.Linear(dim, dim, bias=False) for _ in range(2))
 
-    def mix_tokens(
-        self, x: Tensor, tokens: Tokens, position: PositionalEncoding, state: dict[str, Tensor]
-    ) -> Tensor:
+    def mix_tokens(self, x: Tensor, layer: LayerContext, state: dict[str, Tensor]) -> Tensor:
         q, k, v = (self.split(part) for part in self.qkv(x).chunk(3, dim=-1))
-        q = position.rotate(q, tokens.positions) / self.head_dim**0.5
-        k = position.rotate_keys(k, tokens.positions)
+        places = layer.tokens.positions
+        q = layer.position.rotate(q, places) / self.head_dim**0.5
+        k = layer.position.rotate_keys(k, places)
         precision = torch.promote_types(x.dtype, torch.float32)
         heads = torch.arange(self.heads, device=x.device, dtype=precision)
         decay = torch.log1p(-torch.exp2(-5 - heads))
-        decay = hide(decay[:, None, None].expand(len(x), -1, x.shape[1], 1), tokens)
+        decay = hide(decay[:, None, None].expand(len(x), -1, x.shape[1], 1), layer.tokens)
         o, state["sums"] = decayed_sums(q, k, v, decay, state.get("sums"))
         y = F.layer_norm(o, (self.head_dim,)).transpose(1, 2).flatten(2)
         y = dropout(F.silu(self.gate(x)) * y, self.dropout, self.training)

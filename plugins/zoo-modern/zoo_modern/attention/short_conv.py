@@ -5,8 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from zoo.components.dropout import dropout
-from zoo.components.pe.base import PositionalEncoding
-from zoo.components.tokens import Tokens
+from zoo.components.layer_context import LayerContext
 from zoo_modern.attention.causal_mixer import CausalConvolution, CausalMixer
 from zoo_modern.attention.whole_numbers import at_least
 
@@ -27,10 +26,8 @@ class ShortConvolution(CausalMixer):
         self.convolution = CausalConvolution(dim, size)
         self.out = nn.Linear(dim, dim, bias=False)
 
-    def mix_tokens(
-        self, x: Tensor, tokens: Tokens, position: PositionalEncoding, state: dict[str, Tensor]
-    ) -> Tensor:
+    def mix_tokens(self, x: Tensor, layer: LayerContext, state: dict[str, Tensor]) -> Tensor:
         before, after, x = self.project(x).chunk(3, dim=-1)
-        y = after * self.convolution(before * x, tokens, state)
+        y = after * self.convolution(before * x, layer.tokens, state)
         out: Tensor = self.out(dropout(y, self.dropout, self.training))
         return out

@@ -24,9 +24,9 @@ class ValueResidual(Fused):
         self.shares = nn.Parameter(torch.full((2,), 0.5)) if layer_index else None
 
     def adjust(
-        self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext | None = None
+        self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext
     ) -> tuple[Tensor, Tensor, Tensor]:
-        first = v if layer is None else layer.shared.setdefault(NAME, v)
+        first = layer.shared.setdefault(NAME, v)
         if self.shares is None:
             return q, k, v
         return q, k, self.shares[0] * first + self.shares[1] * v

@@ -89,16 +89,16 @@ class HyperConnections(Block):
         )
         self.streams = streams
 
-    def forward(self, x: Tensor, context: LayerContext) -> Tensor:
-        if context.index == 0 or SHARED not in context.shared:
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        if layer.index == 0 or SHARED not in layer.shared:
             streams = x[:, :, None].expand(-1, -1, self.streams, -1)
         else:
-            streams, before = context.shared[SHARED]
+            streams, before = layer.shared[SHARED]
             if x is not before:  # a layer with another block came between: each gets its share
                 streams = streams + ((x - before) / self.streams)[:, :, None]
-        streams = super().forward(streams, context)
+        streams = super().forward(streams, layer)
         out = streams.sum(dim=2)
-        context.shared[SHARED] = streams, out
+        layer.shared[SHARED] = streams, out
         return out
 
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:

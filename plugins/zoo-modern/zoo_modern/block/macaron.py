@@ -34,18 +34,16 @@ class Macaron(Pre):
         self.first_ffn = make_ffn()
         self.first_norm = norm() if self.first_ffn is not None else None
 
-    def forward(self, x: Tensor, context: LayerContext) -> Tensor:
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
         if self.first_ffn is not None:
-            everywhere = replace(context, read=None)  # the attention reads all positions
+            everywhere = replace(layer, read=None)  # the attention reads all positions
             x = self.arrange(
                 x,
                 lambda h: self.feed_forward(h, everywhere, self.first_ffn),
                 self.first_norm,
                 slice(None),
             )
-        return super().forward(x, context)
+        return super().forward(x, layer)
 
-    def feed_forward(
-        self, h: Tensor, context: LayerContext, ffn: nn.Module | None = None
-    ) -> Tensor:
-        return 0.5 * super().feed_forward(h, context, ffn)
+    def feed_forward(self, h: Tensor, layer: LayerContext, ffn: nn.Module | None = None) -> Tensor:
+        return 0.5 * super().feed_forward(h, layer, ffn)

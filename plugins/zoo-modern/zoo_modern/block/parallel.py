@@ -33,19 +33,17 @@ class Parallel(Block):
         super().__init__(attention, ffn, nn.Identity if shared_norm else norm, **options)
         self.shared_norm = norm() if shared_norm else nn.Identity()
 
-    def forward(self, x: Tensor, context: LayerContext) -> Tensor:
-        h, rows = self.shared_norm(x), context.rows
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        h, rows = self.shared_norm(x), layer.rows
         out = x[:, rows] + self.arrange(
-            h, lambda h: self.attend(h, context), self.attention_norm, slice(None)
+            h, lambda h: self.attend(h, layer), self.attention_norm, slice(None)
         )
         if self.cross is not None:
             out = out + self.arrange(
-                h, lambda h: self.cross_attend(h, context), self.cross_norm, rows
+                h, lambda h: self.cross_attend(h, layer), self.cross_norm, rows
             )
         if self.ffn is not None:
-            out = out + self.arrange(
-                h, lambda h: self.feed_forward(h, context), self.ffn_norm, rows
-            )
+            out = out + self.arrange(h, lambda h: self.feed_forward(h, layer), self.ffn_norm, rows)
         return out
 
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from torch import Tensor, nn
 
 from zoo.components.dropout import dropout as drop
+from zoo.components.layer_context import LayerContext
 
 
 class Gated(nn.Module, ABC):
@@ -29,7 +30,7 @@ class Gated(nn.Module, ABC):
     def activation(self, x: Tensor) -> Tensor:
         """(…, width) to (…, width), element by element."""
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
         """(…, D) to (…, D)."""
         inner = self.activation(self.gate(x)) * self.value(x)
         out: Tensor = self.outer(drop(inner, self.dropout, self.training))

@@ -48,7 +48,7 @@ class Experts(nn.Module):
         order = chosen.flatten().argsort(stable=True)  # by expert, so that each is called once
         counts = chosen.flatten().bincount(minlength=len(self.experts)).tolist()
         parts = rows[order // self.active].split(counts)
-        outs = [expert(part) for expert, part in zip(self.experts, parts, strict=True)]
+        outs = [expert(part, layer) for expert, part in zip(self.experts, parts, strict=True)]
         # Back in the order of the tokens. Adding up by index would be in random order on a GPU.
         out = torch.cat(outs)[order.argsort()].view(len(rows), self.active, -1)
         return (out * weights[..., None].to(x.dtype)).sum(dim=1).to(x.dtype).view(x.shape)
@@ -65,7 +65,7 @@ class Experts(nn.Module):
 
     def add_balance(self, shares: Tensor, chosen: Tensor, layer: LayerContext) -> None:
         """Add the balancing loss of the real tokens: shares (N, E), chosen (N, active)."""
-        real = layer.out_tokens.attention_mask
+        real = layer.tokens.attention_mask
         if real is not None:
             shares, chosen = shares[real.flatten()], chosen[real.flatten()]
         counts = chosen.flatten().bincount(minlength=len(self.experts)).to(shares.dtype)
