@@ -86,7 +86,7 @@ def _plugins() -> str:
     lines = ["| distribution | registers | what it is |", "|---|---|---|"]
     for file in sorted(PAGE.parent.glob("*/pyproject.toml")):
         project = tomllib.loads(file.read_text("utf-8"))["project"]
-        found = _registered(file.parent, project["entry-points"]["zoo"].values())
+        found = _registered(file.parent, project.get("entry-points", {}).get("zoo", {}).values())
         kinds = {kind: [f"`{c.name}`" for c in found if c.kind == kind] for kind in KINDS}
         named = "; ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names)
         link = f"[{project['name']}]({file.parent.name})"
