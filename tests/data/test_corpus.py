@@ -28,20 +28,20 @@ def corpus(**changes: Any) -> Corpus:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"train_labels": [0, 0, 0]}, "every train document is 'a'"),
-        ({"train_texts": ["one", " \n", "three"]}, "train document 2 is empty"),
-        ({"test_texts": ["four", None]}, "test document 2 is not text but a NoneType"),
-        ({"test_texts": [], "test_labels": []}, "test has no documents"),
-        ({"train_labels": [0, 1]}, "3 texts but 2 labels"),
-        ({"test_labels": [1, 2]}, "document 2 has label 2; labels are int from 0 to 1"),
-        ({"test_labels": [1, -1]}, "has label -1"),
-        ({"test_labels": [1, True]}, "has label True"),
+        ({"train_labels": [0, 0, 0]}, "every train text is 'a'"),
+        ({"train_texts": ["one", " \n", "three"]}, "train text 2 is empty"),
+        ({"test_texts": ["four", None]}, "test text 2 is not text but a NoneType"),
+        ({"test_texts": [], "test_labels": []}, "test has no texts"),
+        ({"train_labels": [0, 1]}, "3 texts but labels of 2"),
+        ({"test_labels": [1, 2]}, "text 2 has the label 2; labels are int from 0 to 1"),
+        ({"test_labels": [1, -1]}, "has the label -1"),
+        ({"test_labels": [1, True]}, "has the label True"),
         (
             {"label_names": ["a", "b", "c"], "test_labels": [1, 2]},
             "test has a class that train lacks: 'c'",
         ),
         ({"label_names": ["a", "a"]}, "two classes have one name"),
-        ({"test_texts": ["four", "fi\ud800ve"]}, "test document 2 holds half a character"),
+        ({"test_texts": ["four", "fi\ud800ve"]}, "test text 2 holds half a character"),
     ],
 )
 def test_an_invalid_corpus_is_refused_in_one_line(changes: dict[str, Any], complaint: str) -> None:
@@ -97,7 +97,7 @@ def test_duplicates_are_counted_in_test_and_dropped_from_train() -> None:
 def test_a_train_split_that_is_all_duplicates_is_refused() -> None:
     with pytest.raises(ZooError, match="every train document is also in test"):
         corpus(test_texts=["one", "two", "three"], test_labels=[0, 1, 0]).without_duplicates()
-    with pytest.raises(ZooError, match="every train document is 'a'"):
+    with pytest.raises(ZooError, match="every train text is 'a'"):
         corpus(test_texts=["two", "five"]).without_duplicates()
 
 

@@ -243,7 +243,7 @@ def two_files(folder: Path) -> None:
     ("make", "complaint"),
     [
         (unseen, "test has a class that train lacks: 'angry'"),
-        (one_class, "every train document is 'sad'"),
+        (one_class, "every train text is 'sad'"),
         (two_names, "label 0 is '[ab]' in one row and '[ab]' in another"),
         (two_files, "two files for one split: train.csv, train.jsonl"),
         (lambda folder: write(folder / "data.csv", ROWS), "no train file.*there is: data.csv"),

@@ -31,14 +31,17 @@ def tagged() -> TaggedCorpus:
     ("changes", "message"),
     [
         ({"train_tags": [[1, 0], [1, 0], [0, 0, 2]]}, "train text 1 has 3 tokens but 2 tags"),
-        ({"test_tags": [[1, 0]]}, "test has 2 texts but 1 lists of tags"),
+        ({"test_tags": [[1, 0]]}, "test has 2 texts but labels of 1"),
         ({"test_tokens": [], "test_tags": []}, "tiny: test has no texts"),
         ({"test_tokens": [[], ["x"]], "test_tags": [[], [0]]}, "test text 1 has no tokens"),
         ({"test_tokens": [["a", " "], ["x"]], "test_tags": [[0, 0], [0]]}, "token 2 is empty"),
         ({"test_tokens": [["a", 3], ["x"]], "test_tags": [[0, 0], [0]]}, "not text but a int"),
         ({"test_tokens": [["\ud800"], ["x"]], "test_tags": [[0], [0]]}, "a lone surrogate"),
-        ({"test_tags": [[1, 3], [2, 0, 1]]}, "test text 1 has the tag 3; tags are int from 0 to 2"),
-        ({"test_tags": [[1, -1], [2, 0, 1]]}, "has the tag -1"),
+        (
+            {"test_tags": [[1, 3], [2, 0, 1]]},
+            "test text 1 has the label 3; labels are",
+        ),
+        ({"test_tags": [[1, -1], [2, 0, 1]]}, "has the label -1"),
         ({"train_tags": [[1, 1, 1], [1, 1], [1, 1, 1]]}, "every tag of train is 'PER'"),
         (
             {"train_tags": [[1, 0, 0], [1, 0], [0, 0, 0]]},

@@ -136,8 +136,8 @@ def test_a_single_text_with_a_tag_is_not_put_into_the_test_split(
         ("\n\n", {}, "is empty: it has no rows"),
         ("a O\n", {"group_column": "year"}, r"no column 'year' \(--group-column\)"),
         ("a O\nb X\n", {}, "cannot be divided: it has one text"),
-        ("# newdoc\na O\n", {}, "line 1 may be a comment or the token '#': '# newdoc'; write"),
         ("a O\n# id = 3\nb X\n", {}, "line 2: 4 columns, where line 1 has 2 columns"),
+        ("# newdoc\na O\n", {}, "cannot be divided: it has one text"),
         ("# nothing else\n\n", {}, "is empty: it has no rows"),
     ],
 )

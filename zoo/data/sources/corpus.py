@@ -21,13 +21,12 @@ Y = TypeVar("Y")  # its label
 
 
 class Labelled(Generic[X, Y]):
-    """What ``Corpus`` and ``TaggedCorpus`` share: three splits of texts with their labels."""
+    """What ``Corpus`` and ``TaggedCorpus`` share: splits of texts with their labels."""
 
     fields_of_split: ClassVar[tuple[str, str]]  # as in ``train_texts``, ``train_labels``
-    # The errors: two labels of one name, a single label in train, labels that train lacks.
-    same_name: ClassVar[str]
-    single: ClassVar[str]
-    unseen: ClassVar[str]
+    label: ClassVar[str]  # what an error calls one
+    labels: ClassVar[str]  # and several
+    single: ClassVar[str]  # the error where train has a single label
 
     name: str
     label_names: list[str]
@@ -36,24 +35,55 @@ class Labelled(Generic[X, Y]):
     test_groups: list[str]
 
     @abstractmethod
-    def check_split(self, what: str, texts: list[X], labels: list[Y]) -> set[int]:
-        """The labels that occur; ZooError for a split that does not fit. what: its name."""
+    def check_example(self, what: str, text: X, label: Y) -> set[int]:
+        """The labels of a text; ZooError where text or label do not fit. what: which text."""
+
+    @abstractmethod
+    def pieces(self, text: X, label: Y) -> Iterable[str]:
+        """What the fingerprint is of, for one text."""
 
     def __post_init__(self) -> None:
-        seen = {
-            split: self.check_split(f"{self.name}: {split}", texts, labels)
-            for split, texts, labels in self.splits()
-        }
-        self._check_chance_and_groups()
         if len(set(self.label_names)) != len(self.label_names):
-            raise ZooError(f"{self.name}: {self.same_name}: {self.label_names}")
+            raise ZooError(f"{self.name}: two {self.labels} have one name: {self.label_names}")
+        seen: dict[str, set[int]] = {}
+        for split, texts, labels in self.splits():
+            what = f"{self.name}: {split}"
+            if len(texts) != len(labels):
+                raise ZooError(f"{what} has {len(texts)} texts but labels of {len(labels)}")
+            if not texts:
+                raise ZooError(f"{what} has no texts")
+            seen[split] = set()
+            for number, (text, label) in enumerate(zip(texts, labels, strict=True), start=1):
+                seen[split] |= self.check_example(f"{what} text {number}", text, label)
+            if not seen[split]:
+                raise ZooError(f"{what}: every tag is {IGNORED}, so that nothing is scored")
+        self._check_chance_and_groups()
         train = seen[TRAIN]
         if len(train) < 2:
             raise ZooError(f"{self.name}: {self.single.format(self.label_names[train.pop()])}")
-        for split, labels in seen.items():
-            if unseen := sorted(labels - train):
+        for split, found in seen.items():
+            if unseen := sorted(found - train):
                 names = ", ".join(f"'{self.label_names[label]}'" for label in unseen)
-                raise ZooError(f"{self.name}: {split} {self.unseen}: {names}")
+                raise ZooError(f"{self.name}: {split} has {self.label} that train lacks: {names}")
+
+    def check_label(self, what: str, label: object) -> None:
+        """ZooError for a label that is no index of ``label_names``."""
+        # numpy's integers and booleans would not survive a JSON file, nor compare as expected.
+        if type(label) is not int or not 0 <= label < len(self.label_names):
+            raise ZooError(
+                f"{what} has the label {label!r}; "
+                f"labels are int from 0 to {len(self.label_names) - 1}"
+            )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 in hex of texts, labels, their names, splits and groups; the same everywhere."""
+        pieces = [f"{self.labels} {len(self.label_names)}", *self.label_names]
+        for split, texts, labels in self.splits():
+            pieces.append(f"{split} {len(texts)}")
+            for text, label in zip(texts, labels, strict=True):
+                pieces += self.pieces(text, label)
+        return content_digest([*pieces, *self.test_groups])
 
     def splits(self) -> Iterator[tuple[str, list[X], list[Y]]]:
         """``train``, ``test`` and, if there is one, ``validation``, with their texts and labels."""
@@ -139,34 +169,16 @@ class Corpus(Labelled[str, int]):
     validation_labels: list[int] = field(default_factory=list)
 
     fields_of_split = ("texts", "labels")
-    same_name = "two classes have one name"
-    unseen = "has a class that train lacks"
-    single = "every train document is '{}'; a classifier needs two classes or more"
+    label, labels = "a class", "classes"
+    single = "every train text is '{}'; a classifier needs two classes or more"
 
-    def check_split(self, what: str, texts: list[str], labels: list[int]) -> set[int]:
-        if len(texts) != len(labels):
-            raise ZooError(f"{what} has {len(texts)} texts but {len(labels)} labels")
-        if not texts:
-            raise ZooError(f"{what} has no documents")
-        for number, (text, label) in enumerate(zip(texts, labels, strict=True), start=1):
-            check_text(f"{what} document {number}", text)
-            # numpy's integers and booleans would not survive a JSON file, nor compare as expected.
-            if type(label) is not int or not 0 <= label < len(self.label_names):
-                raise ZooError(
-                    f"{what} document {number} has label {label!r}; "
-                    f"labels are int from 0 to {len(self.label_names) - 1}"
-                )
-        return set(labels)
+    def check_example(self, what: str, text: str, label: int) -> set[int]:
+        check_text(what, text)
+        self.check_label(what, label)
+        return {label}
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 in hex of texts, labels, split and label names; the same on every machine."""
-        pieces = [f"classes {len(self.label_names)}", *self.label_names]
-        for split, texts, labels in self.splits():
-            pieces.append(f"{split} {len(texts)}")
-            for text, label in zip(texts, labels, strict=True):
-                pieces += (str(label), text)
-        return content_digest([*pieces, *self.test_groups])
+    def pieces(self, text: str, label: int) -> Iterable[str]:
+        return (str(label), text)
 
 
 @dataclass(frozen=True)
@@ -195,37 +207,18 @@ class TaggedCorpus(Labelled[list[str], list[int]]):
     validation_tags: list[list[int]] = field(default_factory=list)
 
     fields_of_split = ("tokens", "tags")
-    same_name = "two tags have one name"
-    unseen = "has a tag that train lacks"
+    label, labels = "a tag", "tags"
     single = "every tag of train is '{}'; a tagger needs two tags or more"
 
-    def check_split(self, what: str, texts: list[list[str]], labels: list[list[int]]) -> set[int]:
-        if len(texts) != len(labels):
-            raise ZooError(f"{what} has {len(texts)} texts but {len(labels)} lists of tags")
-        if not texts:
-            raise ZooError(f"{what} has no texts")
-        for number, (tokens, tags) in enumerate(zip(texts, labels, strict=True), start=1):
-            check_tokens(f"{what} text {number}", tokens, tags)
-            for tag in tags:
-                if type(tag) is not int or not (tag == IGNORED or 0 <= tag < len(self.label_names)):
-                    raise ZooError(
-                        f"{what} text {number} has the tag {tag!r}; tags are int from 0 to "
-                        f"{len(self.label_names) - 1}, or {IGNORED}"
-                    )
-        found = {tag for tags in labels for tag in tags} - {IGNORED}
-        if not found:
-            raise ZooError(f"{what}: every tag is {IGNORED}, so that nothing is scored")
-        return found
+    def check_example(self, what: str, text: list[str], label: list[int]) -> set[int]:
+        check_tokens(what, text, label)
+        tags = [tag for tag in label if type(tag) is not int or tag != IGNORED]
+        for tag in tags:
+            self.check_label(what, tag)
+        return set(tags)
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 in hex of tokens, tags, split, names of tags and groups."""
-        pieces = [f"tags {len(self.label_names)}", *self.label_names]
-        for split, texts, tags in self.splits():
-            pieces.append(f"{split} {len(texts)}")
-            for tokens, its_tags in zip(texts, tags, strict=True):
-                pieces += (str(len(tokens)), *tokens, *map(str, its_tags))
-        return content_digest([*pieces, *self.test_groups])
+    def pieces(self, text: list[str], label: list[int]) -> Iterable[str]:
+        return (str(len(text)), *text, *map(str, label))
 
 
 @dataclass(frozen=True)

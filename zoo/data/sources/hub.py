@@ -21,6 +21,7 @@ from zoo.data.sources.corpus import TRAIN, Corpus
 from zoo.data.sources.labelled_texts import LabelledTexts
 from zoo.data.sources.row_reader import C, LabelledRows, RowReader
 from zoo.data.sources.splits import NAMES
+from zoo.data.sources.tables import name_classes
 from zoo.errors import ZooError, nearest, one_line
 
 # With the import of the Hub's client (half a second) this stays under five seconds.
@@ -174,7 +175,7 @@ def _read_splits(
                 if {*reader.columns} <= wanted:
                     data = data.select_columns([c for c in data.column_names if c in wanted])
                 rows = data.to_list()
-                reader.name_labels(rows, data.features)
+                name_classes(rows, data.features, getattr(reader, "label_column", ""))
                 placed = [(f"row {number}", row) for number, row in enumerate(rows, start=1)]
                 splits[split] = reader.split(f"{name}, {theirs}", placed, notices)
         return splits, notices

@@ -15,8 +15,7 @@ from typing import Any
 
 from zoo.data.cache import cache_directory, entry, write_manifest
 from zoo.data.sources.corpus import TEST, TRAIN, VALIDATION
-from zoo.data.sources.labelled_texts import NAMES_COLUMN
-from zoo.data.sources.tables import Row
+from zoo.data.sources.tables import Row, name_classes
 from zoo.errors import ZooError
 
 
@@ -82,30 +81,16 @@ def _rows(data: Any, options: Mapping[str, Any]) -> list[Row]:
         columns = [str(options.get(f"{head}_column") or head) for head in heads]
         return [dict(zip(columns, row, strict=True)) for row in zip(texts, labels, strict=True)]
     if hasattr(data, "column_names") and hasattr(data, "features"):
-        return _named(data.to_list(), data.features, options)
+        found: list[Row] = data.to_list()
+        name_classes(found, data.features, str(options.get("label_column") or "label"))
+        return found
     if hasattr(data, "columns") and hasattr(data, "to_dict"):
-        columns = [str(column) for column in data.columns]
-        lists = [data.iloc[:, place].tolist() for place in range(len(columns))]
-        return [dict(zip(columns, values, strict=True)) for values in zip(*lists, strict=True)]
+        frame: list[Row] = data.rename(columns=str).to_dict("records")
+        return frame
     raise ZooError(
         f"data is a {type(data).__name__}: give a name, a path, a DataFrame, a datasets.Dataset, a "
         "dict of splits, or a pair of lists (texts, labels)"
     )
-
-
-def _named(rows: list[Row], features: Mapping[str, Any], options: Mapping[str, Any]) -> list[Row]:
-    """The rows with the names of their classes and tags, which the features of a data set know."""
-    for column, feature in features.items():
-        names = getattr(feature, "names", None)
-        of_items = getattr(getattr(feature, "feature", None), "names", None)
-        if names and column == str(options.get("label_column") or "label"):
-            for row in rows:
-                known = isinstance(row[column], int) and row[column] >= 0
-                row.setdefault(NAMES_COLUMN, names[row[column]] if known else None)
-        elif of_items:
-            for row in rows:
-                row[column] = [of_items[code] if code >= 0 else code for code in row[column] or []]
-    return rows
 
 
 def _lines(rows: Iterable[Row]) -> list[str]:

@@ -10,14 +10,12 @@ from typing import Any
 
 from zoo.data.sources.corpus import TEST, TRAIN, Corpus, check_characters
 from zoo.data.sources.row_reader import LabelledRows, RowReader, ordered
-from zoo.data.sources.splits import DivisionError, stratified
-from zoo.data.sources.tables import FORMATS, Row
+from zoo.data.sources.splits import SHOWN, stratified
+from zoo.data.sources.tables import FORMATS, NAMES_COLUMN, Row
 from zoo.errors import ZooError
 from zoo.registry.naming import split_list
 
-NAMES_COLUMN = "label_text"  # of the names of labels that are numbers
 RARE = 10  # a class with fewer training texts, and a tenth of the largest's, is told of
-SHOWN = 12  # classes that a notice names
 
 
 @dataclass(frozen=True)
@@ -44,14 +42,6 @@ class LabelledTexts(RowReader[Corpus]):
 
     def given(self) -> list[str]:
         return [*super().given(), *(["--min-class"] if self.min_class else [])]
-
-    def name_labels(self, rows: Iterable[Row], features: Mapping[str, Any]) -> None:
-        names = getattr(features.get(self.label_column), "names", None)
-        if names and NAMES_COLUMN not in features:
-            for row in rows:
-                code = row[self.label_column]
-                known = isinstance(code, int) and code >= 0
-                row[NAMES_COLUMN] = names[code] if known else None
 
     def parse(self, where: str, row: Row) -> tuple[str, str, str]:
         text = joined_text(where, row, column_names(self.text_column))
@@ -86,17 +76,8 @@ class LabelledTexts(RowReader[Corpus]):
         return kept
 
     def divided(self, name: str, rows: LabelledRows) -> tuple[list[int], list[int], str]:
-        single = [label for label, count in Counter(rows.labels).items() if count < 2]
-        if single:
-            named = ", ".join(f"'{label}'" for label in single[:SHOWN])
-            has = f"class {named} has" if len(single) == 1 else f"{len(single)} classes have"
-            more = "" if len(single) == 1 else f" ({named}{', …' * (len(single) > SHOWN)})"
-            raise DivisionError(
-                f"{name} has no test split and cannot be divided: {has} only one document{more}; "
-                "--min-class 2 leaves such classes out"
-            )
         seed = self.division.split_seed
-        train, test = stratified(rows.labels, seed, share=self.test_share)
+        train, test = stratified(rows.labels, seed, share=self.test_share, what=name)
         return train, test, f"stratified, seed {seed}, {len(test)} of {len(rows.labels)} for test"
 
     def corpus(

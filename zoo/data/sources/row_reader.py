@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from itertools import chain
 from pathlib import Path
@@ -23,9 +23,8 @@ from zoo.data.sources.corpus import (
 from zoo.data.sources.splits import (
     TEST_SHARE,
     ScoringNotice,
-    class_folders,
+    files_of_splits,
     read_class_folders,
-    split_files,
 )
 from zoo.data.sources.tables import (
     JSON_LINES,
@@ -68,7 +67,7 @@ class LabelledRows:
         return LabelledRows(*([column[i] for i in rows] if column else [] for column in columns))
 
     @classmethod
-    def joined(cls, tables: Sequence[LabelledRows]) -> LabelledRows:
+    def joined(cls, tables: Collection[LabelledRows]) -> LabelledRows:
         """The rows of all tables, one table after another."""
         texts, labels, groups, names = (
             [value for table in tables for value in getattr(table, of.name)] for of in fields(cls)
@@ -93,10 +92,6 @@ class RowReader(ABC, Generic[C]):
     group_column: str = field(default="", kw_only=True)
     reading: Reading = field(default=Reading(), kw_only=True)
     division: Division = field(default=Division(), kw_only=True)
-
-    @abstractmethod
-    def name_labels(self, rows: Iterable[Row], features: Mapping[str, Any]) -> None:
-        """Have the rows of Hub data hold the names that its features give to numbers."""
 
     @abstractmethod
     def parse(self, where: str, row: Row) -> tuple[Any, Any, str]:
@@ -145,13 +140,7 @@ class RowReader(ABC, Generic[C]):
         file and line, for files that cannot be read or do not fit.
         """
         notices: list[str] = []
-        files = self._files(path)
-        several = len(files) > 1
-        splits = {
-            split: self._rows_of(its_files, notices, f"{split} of " * several, given_as)
-            for split, its_files in files.items()
-        }
-        return self.make(name, splits, notices, (path,))
+        return self.make(name, self._splits(path, notices, given_as), notices, (path,))
 
     def read_undivided(self, path: Path, notices: list[str]) -> LabelledRows:
         """All rows of a file, or of all splits of a directory; raises as ``read`` does.
@@ -161,7 +150,7 @@ class RowReader(ABC, Generic[C]):
         of_reading = given_flags(self.reading).values()
         if given := [flag for flag in self.given() if flag not in of_reading]:
             raise ZooError(f"{listed(given)}: for data that are divided, and these are read whole")
-        rows = self._whole(path, notices)
+        rows = LabelledRows.joined(self._splits(path, notices).values())
         return LabelledRows(rows.texts, rows.names or rows.labels, rows.groups)
 
     def make(
@@ -189,7 +178,7 @@ class RowReader(ABC, Generic[C]):
             if len(given) > 1:
                 raise ZooError(f"{listed(given)}: a test file, or a part held out, but not both")
             test_file = Path(path).expanduser()
-            splits[TEST] = self._whole(test_file, told)
+            splits[TEST] = LabelledRows.joined(self._splits(test_file, told).values())
             split, read = f"test split from {test_file.name}", (*read, test_file)
         elif TEST not in splits and VALIDATION in splits and not given:
             splits[TEST] = splits.pop(VALIDATION)
@@ -285,40 +274,22 @@ class RowReader(ABC, Generic[C]):
             hint = "; if its first line is no header, say --no-header" if may_lack_header else ""
             raise ZooError(f"{problem}{nearest(column, known)}{hint}")
 
-    def _files(self, path: Path) -> dict[str, list[DataFile]]:
-        """The files of each split; of a folder for every class, the folder above these."""
-        root = within(path)
-        if not root.is_dir():
-            return {TRAIN: [root]}
-        splits = split_files(root, self.formats)
-        if not splits and self.class_folders:
-            splits = {split: [folder] for split, folder in class_folders(root).items()}
-        if not splits:
-            there = ", ".join(sorted(f.name for f in root.iterdir() if f.is_file())[:8])
-            folders = " and no folder for every class" if self.class_folders else ""
-            raise ZooError(
-                f"{root} has no train file (train{', train'.join(self.formats)}){folders}; "
-                f"there is: {there or 'no data file'}"
-            )
-        return splits
-
-    def _whole(self, path: Path, notices: list[str]) -> LabelledRows:
-        """All rows of a file, or of all splits of a directory, as one table."""
+    def _splits(
+        self, path: Path, notices: list[str], given_as: str = ""
+    ) -> dict[str, LabelledRows]:
+        """The rows of each split of a file or a directory; given_as: as of ``read``."""
         if not path.exists():
             raise ZooError(f"no file or directory '{path}'")
-        files = chain.from_iterable(self._files(path).values())
-        return self._rows_of(list(files), notices)
-
-    def _rows_of(
-        self, files: Sequence[DataFile], notices: list[str], split: str = "", given_as: str = ""
-    ) -> LabelledRows:
-        tables = []
-        for file in files:
-            rows = (self._folder_rows if file.is_dir() else self.rows)(file, notices)
-            tables.append(
-                self.split(f"{split}{given_as}" if given_as else str(file), rows, notices)
-            )
-        return LabelledRows.joined(tables)
+        files = files_of_splits(within(path), self.formats, folders=self.class_folders)
+        splits: dict[str, LabelledRows] = {}
+        for split, its_files in files.items():
+            tables = []
+            for file in its_files:
+                source = given_as and f"{split} of {given_as}" if len(files) > 1 else given_as
+                rows = (self._folder_rows if file.is_dir() else self.rows)(file, notices)
+                tables.append(self.split(source or str(file), rows, notices))
+            splits[split] = LabelledRows.joined(tables)
+        return splits
 
     def _folder_rows(self, folder: DataFile, notices: list[str]) -> Iterator[Placed]:
         flags = given_flags(self.reading)

@@ -20,6 +20,7 @@ from zoo.errors import ZooError
 # What files, folders and splits are called.
 NAMES = {TRAIN: (TRAIN,), TEST: (TEST,), VALIDATION: (VALIDATION, "valid", "val", "dev")}
 TEST_SHARE = 0.25
+SHOWN = 12  # classes that an error names
 
 
 class ScoringNotice(str):
@@ -30,55 +31,62 @@ class DivisionError(ZooError):
     """Data without a test split are too few to be divided."""
 
 
-def split_files(directory: DataFile, formats: Sequence[str]) -> dict[str, list[DataFile]]:
-    """The files of each split that there is; empty where there is none for training.
+def files_of_splits(
+    root: DataFile, formats: Sequence[str], *, folders: bool = False
+) -> dict[str, list[DataFile]]:
+    """The files of each split of a directory; a file alone is for training.
 
     A split may be in shards, ``train-00000-of-00002``. Files of these formats count; of others,
-    such as ``train.txt``, only where no split is in one of these. Raises ZooError where a split is
-    in two files that are not shards.
+    such as ``train.txt``, only where no split is in one of these. With folders, where there is no
+    file for training, the directory that holds the folders of the classes stands for its files.
+    Raises ZooError where nothing is for training, and where a split is in two files that are not
+    shards, or in two directories.
     """
-    files = _visible(directory, folders=False)
-    splits = _files_of_splits([file for file in files if data_suffix(file) in formats])
+    if not root.is_dir():
+        return {TRAIN: [root]}
+    files = _visible(root, folders=False)
+    splits = _named([file for file in files if data_suffix(file) in formats])
     if TRAIN not in splits:
-        splits = _files_of_splits(files)
-    if TRAIN not in splits:
-        return {}
-    for found in splits.values():
+        splits = _named(files)
+    for found in splits.values() if TRAIN in splits else ():
         if len({data_suffix(f) for f in found}) > 1 or len(found) > len(set(map(data_stem, found))):
             names = ", ".join(f.name for f in found)
-            raise ZooError(f"{directory} has two files for one split: {names}")
+            raise ZooError(f"{root} has two files for one split: {names}")
+    if TRAIN not in splits and folders:
+        splits = _class_folders(root)
+    if TRAIN not in splits:
+        there = ", ".join(file.name for file in files[:8]) or "no data file"
+        no_folder = " and no folder for every class" * folders
+        known = ", train".join(formats)
+        raise ZooError(f"{root} has no train file (train{known}){no_folder}; there is: {there}")
     return splits
 
 
-def _files_of_splits(files: Sequence[DataFile]) -> dict[str, list[DataFile]]:
+def _named(files: Sequence[DataFile]) -> dict[str, list[DataFile]]:
+    """The files whose name is that of a split, by split."""
     splits: dict[str, list[DataFile]] = {}
     for split, names in NAMES.items():
         for name in names:
             pattern = re.compile(rf"{name}(-\d+-of-\d+)?")
-            found = [file for file in files if pattern.fullmatch(data_stem(file))]
-            if found:
+            if found := [file for file in files if pattern.fullmatch(data_stem(file))]:
                 splits.setdefault(split, found)
     return splits
 
 
-def class_folders(directory: DataFile) -> dict[str, DataFile]:
-    """The directory that holds the folders of the classes, for each split; empty if there is none.
-
-    Raises ZooError where two directories could be one split.
-    """
-    splits: dict[str, DataFile] = {}
+def _class_folders(directory: DataFile) -> dict[str, list[DataFile]]:
+    """The directory that holds the folders of the classes, for each split."""
+    splits: dict[str, list[DataFile]] = {}
     for split, names in NAMES.items():
         pattern = re.compile(rf"(.*[-_. ])?({'|'.join(names)})", re.IGNORECASE)
         folders = _visible(directory, folders=True)
-        found = [f for f in folders if pattern.fullmatch(f.name) and _classes(f)]
+        if found := [f for f in folders if pattern.fullmatch(f.name) and _classes(f)]:
+            splits[split] = found
         if len(found) > 1:
             both = " and ".join(f.name for f in found)
             raise ZooError(f"{directory} has two directories for the {split} split: {both}")
-        if found:
-            splits[split] = found[0]
     if TRAIN in splits:
         return splits
-    return {TRAIN: directory} if len(_classes(directory)) > 1 else {}
+    return {TRAIN: [directory]} if len(_classes(directory)) > 1 else {}
 
 
 def read_class_folders(directory: DataFile, encoding: str, notices: list[str]) -> Iterator[Placed]:
@@ -129,7 +137,7 @@ def _visible(directory: DataFile, *, folders: bool) -> list[DataFile]:
 
 
 def stratified(
-    labels: Sequence[Hashable], seed: int, *, share: float = TEST_SHARE
+    labels: Sequence[Hashable], seed: int, *, share: float = TEST_SHARE, what: str = "the data"
 ) -> tuple[list[int], list[int]]:
     """Indices of train and test, each in ascending order.
 
@@ -140,13 +148,18 @@ def stratified(
     indices_of: dict[Hashable, list[int]] = {}
     for index, label in enumerate(labels):
         indices_of.setdefault(label, []).append(index)
+    if single := [f"'{label}'" for label, indices in indices_of.items() if len(indices) < 2]:
+        named = ", ".join(single[:SHOWN]) + ", …" * (len(single) > SHOWN)
+        has = f"class {named} has" if len(single) == 1 else f"{len(single)} classes ({named}) have"
+        raise DivisionError(
+            f"{what} has no test split and cannot be divided: {has} only one document; "
+            "--min-class 2 leaves such classes out"
+        )
     # Of all its methods only random() is promised to stay the same from Python to Python. The
     # usual stratified split leaves a small class out of test; here each is divided by itself.
     draw = random.Random(seed).random
     test: list[int] = []
-    for label, indices in indices_of.items():
-        if len(indices) < 2:
-            raise DivisionError(f"class '{label}' has only one document: it cannot be divided")
+    for indices in indices_of.values():
         count = min(max(1, round(len(indices) * share)), len(indices) - 1)
         test += sorted(indices, key=lambda _: draw())[:count]
     in_test = set(test)

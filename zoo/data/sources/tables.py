@@ -9,7 +9,7 @@ import csv
 import io
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from zoo.config.reading import DELIMITERS, TABLES_ONLY, Reading, given_flags
@@ -27,11 +27,13 @@ from zoo.errors import ZooError, one_line
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
 FORMATS = (*SEPARATORS, *JSON_LINES, ".json", ".parquet")
+NAMES_COLUMN = "label_text"  # of the names of labels that are numbers
 CSV, LABEL_TEXT = "csv", "label-text"
 PREFIX = "__label__"  # of the labels in files of fastText
 SAMPLE = 100  # lines by which the format of a file is told
 FEW = 50  # a column with more different values holds no labels
 NAMED = 20  # rows left out that a notice names by their lines
+WORDS = {character: word for word, character in DELIMITERS.items()}
 NO_QUOTES = "if quotes are plain characters in this file, say --no-quotes"
 
 Row = dict[str, Any]
@@ -54,8 +56,12 @@ def read_rows(file: DataFile, reading: Reading, notices: list[str]) -> Iterable[
     Every cell of a table of text is text, empty where a row is too short. notices: what was guessed
     is added to it. Raises ZooError for a file that cannot be read.
     """
-    content = read_bytes(file)
-    form, delimiter = _given_format(file, reading)
+    content, suffix = read_bytes(file), data_suffix(file)
+    delimiter = DELIMITERS.get(reading.delimiter, reading.delimiter)
+    form: str = reading.file_format
+    if form == "auto":
+        known = "jsonl" if suffix in JSON_LINES else suffix[1:]
+        form = known if suffix in FORMATS else CSV if delimiter else ""
     is_text = b"\0" not in content[:1000] or content.startswith(tuple(MARKS))
     if not (form or reading.encoding or is_text):
         raise _no_format(file)
@@ -64,9 +70,9 @@ def read_rows(file: DataFile, reading: Reading, notices: list[str]) -> Iterable[
         encoding = reading.encoding or (UTF8 if form.startswith("json") else "")
         (text,) = decoded([(file, content)], encoding, notices)
     if not form:
-        form, delimiter = _format_of(file, _first_lines(text), notices)
-    elif form == CSV and not delimiter:
-        delimiter = _delimiter_of_csv(file, _first_lines(text), notices)
+        form, delimiter = _format_of(file, text, notices)
+    elif not delimiter and form == CSV and reading.file_format == "auto":
+        delimiter = _delimiter_of_csv(file, text, notices)
     if form not in ("csv", "tsv"):
         for name, flag in given_flags(reading).items():
             if name in TABLES_ONLY:
@@ -79,6 +85,7 @@ def read_rows(file: DataFile, reading: Reading, notices: list[str]) -> Iterable[
         return _json_rows(file, text)
     if form == LABEL_TEXT:
         return _label_text_rows(text)
+    delimiter = delimiter or SEPARATORS[f".{form}"]
     quotes = True if reading.quotes is None and delimiter != "\t" else reading.quotes
     return delimited_rows(str(file), text, delimiter, notices, header=reading.header, quotes=quotes)
 
@@ -118,6 +125,25 @@ def usable(
         notices.append(f"{source}: {len(bad)} of {count} rows left out: {first}{also}")
 
 
+def name_classes(rows: Sequence[Row], features: Mapping[str, Any], label_column: str) -> None:
+    """Have rows of ``datasets`` hold the names that their features give to numbers.
+
+    Those of a column of lists take the place of the numbers; those of labels are ``label_text``.
+    """
+
+    def name(names: Any, code: Any, other: Any) -> Any:
+        return names[code] if isinstance(code, int) and 0 <= code < len(names) else other
+
+    for column, feature in features.items():
+        names = getattr(feature, "names", None)
+        of_items = getattr(getattr(feature, "feature", None), "names", None)
+        for row in rows if of_items else ():
+            row[column] = [name(of_items, code, code) for code in row[column] or []]
+        if names and column == label_column and NAMES_COLUMN not in features:
+            for row in rows:
+                row[NAMES_COLUMN] = name(names, row[column], None)
+
+
 def listed(words: Iterable[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     *others, last = words
@@ -141,15 +167,17 @@ def delimited_rows(
     line ends; None: if all of them fit. Adds a notice where a quoted field seems to have swallowed
     rows. Raises ZooError for a quoted field without an end.
     """
+    lines = list(io.StringIO(text, newline=""))
     records = _records(text, delimiter, quotes is not False)
-    if quotes is None and not _quotes_fit(text, delimiter, records):
-        quotes, records = False, _records(text, delimiter, quotes=False)
     if not records:
         return
+    width = len(records[0].fields)
+    if quotes is None and any(_odd(lines, one, delimiter, width) for one in records):
+        quotes, records = False, _records(text, delimiter, quotes=False)
+    if quotes is not False:
+        _note_swallowed_rows(name, lines, delimiter, records, notices)
     numbers = [str(number) for number in range(1, len(records[0].fields) + 1)]
     names = _column_names(records[0].fields) if header else numbers
-    if quotes is not False:
-        _note_swallowed_rows(name, text, delimiter, records, notices)
     first = "its header" if header else f"line {records[0].line}"
     for record in records[header:]:
         place, cells = f"line {record.line}", record.fields
@@ -189,31 +217,26 @@ def _column_names(fields: Sequence[str]) -> list[str]:
 
 
 def _note_swallowed_rows(
-    name: str, text: str, delimiter: str, records: Sequence[Record], notices: list[str]
+    name: str,
+    lines: Sequence[str],
+    delimiter: str,
+    records: Sequence[Record],
+    notices: list[str],
 ) -> None:
-    """Add a notice of the fields over several lines that seem to hold rows.
+    """Add a notice of the fields over several lines that seem to hold rows with a known label.
 
-    They do where a quote closes within a field, or where every line looks like a row by itself,
-    with a label known from other rows. Raises ZooError for a quoted field without an end.
+    Raises ZooError for a quoted field without an end.
     """
     several = [record for record in records if record.end - record.line > 1]
-    if not several:
-        return
-    lines = list(io.StringIO(text, newline=""))
     rows = [record.fields for record in records if record.end - record.line == 1]
-    columns = map(set, itertools.zip_longest(*rows, fillvalue=""))
+    columns = map(set, itertools.zip_longest(*rows, fillvalue="") if several else ())
     labels = {number: seen for number, seen in enumerate(columns) if len(seen) <= FEW}
     odd = []
     for record in several:
-        its_lines = lines[record.line - 1 : record.end - 1]
-        problem = _quote_problem(its_lines, delimiter)
+        problem = _odd(lines, record, delimiter, len(records[0].fields), labels)
         if "end of data" in problem:
             raise ZooError(f"{name}, line {record.line}: a quoted field has no end; {NO_QUOTES}")
-        cells = [without_end(line).split(delimiter) for line in its_lines]
-        alike = all(len(row) == len(records[0].fields) for row in cells)
-        if problem or (
-            alike and any(all(r[n].strip('"') in seen for r in cells) for n, seen in labels.items())
-        ):
+        if problem:
             odd.append(record)
     if odd:
         line, end, _ = odd[0]
@@ -224,30 +247,30 @@ def _note_swallowed_rows(
         )
 
 
-def _quotes_fit(text: str, delimiter: str, records: Sequence[Record]) -> bool:
-    """Whether every double quote of a table can be one that encloses a field.
+def _odd(
+    lines: Sequence[str],
+    record: Record,
+    delimiter: str,
+    width: int,
+    labels: Mapping[int, set[str]] | None = None,
+) -> str:
+    """Why the quotes of a row can hardly be such that enclose a field; empty where they can.
 
-    It cannot where a closing quote is within a field or missing. Where every line of a quoted
-    field is a row by itself, the quotes are taken for plain characters too.
+    A closing quote is within a field or missing, or every line is a row by itself: one of so many
+    columns and, where they are given, with a label known from other rows. labels: by column.
     """
-    lines = list(io.StringIO(text, newline=""))
-    for line, end, _ in records:
-        its_lines = lines[line - 1 : end - 1]
-        if any('"' in one for one in its_lines) and _quote_problem(its_lines, delimiter):
-            return False
-        width = len(records[0].fields)
-        if end - line > 1 and all(one.count(delimiter) == width - 1 for one in its_lines):
-            return False
-    return True
-
-
-def _quote_problem(lines: Iterable[str], delimiter: str) -> str:
-    """What is wrong with the quotes of a row; empty where nothing is."""
+    its_lines = lines[record.line - 1 : record.end - 1]
     try:
-        list(csv.reader(lines, delimiter=delimiter, strict=True))
+        list(csv.reader(its_lines, delimiter=delimiter, strict=True))
     except csv.Error as error:
         return str(error)
-    return ""
+    rows = [without_end(line).split(delimiter) for line in its_lines]
+    if len(rows) == 1 or any(len(row) != width for row in rows):
+        return ""
+    known = labels is None or any(
+        all(row[column].strip('"') in seen for row in rows) for column, seen in labels.items()
+    )
+    return "every line is a row" if known else ""
 
 
 def _label_text_rows(text: str) -> Iterator[Placed]:
@@ -300,40 +323,28 @@ def _parsed(file: DataFile, text: str, line: int = 1) -> Any:
         raise ZooError(f"{file} is broken JSON: it is nested too deeply") from error
 
 
-def _given_format(file: DataFile, reading: Reading) -> tuple[str, str]:
-    """The format, as ``--file-format`` names it, and what divides columns; empty: to be told."""
-    suffix = data_suffix(file)
-    delimiter = DELIMITERS.get(reading.delimiter, reading.delimiter)
-    form: str = reading.file_format
-    if form != "auto":
-        return form, delimiter or SEPARATORS.get(f".{form}", "")
-    if suffix in FORMATS:
-        form = "jsonl" if suffix in JSON_LINES else suffix[1:]
-        return form, delimiter or ("" if form == CSV else SEPARATORS.get(suffix, ""))
-    return (CSV, delimiter) if delimiter else ("", "")
-
-
 def _first_lines(text: str) -> list[str]:
     return list(itertools.islice(io.StringIO(text, newline="\n"), SAMPLE))
 
 
-def _delimiter_of_csv(file: DataFile, lines: Sequence[str], notices: list[str]) -> str:
+def _delimiter_of_csv(file: DataFile, text: str, notices: list[str]) -> str:
     """A comma, unless the first line has none and another character divides all lines alike."""
+    lines = _first_lines(text)
     common = _common_delimiter(lines)
     if not lines or "," in lines[0] or not common:
         return ","
-    _note_guess(notices, file, f"columns divided by {_word(common)}", "--delimiter")
+    _note_guess(notices, file, f"columns divided by {WORDS[common]}", "--delimiter")
     return common
 
 
-def _format_of(file: DataFile, lines: Sequence[str], notices: list[str]) -> tuple[str, str]:
+def _format_of(file: DataFile, text: str, notices: list[str]) -> tuple[str, str]:
     """The format and the delimiter that the first lines tell; ZooError where they tell none."""
-    lines = [line for line in lines if line.strip()]
+    lines = [line for line in _first_lines(text) if line.strip()]
     if lines and lines[0].lstrip()[0] in "[{":
         _note_guess(notices, file, "JSON", "--file-format")
         return "json", ""
     if common := _common_delimiter(lines):
-        what = f"a table with columns divided by {_word(common)}"
+        what = f"a table with columns divided by {WORDS[common]}"
         _note_guess(notices, file, what, "--delimiter")
         return CSV, common
     if _begin_with_labels(lines):
@@ -375,7 +386,3 @@ def _begin_with_labels(lines: Sequence[str]) -> bool:
 
 def _note_guess(notices: list[str], file: DataFile, what: str, option: str) -> None:
     notices.append(f"{file} is read as {what}, which is a guess; {option} reads it otherwise")
-
-
-def _word(delimiter: str) -> str:
-    return next(word for word, character in DELIMITERS.items() if character == delimiter)

@@ -4,10 +4,10 @@ CoNLL columns hold a token with its tag in every line, and a blank line between 
 Tjong Kim Sang and De Meulder, CoNLL-2003, section 2 (``-DOCSTART-`` lines are skipped); the CoNLL-U
 format of Universal Dependencies (comment lines are skipped).
 
-A comment begins with ``# `` and stands before the first token of a text. A line ``# O`` there may
-also be the token ``#``: it is a comment if its number of columns or what divides them is not the
-file's, or its third column is ``=`` ("# text = ..."), and a token if its last column is also that
-of another line. Elsewhere in a text, and without the space, as in ``#tag O``, it is a token.
+A comment begins with ``# `` and stands before the first token of a text. A line ``# O`` there is
+the token ``#`` if it has the file's number of columns, divided as there, its last column is also
+that of another line, and its third column is no ``=`` ("# text = O"). Elsewhere in a text, and
+without the space, as in ``#tag O``, it is a token.
 """
 
 from __future__ import annotations
@@ -64,16 +64,6 @@ class TaggedTexts(RowReader[TaggedCorpus]):
             tokens, tags = [c[token] for c in lines], [c[tag].strip() for c in lines]
             yield place, {self.tokens_column: tokens, self.tags_column: tags}
 
-    def name_labels(self, rows: Iterable[Row], features: Mapping[str, Any]) -> None:
-        names = getattr(getattr(features.get(self.tags_column), "feature", None), "names", None)
-        if not names:
-            return
-        for row in rows:
-            row[self.tags_column] = [
-                names[tag] if isinstance(tag, int) and 0 <= tag < len(names) else tag
-                for tag in row[self.tags_column]
-            ]
-
     def parse(self, where: str, row: Row) -> tuple[list[str], list[str | None], str]:
         tokens, tags = (
             _list(f"{where}: '{column}'", row.get(column))
@@ -123,8 +113,7 @@ def read_conll(
 
     Columns are divided at tabs, or at spaces where a line has no tab. In place of a text with
     another number of columns in a line stands an error, after the place of that line. encoding,
-    notices: as in ``decoded``. Raises ZooError, naming the line, where one may be a comment or a
-    token.
+    notices: as in ``decoded``.
     """
     given = [line.rstrip("\r") for line in read_text(path, encoding, notices).split("\n")]
     columns = [line.split("\t") if "\t" in line else line.split() for line in given]
@@ -148,14 +137,9 @@ def read_conll(
         if its[0] == DOCUMENT:
             continue
         if line.startswith(COMMENT) and not text:
-            same_division = ("\t" in line) == ("\t" in given[first])
-            if not same_division or len(its) != width or its[2:3] == ["="]:
+            divided_alike = ("\t" in line) == ("\t" in given[first]) and len(its) == width
+            if not divided_alike or its[2:3] == ["="] or its[-1].strip() not in tags:
                 continue
-            if its[-1].strip() not in tags:
-                raise ZooError(
-                    f"{path}, line {number + 1} may be a comment or the token '#': {line!r:.40}; "
-                    "write a comment as '# name = value', and tabs between the columns of a token"
-                )
         if not text or (len(its) != width and not broken):
             place = f"line {number + 1}"
         if len(its) != width and not broken:
