@@ -18,7 +18,7 @@ from zoo.report.tables.notes import (
     baseline_notes,
     memory_notes,
     models_note,
-    pretraining_notes,
+    pretraining_note,
     tuning_notes,
 )
 from zoo.report.tables.table import NOT_TRAINED
@@ -126,9 +126,9 @@ def unpublished_notes() -> list[str]:
     half_done = SimpleNamespace(name="fused", tried="lr of 0.001", only_tuned=True, chosen={})
     costs = [{"peak_memory_mib": 2, "held_memory_mib": 3, "memory_how": how} for how in ("a", "b")]
     made = [
-        pretraining_notes({"pretraining": pretraining}, seconds=True),
-        pretraining_notes({"pretraining": {"init": "encoder"}}, seconds=False),
-        models_note([row], None),
+        [pretraining_note({"pretraining": pretraining}, seconds=True)],
+        [pretraining_note({"pretraining": {"init": "encoder"}}, seconds=False)],
+        [models_note([row], None)],
         baseline_notes([row]),
         tuning_notes([half_done]),
         memory_notes([SimpleNamespace(cost=cost) for cost in costs]),

@@ -26,7 +26,7 @@ from zoo.cli import main
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
 from zoo.report.comparable import why_not_comparable
-from zoo.report.html.report_page import run_sentence
+from zoo.report.html.report_page import run_text
 from zoo.report.read import read_run
 from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
@@ -155,7 +155,7 @@ def test_what_is_scored_has_the_name_it_has_in_its_task():
     notes = caption(records)
     assert "McNemar's test over the pairs on which two rows disagree" in notes
     assert "Test set: 100 pairs." in notes
-    assert "scored on 10% of the training pairs" in run_sentence(RunReport(records))
+    assert "scored on 10% of the training pairs" in run_text(RunReport(records))
     other = seq2seq(NONE, 9, 0.9)[0]
     assert "10% of the training pairs against" in why_not_comparable(records[0], other)
     bits = lm(NONE, 2.5)[0]

@@ -60,19 +60,21 @@ def why_not_comparable(one: Record, other: Record, may_differ: Collection[str] =
 
     may_differ: settings that differ on purpose, because their effect is what is compared.
     """
-    ours, theirs = one.config, other.config
-    data, others = ours["data"], theirs["data"]
+    data, others = one.config["data"], other.config["data"]
     if data["fingerprint"] != others["fingerprint"]:
         names = [f"{one['name']} ({one['fingerprint'][:12]})" for one in (data, others)]
         return f"other data: {' against '.join(names)}"
-    shares = [config.get("training", {}).get("validation", 0.0) for config in (ours, theirs)]
-    if shares[0] != shares[1] or data.get("test") != others.get("test"):
-        return f"other test split: {_split(one, shares[0])} against {_split(other, shares[1])}"
+    splits, scored = [], ""
+    for record in (other, one):
+        described = record.metric_descriptions
+        scored = described[0].scored if described else "examples"
+        share = record.config.get("training", {}).get("validation", 0.0)
+        test = f"{record.config['data'].get('test')} test {scored}"
+        splits.append(f"{share:.0%} of the training {scored}" if share else test)
+    if splits[0] != splits[1]:
+        return f"other test split: {splits[1]} against {splits[0]}"
     if data.get("train") != others.get("train"):
-        return (
-            f"other training split: {data.get('train')} {_scored(one)} against "
-            f"{others.get('train')}"
-        )
+        return f"other training split: {data.get('train')} {scored} against {others.get('train')}"
     differ = [
         f"{name} {before!r} against {after!r}"
         for name, (before, after) in changed_settings(one, other).items()
@@ -92,13 +94,3 @@ def changed_settings(one: Record, other: Record) -> dict[str, tuple[Any, Any]]:
         for name in dict.fromkeys([*before, *after])
         if not name.startswith("execution.") and before.get(name) != after.get(name)
     }
-
-
-def _split(record: Record, share: float) -> str:
-    if share:
-        return f"{share:.0%} of the training {_scored(record)}"
-    return f"{record.config['data'].get('test')} test {_scored(record)}"
-
-
-def _scored(record: Record) -> str:
-    return record.metric_descriptions[0].scored if record.metric_descriptions else "examples"

@@ -69,25 +69,23 @@ class _Samples(BaseModel):
     reference: _Reference
 
 
+class _Metrics(BaseModel):
+    examples: NonNegativeInt | None = None
+    confusion: list[list[NonNegativeInt]] = []
+    errors: list[Annotated[list[Any], Field(min_length=1)]] = []
+    effective_examples: dict[str, PositiveFloat] = {}
+
+
 @functools.cache
 def _metrics_model(descriptions: tuple[MetricDescription, ...]) -> type[BaseModel]:
     """Costs are not negative, and metrics are within the range of their description."""
-    ranges = dict.fromkeys(COSTS, (0.0, math.inf))
-    for metric in descriptions:
-        low = -math.inf if metric.lowest is None else metric.lowest
-        ranges[metric.name] = (low, math.inf if metric.highest is None else metric.highest)
+    ranges: dict[str, tuple[float | None, float | None]] = dict.fromkeys(COSTS, (0.0, None))
+    ranges |= {metric.name: (metric.lowest, metric.highest) for metric in descriptions}
     numbers: dict[str, Any] = {
         name: (Annotated[Number, Field(ge=low, le=high)] | None, None)
         for name, (low, high) in ranges.items()
     }
-    return create_model(
-        "_Metrics",
-        examples=(NonNegativeInt | None, None),
-        confusion=(list[list[NonNegativeInt]], []),
-        errors=(list[Annotated[list[Any], Field(min_length=1)]], []),
-        effective_examples=(dict[str, PositiveFloat], {}),
-        **numbers,
-    )
+    return create_model("_RunMetrics", __base__=_Metrics, **numbers)
 
 
 def read_run(directory: Path) -> list[Record]:

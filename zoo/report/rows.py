@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -65,6 +67,15 @@ class Row:
         """Seed to the value of the ranking metric."""
         return self.values_of(self.metric.name)
 
+    @property
+    def mean(self) -> float:
+        """Of the ranking metric over the seeds; it must have a value."""
+        return statistics.fmean(self.values.values())
+
+    def _recorded(self, name: str) -> list[Any]:
+        """What its trainings recorded under a name, without what is empty."""
+        return [found for r in self.trained.values() if (found := r.metrics.get(name))]
+
     def values_of(self, name: str) -> dict[int, float]:
         """Seed to the value of a metric, for the seeds whose record has it."""
         found = {seed: record.metrics.get(name) for seed, record in self.trained.items()}
@@ -73,11 +84,9 @@ class Row:
     @cached_property
     def auxiliary(self) -> dict[str, float]:
         """Name of an auxiliary loss to its mean in the last epoch, over the seeds."""
-        found: dict[str, list[float]] = {}
-        for record in self.trained.values():
-            for name, value in record.metrics.get("auxiliary", {}).items():
-                found.setdefault(name, []).append(float(value))
-        return {name: sum(values) / len(values) for name, values in found.items()}
+        found = self._recorded("auxiliary")
+        names = dict.fromkeys(itertools.chain(*found))
+        return {name: statistics.fmean(a[name] for a in found if name in a) for name in names}
 
     @cached_property
     def groups(self) -> dict[str, dict[int, float]]:
@@ -91,9 +100,7 @@ class Row:
 
     def examples_of(self, group: str) -> int:
         """How many examples of a group were scored; 0 where the records do not say."""
-        found = (
-            record.metrics.get("groups", {}).get(group, {}) for record in self.trained.values()
-        )
+        found = [groups[group] for groups in self._recorded("groups") if group in groups]
         return next((int(metrics["examples"]) for metrics in found if "examples" in metrics), 0)
 
     @cached_property
@@ -106,18 +113,14 @@ class Row:
     @cached_property
     def examples(self) -> int:
         """How many examples the ranking metric is the share of; 0 where it is not a share."""
-        if not self.metric.paired:
-            return 0
-        counts = (record.metrics.get("examples") for record in self.trained.values())
-        return next((int(count) for count in counts if count), 0)
+        return int(next(iter(self._recorded("examples")), 0)) if self.metric.paired else 0
 
     @cached_property
     def effective_examples(self) -> float:
         """How many independent examples tell as much of the ranking metric; 0 where unknown."""
         if self.examples:
             return self.examples
-        known = (r.metrics.get("effective_examples", {}) for r in self.trained.values())
-        counts = (found.get(self.metric.name) for found in known)
+        counts = (found.get(self.metric.name) for found in self._recorded("effective_examples"))
         return min((float(count) for count in counts if count), default=0.0)
 
     @cached_property
@@ -154,8 +157,7 @@ class Row:
     @property
     def parameters(self) -> int:
         """Of its model; 0 where no record has it."""
-        metrics = [self.cost, *(record.metrics for record in self.trained.values())]
-        return int(next((found for m in metrics if (found := m.get("params"))), 0))
+        return int(self.cost.get("params") or next(iter(self._recorded("params")), 0))
 
     @property
     def only_skipped(self) -> bool:

@@ -5,9 +5,9 @@ Each cell of the table has what it shows, what it sorts by, and an interval to d
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -223,42 +223,30 @@ def incomplete_of(run: RunReport) -> list[list[str]]:
     return found
 
 
-@dataclass(frozen=True)
-class EnvironmentTable:
-    """shared: name and value of what is the same everywhere. heads, rows: what differs.
+def environment_of(run: RunReport) -> dict[str, Any]:
+    """The environments of the records that ran.
 
-    A row is a distinct environment; its first cell says what was done there.
+    ``shared``: name and value of what is the same everywhere. ``heads``, ``rows``: what differs; a
+    row is a distinct environment, and its first cell says what was done there.
     """
-
-    shared: list[tuple[str, str]]
-    heads: list[str]
-    rows: list[list[str]]
-
-
-def environment_of(run: RunReport) -> EnvironmentTable:
-    """The environments of the records that ran."""
     counts: dict[tuple[tuple[str, str], ...], Counter[str]] = {}  # values to what was done
     # A record that is there twice, because a later run took it over, is one piece of work.
     for record in {(r.key, r.seed, r.started): r for r in run.records}.values():
         if record.environment and record.status != "skipped":
             values = tuple(_flat(record.environment | {"plug-ins": record.plugins}))
             counts.setdefault(values, Counter())[_KINDS[record.kind]] += 1
-    found = {values: dict(values) for values in counts}
-    names = list(dict.fromkeys(name for values in found.values() for name in values))
-    by_name = {name: {values.get(name, "") for values in found.values()} for name in names}
-    differing = [name for name in names if len(by_name[name]) > 1]
-    shared = [(name, min(by_name[name])) for name in names if name not in differing]
-    rows = [
-        [
-            " and ".join(counted(n, kind) for kind, n in counts[key].items()),
-            *(values.get(name, "") for name in differing),
-        ]
-        for key, values in found.items()
+    work = [
+        " and ".join(counted(n, kind) for kind, n in found.items()) for found in counts.values()
     ]
-    if len(rows) == 1:  # all of it in one environment
-        shared.insert(0, ("what", rows[0][0]))
-    shared = [(name, value) for name, value in shared if value]
-    return EnvironmentTable(shared, ["what", *differing], rows)
+    made = [{"what": what, **dict(values)} for what, values in zip(work, counts, strict=True)]
+    found = {name: [one.get(name, "") for one in made] for name in itertools.chain(*made)}
+    shared = [(name, texts[0]) for name, texts in found.items() if len(set(texts)) == 1]
+    differing = {"what": work} | {n: texts for n, texts in found.items() if len(set(texts)) > 1}
+    return {
+        "shared": [(name, value) for name, value in shared if value],
+        "heads": list(differing),
+        "rows": [list(cells) for cells in zip(*differing.values(), strict=True)],
+    }
 
 
 def _flat(values: dict[str, Any], before: str = "") -> list[tuple[str, str]]:

@@ -25,8 +25,8 @@ from zoo.report.profile import Profile
 from zoo.report.profile_text import effects_table, profile_answer, profile_notes, scores_table
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import group_table
-from zoo.report.tables.notes import held_out, machine_summary
-from zoo.report.tables.text import from_to, plain
+from zoo.report.tables.notes import made_on
+from zoo.report.tables.text import plain
 from zoo.wording import counted
 
 LEAST = 11  # pixels: of text in plots
@@ -41,7 +41,7 @@ def report_page(run: RunReport, plots: Sequence[Plot], name: str = "") -> str:
         .get_template("report.html")
         .render(
             title=name or _title(run),
-            run=run_sentence(run),
+            run=run_text(run),
             outcome=run.answer,
             heads=heads_of(run),
             lines=lines_of(run),
@@ -124,31 +124,18 @@ def _cells(run: RunReport) -> str:
     return f"{counted(cells, 'cell')}{f' (of {shape})' if shape else ''}"
 
 
-def run_sentence(run: RunReport) -> str:
-    """Cells, data, training and machine in one sentence."""
-    config = run.typical.config
-    data, training = config["data"], config.get("training", {})
+def run_text(run: RunReport) -> str:
+    """Cells and days, data, model and machine, in a few sentences."""
     baselines = sum(bool(row.baseline) for row in run.rows)
-    about = str(data.get("summary", "")).rstrip(".")
-    if not about and "train" in data and "test" in data:
-        about = f"{data['train']:,} training and {data['test']:,} test {run.metric.scored}"
     what = " and ".join([_cells(run), *([counted(baselines, "baseline")] if baselines else [])])
-    parts = [f"{what} on {data['name']}{f' ({about})' if about else ''}"]
-    if seeds := [len(row.trained) for row in run.rows if row.trained]:
-        number = from_to(min(seeds), max(seeds))
-        epochs = f" for {counted(training['epochs'], 'epoch')}" if training.get("epochs") else ""
-        parts.append(f"trained with {number} seed{'' if number == '1' else 's'} each{epochs}")
-    parts += filter(None, [held_out(run.typical, run.metric)])
-    if measured := [record for record in run.records if record.kind == "cost"]:
-        parts.append(f"speed and memory measured on {machine_summary(measured[-1].environment)}")
     days = _days(run)
-    when = f"; {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
-    return f"{', '.join(parts)}{when}."
+    when = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
+    return f"{what}{when}. {made_on(run.typical, run.metric)}"
 
 
 def _days(run: RunReport) -> list[str]:
     """The days on which records were made, the first one first."""
-    return list(map(_day, sorted({r.started[:10] for r in run.records if r.started})))
+    return [_day(text) for text in sorted({r.started[:10] for r in run.records if r.started})]
 
 
 def _day(text: str) -> str:

@@ -42,7 +42,7 @@ def findings(run: RunReport) -> list[str]:
 def by_score(run: RunReport, *, baseline: bool) -> list[Row]:
     """The cells, or the baselines, that have a score, the best mean first."""
     rows = [row for row in run.rows if row.values and bool(row.baseline) == baseline]
-    return sorted(rows, key=lambda row: -run.metric.better(_mean(row)))
+    return sorted(rows, key=lambda row: -run.metric.better(row.mean))
 
 
 def tied_cells(run: RunReport) -> list[Row]:
@@ -51,13 +51,9 @@ def tied_cells(run: RunReport) -> list[Row]:
     return [row for row in by_score(run, baseline=False) if row.name in ties]
 
 
-def _mean(row: Row) -> float:
-    return statistics.fmean(row.values.values())
-
-
 def _ahead(one: Row, other: Row) -> bool:
     """Whether the mean of the first is better."""
-    return one.metric.better(_mean(one)) > one.metric.better(_mean(other))
+    return one.metric.better(one.mean) > one.metric.better(other.mean)
 
 
 def _choices(effects: Effects | None) -> list[str]:
@@ -109,24 +105,26 @@ def _cheapest(run: RunReport, tied: Sequence[Row]) -> list[str]:
     """The fastest in training and the smallest of these rows; or that speeds do not compare."""
     if len(tied) < 2:
         return []
+    said, parts = [], []
     timed = [row for row in tied if row.cost.get("train_tokens_per_s")]
-    if len(timed) > 1 and too_noisy(run.speeds.floor("train", [row.name for row in timed])):
-        # Not how high it is: the notes say that, of all rows and not only of these.
-        busy = "This machine was too busy to compare speeds: its noise floor was above"
-        return [f"{busy} {percent(NOISY)}.", *(f"Of these, {s}." for s in _smallest(run, tied, ""))]
-    parts = []
-    if len(timed) > 1:
+    busy = too_noisy(run.speeds.floor("train", [row.name for row in timed]))
+    if timed[1:] and busy:  # not how busy: the notes say that, of all rows and not only of these
+        said.append(
+            "This machine was too busy to compare speeds: its noise floor was above "
+            f"{percent(NOISY)}."
+        )
+    elif timed[1:]:
         fastest = _fastest(run, timed)
-        name = run.short_name(fastest)
         ratios = [run.speeds.ratio("train", fastest.name, o.name) for o in timed if o != fastest]
         close = sum(ratio is None or ratio.verdict != 1 for ratio in ratios)
-        text = f"{name} trains fastest ({fastest.cost['train_tokens_per_s']:,.0f} tokens/s"
+        about = f"{fastest.cost['train_tokens_per_s']:,.0f} tokens/s"
         seconds = list(fastest.values_of("train_seconds").values())
         if seconds and trained_on_one_kind_of_machine(tied):
-            text += f", {statistics.fmean(seconds):.3g} s a training"
-        parts.append(f"{text}{f'; {close} not reliably slower' if close else ''})")
-    parts += _smallest(run, tied, run.short_name(fastest) if parts else "")
-    return [f"Of these, {' and '.join(parts)}."] if parts else []
+            about += f", {statistics.fmean(seconds):.3g} s a training"
+        about += f"; {close} not reliably slower" if close else ""
+        parts.append(f"{run.short_name(fastest)} trains fastest ({about})")
+    parts += _smallest(run, tied)
+    return [*said, f"Of these, {' and '.join(parts)}."] if parts else said
 
 
 def _fastest(run: RunReport, timed: Sequence[Row]) -> Row:
@@ -143,27 +141,23 @@ def _fastest(run: RunReport, timed: Sequence[Row]) -> Row:
     return max(timed, key=lambda row: float(row.cost["train_tokens_per_s"]))
 
 
-def _smallest(run: RunReport, tied: Sequence[Row], said: str) -> list[str]:
-    """The row with the fewest parameters; where all have as many, with the least memory.
-
-    said: the name that the sentence began with.
-    """
+def _smallest(run: RunReport, tied: Sequence[Row]) -> list[str]:
+    """The row with the fewest parameters; where all have as many, with the least memory."""
     sizes = {row.name: row.parameters for row in tied}
     peaks = {row.name: float(row.cost.get("peak_memory_mib") or 0) for row in tied}
     if all(sizes.values()) and len(set(sizes.values())) > 1:
         least = min(tied, key=lambda row: sizes[row.name])
         same = sum(size == sizes[least.name] for size in sizes.values()) - 1
-        about = f"is the smallest ({sizes[least.name]:,} parameters"
-        about += f", as {same} more)" if same else ")"
+        more = f", as {same} more" if same else ""
+        about = f"is the smallest ({sizes[least.name]:,} parameters{more})"
     elif all(peaks.values()):
         least = min(tied, key=lambda row: peaks[row.name])
         same = sum(memory_verdict(peak, peaks[least.name]) == 0 for peak in peaks.values()) - 1
-        about = f"needs the least memory ({peaks[least.name]:,.0f} MiB"
-        about += f", as {same} more within the error)" if same else ")"
+        more = f", as {same} more within the error" if same else ""
+        about = f"needs the least memory ({peaks[least.name]:,.0f} MiB{more})"
     else:
         return []
-    name = run.short_name(least)
-    return [about if name == said else f"{name} {about}"]
+    return [f"{run.short_name(least)} {about}"]
 
 
 def _against_baselines(run: RunReport, cells: Sequence[Row], baselines: Sequence[Row]) -> list[str]:

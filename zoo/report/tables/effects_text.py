@@ -8,7 +8,7 @@ from typing import Any
 
 from zoo.report.stats.effects import Effect, Effects
 from zoo.report.stats.intervals import ENOUGH
-from zoo.report.stats.ratios import Ratio, memory_verdict
+from zoo.report.stats.ratios import memory_verdict
 from zoo.report.tables.notes import lower_is_better
 from zoo.report.tables.text import percent, plain
 from zoo.wording import counted
@@ -17,28 +17,27 @@ LARGEST = 3  # interactions that are printed
 
 
 def effects_text(effects: Effects) -> str:
-    """Main effects, the largest interactions, and what the numbers mean."""
+    """Main effects, the largest interactions, and what the numbers mean.
+
+    Of the interactions: the three that change the metric most, then those of speed's three that
+    are not among them. The size of the estimate counts, not its certainty: the line states that.
+    """
+
+    def change(effect: Effect) -> float:
+        return -abs(effect.difference.mean) if effect.difference else 0.0
+
+    def speed(effect: Effect) -> float:
+        ratio = effect.speed.get("train")
+        return -abs(math.log(ratio.value)) if ratio else 0.0
+
+    found = effects.interactions
+    largest = [e for e in sorted(found, key=change)[:LARGEST] if e.difference]
+    fastest = [e for e in sorted(found, key=speed)[:LARGEST] if e.speed.get("train")]
     lines = [sentence(effect) for effect in effects.main]
-    if chosen := _largest(effects.interactions):
-        count = len(effects.interactions)
-        lines += ["", f"Largest of {count} interactions:" if count > 1 else "Interaction:"]
+    if chosen := [*largest, *(effect for effect in fastest if effect not in largest)]:
+        lines += ["", f"Largest of {len(found)} interactions:" if found[1:] else "Interaction:"]
         lines += [sentence(effect) for effect in chosen]
     return "\n".join([*lines, "", *_notes(effects)])
-
-
-def _largest(interactions: list[Effect]) -> list[Effect]:
-    """The three that change the metric most, then those of speed's three that are not among them.
-
-    By the size of the estimate, not by its certainty: the line states that.
-    """
-    by_metric = sorted(interactions, key=lambda e: -abs(e.difference.mean if e.difference else 0.0))
-    by_speed = sorted(interactions, key=lambda e: -_log(e.speed.get("train")))
-    chosen = [e for e in by_metric[:LARGEST] if e.difference is not None]
-    return chosen + [e for e in by_speed[:LARGEST] if e.speed.get("train") and e not in chosen]
-
-
-def _log(ratio: Ratio | None) -> float:
-    return abs(math.log(ratio.value)) if ratio else 0.0
 
 
 def sentence(effect: Effect, name: Callable[[object], str] = plain) -> str:
@@ -58,18 +57,14 @@ def sentence(effect: Effect, name: Callable[[object], str] = plain) -> str:
         parts.append(text if found.half is None or found.real else f"{text}{tie}")
     for phase, what in (("train", "the speed"), ("infer", "in inference")):
         if ratio := effect.speed.get(phase):
-            parts.append(_times(ratio, what))
+            tie = ", tie" if ratio.verdict == 0 else ""
+            known = ratio.low is not None and ratio.high is not None
+            ends = f" ({ratio.low:.2f} to {ratio.high:.2f}{tie})" if known else ""
+            parts.append(f"{ratio.value:.2f} × {what}{ends}")
     if effect.memory is not None:
         tie = "" if memory_verdict(effect.memory, 1.0) else " (tie)"
         parts.append(f"{effect.memory:.2f} × the memory{tie}")
     return f"{names}: {', '.join(parts)}"
-
-
-def _times(ratio: Ratio, what: str) -> str:
-    if ratio.low is None or ratio.high is None:
-        return f"{ratio.value:.2f} × {what}"
-    tie = ", tie" if ratio.verdict == 0 else ""
-    return f"{ratio.value:.2f} × {what} ({ratio.low:.2f} to {ratio.high:.2f}{tie})"
 
 
 def _notes(effects: Effects) -> list[str]:

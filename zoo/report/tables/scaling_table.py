@@ -10,8 +10,8 @@ import pandas as pd
 from scipy import stats
 
 from zoo.errors import ZooError
-from zoo.report.tables.notes import machine_summary, mixed_code, mixed_machines
-from zoo.report.tables.text import laid_out
+from zoo.report.tables.notes import machine_summary, mixed
+from zoo.report.tables.text import bullets, laid_out
 from zoo.sweep.records import Record
 
 FEWEST = 3
@@ -96,9 +96,8 @@ def curves(records: Sequence[Record]) -> list[Curve]:
     for name in dict.fromkeys(r.name for r in records):
         parts = cells[name]
         differing = [c for a, c in parts.items() if len({x[a] for x in cells.values()}) > 1]
-        own = sorted(k for k in last if k[0] == name)
         label = "+".join(differing) or next(iter(parts.values()))
-        found.append(Curve(label, tuple(last[key] for key in own)))
+        found.append(Curve(label, tuple(last[key] for key in sorted(last) if key[0] == name)))
     return found
 
 
@@ -128,23 +127,35 @@ def as_text(records: Sequence[Record], style: str = "simple") -> str:
     """The table of points, the table of exponents, and notes on both."""
     over, found, heads = axis(records), curves(records), [head for head, _ in COSTS.values()]
     points = []
-    for curve, r in [(c, record) for c in found for record in c.records]:
-        skipped = f"skipped: {r.reason}" if r.status == "skipped" else r.status
-        status = "" if r.status == "ok" else skipped
-        points.append([curve.name, f"{r.config['value']:,}", *_costs(r), status])
-    powers = [[c.name, *(str(c.exponent(m) or "") for m in COSTS)] for c in found]
+    for curve, record in [(c, record) for c in found for record in c.records]:
+        status = "" if record.status == "ok" else str(record.status)
+        status += f": {record.reason}" if status == "skipped" else ""
+        costs = [_cost(metric, record.metrics.get(metric)) for metric in COSTS]
+        points.append([curve.name, f"{record.config['value']:,}", *costs, status])
+    powers = [[c.name, *(str(c.exponent(metric) or "") for metric in COSTS)] for c in found]
     of = [h.rpartition(" ")[0] + (" time" if "ms" in h else " memory") for h in heads]
     align = ("left", *["right"] * 5, "left")
     parts = [
         laid_out(points, ["cell", over, *heads, "status"], style, align),
         f"Grows with {over} to the power of:",
         laid_out(powers, ["cell", *of], style),
-        "\n".join(f"- {note}" for note in notes(records)),
+        bullets(_notes(records)),
     ]
     return "\n\n".join(parts)
 
 
-def notes(records: Sequence[Record]) -> list[str]:
+def _cost(metric: str, value: float | None) -> str:
+    if value is None or _unmeasurable(metric, value):
+        return "" if value is None else f"< {LEAST:g}"
+    shown = value * COSTS[metric][1]
+    return f"{shown:,.0f}" if shown >= 100 else f"{shown:.3g}"
+
+
+def _unmeasurable(metric: str, cost: float) -> bool:
+    return metric.endswith("_mib") and cost < LEAST
+
+
+def _notes(records: Sequence[Record]) -> list[str]:
     """What the numbers are, in plain sentences."""
     first, over = records[0], axis(records)
     base = first.config["base"].items()
@@ -157,22 +168,7 @@ def notes(records: Sequence[Record]) -> list[str]:
         f"Memory: {how}, each in a process of its own; less than {LEAST:g} MiB cannot be measured.",
         "Powers: least squares on logarithms over the upper half of what was measured (at least "
         "three points), with the 95% t-interval of the slope.",
-        f"Sizes: {sizes}." + (" The inner width grows with the width." if over == "dim" else ""),
+        f"Sizes: {sizes}.{' The inner width grows with the width.' if over == 'dim' else ''}",
         f"Machine: {machine_summary(first.environment)}.",
-        *filter(None, [mixed_code(records), mixed_machines(records)]),
+        *mixed(records),
     ]
-
-
-def _costs(record: Record) -> list[str]:
-    shown = []
-    for metric, (_, unit) in COSTS.items():
-        value = record.metrics.get(metric)
-        if value is None or _unmeasurable(metric, value):
-            shown.append("" if value is None else f"< {LEAST:g}")
-        else:
-            shown.append(f"{value * unit:,.0f}" if value * unit >= 100 else f"{value * unit:.3g}")
-    return shown
-
-
-def _unmeasurable(metric: str, cost: float) -> bool:
-    return metric.endswith("_mib") and cost < LEAST
