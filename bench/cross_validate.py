@@ -33,7 +33,7 @@ from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.load_data import load_corpus
 from zoo.errors import ZooError
 from zoo.registry import loading
-from zoo.registry.naming import split_list
+from zoo.registry.catalog import split_list
 from zoo.sweep.progress import Plain
 from zoo.sweep.slug import slug
 

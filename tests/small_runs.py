@@ -17,7 +17,7 @@ import pytest
 from safetensors import safe_open
 
 from zoo.execution.base import Event, ModelSpec
-from zoo.inference.initial_model import with_initial_models
+from zoo.inference.directory import with_initial_models
 from zoo.registry import AXES
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request

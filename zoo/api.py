@@ -14,7 +14,7 @@ from zoo.config.sizes import Sizes
 from zoo.data.sources.in_memory import stored
 from zoo.errors import ZooError
 from zoo.execution.executor_choice import choose_executor, executor_options
-from zoo.inference.initial_model import with_initial_models
+from zoo.inference.directory import with_initial_models
 from zoo.inference.train import write_model
 from zoo.registry import AXES, loading
 from zoo.sweep.bar_progress import for_python
@@ -151,7 +151,7 @@ def train(
     Raises ZooError for bad usage or data, and
     ``zoo.inference.train.TrainingFailedError`` where the training itself fails.
     """
-    from zoo.inference.run_row import find_run_row
+    from zoo.inference.train import find_run_row
     from zoo.inference.train import train as train_one
 
     if from_ is None and row:

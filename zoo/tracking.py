@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from zoo.registry import Choice, loading
-from zoo.registry.hooks import described
 from zoo.registry.kinds import to_install
+from zoo.registry.plugins import described
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import tomllib
 
 from bench.docs.place import ROOT
 from zoo.registry import BUILT_IN, Component, Owner, Register, Registry
-from zoo.registry.hooks import call_hook
 from zoo.registry.loading import built_ins
+from zoo.registry.plugins import call_hook
 
 
 @functools.cache

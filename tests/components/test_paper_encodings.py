@@ -161,6 +161,6 @@ def test_planning_refuses_an_attention_that_does_not_offer_it(registry: Registry
     register_parts(register)
     registry.admit(register)
     usual = {"norm": "layer", "ffn": "relu", "block": "pre", "pool": "mean", "pe": "shaw"}
-    assert Cell.parse(registry, {**usual, "attention": "fused"}).obstacle(Sizes(), {}) == ""
-    reason = Cell.parse(registry, {**usual, "attention": "torch"}).obstacle(Sizes(), {})
+    assert Cell.parse(registry, {**usual, "attention": "fused"}).refusal(Sizes(), {}) == ""
+    reason = Cell.parse(registry, {**usual, "attention": "torch"}).refusal(Sizes(), {})
     assert reason == ("torch cannot add a bias that depends on queries and keys, which shaw needs")

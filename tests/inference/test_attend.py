@@ -15,9 +15,8 @@ from saved_models import similar
 
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.inference import attention_files
-from zoo.inference.attention_files import render_page, write_picture
-from zoo.inference.attention_map import View, attention_map
+from zoo.inference import attention_map as attention_files
+from zoo.inference.attention_map import View, attention_map, render_page, write_picture
 from zoo.models.text_classifier import TextClassifier
 from zoo.registry import Registry
 from zoo.report.plots.plot import SMALL

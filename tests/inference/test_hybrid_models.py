@@ -14,8 +14,7 @@ from saved_models import PLUGIN, TINY, change_config, similar, test_documents
 
 import zoo
 from zoo.cli import main
-from zoo.inference.attention_files import render_page
-from zoo.inference.attention_map import attention_map, views
+from zoo.inference.attention_map import attention_map, render_page, views
 from zoo.models.text_classifier import TextClassifier
 from zoo.registry import Registry
 from zoo.sweep.records import RecordFile

@@ -12,7 +12,7 @@ from saved_models import TINY
 
 from zoo.cli import main
 from zoo.inference.directory import read
-from zoo.inference.run_row import find_run_row
+from zoo.inference.train import find_run_row
 from zoo.registry.loading import load
 
 TOPICS = {"1": "goal match team coach", "2": "shares bank bond profit"}

@@ -32,7 +32,7 @@ def parse(registry: Registry) -> Parse:
 
 
 def test_the_usual_cell_has_no_obstacle(parse: Parse) -> None:
-    assert parse().obstacle(Sizes(), NEEDS) == ""
+    assert parse().refusal(Sizes(), NEEDS) == ""
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_the_usual_cell_has_no_obstacle(parse: Parse) -> None:
 def test_each_obstacle_is_named(
     parse: Parse, names: dict[str, str], dim: int, heads: int, reason: str
 ) -> None:
-    assert parse(**names).obstacle(Sizes(dim=dim, heads=heads), NEEDS) == reason
+    assert parse(**names).refusal(Sizes(dim=dim, heads=heads), NEEDS) == reason
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_each_obstacle_is_named(
 def test_what_is_not_asked_for_is_no_obstacle(
     parse: Parse, names: dict[str, str], dim: int, heads: int
 ) -> None:
-    assert parse(**names).obstacle(Sizes(dim=dim, heads=heads), NEEDS) == ""
+    assert parse(**names).refusal(Sizes(dim=dim, heads=heads), NEEDS) == ""
 
 
 def test_among_the_built_ins_torch_with_rope_alone_is_impossible(registry: Registry) -> None:
@@ -135,7 +135,7 @@ def test_among_the_built_ins_torch_with_rope_alone_is_impossible(registry: Regis
         for attention, pe in itertools.product(
             map(str, registry.choices("attention", "all")), registry.labels("pe")
         )
-        if Cell.parse(registry, USUAL | {"attention": attention, "pe": pe}).obstacle(Sizes(), NEEDS)
+        if Cell.parse(registry, USUAL | {"attention": attention, "pe": pe}).refusal(Sizes(), NEEDS)
     }
     assert impossible == {("torch", "rope")}
 
@@ -162,8 +162,8 @@ def test_a_cells_names_are_read_back_as_the_same_cell(parse: Parse, registry: Re
 def test_only_layers_that_there_are_count(parse: Parse) -> None:
     """With three layers, torch and rope never meet; the fourth has both."""
     cell = parse(attention="fused/torch", pe="rope/none/alibi")
-    assert cell.obstacle(Sizes(layers=3), NEEDS) == ""
-    assert cell.obstacle(Sizes(layers=4), NEEDS).endswith("which rope needs (layer 4)")
+    assert cell.refusal(Sizes(layers=3), NEEDS) == ""
+    assert cell.refusal(Sizes(layers=4), NEEDS).endswith("which rope needs (layer 4)")
 
 
 def test_a_pattern_in_a_cell_is_read_back_and_gives_all_its_components(

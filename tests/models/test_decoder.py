@@ -286,7 +286,7 @@ def test_why_a_cell_does_not_fit_a_task_is_known_before_it_is_built(
     registry.admit(register)
     usual = {"attention": "fused", "pe": "rope", "norm": "layer", "ffn": "relu"}
     cell = Cell.parse(registry, usual | {"block": "pre", "pool": "mean"} | names)
-    obstacle = cell.obstacle(Sizes(dim=8, heads=2), find_task(registry, task).needs)
+    obstacle = cell.refusal(Sizes(dim=8, heads=2), find_task(registry, task).needs)
     assert obstacle.startswith(reason)
     assert bool(obstacle) == bool(reason)
 

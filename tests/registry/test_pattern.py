@@ -9,7 +9,7 @@ import pytest
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.registry import Pattern, Registry
-from zoo.registry.naming import split_pattern
+from zoo.registry.catalog import split_pattern
 
 
 def test_layers_take_turns(registry: Registry) -> None:

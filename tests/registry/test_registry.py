@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from zoo.errors import ZooError
 from zoo.registry import BUILT_IN, CAPABILITIES, KINDS, Owner, Register, Registry
-from zoo.registry.naming import split_list
+from zoo.registry.catalog import split_list
 
 settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
 settings.load_profile("repeatable")

@@ -133,7 +133,7 @@ def test_its_capabilities_are_its_own_and_those_it_keeps(parts: Registry) -> Non
 def test_a_mixer_that_is_causal_by_nature_is_refused_in_an_encoder(parts: Registry) -> None:
     def reason(attention: str, *needs: str) -> str:
         cell = Cell.parse(parts, {**USUAL, "attention": attention})
-        return cell.obstacle(Sizes(), {"attention": frozenset(needs)})
+        return cell.refusal(Sizes(), {"attention": frozenset(needs)})
 
     assert reason("my-scan", "padding", "causal") == ""
     assert reason("my-scan", "padding") == (
@@ -154,8 +154,8 @@ def test_a_network_that_reads_later_tokens_is_refused_in_a_decoder(registry: Reg
         ("lag", ""),
     ):
         cell = Cell.parse(registry, {**USUAL, "attention": "fused", "ffn": name})
-        assert cell.obstacle(Sizes(), causal) == reason
-        assert cell.obstacle(Sizes(), {}) == ""
+        assert cell.refusal(Sizes(), causal) == reason
+        assert cell.refusal(Sizes(), {}) == ""
 
 
 def test_records_and_saved_models_name_both(parts: Registry) -> None:

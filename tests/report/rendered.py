@@ -11,8 +11,7 @@ from hostile import CLOSING, LABELS, LONG, NAMES, SCRIPT
 from large_run import large_run
 from test_profile import ACCURACIES, records_of
 
-from zoo.inference.attention_files import render_page
-from zoo.inference.attention_map import AttentionMap
+from zoo.inference.attention_map import AttentionMap, render_page
 from zoo.report.html.report_page import profile_page, report_page
 from zoo.report.plots.heat import profile_plots
 from zoo.report.plots.plot import Plot, styled

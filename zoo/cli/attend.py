@@ -66,7 +66,7 @@ def attend(
         raise ZooError("every token of the text is unknown to the model")
     shown = views(found, layer, head)
     for file in files:
-        from zoo.inference.attention_files import write_map
+        from zoo.inference.attention_map import write_map
 
         write_map(Path(file), found, shown, model.card.cell)
         click.echo(f"wrote {file}", err=True)

@@ -74,8 +74,7 @@ def evaluate(
     from zoo.data.sources.load_data import find_registered
     from zoo.data.sources.splits import DivisionError
     from zoo.inference.evaluate import evaluate as evaluate_texts
-    from zoo.inference.evaluate import evaluate_tags
-    from zoo.inference.same_data import trained_on_warning
+    from zoo.inference.evaluate import evaluate_tags, trained_on_warning
     from zoo.models.mask_filler import MaskFiller
     from zoo.models.text_tagger import TextTagger
     from zoo.sweep.make_request import validated
@@ -143,7 +142,7 @@ def _evaluate_masks(
 ) -> None:
     """Print the scores of a masked language model."""
     from zoo.data.sources.load_data import load_texts
-    from zoo.inference.evaluate_masks import evaluate_masks
+    from zoo.inference.evaluate import evaluate_masks
 
     if click.get_current_context().get_parameter_source("mistakes") is not ParameterSource.DEFAULT:
         raise ZooError("--mistakes is for models of classes and tags")

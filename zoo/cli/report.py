@@ -16,7 +16,7 @@ from zoo.cli.options import (
     wide_option,
 )
 from zoo.errors import ZooError
-from zoo.registry.naming import split_list
+from zoo.registry.catalog import split_list
 
 if TYPE_CHECKING:
     from zoo.report.profile import Profile

@@ -28,7 +28,7 @@ from zoo.cli.request_help import (
 from zoo.config.settings import OF_SEVERAL, TUNABLE
 from zoo.errors import ZooError, one_line
 from zoo.registry import AXES
-from zoo.registry.naming import split_list
+from zoo.registry.catalog import split_list
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -294,7 +294,7 @@ def build_requests(
     which names the suite where the mistake is there.
     """
     from zoo.config.suite import load_suite
-    from zoo.inference.initial_model import with_initial_models
+    from zoo.inference.directory import with_initial_models
     from zoo.sweep.make_request import make_requests
 
     suite = options.get("suite")

@@ -91,8 +91,7 @@ def train(
     It is the model that 'zoo bench' scores for the same options and seed. Options of a suite that
     are about comparing several models (seeds, baselines, costs) are ignored.
     """
-    from zoo.inference.run_row import find_run_row
-    from zoo.inference.train import TrainingFailedError
+    from zoo.inference.train import TrainingFailedError, find_run_row
     from zoo.inference.train import train as train_one
     from zoo.registry.loading import load as load_plugins
     from zoo.sweep.progress import for_stream

@@ -94,7 +94,7 @@ def assembles(setup: ModuleSetup) -> None:
     for slot, encoding in ENCODINGS.items() if kind == "attention" else [("embed", "sin")]:
         plain = Cell.parse(built_ins(), {**PLAIN, "pe": encoding})
         cell = replace(plain, **{kind: Pattern((setup.choice,))})
-        reason = cell.obstacle(SIZES[0], {"attention": {"padding"}})
+        reason = cell.refusal(SIZES[0], {"attention": {"padding"}})
         if kind == "attention":
             able = slot == "embed" or setup.can(slot)
             must(able or bool(reason), f"planning allows an encoding that needs {slot!r}")

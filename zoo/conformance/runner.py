@@ -15,8 +15,8 @@ from pathlib import Path
 from zoo.conformance.check import Check, CheckFailed, CheckSettings, CheckSkipped, checks_of
 from zoo.errors import ComponentError, ZooError, nearest
 from zoo.registry import KINDS, Choice
-from zoo.registry.hooks import described
 from zoo.registry.loading import Zoo
+from zoo.registry.plugins import described
 
 STATUSES = ("passed", "failed", "skipped", "xfailed")
 

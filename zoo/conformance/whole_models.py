@@ -307,7 +307,7 @@ def _model(
     slot = next(slot for slot in slots if slot == "embed" or setup.can(slot))
     plain = Cell.parse(built_ins(), {**PLAIN, "pe": ENCODINGS[slot], "pool": pool})
     cell = replace(plain, **{kind: Pattern((setup.choice,))})
-    if reason := cell.obstacle(sizes, {"attention": {"padding", *needs}}):
+    if reason := cell.refusal(sizes, {"attention": {"padding", *needs}}):
         raise CheckSkipped(f"planning allows no model with it: {reason}")
     try:
         model = build(cell, sizes, vocab_size=VOCAB, seed=setup.settings.seed, **options)

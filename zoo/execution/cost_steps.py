@@ -15,7 +15,7 @@ from zoo.execution.open_setup import build_model, find_estimator, open_setup
 from zoo.measure.matrix_rate import measure_matrix_rate
 from zoo.measure.memory import peaks_of
 from zoo.measure.timing import EstimatorTiming, ModelTiming
-from zoo.registry.naming import split_pattern
+from zoo.registry.catalog import split_pattern
 from zoo.tasks.base import TaskSetup
 from zoo.training.device import resolve
 

@@ -15,8 +15,8 @@ from zoo.errors import ZooError
 from zoo.execution.base import DataReference, JobSetup, ModelSpec, PluginFile
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
-from zoo.registry.installed import Selection
 from zoo.registry.loading import load
+from zoo.registry.plugins import Selection
 from zoo.tasks.base import Estimator, Task, TaskSetup, find_task
 
 if TYPE_CHECKING:

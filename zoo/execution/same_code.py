@@ -9,7 +9,7 @@ import zoo
 from zoo.errors import ZooError
 from zoo.registry import BUILT_IN
 from zoo.registry.code_hash import CodeVersion, ModuleCode, module_hash
-from zoo.registry.installed import version_of
+from zoo.registry.plugins import version_of
 
 
 def require_same_code(versions: Iterable[CodeVersion]) -> None:

@@ -1,11 +1,14 @@
-"""Attention maps: how much each token of a text attends to every other."""
+"""Attention maps: how much each token of a text attends to every other, as numbers and files."""
 
 from __future__ import annotations
 
 import functools
+import math
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +26,11 @@ from zoo.models.tagger import Tagger
 from zoo.models.text_classifier import TextClassifier
 from zoo.models.text_model import evaluating
 from zoo.models.text_tagger import TaggedText, TextTagger
+
+# Of a picture, in inches: a token, a whole map at least and at most, and from label to label.
+CELL, LEAST, MOST, LABEL = 0.3, 2.5, 20.0, 0.17
+COLUMNS = 4
+DIGITS = 4  # of a weight in a page, so that it stays small
 
 
 @dataclass(frozen=True)
@@ -59,11 +67,6 @@ class AttentionMap:
     def all_unknown(self) -> bool:
         """Whether every token that was read, except [CLS], is unknown."""
         return self.unknown >= len(self.tokens) - self.specials
-
-    @property
-    def averaged(self) -> npt.NDArray[np.float32]:
-        """The mean over heads (layers, L, L) of all of ``by_layer``."""
-        return np.stack([weights.mean(axis=0) for weights in self.by_layer.values()])
 
 
 def attention_map(model: TextClassifier | TextTagger, text: str) -> AttentionMap:
@@ -185,3 +188,90 @@ def _numbers(what: str, asked: str, count: int, whose: str = "this model") -> li
         return [int(asked)]
     there = "1" if count == 1 else f"1 to {count}"
     raise ZooError(f"--{what} {asked}: {whose} has {what} {there}; or use all")
+
+
+def write_map(file: Path, attention_map: AttentionMap, shown: Sequence[View], title: str) -> None:
+    """Write a page of every layer and head to an .html file, or a picture of the views shown.
+
+    The same map gives the same file. Raises ZooError where it cannot be written.
+    """
+    try:
+        if file.suffix.lower() == ".html":
+            file.write_text(render_page(attention_map, title), encoding="utf-8")
+        else:
+            predicted = attention_map.predicted
+            heading = f"{title}; predicted: {predicted}" if predicted else title
+            write_picture(file, attention_map.tokens, shown, heading)
+    except OSError as error:
+        raise ZooError(f"cannot write to {file}: {error.strerror}") from error
+
+
+def render_page(attention_map: AttentionMap, title: str) -> str:
+    """The page of every layer and head, and of the mean over heads; it needs no other file.
+
+    Markup in the tokens is escaped.
+    """
+    from zoo.report.html.report_page import page_environment
+
+    by_layer = attention_map.by_layer
+
+    def rounded(weights: npt.NDArray[np.float32]) -> Any:
+        return weights.astype(float).round(DIGITS).tolist()
+
+    page: str = (
+        page_environment("zoo.inference")
+        .get_template("attention.html")
+        .render(
+            title=f"Attention: {attention_map.text}",
+            model=title,
+            predicted=attention_map.predicted,
+            cut=attention_map.cut,
+            missing=attention_map.missing,
+            data={
+                "tokens": attention_map.tokens,
+                "layers": list(by_layer),
+                "mean": [rounded(w.mean(axis=0)) for w in by_layer.values()],
+                "heads": [rounded(w) for w in by_layer.values()],
+            },
+        )
+    )
+    return page
+
+
+def write_picture(file: Path, tokens: Sequence[str], shown: Sequence[View], title: str) -> None:
+    """Draw the views in a grid with one colour scale from 0, as PNG or SVG by the file's suffix.
+
+    Of a long text, as many tokens are named as there is room for in letters of readable size. Needs
+    no display. Raises OSError where the file cannot be written.
+    """
+    from matplotlib.figure import Figure
+
+    from zoo.report.plots.plot import finish, styled
+    from zoo.report.tables.text import plain
+
+    columns = min(COLUMNS, len(shown))
+    rows = math.ceil(len(shown) / columns)
+    side = min(MOST, max(LEAST, CELL * len(tokens)))
+    every = math.ceil(LABEL * len(tokens) / side)
+    most = max(float(view.weights.max()) for view in shown)
+    with styled():
+        figure = Figure(figsize=(columns * (side + 1.2) + 0.6, rows * (side + 1.2)))
+        figure.set_layout_engine("compressed", h_pad=0.1)
+        grid = figure.subplots(rows, columns, squeeze=False)
+        for axes, view in zip(grid.flat, shown, strict=False):
+            image = axes.imshow(view.weights, vmin=0.0, vmax=most, cmap="viridis")
+            axes.set(title=view.title, xlabel="key", ylabel="query")
+            named = range(0, len(tokens), every)
+            axes.set_xticks(named, tokens[::every], rotation=90)
+            axes.set_yticks(named, tokens[::every])
+            axes.grid(visible=False)
+        for axes in list(grid.flat)[len(shown) :]:
+            axes.set_axis_off()
+        figure.colorbar(image, ax=grid, shrink=0.8, label="attention weight")
+        figure.suptitle(textwrap.fill(plain(title), max(30, int(12 * columns * side))))
+        about = "Each row is a query, each column a key; the weights of a row sum to one."
+        plot = finish("attention", title, about, figure, {})
+    if file.suffix.lower() == ".png":
+        file.write_bytes(plot.png)
+    else:
+        file.write_text(plot.svg, encoding="utf-8")

@@ -1,4 +1,7 @@
-"""The directory of a saved model: written whole or not at all, and checked when it is read."""
+"""The directory of a saved model: written whole or not at all, and checked when it is read.
+
+No torch here.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,18 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
+from zoo.config.pretraining import InitialModel
+from zoo.config.request import Request
 from zoo.data.cache import damaged_file, draft_directory, file_digest
 from zoo.data.tokenizer import CLS, MASK, PAD, UNK
 from zoo.errors import WriteError, ZooError
 from zoo.inference.card import FORMAT, MODEL_TYPE, SCHEMA_VERSION, Card
+from zoo.registry import AXES, Registry
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"  # for Transformers; the zoo does not read it
@@ -58,28 +63,20 @@ def write(directory: Path, card: Card, weights: Path, tokenizer: Path) -> None:
     """Put the files of a model into a directory, the card last."""
     shutil.copyfile(weights, directory / WEIGHTS)
     shutil.copyfile(tokenizer, directory / TOKENIZER)
-    described = tokenizer_config(json.loads(tokenizer.read_bytes()), card.sizes.max_length)
+    words = json.loads(tokenizer.read_bytes())["model"]["vocab"]
+    tokens = {"pad_token": PAD, "unk_token": UNK, "cls_token": CLS, "mask_token": MASK}
+    described = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": card.sizes.max_length,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "clean_up_tokenization_spaces": False,
+        **{name: token for name, token in tokens.items() if token in words},
+    }
     (directory / TOKENIZER_CONFIG).write_text(json.dumps(described, indent=1) + "\n")
     digests = {name: file_digest(directory / name) for name in (WEIGHTS, TOKENIZER)}
     whole = card.model_copy(update={"files": digests}).model_dump()
     text = json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False)
     (directory / CONFIG).write_text(text + "\n", encoding="utf-8")
-
-
-def tokenizer_config(tokenizer: dict[str, Any], max_length: int) -> dict[str, Any]:
-    """What Transformers has to know of a tokenizer besides ``tokenizer.json``, its content.
-
-    max_length: the most tokens that the model reads.
-    """
-    words = tokenizer["model"]["vocab"]
-    tokens = {"pad_token": PAD, "unk_token": UNK, "cls_token": CLS, "mask_token": MASK}
-    return {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": max_length,
-        "model_input_names": ["input_ids", "attention_mask"],
-        "clean_up_tokenization_spaces": False,
-        **{name: token for name, token in tokens.items() if token in words},
-    }
 
 
 def saved_by_zoo(directory: Path) -> bool:
@@ -137,3 +134,43 @@ def first_error(error: ValidationError) -> str:
     """The first field that is wrong, and what is wrong with it."""
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
+
+
+def with_initial_models(requests: Sequence[Request], registry: Registry) -> list[Request]:
+    """The requests, each with the saved encoder of its ``--init``; ZooError where there is none."""
+    return [
+        request.model_copy(
+            update={"initial": _read_initial(Path(request.pretraining.init).expanduser(), registry)}
+        )
+        if request.pretraining.from_model
+        else request
+        for request in requests
+    ]
+
+
+def _read_initial(directory: Path, registry: Registry) -> InitialModel:
+    """The model in a directory; ZooError where it is damaged, or no masked language model."""
+    try:
+        card = read(directory)
+        task = card.find_task(registry)
+        if not task.gives_encoder:
+            raise ZooError(
+                f"it holds {task.model_name}, and no encoder for others to begin with: "
+                "'zoo train --task mlm --save DIR' makes one"
+            )
+        cell = card.find_cell(registry)
+    except ZooError as error:
+        raise ZooError(f"--init {directory}: {error}") from error
+    layers = range(card.sizes.layers)
+    return InitialModel(
+        name=f"{directory.resolve().name} ({card.files[WEIGHTS][:12]})",
+        directory=directory,
+        weights=directory / WEIGHTS,
+        tokenizer=directory / TOKENIZER,
+        sizes=card.sizes,
+        cell={
+            axis: tuple(str(getattr(cell, axis).at(layer)) for layer in layers)
+            for axis in AXES
+            if axis not in task.unused
+        },
+    )

@@ -1,4 +1,4 @@
-"""Scores of a saved classifier or tagger on labelled texts, and its mistakes."""
+"""Scores of a saved model on texts, its mistakes, and whether it was trained on those texts."""
 
 from __future__ import annotations
 
@@ -7,15 +7,28 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
+from zoo.config.reading import Division
+from zoo.config.settings import Execution
+from zoo.data.encoding import windows
 from zoo.data.sources.corpus import IGNORED
+from zoo.data.sources.load_data import load_texts
+from zoo.data.tokenizer import Vocabulary
 from zoo.errors import ZooError, nearest
+from zoo.inference.card import Card
+from zoo.models.mask_filler import MaskFiller
 from zoo.models.text_classifier import TextClassifier
 from zoo.models.text_tagger import TextTagger
+from zoo.registry import Registry
+from zoo.sweep.repeat_command import values_in
 from zoo.tasks.base import Evaluation as Outputs
-from zoo.tasks.base import Metric
+from zoo.tasks.base import Metric, Task, TaskSetup
 from zoo.tasks.classify import class_evaluation
+from zoo.tasks.encoder_task import EncoderTask
+from zoo.tasks.mlm import MaskedLanguageModelling, masked_split
 from zoo.tasks.tag import tag_evaluation
+from zoo.training.device import resolve
 
 NEIGHBOURS = 2  # tokens on each side of a mistaken one that are shown
 
@@ -76,19 +89,17 @@ def evaluate(
     metrics: of the model's task. groups: of the texts. Raises ZooError for a label that the model
     does not know.
     """
-    number = _numbers(model.labels, labels)
+    numbers = _numbers(model.labels, labels)
     predictions = model.predict(texts)
     wrong = [
         Mistake(p.text, label, p.label, p.probabilities[label])
         for p, label in zip(predictions, labels, strict=True)
         if p.label != label
     ]
-    predicted, true = (
-        np.array([number[label] for label in found])
-        for found in ([p.label for p in predictions], labels)
-    )
-    found = class_evaluation(predicted, true, len(number), groups)
-    return _scores(model.labels, found, metrics, predictions, wrong)
+    predicted = np.array([numbers[prediction.label] for prediction in predictions])
+    true = np.array([numbers[label] for label in labels])
+    outputs = class_evaluation(predicted, true, len(numbers), groups)
+    return _scores(model.labels, outputs, metrics, predictions, wrong)
 
 
 def evaluate_tags(
@@ -164,8 +175,67 @@ def _scores(
         mistakes=sorted(wrong, key=lambda mistake: mistake.probability),
         cut=sum(prediction.cut > 0 for prediction in predictions),
         unknown=sum(prediction.unknown > 0 for prediction in predictions),
-        groups={
-            group: {"examples": outputs["examples"], **values(outputs)}
-            for group, outputs in found.groups.items()
-        },
+        groups={g: {"examples": o["examples"], **values(o)} for g, o in found.groups.items()},
     )
+
+
+def evaluate_masks(
+    model: MaskFiller,
+    task: MaskedLanguageModelling,
+    texts: Sequence[str],
+    metrics: Sequence[Metric] = (),
+) -> dict[str, Any]:
+    """The metrics on these texts, with the fixed masks that a training is scored by.
+
+    With ``tokens`` and ``bytes``, of the masked pieces, and ``unknown``, how many texts have words
+    that the model does not know. Raises ZooError where nothing is masked.
+    """
+    card = model.card
+    options = task.options.model_validate(card.task_options)
+    documents = windows(model.tokenizer, texts, model.max_length)
+    if not len(documents):
+        raise ZooError("these texts have no word")
+    split = masked_split(options, documents, Vocabulary.of(model.tokenizer), model.device)
+    setup = TaskSetup(task, options, card.sizes, card.training, card.vocab_size, card.labels)
+    runtime = resolve(Execution(device=model.device.type, precision="fp32"))  # type: ignore[arg-type]
+    found = task.evaluate(setup, model, split, runtime)
+    text_of_token = np.repeat(documents.columns["texts"], documents.lengths)
+    unknown = np.unique(text_of_token[documents.ids == model.unknown_id])
+    return {
+        **{m.description.name: m.compute(found.outputs) for m in metrics},
+        "tokens": found.details["tokens"],
+        "bytes": found.details["bytes"],
+        "unknown": len(unknown),
+    }
+
+
+def trained_on_warning(
+    card: Card, task: Task, data: str, split: str, given: Mapping[str, Any], registry: Registry
+) -> str:
+    """A line where a split of the data, or ``all``, has texts of the model's training; else empty.
+
+    given: options of how the data are read. Copies of the texts in other data are not known.
+    """
+    of_all_data = not card.metrics.get("scored", "test")
+    if not (of_all_data or split in ("train", "all")):
+        return ""
+    reading = {name: value for name, value in given.items() if name not in Division.model_fields}
+    try:  # these data, divided as for the training
+        # The card has the name of a test file, and the command its path.
+        known = dict(card.task_options)
+        if path := next(values_in(card.command, "--test"), ""):
+            known["test"] = path
+        options: Any = task.options.model_validate({**known, **reading})
+        found: Any
+        if isinstance(task, EncoderTask):
+            found, _ = task.read(data, options, registry)
+            found = found if options.keep_duplicates else found.without_duplicates()
+        else:
+            keep = options.keep_duplicates
+            found, _ = load_texts(registry, data, options.reader(), keep_duplicates=keep)
+    except (ZooError, ValidationError):
+        return ""
+    if found.fingerprint != card.data["fingerprint"]:
+        return ""
+    which = "these texts" if of_all_data or split == "train" else "some of these texts"
+    return f"warning: the model was trained on {which}; its scores say little of new ones"

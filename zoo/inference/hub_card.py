@@ -7,7 +7,6 @@ interval, which is therefore in the notes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -25,37 +24,25 @@ DRAWS = 2000  # of the bootstrap
 DATASETS = "https://huggingface.co/datasets/"
 
 
-@dataclass(frozen=True)
-class ScoredMetric:
-    """One metric of a card, as it is printed; interval: ``0.912 to 0.961``, empty if unknown."""
-
-    label: str
-    value: str
-    interval: str
-
-    def __str__(self) -> str:
-        within = f" (95% interval {self.interval})" if self.interval else ""
-        return f"{self.label} {self.value}{within}"
-
-
 def write_model_card(
-    directory: str | Path, *, dataset: str = "", task: str = "default", license: str = ""
+    directory: str | Path,
+    *,
+    dataset: str = "",
+    task: str = "default",
+    license: str = "",
+    card: Card | None = None,
 ) -> list[Path]:
     """Write README.md into a directory of ``zoo train --save``, and the results in the Hub's form.
 
     dataset: the Hub's data set ``owner/name`` that the model is scored on; by default the one that
     it was trained on, if that is from the Hub. Without one there are no results but in README.md.
-    task: which of the data set's benchmarks the score belongs to. license: the model's. Returns
-    the files. Raises ZooError where the directory holds no intact model, or the score is of a part
-    of the training split, which is no result for the Hub.
+    task: which of the data set's benchmarks the score belongs to. license: the model's. card: of
+    the directory, where it is known. Returns the files. Raises ZooError where the directory holds
+    no intact model, or the score is of a part of the training split, which is no result for the
+    Hub.
     """
-    return write_card_files(Path(directory), read(Path(directory)), dataset, task, license)
-
-
-def write_card_files(
-    directory: Path, card: Card, dataset: str = "", task: str = "default", license: str = ""
-) -> list[Path]:
-    """As ``write_model_card``, for a directory that has this card."""
+    directory = Path(directory)
+    card = card or read(directory)
     revision = ""
     if card.training.validation:
         if dataset:
@@ -70,7 +57,7 @@ def write_card_files(
     written = [directory / README]
     try:
         written[0].write_text(_readme(card, dataset, license), encoding="utf-8")
-        if dataset and scored_metrics(card):
+        if dataset and _scores(card):
             written.append(directory / RESULTS)
             written[1].parent.mkdir(exist_ok=True)
             written[1].write_text(_results(card, dataset, revision, task), encoding="utf-8")
@@ -79,14 +66,12 @@ def write_card_files(
     return written
 
 
-def scored_metrics(card: Card) -> list[ScoredMetric]:
-    """The card's metrics with their intervals, in its order: the first ranks models."""
+def _scores(card: Card) -> list[tuple[str, str, str]]:
+    """Label, value and interval (empty if unknown) of the metrics; the first ranks models."""
     return [
-        ScoredMetric(
-            about.label, about.format(card.metrics[about.name]), _interval(about, card.metrics)
-        )
-        for about in card.metric_descriptions
-        if about.name in card.metrics
+        (d.label, d.format(card.metrics[d.name]), _interval(d, card.metrics))
+        for d in card.metric_descriptions
+        if d.name in card.metrics
     ]
 
 
@@ -128,8 +113,11 @@ def _results(card: Card, dataset: str, revision: str, task: str) -> str:
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
     from huggingface_hub.utils import yaml_dump  # type: ignore[attr-defined]
 
-    first, *others = scored_metrics(card)
-    notes = [str(first), *map(str, others), f"on {_scored(card)}"]
+    notes = [
+        f"{label} {value}{f' (95% interval {interval})' if interval else ''}"
+        for label, value, interval in _scores(card)
+    ]
+    notes.append(f"on {_scored(card)}")
     notes += [f"one training, seed {card.seed}", card.cell, f"encoder-zoo {card.zoo}"]
     entry = EvalResultEntry(
         dataset_id=dataset,
@@ -159,20 +147,13 @@ def _readme(card: Card, dataset: str, license: str) -> str:
     template = files("zoo.inference").joinpath("templates", "model_card.md").read_text("utf-8")
     body = Environment(keep_trailing_newline=True).from_string(template)
     return f"---\n{data.to_yaml()}\n---\n\n" + body.render(
-        card=card,
-        pipeline=card.pipeline_tag,
-        results=scored_metrics(card),
-        scored=_scored(card),
+        card=card, pipeline=card.pipeline_tag, results=_scores(card), scored=_scored(card)
     )
-
-
-def _what_is_scored(card: Card) -> str:
-    return card.metric_descriptions[0].scored if card.metric_descriptions else "examples"
 
 
 def _scored(card: Card) -> str:
     """What the metrics are of, in words."""
-    what = _what_is_scored(card)
+    what = card.metric_descriptions[0].scored if card.metric_descriptions else "examples"
     count = f"{card.metrics['examples']:,} {what}" if "examples" in card.metrics else what
     if card.training.validation:
         return f"{count} of {card.data['name']} that were held out of the training split"

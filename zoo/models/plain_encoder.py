@@ -44,7 +44,7 @@ def plain_encoder(
 
     Raises ZooError where the parts cannot be combined or refuse these sizes.
     """
-    if obstacle := cell.obstacle(sizes, NEEDS):
+    if obstacle := cell.refusal(sizes, NEEDS):
         raise ZooError(f"{cell} cannot be built: {obstacle}")
     model: nn.Module
     try:

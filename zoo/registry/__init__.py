@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from zoo.registry.catalog import Registry
+from zoo.registry.cell import Pattern
 from zoo.registry.component import BUILT_IN, Choice, Component, Owner, Register, Wraps
 from zoo.registry.kinds import AXES, CAPABILITIES, KINDS
-from zoo.registry.pattern import Pattern
 
 __all__ = [
     "AXES",

@@ -1,12 +1,17 @@
-"""A cell: components for every axis, and which cells cannot work. No torch here."""
+"""A cell: components for every axis and layer, and which cells cannot work. No torch here."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
 
-from zoo.config.sizes import Sizes
-from zoo.registry import AXES, CAPABILITIES, Choice, Pattern, Registry
+from zoo.registry.component import Choice
+from zoo.registry.kinds import AXES, CAPABILITIES
+
+if TYPE_CHECKING:
+    from zoo.config.sizes import Sizes
+    from zoo.registry.catalog import Registry
 
 # What an encoding may do in every layer, and an attention must then be able to do.
 SLOTS = {
@@ -14,6 +19,42 @@ SLOTS = {
     "bias": "add a score bias",
     "content-bias": "add a bias that depends on queries and keys",
 }
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Layer i has choice i mod n: ``window(size=4)/fused``. Most patterns are one choice alone.
+
+    written: the choices as they were given, where that was longer than ``choices``.
+    """
+
+    choices: tuple[Choice, ...]
+    written: tuple[Choice, ...] = field(default=(), compare=False)
+
+    @classmethod
+    def of(cls, choices: Sequence[Choice]) -> Pattern:
+        """The shortest pattern with these choices: ``fused/fused`` is ``fused``."""
+        names = [str(choice) for choice in choices]
+        lengths = range(1, len(names) + 1)
+        shortest = next(n for n in lengths if names[:n] * (len(names) // n) == names)
+        return cls(tuple(choices[:shortest]), tuple(choices) if shortest < len(choices) else ())
+
+    def at(self, layer: int) -> Choice:
+        """The choice of a layer, counted from 0."""
+        return self.choices[layer % len(self.choices)]
+
+    def can(self, *capabilities: str) -> bool:
+        """Whether every one of the components declares every one of the capabilities."""
+        return all(choice.can(*capabilities) for choice in self.choices)
+
+    def __iter__(self) -> Iterator[Choice]:
+        return iter(self.choices)
+
+    def __len__(self) -> int:
+        return len(self.choices)
+
+    def __str__(self) -> str:
+        return "/".join(map(str, self.choices))
 
 
 @dataclass(frozen=True)
@@ -63,7 +104,7 @@ class Cell:
                 )
         return ""
 
-    def obstacle(self, sizes: Sizes, needs: Mapping[str, Collection[str]]) -> str:
+    def refusal(self, sizes: Sizes, needs: Mapping[str, Collection[str]]) -> str:
         """Why this cell cannot be built at these sizes; empty where it can.
 
         Uses only declared capabilities: nothing is built. needs: axis to the
@@ -92,7 +133,7 @@ class Cell:
             return f"only one encoding can add to the embeddings, not {' and '.join(embedding)}"
         repeats = len(self.attention) * len(self.pe)  # later layers have the same pairs again
         for layer in range(min(sizes.layers, repeats)):
-            reason = _pair_obstacle(self.attention.at(layer), self.pe.at(layer), sizes)
+            reason = _pair_refusal(self.attention.at(layer), self.pe.at(layer), sizes)
             if reason:
                 return reason if repeats == 1 else f"{reason} (layer {layer + 1})"
         return ""
@@ -103,7 +144,7 @@ def head_dim(attention: Choice, sizes: Sizes) -> int:
     return sizes.dim if attention.can("one-head") else sizes.dim // sizes.heads
 
 
-def _pair_obstacle(attention: Choice, pe: Choice, sizes: Sizes) -> str:
+def _pair_refusal(attention: Choice, pe: Choice, sizes: Sizes) -> str:
     """Why a layer cannot have this attention with this encoding; empty where it can."""
     for slot, action in SLOTS.items():
         if pe.can(slot) and not attention.can(slot):

@@ -15,8 +15,15 @@ from zoo import __version__
 from zoo.errors import ZooError
 from zoo.registry import AXES, BUILT_IN, KINDS, Component, Owner, Register, Registry
 from zoo.registry.component import Command, find_module, old_ffn
-from zoo.registry.hooks import PluginError, call_hook, import_file, import_plugin
-from zoo.registry.installed import Installed, Selection, installed
+from zoo.registry.plugins import (
+    Installed,
+    PluginError,
+    Selection,
+    call_hook,
+    import_file,
+    import_plugin,
+    installed,
+)
 
 DEFAULT_PLUGINS = (
     *(f"zoo.components.{kind}" for kind in (*AXES, "baseline")),

@@ -14,7 +14,7 @@ from zoo.config.settings import TUNABLE, Training
 from zoo.config.usual_names import option_hint
 from zoo.errors import ZooError
 from zoo.registry import Registry
-from zoo.registry.naming import split_list
+from zoo.registry.catalog import split_list
 from zoo.tasks.base import Task, find_task
 from zoo.tasks.data_of_task import task_for
 

@@ -83,7 +83,7 @@ def make_plan(request: Request, registry: Registry) -> Plan:
         cell = Cell(*patterns)
         if too_long := cell.too_long(request.sizes.layers):
             raise ZooError(f"--{too_long} (--layers)")
-        obstacle = cell.obstacle(request.sizes, needs)
+        obstacle = cell.refusal(request.sizes, needs)
         obstacle = obstacle or other_parts(request, cell)
         rows.append(PlanRow(ModelSpec(cell.names), cell.choices, obstacle))
     obstacles = {row.obstacle for row in rows}

@@ -152,7 +152,7 @@ def _job(this: _Run, value: int) -> tuple[CostJob, list[PlanRow]]:
     sizes, batch = sizes_at(this.over, value, this.request.sizes, this.request.training.batch_size)
     for row in this.plan.rows:
         cell = Cell.parse(this.registry, row.model.cell)
-        obstacle = cell.obstacle(sizes, this.plan.needs)
+        obstacle = cell.refusal(sizes, this.plan.needs)
         obstacle = obstacle or this.stopped.get(row.name, "")
         known = this.known.get(this.key(row, value, obstacle))
         if known and (known.status in REUSABLE or known.config["limits"] == this.allowed):

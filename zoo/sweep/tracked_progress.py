@@ -20,8 +20,8 @@ from zoo.execution.base import (
     TrainJob,
 )
 from zoo.execution.base import Progress as JobProgress
+from zoo.registry.catalog import split_list
 from zoo.registry.loading import Zoo
-from zoo.registry.naming import split_list
 from zoo.sweep.progress import Progress
 from zoo.tracking import TrackedRun, TrackerProcess
 

@@ -65,7 +65,7 @@ def cell_of(**parts: Sequence[Choice]) -> Cell:
 
 def obstacle(cell: Cell, layers: int) -> str:
     sizes = SIZES.model_copy(update={"layers": layers})
-    return cell.obstacle(sizes, {"attention": {"padding"}})
+    return cell.refusal(sizes, {"attention": {"padding"}})
 
 
 def export(cell: Cell, layers: int, directory: Path, to: str = "onnx") -> None:

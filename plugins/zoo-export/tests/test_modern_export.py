@@ -20,7 +20,7 @@ CELL = {
 
 def test_they_are_exported(tmp_path):
     cell, form = Cell.parse(load().registry, CELL), FORMATS["torch"]
-    assert not cell.obstacle(SIZES, {"attention": {"padding"}})
+    assert not cell.refusal(SIZES, {"attention": {"padding"}})
     model = build_classifier(cell, SIZES, vocab_size=30, classes=3, seed=0).eval()
     compared = write_program(model, 30, SIZES.max_length, form, tmp_path / form.file)
     assert compared.difference <= 1e-4

@@ -20,8 +20,8 @@ from zoo.models.text_model import TextModel
 from zoo.models.text_tagger import TextTagger
 from zoo.registry import AXES, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
-from zoo.registry.hooks import described
 from zoo.registry.loading import built_ins
+from zoo.registry.plugins import described
 from zoo.tasks.base import TaskSetup
 from zoo_export.program import (
     FORMATS,

@@ -13,7 +13,7 @@ from zoo.data.sources.row_reader import LabelledRows, RowReader, ordered
 from zoo.data.sources.splits import SHOWN, stratified
 from zoo.data.sources.tables import FORMATS, NAMES_COLUMN, Row
 from zoo.errors import ZooError
-from zoo.registry.naming import split_list
+from zoo.registry.catalog import split_list
 
 RARE = 10  # a class with fewer training texts, and a tenth of the largest's, is told of
 
