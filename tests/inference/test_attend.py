@@ -15,7 +15,7 @@ from saved_models import similar
 
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.inference import attention_map as attention_files
+from zoo.inference import attention_map as maps_module
 from zoo.inference.attention_map import View, attention_map, render_page, write_picture
 from zoo.models.text_classifier import TextClassifier
 from zoo.registry import Registry
@@ -127,7 +127,7 @@ def test_a_token_that_looks_like_a_formula_is_drawn_as_text(tmp_path: Path) -> N
 
 def test_labels_of_a_long_text_are_readable(tmp_path: Path, monkeypatch) -> None:
     """As many tokens are named as there is room for; none in smaller letters."""
-    monkeypatch.setattr(attention_files, "MOST", 3.0)
+    monkeypatch.setattr(maps_module, "MOST", 3.0)
     tokens = [f"word{number}" for number in range(40)]
     view = View(layer=1, head=None, weights=np.full((40, 40), 1 / 40, dtype=np.float32))
     write_picture(tmp_path / "map.svg", tokens, [view], "a title")
@@ -161,7 +161,7 @@ def test_the_page_needs_no_other_file_and_no_network(
     data, shown = json.loads(found[1]), attention_map(model, TEXT)
     assert data["tokens"] == shown.tokens
     np.testing.assert_allclose(data["heads"], shown.weights, atol=1e-4)
-    np.testing.assert_allclose(data["mean"], shown.averaged, atol=1e-4)
+    np.testing.assert_allclose(data["mean"], shown.weights.mean(axis=1), atol=1e-4)
 
 
 def test_markup_in_a_text_is_escaped_in_the_page(model: TextClassifier) -> None:
