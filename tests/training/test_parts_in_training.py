@@ -257,7 +257,7 @@ def test_balance_is_that_of_the_paper() -> None:
     torch.manual_seed(0)
     experts = Experts(6, 8, experts=3).double().train()
     x, mask = torch.randn(2, 4, 6).double(), torch.tensor([[True] * 4, [True, False, False, False]])
-    layer = LayerContext(Tokens(mask, torch.arange(4)), None, losses=[])  # type: ignore[arg-type]
+    layer = LayerContext(Tokens(mask, torch.arange(4)), losses=[])
     out = experts(x, layer)
     shares, counts = torch.zeros(3).double(), torch.zeros(3).double()
     for text, token in mask.nonzero().tolist():
@@ -265,7 +265,9 @@ def test_balance_is_that_of_the_paper() -> None:
         best = int(own.argmax())
         shares += own / 5
         counts[best] += 1 / 5
-        assert torch.allclose(out[text, token], own[best] * experts.experts[best](x[text, token]))
+        assert torch.allclose(
+            out[text, token], own[best] * experts.experts[best](x[text, token], layer)
+        )
     (loss,) = layer.losses or []
     assert (loss.name, loss.weight) == ("balance", 0.01)
     assert torch.allclose(loss.value, 3 * (shares * counts).sum())

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from zoo.components.attention.split import Split
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, finite, has_shape, largest, must, refusal
@@ -207,7 +208,7 @@ def order(setup: EncodingSetup) -> None:
     tokens = Tokens.whole(LENGTH)
 
     def output(x: Tensor) -> Any:
-        return attention(encoding.embed(x, tokens.positions), tokens=tokens, position=encoding)
+        return attention(encoding.embed(x, tokens.positions), LayerContext(tokens, encoding))
 
     x = 3 * setup.inputs()[0][:1]
     out = output(x)
