@@ -69,7 +69,8 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         suite, published = pages.get(place, (None, None))
         wanted = (published.reference, published.metric) if published else ()
         report = RunReport(read_run(home), *wanted)
-        figures = make_figures(report.recorded_rows, published.figures) if published else []
+        wanted_figures = published.figures if published else ()
+        figures = make_figures(report.recorded_rows, report.verdicts, wanted_figures)
         runs.append(Run(place, (out or source) / place, home, report, suite, published, figures))
     by_place = {run.place: run for run in runs}
     compared = {run.place: found for run in runs if (found := compare_runs(run, by_place))}

@@ -64,7 +64,7 @@ def compare_runs(now: Run, runs: Mapping[str, Run]) -> ComparedRuns | None:
     settings = now.published.may_differ
     before = runs[place]
     try:
-        found = compare(before.report.records, now.report.records, may_differ=settings)
+        found = compare(before.report, now.report, may_differ=settings)
     except ZooError as error:
         raise ZooError(f"{where}: {error}") from None
     for row in found.rows:

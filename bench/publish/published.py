@@ -24,7 +24,6 @@ from zoo.registry.kinds import AXES
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import Interval, over_seeds
 from zoo.report.stats.paired import Difference
-from zoo.report.stats.scores import intervals_of
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.text import code
 
@@ -179,12 +178,14 @@ class PublishedDifference:
         return "real" if (self.ours.mean > 0) == (self.published > 0) else "reversed"
 
 
-def make_figures(rows: Sequence[Row], figures: Sequence[PublishedFigure]) -> list[Figure]:
+def make_figures(
+    rows: Sequence[Row], verdicts: Verdicts, figures: Sequence[PublishedFigure]
+) -> list[Figure]:
     """Each figure with the row it belongs to; ZooError where that is none, or several.
 
-    The intervals of the ranking metric are those of the table.
+    verdicts: those of the report of these rows, whose intervals of the ranking metric are taken.
     """
-    found, of_table = [], intervals_of(rows)
+    found = []
     for one in figures:
         matching = [
             row
@@ -200,7 +201,7 @@ def make_figures(rows: Sequence[Row], figures: Sequence[PublishedFigure]) -> lis
         values, seconds = (
             over_seeds(list(row.values_of(name).values())) for name in (one.metric, "train_seconds")
         )
-        ours = of_table.get(row.name) if one.metric == row.metric.name else values
+        ours = verdicts.intervals.get(row.name) if one.metric == row.metric.name else values
         found.append(Figure(one, row, ours, seconds))
     return found
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from zoo.config.metric_description import MetricDescription
+from zoo.report.compare_runs import compare as compare_runs
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import table_text
 from zoo.sweep.keys import digest
@@ -223,3 +224,9 @@ def printed(records):
 def caption(records):
     """The lines under it, as one text."""
     return "\n".join(RunReport(records).notes)
+
+
+def compare(before, after, metric="", **options):
+    """``zoo compare`` of two lists of records."""
+    runs = (RunReport(records, metric=metric) for records in (before, after))
+    return compare_runs(*runs, **options)

@@ -11,6 +11,7 @@ from factory import (
     LM,
     MACHINE,
     cell,
+    compare,
     cost_record,
     failed,
     name,
@@ -26,7 +27,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.report.compare_runs import compare, failure_reason
+from zoo.report.compare_runs import failure_reason
 from zoo.report.compare_text import comparison_text
 from zoo.report.stats.ratios import MEMORY_TIE
 

@@ -6,13 +6,12 @@ import json
 
 import numpy as np
 import pytest
-from factory import MACHINE, name, write_records
+from factory import MACHINE, compare, name, write_records
 from scipy import stats
 from test_compare import SIN, change, measured, only_row, seeds, with_config
 
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.report.compare_runs import compare
 from zoo.report.compare_text import comparison_data, comparison_text
 
 BEFORE, AFTER = [40, 52, 45, 48, 41], [60, 75, 61, 70, 55]

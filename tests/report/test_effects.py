@@ -20,8 +20,7 @@ from factory import (
 from rates import at_least, at_most, at_rate
 
 from zoo.errors import ZooError
-from zoo.report.rows import make_rows
-from zoo.report.stats.effects import make_effects
+from zoo.report.run_report import RunReport
 from zoo.report.tables.effects_text import effects_data, effects_text, sentence
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin", "none"]}
@@ -30,7 +29,8 @@ WORTH = {"rope": 3.0, "sin": 2.6, "none": 2.0}
 
 
 def effects(records, **options):
-    return make_effects(make_rows(records), **options)
+    reference = options.pop("reference", "")
+    return RunReport(records, reference).effects_in(**options)
 
 
 def main(found):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 from example import run
-from factory import cell, failed, skipped, train_record, write_records
+from factory import cell, compare, failed, skipped, train_record, write_records
 
 from bench.publish.__main__ import publish
 from bench.publish.markdown import grid
-from zoo.report.compare_runs import compare
 from zoo.report.compare_text import comparison_text
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import code, line

@@ -146,7 +146,8 @@ def figures(wrong, values):
         for pe, value in values.items()
     ]
     rows = make_rows(records)
-    return make_figures(rows, published), Verdicts(rows)
+    verdicts = Verdicts(rows)
+    return make_figures(rows, verdicts, published), verdicts
 
 
 def test_a_published_difference_has_the_verdict_of_the_table():
@@ -171,7 +172,7 @@ def test_a_figure_of_no_row_or_of_several_is_refused():
     several = [PublishedFigure(name="all", cell={"norm": "layer"}, value=0.9, source="a paper")]
     records = [train_record(cell(pe=pe), 0, 5) for pe in ("rope", "sin")]
     with pytest.raises(ZooError, match="layer is not one row but several"):
-        make_figures(make_rows(records), several)
+        make_figures(make_rows(records), Verdicts(make_rows(records)), several)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,6 @@ from zoo.report.html.report_page import run_text
 from zoo.report.read import read_run
 from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
-from zoo.report.stats.effects import make_effects
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.effects_text import effects_data, effects_text, sentence
 
@@ -165,7 +164,7 @@ def test_what_is_scored_has_the_name_it_has_in_its_task():
 
 
 def test_an_effect_in_bits_is_stated_in_bits():
-    effects = make_effects(make_rows([*lm(SIN, 2.0), *lm(NONE, 2.5)]))
+    effects = RunReport([*lm(SIN, 2.0), *lm(NONE, 2.5)]).effects_in()
     (effect,) = effects.main
     assert sentence(effect) == "sin against none: -0.500 ± 0.000 bits per byte"
     assert "Lower bits/byte is better." in effects_text(effects)

@@ -19,7 +19,6 @@ from zoo.report.profile import DataSet
 from zoo.report.read import read_run
 from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
-from zoo.report.stats.effects import make_effects
 from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.scores import row_intervals
 from zoo.report.stats.verdicts import Verdicts
@@ -99,7 +98,7 @@ def _pair_of(effect, run) -> set[str] | None:
 def test_no_two_places_of_a_published_report_disagree(place: Path):
     run = RunReport(read_run(place))
     assert disagreements(run) == []
-    itself = compare(run.records, run.records)
+    itself = compare(run, run)
     assert {row.verdict for row in itself.rows} == {"tie"}
 
 
@@ -112,7 +111,7 @@ def test_published_figures_have_the_verdicts_of_the_table():
             if not place.exists():
                 continue
             run = RunReport(read_run(place), published.reference)
-            figures = make_figures(run.recorded_rows, published.figures)
+            figures = make_figures(run.recorded_rows, run.verdicts, published.figures)
             for one in published_differences(figures, run.verdicts):
                 verdict = run.verdicts.verdict(one.first.row.name, one.second.row.name)
                 assert (one.verdict in ("real", "reversed")) == bool(verdict)
@@ -128,7 +127,7 @@ def test_no_two_places_of_a_simulated_report_disagree(generator, axes):
         run = RunReport(records)
         assert disagreements(run) == []
         only = {"pe": ["rope", "none"]} | ({"attention": ["fused"]} if "attention" in axes else {})
-        (effect,) = make_effects(run.recorded_rows, run.reference, only).main
+        (effect,) = run.effects_in(only).main
         pair = run.verdicts.pair(name(pe="rope"), name(pe="none"))
         assert effect.difference.real == pair.real
 

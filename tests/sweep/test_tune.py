@@ -232,7 +232,7 @@ def test_a_row_that_was_tuned_and_not_trained_is_visible_with_what_is_missing(
         assert tried in note
         page = report_page(run, [])
         assert tried in page.partition('id="incomplete"')[2].partition("</details>")[0]
-    (found,) = compare(left, records).rows[1:2]
+    (found,) = compare(*(RunReport(one) for one in (left, records))).rows[1:2]
     assert (found.cell["attention"], found.verdict) == ("naive", "not comparable")
     again = bench(tmp_path, options)
     assert again.trained == len(trials) - len(there) + 2  # seeds

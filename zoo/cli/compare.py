@@ -50,10 +50,11 @@ def compare(
     zoo compare results/bbc-news/cpu/grid runs/mine --fail-on worse
     zoo compare runs/by-length runs/random --may-differ batching
     """
-    from zoo.report.compare_runs import compare as compare_records
+    from zoo.report.compare_runs import compare as compare_runs
     from zoo.report.compare_runs import failure_reason
     from zoo.report.compare_text import comparison_data, comparison_text
     from zoo.report.read import read_run
+    from zoo.report.run_report import RunReport
 
     if markdown and as_json:
         raise ZooError("--markdown and --json: use one of the two")
@@ -65,7 +66,8 @@ def compare(
     settings = tuple(filter(None, map(str.strip, may_differ.split(","))))
     compared = []
     for one, other in _pairs(before, after):
-        found = compare_records(read_run(one), read_run(other), reference, metric, settings)
+        sides = [RunReport(read_run(side), metric=metric) for side in (one, other)]
+        found = compare_runs(sides[0], sides[1], reference, settings)
         compared.append((str(one), str(other), found))
     if as_json:
         made = [comparison_data(found, one, other) for one, other, found in compared]

@@ -83,7 +83,6 @@ def report(
     zoo report runs/bbc-news-1a2b3c4d --effects --only attention=fused,naive
     """
     from zoo.report.profile import Profile
-    from zoo.report.stats.effects import make_effects
     from zoo.report.tables.effects_text import effects_data, effects_text
     from zoo.report.write import PAGE, report_data, report_text, write_report, write_tables
 
@@ -104,7 +103,7 @@ def report(
             write_report(run, directory, directory.resolve().name)
         found = None
         if effects and not isinstance(run, Profile):
-            found = make_effects(run.recorded_rows, run.reference, restricted, component)
+            found = run.effects_in(restricted, component)
         if as_json:
             data.append(report_data(run, directory) | (effects_data(found) if found else {}))
             continue

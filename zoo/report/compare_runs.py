@@ -31,11 +31,12 @@ from zoo.config.machine import MACHINE_FIELDS, machine_of
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
 from zoo.report.comparable import changed_settings, why_not_comparable
-from zoo.report.rows import Row, find_row, make_rows
+from zoo.report.rows import Row, find_row
+from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import ALPHA, ENOUGH, Interval
 from zoo.report.stats.paired import Difference, holm, p_of_models, tested
 from zoo.report.stats.ratios import Speeds, combined, memory_verdict, within
-from zoo.report.stats.scores import intervals_of, scores_of
+from zoo.report.stats.scores import scores_of
 from zoo.sweep.records import Record
 from zoo.wording import counted
 
@@ -111,34 +112,28 @@ class Comparison:
 
 
 def compare(
-    before: Sequence[Record],
-    after: Sequence[Record],
-    reference: str = "",
-    metric_name: str = "",
-    may_differ: Collection[str] = (),
+    before: RunReport, after: RunReport, reference: str = "", may_differ: Collection[str] = ()
 ) -> Comparison:
     """Compare two runs; ZooError where they have no row, or not their task, in common.
 
-    metric_name: the metric to compare; empty for the task's first. may_differ: settings whose
-    effect is what is compared, such as batching; any other that differs makes a row not comparable.
-    ZooError where one of them is the same in both runs.
+    reference: the cell that speeds are ratios to. may_differ: settings whose effect is what is
+    compared, such as batching; any other that differs makes a row not comparable. ZooError where
+    one of them is the same in both runs.
     """
-    old, new = ({r.name: r for r in make_rows(run, metric_name)} for run in (before, after))
+    old, new = ({row.name: row for row in run.recorded_rows} for run in (before, after))
     common = [name for name in new if name in old]
     if not common:
         raise ZooError(f"no cell in common: one run has {_some(old)}, the other {_some(new)}")
-    if before[-1].task != after[-1].task:
-        raise ZooError(
-            f"one run is of the task {before[-1].task}, the other of {after[-1].task}: there is "
-            "nothing to compare"
-        )
-    metric, other_metric = new[common[0]].metric, old[common[0]].metric
-    if metric.name != other_metric.name:
-        raise ZooError(
-            f"one run is ranked by {other_metric.label}, the other by {metric.label}: there is "
-            "nothing to compare"
-        )
-    settings = _purposeful(before[-1], after[-1], may_differ)
+    last, latest, metric = before.records[-1], after.records[-1], after.metric
+    for what, again, ours, theirs in (
+        ("of the task", "of", last.task, latest.task),
+        ("ranked by", "by", before.metric.label, metric.label),
+    ):
+        if ours != theirs:
+            raise ZooError(
+                f"one run is {what} {ours}, the other {again} {theirs}: there is nothing to compare"
+            )
+    settings = _purposeful(last, latest, may_differ)
     costs = _Costs(old, new, reference, may_differ)
     added = {name: "" for name in new if name not in old}
     gone = {name: "" for name in old if name not in new}
@@ -154,10 +149,11 @@ def compare(
     untested = [_why_untested(*pair, may_differ) for pair in pairs]
     places = [n for n, why in enumerate(untested) if not why]
     differences = dict(zip(places, _differences([pairs[n] for n in places]), strict=True))
-    means = intervals_of(old.values()), intervals_of(new.values())
     found = []
     for n, (one, other) in enumerate(pairs):
-        scored = _score_change(one, other, *(side.get(one.name) for side in means))
+        scored = _score_change(
+            one, other, *(run.verdicts.intervals.get(one.name) for run in (before, after))
+        )
         if n in differences:
             scored = _score_test(scored, one, other, differences[n])
         elif untested[n] != "not scored":
@@ -171,8 +167,8 @@ def compare(
         judged = tuple(_with_verdict(c, next(adjusted), metric, difference) for c in found[n])
         verdict, why = _lost_or_recovered(one, other) or _overall(judged)
         rows.append(ComparedRow(other.name, other.cell, other.baseline, judged, verdict, why))
-    ours, theirs = _flat_environment(before), _flat_environment(after)
-    environment = {n: (ours.get(n, ""), theirs.get(n, "")) for n in [*ours, *theirs]}
+    left, right = _flat_environment(before.records), _flat_environment(after.records)
+    environment = {n: (left.get(n, ""), right.get(n, "")) for n in [*left, *right]}
     return Comparison(
         metric,
         rows,

@@ -18,9 +18,7 @@ from rendered import rendered
 
 from zoo.report.plots.curves import epoch_plots
 from zoo.report.plots.plot import INK, MUTED, PAPER, styled
-from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
-from zoo.report.stats.effects import judge, main_effects
 from zoo.report.write import NAMES, write_report
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -199,17 +197,15 @@ def test_effects_of_one_factor_at_a_time_where_the_grid_is_not_full():
     records = [r for r in all_records if r.cell.get("pe") in ("rope", "none")]
     left = [r for r in records if (r.cell["pe"], r.cell["norm"]) != ("none", "rms")]
     others = [name(pe="none"), name(norm="rms"), name(norm="none")]
-    found = main_effects(make_rows(left), left[0].name, judge(make_rows(left), left[0].name))
+    run = RunReport(left, left[0].name)
+    found = run.effects
     assert found.about == f"With everything else as in the reference, {left[0].name}."
     assert [(e.axis, e.component, e.against) for e in found.main] == [
         ("pe", "rope", "none"),
         ("norm", "layer", "rms"),
         ("norm", "layer", "none"),
     ]
-    full = main_effects(
-        make_rows(records), records[0].name, judge(make_rows(records), records[0].name)
-    )
+    full = RunReport(records, records[0].name).effects
     assert full.about == "Averaged over the full grid of 2 pe × 3 norm."
-    verdicts = judge(make_rows(left), left[0].name)
-    pairs = [verdicts.pair(left[0].name, one) for one in others]
+    pairs = [run.verdicts.pair(left[0].name, one) for one in others]
     assert [e.difference for e in found.main] == pairs, "an effect of one factor is a pair"

@@ -42,7 +42,7 @@ from zoo.sweep.records import Record
 NAMED = 6  # cells in colour; the others are grey
 HEIGHT, LINE = 2.1, 0.17  # inches: of a panel, and of a line of the legend
 NAME, LONGEST = 22, 46  # characters of a name in the legend, and of one that stands for several
-CLOSE = 0.01  # lines closer than this share of the panel's height lie on each other
+CLOSE = 0.003  # lines that differ by no more than this share lie on each other
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 # What may be in a curve, with its unit, and the metrics of held-out texts that measure the same.
 SHOWN = {"loss": "loss, nats", "accuracy": "accuracy, share right"}
@@ -134,30 +134,16 @@ def _held_out(row: Row, key: str) -> float | None:
 
 
 def _close_lines(curves: dict[int, Curve], shown: Sequence[str]) -> list[list[int]]:
-    """Rows by lines that a reader can tell apart: no closer than a line is wide."""
-
-    def heights(curve: Curve, key: str) -> NDArray[np.float64]:
-        """The mean over seeds as it is drawn; a loss over wide ranges has a logarithmic scale."""
-        mean: NDArray[np.float64] = curve[key].mean(axis=0)
-        return np.log(mean) if key == "loss" and (mean > 0).all() else mean
+    """Rows by lines that a reader can tell apart."""
 
     def close(one: Curve, other: Curve) -> bool:
-        for key in shown:
-            if key not in one or key not in other:
-                return False
-            mine, theirs = heights(one, key), heights(other, key)
-            if len(mine) != len(theirs) or np.abs(mine - theirs).max() > CLOSE * spans[key]:
-                return False
-        return True
+        both = [(one[key].mean(axis=0), other[key].mean(axis=0)) for key in shown if key in one]
+        return all(len(a) == len(b) and np.allclose(a, b, rtol=CLOSE) for a, b in both)
 
-    spans = {
-        key: float(np.ptp(np.concatenate([heights(c, key) for c in curves.values() if key in c])))
-        for key in shown
-        if any(key in c for c in curves.values())
-    }
     groups: list[list[int]] = []
     for number, curve in curves.items():
-        group = next((g for g in groups if close(curve, curves[g[0]])), None)
+        found = (g for g in groups if curve.keys() == curves[g[0]].keys())
+        group = next((g for g in found if close(curve, curves[g[0]])), None)
         if group is None:
             groups.append([number])
         else:

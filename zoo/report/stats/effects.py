@@ -16,9 +16,9 @@ is compared with the reference alone, with everything else as in the reference.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -26,7 +26,7 @@ from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError, nearest
 from zoo.report.rows import Row, axes_of, varying_axes
 from zoo.report.stats.paired import Difference
-from zoo.report.stats.ratios import PHASES, Ratio, Speeds, find_reference
+from zoo.report.stats.ratios import PHASES, Ratio, Speeds
 from zoo.report.stats.verdicts import Verdicts
 
 SHOWN = 8  # missing cells that an error names
@@ -125,9 +125,12 @@ class Effects:
             raise ZooError(f"--of {component}: no effect of it here{nearest(component, known)}")
         return replace(self, main=main, interactions=interactions)
 
-    def estimated(self, rows: Sequence[Row], reference: str, verdicts: Verdicts) -> Effects:
-        """The same with differences, speeds and memory."""
-        judged, speeds = verdicts.including(*self.weights), Speeds(rows, reference)
+    def estimated(self, verdicts: Verdicts, speeds: Speeds) -> Effects:
+        """The same with differences, speeds and memory.
+
+        What the report has a verdict of keeps it; other effects are corrected for as a family.
+        """
+        judged = verdicts.including(*self.weights)
 
         def estimate(effect: Effect) -> Effect:
             return replace(
@@ -139,37 +142,6 @@ class Effects:
 
         main, interactions = map(estimate, self.main), map(estimate, self.interactions)
         return replace(self, main=list(main), interactions=list(interactions))
-
-
-def judge(rows: Sequence[Row], reference: str) -> Verdicts:
-    """All verdicts of a report: of every pair of rows, and of the effects that there are."""
-    effects = _compared(rows, reference)
-    return Verdicts(rows, *effects.weights) if effects else Verdicts(rows)
-
-
-def make_effects(
-    rows: Sequence[Row],
-    reference: str = "",
-    only: Mapping[str, Sequence[str]] = {},
-    component: str = "",
-) -> Effects:
-    """Effects and interactions of two axes in a full grid; ZooError where it is not full.
-
-    reference: name of a cell; without one, the one that ``find_reference`` chooses. What the whole
-    report has a verdict of keeps it, whatever part of the grid ``only`` chooses. component: the
-    one whose effects are asked for; empty for all.
-    """
-    reference = find_reference(rows, reference)
-    effects = full_grid(rows, reference, only)
-    if component:
-        effects = effects.of(component)
-    return effects.estimated(rows, reference, judge(rows, reference))
-
-
-def main_effects(rows: Sequence[Row], reference: str, verdicts: Verdicts) -> Effects | None:
-    """Effects in the full grid, or else of one factor at a time; None where there are neither."""
-    effects = _compared(rows, reference)
-    return effects.estimated(rows, reference, verdicts) if effects else None
 
 
 def full_grid(
@@ -227,8 +199,8 @@ def full_grid(
     return Effects(f"Averaged over the full grid of {shape}.", axes, main, interactions, seeds)
 
 
-def _compared(rows: Sequence[Row], reference: str) -> Effects | None:
-    """What the rows allow to compare, in a full grid or with one factor at a time.
+def comparable_effects(rows: Sequence[Row], reference: str) -> Effects | None:
+    """What the rows allow to compare, in the full grid or with one factor at a time; else None.
 
     One factor at a time: each choice with all else as in the reference, without the choices that
     lack a seed.
@@ -245,10 +217,8 @@ def _compared(rows: Sequence[Row], reference: str) -> Effects | None:
         differing = [axis for axis in base.cell if row.cell.get(axis) != base.cell[axis]]
         if row.baseline or len(differing) != 1:
             continue
-        try:
+        with contextlib.suppress(ZooError):  # it failed or was skipped: nothing to compare
             found += full_grid([base, row], reference).main
-        except ZooError:
-            continue  # it failed or was skipped: there is nothing to compare
     found.sort(key=lambda one: list(base.cell).index(one.axis))
     about = f"With everything else as in the reference, {reference}."
     return Effects(about, varying_axes(rows, reference), found) if found else None
@@ -295,28 +265,13 @@ def _lack(row: Row | None, seeds: Sequence[int], measured: bool) -> str:
 def _message(missing: Mapping[tuple[str, ...], str], axes: Levels) -> str:
     named = [f"{'+'.join(choices)} ({lack})" for choices, lack in missing.items()]
     more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
-    text = f"the grid is not full; missing: {', '.join(named[:SHOWN])}{more}"
-    restricted = _restricted(missing, axes)
-    if not restricted:
-        return f"{text}; run these, or restrict the grid with --only AXIS=NAME,NAME"
-    words = " ".join(f"--only '{axis}={','.join(c)}'" for axis, c in restricted.items())
-    return f"{text}; run these, or restrict the grid: {words}"
-
-
-def _restricted(missing: Mapping[tuple[str, ...], str], axes: Levels) -> Levels:
-    """Axes with choices left out until nothing is missing; empty where nothing would be left."""
-    left, gone = dict(axes), set(missing)
-    while gone:
-        counts = Counter((axis, c) for cell in gone for axis, c in zip(axes, cell, strict=True))
-        # Of equally good choices, leave out the last one of the axis with the most choices.
-        axis, worst = max(
-            counts, key=lambda x: (counts[x], len(left[x[0]]), left[x[0]].index(x[1]))
-        )
-        left[axis] = tuple(choice for choice in left[axis] if choice != worst)
-        if not left[axis]:
-            return {}
-        position = list(axes).index(axis)
-        gone = {cell for cell in gone if cell[position] != worst}
-    if all(len(choices) < 2 for choices in left.values()):
-        return {}
-    return {axis: choices for axis, choices in left.items() if choices != axes[axis]}
+    text = f"the grid is not full; missing: {', '.join(named[:SHOWN])}{more}; run these, or"
+    # The axis on which the largest share of choices lacks nothing.
+    kept = {
+        axis: [choice for choice in choices if choice not in {cell[place] for cell in missing}]
+        for place, (axis, choices) in enumerate(axes.items())
+    }
+    best = max(axes, key=lambda axis: len(kept[axis]) / len(axes[axis]))
+    if kept[best] and (len(kept[best]) > 1 or len(axes) > 1):
+        return f"{text} restrict the grid: --only '{best}={','.join(kept[best])}'"
+    return f"{text} restrict the grid with --only AXIS=NAME,NAME"

@@ -13,7 +13,7 @@ the normal one (Kott and Carr 1997 use it for samples in clusters, such as seeds
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -150,13 +150,6 @@ def scores_of_group(rows: Sequence[Row], group: str) -> Scores:
         counted=examples,
         both_wrong=np.full_like(whole.both_wrong, np.nan),
     )
-
-
-def intervals_of(rows: Iterable[Row]) -> dict[str, Interval | None]:
-    """Row name to its mean with the interval, as the table of these rows has it."""
-    known = [row for row in rows if row.values]
-    found = row_intervals(scores_of(known)) if known else []
-    return dict(zip((row.name for row in known), found, strict=True))
 
 
 def row_intervals(scores: Scores) -> list[Interval | None]:

@@ -17,13 +17,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from zoo.report.rows import Row
-from zoo.report.stats.intervals import ALPHA, ENOUGH, ROUNDING
+from zoo.report.stats.intervals import ALPHA, ENOUGH, ROUNDING, Interval
 from zoo.report.stats.paired import Difference, judged, tested, visible_difference
-from zoo.report.stats.scores import scores_of
+from zoo.report.stats.scores import row_intervals, scores_of
 
 Weights = Mapping[str, float]  # row name to its weight in a sum of rows
 Key = tuple[tuple[int, float], ...]
@@ -76,6 +77,12 @@ class Verdicts:
         tests = families[0] | families[1] | families[2]
         shares = [self._share.get(key, 0.0) for key in tests]
         self._found = dict(zip(tests, judged(list(tests.values()), shares), strict=True))
+
+    @cached_property
+    def intervals(self) -> dict[str, Interval | None]:
+        """Row name to its mean with the interval, of the rows that have a score."""
+        found = row_intervals(self.scores) if self.scores else []
+        return dict(zip(self._place, found, strict=True))
 
     def including(self, main: Sequence[Weights], interactions: Sequence[Weights]) -> Verdicts:
         """These verdicts, and those of more effects, which are corrected for as a family apart.

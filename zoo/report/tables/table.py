@@ -9,9 +9,8 @@ import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import Row, trained_on_one_kind_of_machine
-from zoo.report.stats.intervals import Interval, over_seeds, sampling_error
+from zoo.report.stats.intervals import over_seeds, sampling_error
 from zoo.report.stats.ratios import PHASES, memory_verdict
-from zoo.report.stats.scores import row_intervals
 
 if TYPE_CHECKING:
     from zoo.report.run_report import RunReport
@@ -99,10 +98,6 @@ def _standings(run: RunReport, rows: Sequence[Row]) -> dict[str, dict[str, Any]]
     """Row to its rank, ties, intervals and place on the fronts."""
     verdicts, speeds = run.verdicts, run.speeds
     ranks, tied = verdicts.ranks(), verdicts.tied()
-    intervals: dict[str, Interval | None] = {}
-    if verdicts.scores:
-        names = [row.name for row in verdicts.known]
-        intervals = dict(zip(names, row_intervals(verdicts.scores), strict=True))
     memory: dict[str, Any] = {row.name: row.cost.get("peak_memory_mib") for row in rows}
 
     def faster(one: str, other: str) -> int | None:
@@ -117,7 +112,7 @@ def _standings(run: RunReport, rows: Sequence[Row]) -> dict[str, dict[str, Any]]
     memory_front = pareto([n for n in cells if memory[n]], verdicts.verdict, smaller)
     columns = {}
     for row in rows:
-        metric, rank, values = row.metric, ranks.get(row.name), intervals.get(row.name)
+        metric, rank, values = row.metric, ranks.get(row.name), verdicts.intervals.get(row.name)
         low, high = (values.low, values.high) if values else (None, None)
         if low is not None and metric.lowest is not None:
             low = max(low, metric.lowest)  # no true value is lower
