@@ -16,7 +16,7 @@ from bench.peers.steps import COPY, Batch, keep_all, our_name, training
 from bench.peers.turns import Step, ratio, time_in_turns
 from zoo.components.tokens import Tokens
 from zoo.data.batches import PaddedSplit
-from zoo.data.encoding import encode_corpus
+from zoo.data.encoding import encode_labelled
 
 WORK = "training on articles"
 BY_LENGTH, RANDOM = "batches by length", "random batches"
@@ -153,7 +153,7 @@ def _documents(options: Options, shape: Shape) -> PaddedSplit:
     """The training articles as ids, each of its own length."""
     corpus = load_bbc_news(options)
     # On few texts the vocabulary may come out smaller than asked for, never larger.
-    encoded = encode_corpus(corpus, shape.sizes.vocab_size, shape.sizes.max_length)
+    encoded = encode_labelled(corpus, shape.sizes.vocab_size, shape.sizes.max_length)
     return PaddedSplit(encoded.split("train"), options.runtime.device)
 
 

@@ -22,7 +22,7 @@ from bench.peers.turns import Step, ratio, time_in_turns
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.data.batches import Batch, PaddedSplit
-from zoo.data.encoding import encode_corpus
+from zoo.data.encoding import encode_labelled
 from zoo.data.token_arrays import TokenArrays
 from zoo.models.build import build_classifier
 from zoo.models.classifier import Classifier
@@ -192,7 +192,7 @@ def _documents(options: Options) -> tuple[TokenArrays, TokenArrays, int]:
         parts[f"{name}_texts"] = [corpus.train_texts[row] for row in rows]
         parts[f"{name}_labels"] = [corpus.train_labels[row] for row in rows]
     split = dataclasses.replace(corpus, name=f"{corpus.name}, the tutorial's split", **parts)
-    encoded = encode_corpus(split, SIZES.vocab_size, SIZES.max_length)
+    encoded = encode_labelled(split, SIZES.vocab_size, SIZES.max_length)
     return encoded.split("train"), encoded.split("test"), encoded.vocab_size
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.data.encoding import encode_corpus
+from zoo.data.encoding import encode_labelled
 from zoo.data.sources.load_data import load_corpus
 from zoo.registry import Registry
 
@@ -24,7 +24,7 @@ def test_bbc_news_from_files_is_read_cleaned_and_encoded(registry: Registry) -> 
     clean = corpus.without_duplicates()
     assert clean.duplicates == 0
     assert len(clean.test_texts) == 1000
-    encoded = encode_corpus(clean, 4096, 256)
+    encoded = encode_labelled(clean, 4096, 256)
     assert encoded.vocab_size == 4096
     assert encoded.split("test").lengths.max() == 256
     assert encoded.corpus() == clean

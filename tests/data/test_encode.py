@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 
 import zoo.data.encoding
 from zoo.data.cache import cached_entry
-from zoo.data.encoding import encode_corpus
+from zoo.data.encoding import encode_labelled
 from zoo.data.sources.corpus import Corpus
 from zoo.data.token_arrays import EncodedData, TokenArrays, joined
 from zoo.data.tokenizer import CLS
@@ -31,7 +31,7 @@ def ids_of(documents: TokenArrays, index: int) -> list[int]:
 
 
 def test_ids_offsets_and_labels_of_both_splits(tiny: Corpus) -> None:
-    encoded = encode_corpus(tiny, 60, 6)
+    encoded = encode_labelled(tiny, 60, 6)
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
     for split, texts, labels in (
         ("train", tiny.train_texts, tiny.train_labels),
@@ -49,7 +49,7 @@ def test_ids_offsets_and_labels_of_both_splits(tiny: Corpus) -> None:
 
 
 def test_arrays_are_memory_mapped_and_read_only(tiny: Corpus) -> None:
-    documents = encode_corpus(tiny, 60, 6).split("train")
+    documents = encode_labelled(tiny, 60, 6).split("train")
     assert (documents.ids.dtype, documents.offsets.dtype) == (np.int32, np.int64)
     assert documents.columns["labels"].dtype == np.int64
     assert isinstance(documents.ids, np.memmap)
@@ -59,13 +59,13 @@ def test_arrays_are_memory_mapped_and_read_only(tiny: Corpus) -> None:
 
 def test_the_tokenizer_learns_from_train_alone(tiny: Corpus) -> None:
     other = dataclasses.replace(tiny, test_texts=["zebra zebra", "zoo zoo"])
-    one, two = encode_corpus(tiny, 60, 8), encode_corpus(other, 60, 8)
+    one, two = encode_labelled(tiny, 60, 8), encode_labelled(other, 60, 8)
     assert one.tokenizer_path.read_text() == two.tokenizer_path.read_text()
     assert one.directory != two.directory
 
 
 def test_the_vocabulary_is_the_word_piece_behind_every_id(tiny: Corpus) -> None:
-    encoded = encode_corpus(tiny, 60, 6)
+    encoded = encode_labelled(tiny, 60, 6)
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
     assert len(encoded.vocabulary()) == encoded.vocab_size
     for number, piece in enumerate(encoded.vocabulary()):
@@ -73,11 +73,11 @@ def test_the_vocabulary_is_the_word_piece_behind_every_id(tiny: Corpus) -> None:
 
 
 def test_the_corpus_can_be_read_back(tiny: Corpus) -> None:
-    assert encode_corpus(tiny, 60, 6).corpus() == tiny
+    assert encode_labelled(tiny, 60, 6).corpus() == tiny
 
 
 def test_another_process_opens_it_by_its_directory(tiny: Corpus) -> None:
-    encoded = encode_corpus(tiny, 60, 6)
+    encoded = encode_labelled(tiny, 60, 6)
     assert EncodedData.open(str(encoded.directory)) == encoded
     with pytest.raises(ZooError, match="holds no encoded data"):
         EncodedData.open(encoded.directory.parent)
@@ -88,10 +88,10 @@ def test_another_process_opens_it_by_its_directory(tiny: Corpus) -> None:
 def test_each_size_and_each_corpus_has_its_own_entry(tiny: Corpus) -> None:
     renamed = dataclasses.replace(tiny, name="other")
     entries = [
-        encode_corpus(tiny, 60, 6),
-        encode_corpus(tiny, 61, 6),
-        encode_corpus(tiny, 60, 7),
-        encode_corpus(renamed, 60, 6),
+        encode_labelled(tiny, 60, 6),
+        encode_labelled(tiny, 61, 6),
+        encode_labelled(tiny, 60, 7),
+        encode_labelled(renamed, 60, 6),
     ]
     assert len({e.directory for e in entries}) == 4
     assert entries[3].corpus().name == "other"
@@ -105,17 +105,17 @@ def test_a_corpus_with_another_field_has_another_entry(tiny: Corpus) -> None:
         later: str = ""
 
     values = {field.name: getattr(tiny, field.name) for field in dataclasses.fields(tiny)}
-    assert encode_corpus(LaterCorpus(**values), 60, 6).key != encode_corpus(tiny, 60, 6).key
+    assert encode_labelled(LaterCorpus(**values), 60, 6).key != encode_labelled(tiny, 60, 6).key
 
 
 def test_the_second_time_nothing_is_built(tiny: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = encode_corpus(tiny, 60, 6)
+    first = encode_labelled(tiny, 60, 6)
 
     def never(*_: object) -> None:
         raise AssertionError("trained again")
 
     monkeypatch.setattr(zoo.data.encoding, "train_word_pieces", never)
-    assert encode_corpus(tiny, 60, 6) == first
+    assert encode_labelled(tiny, 60, 6) == first
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_the_second_time_nothing_is_built(tiny: Corpus, monkeypatch: pytest.Monk
 )
 @pytest.mark.parametrize("damage", ["gone", "cut short", "flipped"])
 def test_a_damaged_entry_is_rebuilt_and_never_trusted(tiny: Corpus, name: str, damage: str) -> None:
-    encoded = encode_corpus(tiny, 60, 6)
+    encoded = encode_labelled(tiny, 60, 6)
     file = encoded.directory / name
     whole = file.read_bytes()
     if damage == "gone":
@@ -133,28 +133,28 @@ def test_a_damaged_entry_is_rebuilt_and_never_trusted(tiny: Corpus, name: str, d
         file.write_bytes(whole[: len(whole) // 2])
     else:
         file.write_bytes(whole[:-4] + bytes(255 - byte for byte in whole[-4:]))
-    again = encode_corpus(tiny, 60, 6)
+    again = encode_labelled(tiny, 60, 6)
     assert again == encoded
     assert file.read_bytes() == whole
 
 
 def test_a_manifest_that_was_changed_is_not_trusted(tiny: Corpus) -> None:
-    encoded = encode_corpus(tiny, 60, 6)
+    encoded = encode_labelled(tiny, 60, 6)
     file = encoded.directory / "meta.json"
     manifest = json.loads(file.read_text())
     del manifest["sha256"]["train.ids.npy"]
     file.write_text(json.dumps(manifest))
     (encoded.directory / "train.ids.npy").unlink()
-    assert len(encode_corpus(tiny, 60, 6).split("train")) == 4
+    assert len(encode_labelled(tiny, 60, 6).split("train")) == 4
 
     manifest = json.loads(file.read_text())
     manifest["about"]["vocab_size"] += 1
     file.write_text(json.dumps(manifest))
-    assert encode_corpus(tiny, 60, 6) == encoded
+    assert encode_labelled(tiny, 60, 6) == encoded
 
 
 def test_a_job_finds_its_data_by_key(tiny: Corpus) -> None:
-    encoded = encode_corpus(tiny, 60, 6)
+    encoded = encode_labelled(tiny, 60, 6)
     assert EncodedData.open(cached_entry(encoded.key)) == encoded
     with pytest.raises(ZooError, match=r"entry 'documents-other' of the cache .* is missing"):
         cached_entry("documents-other")
@@ -186,13 +186,13 @@ def test_only_columns_that_all_parts_have_are_joined() -> None:
 
 def test_groups_are_a_column_of_test(tiny: Corpus) -> None:
     grouped = dataclasses.replace(tiny, test_groups=["one", "other"])
-    encoded = encode_corpus(grouped, 60, 6)
+    encoded = encode_labelled(grouped, 60, 6)
     assert encoded.split("test").columns["groups"].tolist() == ["one", "other"]
     assert "groups" not in encoded.split("train").columns
 
 
 def _encode_in_a_process(corpus: Corpus) -> Path:
-    return encode_corpus(corpus, 60, 6).directory
+    return encode_labelled(corpus, 60, 6).directory
 
 
 def test_processes_at_the_same_time_make_one_entry(tiny: Corpus, tmp_path: Path) -> None:
@@ -206,13 +206,13 @@ def test_processes_at_the_same_time_make_one_entry(tiny: Corpus, tmp_path: Path)
 @pytest.mark.parametrize(("vocab_size", "max_length"), [(5, 6), (60, 1)])
 def test_sizes_too_small_are_refused(tiny: Corpus, vocab_size: int, max_length: int) -> None:
     with pytest.raises(ZooError, match=r"too small|no room"):
-        encode_corpus(tiny, vocab_size, max_length)
+        encode_labelled(tiny, vocab_size, max_length)
 
 
 def test_a_document_of_unprintable_characters_is_cls_alone(tiny: Corpus) -> None:
     odd = dataclasses.replace(tiny, test_texts=["\x00\x01", "cat"])
-    documents = encode_corpus(odd, 60, 6).split("test")
-    tokenizer = Tokenizer.from_file(str(encode_corpus(odd, 60, 6).tokenizer_path))
+    documents = encode_labelled(odd, 60, 6).split("test")
+    tokenizer = Tokenizer.from_file(str(encode_labelled(odd, 60, 6).tokenizer_path))
     assert ids_of(documents, 0) == [tokenizer.token_to_id(CLS)]
 
 
@@ -227,7 +227,7 @@ def test_offsets_give_every_document_back(
     corpus = dataclasses.replace(
         tiny, train_texts=texts, train_labels=[i % 2 for i in range(len(texts))]
     )
-    encoded = encode_corpus(corpus, 80, max_length)
+    encoded = encode_labelled(corpus, 80, max_length)
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
     split = encoded.split("train")
     assert split.offsets[0] == 0
@@ -247,7 +247,7 @@ def test_a_text_cut_at_its_end_has_the_tokens_that_are_read(
     corpus = dataclasses.replace(
         tiny, train_texts=texts, train_labels=[i % 2 for i in range(len(texts))]
     )
-    encoded = encode_corpus(corpus, 80, max_length)
+    encoded = encode_labelled(corpus, 80, max_length)
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
     split = encoded.split("train")
     ends, cut = split.columns["ends"], cut_off(encoded, "train")

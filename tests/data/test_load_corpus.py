@@ -131,7 +131,7 @@ def test_modules_of_data_import_nothing_heavy(modules: str, heavy: set[str]) -> 
 def test_loading_and_encoding_never_import_torch() -> None:
     code = (
         "import sys, zoo.data.sources.newswire, zoo.data.encoding as e\n"
-        "e.encode_corpus(zoo.data.sources.newswire.load(train=20, test=5), 300, 32)\n"
+        "e.encode_labelled(zoo.data.sources.newswire.load(train=20, test=5), 300, 32)\n"
         "print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from zoo.data.batches import PaddedSplit
-from zoo.data.encoding import encode_tags
+from zoo.data.encoding import encode_labelled
 from zoo.data.sources.corpus import IGNORED, TaggedCorpus
 from zoo.data.token_arrays import EncodedData
 from zoo.errors import ZooError
@@ -84,7 +84,7 @@ def test_train_texts_that_are_also_in_test_can_be_dropped(tagged: TaggedCorpus) 
 def test_the_tag_is_on_the_first_piece_and_the_ids_are_those_of_the_tokenizer(
     tagged: TaggedCorpus,
 ) -> None:
-    encoded = encode_tags(tagged, 40, 20)
+    encoded = encode_labelled(tagged, 40, 20)
     assert EncodedData.open(encoded.directory) == encoded
     tokenizer = encoded.tokenizer()
     split = encoded.split("train")
@@ -104,7 +104,7 @@ def test_the_tag_is_on_the_first_piece_and_the_ids_are_those_of_the_tokenizer(
 
 def test_a_token_that_the_normaliser_removes_keeps_its_tag(tagged: TaggedCorpus) -> None:
     removed = replace(tagged, test_tokens=[["\u0000", "runs"], ["Rome", "sees", "Ben"]])
-    encoded = encode_tags(removed, 60, 20)
+    encoded = encode_labelled(removed, 60, 20)
     split = encoded.split("test")
     assert split.ids[0] == encoded.tokenizer().token_to_id("[UNK]")
     assert split.columns["tags"][:2].tolist() == [1, 0]
@@ -115,9 +115,9 @@ def cut_tags(data: EncodedData, split: str) -> int:
 
 
 def test_what_is_beyond_the_greatest_length_is_cut_with_its_tags(tagged: TaggedCorpus) -> None:
-    whole = encode_tags(replace(tagged, word_level=True), 4, 20)
+    whole = encode_labelled(replace(tagged, word_level=True), 4, 20)
     assert [cut_tags(whole, split) for split in ("train", "test")] == [0, 0]
-    cut = encode_tags(replace(tagged, word_level=True), 4, 2)
+    cut = encode_labelled(replace(tagged, word_level=True), 4, 2)
     assert cut.split("train").columns["tokens"].tolist() == [2, 2, 2]
     assert [cut_tags(cut, split) for split in ("train", "test")] == [2, 1]
     split = cut.split("test")
@@ -126,7 +126,7 @@ def test_what_is_beyond_the_greatest_length_is_cut_with_its_tags(tagged: TaggedC
 
 
 def test_every_token_of_word_level_data_has_one_id(tagged: TaggedCorpus) -> None:
-    encoded = encode_tags(replace(tagged, word_level=True), 4, 20)
+    encoded = encode_labelled(replace(tagged, word_level=True), 4, 20)
     ids = encoded.split("train")
     assert ids.lengths.tolist() == [3, 2, 3]
     assert len({*ids.ids.tolist()}) == 6  # different tokens, however small the vocabulary
@@ -134,7 +134,7 @@ def test_every_token_of_word_level_data_has_one_id(tagged: TaggedCorpus) -> None
 
 
 def test_batches_hold_each_text_with_its_tags(tagged: TaggedCorpus) -> None:
-    encoded = encode_tags(replace(tagged, word_level=True), 4, 20)
+    encoded = encode_labelled(replace(tagged, word_level=True), 4, 20)
     split = PaddedSplit(encoded.split("train"), torch.device("cpu"), "tags")
     batch = split.batch(np.array([1, 2]))
     assert batch.targets.tolist() == [[1, 0, IGNORED], [0, IGNORED, 2]]

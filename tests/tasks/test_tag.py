@@ -21,7 +21,7 @@ from zoo.cli import main
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 from zoo.data.batches import PaddedSplit
-from zoo.data.encoding import encode_tags
+from zoo.data.encoding import encode_labelled
 from zoo.data.sources.corpus import IGNORED, TaggedCorpus
 from zoo.errors import ZooError
 from zoo.registry import Registry
@@ -180,7 +180,7 @@ def corpus(texts: int = 80) -> TaggedCorpus:
 @pytest.fixture(scope="module")
 def setup() -> TaskSetup:
     sizes = Sizes(dim=16, heads=2, ffn_dim=32, layers=1, max_length=8, vocab_size=40)
-    encoded = encode_tags(corpus(), 40, 8)
+    encoded = encode_labelled(corpus(), 40, 8)
     return TaskSetup(
         TASK, TagOptions(), sizes, Training(), encoded.vocab_size, encoded.label_names, encoded
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,72 +31,82 @@ CHUNK = 1000  # texts encoded at once: the tokenizer returns more than their ids
 END_OF_TEXT = 0  # of a stream of texts
 STREAM_SPECIALS = ("[end of text]",)
 PAD, START, END = range(3)  # of pairs
+_Columns = tuple[list[list[int]], dict[str, Any]]  # ids of examples, and columns
 PAIR_SPECIALS = ("[no token]", "[start of text]", "[end of text]")
 
 
-def encode_corpus(
-    corpus: Corpus, vocab_size: int, max_length: int, tokenizer_file: Path | None = None
+def encode_labelled(
+    corpus: Corpus | TaggedCorpus,
+    vocab_size: int,
+    max_length: int,
+    tokenizer_file: Path | None = None,
 ) -> EncodedData:
-    """Labelled texts, each cut to max_length tokens, [CLS] included.
+    """Labelled or tagged texts, each cut to max_length tokens.
 
-    Columns of every text: ``labels``; ``whole``, its tokens before it was cut; ``ends``, the
-    characters up to the end of the last token that is read; ``groups`` of test texts, where they
-    have any. tokenizer_file: in place of a tokenizer that is trained.
+    Columns: those of ``_classified`` or ``_tagged``, and ``groups`` of test texts that have any.
+    tokenizer_file: in place of a tokenizer that is trained.
     """
-    if max_length < 2:
+    tagged = isinstance(corpus, TaggedCorpus)
+    if max_length < 2 and not tagged:
         raise ZooError(f"a length of {max_length} has no room for [CLS] and one token")
 
     def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
-        tokenizer = _tokenizer(
-            corpus.train_texts, vocab_size, tokenizer_file, word_level=corpus.word_level
-        )
+        train = next(texts for split, texts, _ in corpus.splits() if split == "train")
+        plain = [text if isinstance(text, str) else " ".join(text) for text in train]
+        if tokenizer_file is not None:
+            tokenizer = read_tokenizer(tokenizer_file)
+        elif corpus.word_level:
+            tokenizer = word_level_tokenizer(plain)
+        else:
+            tokenizer = train_word_pieces(plain, vocab_size)
         splits = {}
-        for split, texts, labels in corpus.splits():
-            ids, whole, ends = list[list[int]](), list[int](), list[int]()
-            for text, encoding in zip(texts, _encodings(tokenizer, texts), strict=True):
-                ids.append(encoding.ids[:max_length])
-                whole.append(len(encoding))
-                fits = len(encoding) <= max_length
-                ends.append(len(text) if fits else encoding.offsets[max_length - 1][1])
-            columns = {"labels": labels, "whole": whole, "ends": ends, **_groups(corpus, split)}
+        for split, texts, targets in corpus.splits():
+            ids, columns = (_tagged if tagged else _classified)(
+                tokenizer, texts, targets, max_length
+            )
+            if split == "test" and corpus.test_groups:
+                columns["groups"] = corpus.test_groups
             splits[split] = TokenArrays.of(ids, **columns)
         return tokenizer, splits
 
-    return encoded("documents", corpus, vocab_size, max_length, encode, tokenizer_file)
+    kind = "tags" if tagged else "documents"
+    return encoded(kind, corpus, vocab_size, max_length, encode, tokenizer_file)
 
 
-def encode_tags(
-    corpus: TaggedCorpus, vocab_size: int, max_length: int, tokenizer_file: Path | None = None
-) -> EncodedData:
-    """Tagged texts, each cut to max_length word pieces; there is no [CLS].
+def _classified(tokenizer: Tokenizer, texts: Any, labels: Any, max_length: int) -> _Columns:
+    """Ids that begin with [CLS].
+
+    Columns of every text: ``labels``; ``whole``, its tokens before it was cut; ``ends``, the
+    characters up to the end of the last token that is read.
+    """
+    ids, whole, ends = list[list[int]](), list[int](), list[int]()
+    for text, encoding in zip(texts, _encodings(tokenizer, texts), strict=True):
+        ids.append(encoding.ids[:max_length])
+        whole.append(len(encoding))
+        fits = len(encoding) <= max_length
+        ends.append(len(text) if fits else encoding.offsets[max_length - 1][1])
+    return ids, {"labels": labels, "whole": whole, "ends": ends}
+
+
+def _tagged(tokenizer: Tokenizer, texts: Any, tags: Any, max_length: int) -> _Columns:
+    """Ids without [CLS].
 
     A token's tag is on its first piece, and its other pieces have ``IGNORED`` (Devlin et al. 2019,
     section 5.3): the column ``tags``, of every piece. Columns of every text: ``tokens``, how many
-    of its tokens are read; ``cut``, how many tags that count are beyond max_length; ``groups`` as
-    of ``encode_corpus``.
+    of its tokens are read; ``cut``, how many tags that count are beyond max_length.
     """
-
-    def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
-        train = [" ".join(tokens) for tokens in corpus.train_tokens]
-        tokenizer = _tokenizer(train, vocab_size, tokenizer_file, word_level=corpus.word_level)
-        splits = {}
-        for split, texts, tags in corpus.splits():
-            pieces = pieces_of(tokenizer, (token for tokens in texts for token in tokens))
-            ids, labels, read, cut = list[list[int]](), list[int](), list[int](), list[int]()
-            for tokens, its_tags in zip(texts, tags, strict=True):
-                its_ids, firsts = join_pieces(tokens, pieces, max_length)
-                its_labels = [IGNORED] * len(its_ids)
-                for first, tag in zip(firsts, its_tags, strict=False):
-                    its_labels[first] = tag
-                ids.append(its_ids)
-                labels += its_labels
-                read.append(len(firsts))
-                cut.append(sum(tag != IGNORED for tag in its_tags[len(firsts) :]))
-            columns = {"tags": labels, "tokens": read, "cut": cut, **_groups(corpus, split)}
-            splits[split] = TokenArrays.of(ids, **columns)
-        return tokenizer, splits
-
-    return encoded("tags", corpus, vocab_size, max_length, encode, tokenizer_file)
+    pieces = pieces_of(tokenizer, (token for tokens in texts for token in tokens))
+    ids, labels, read, cut = list[list[int]](), list[int](), list[int](), list[int]()
+    for tokens, its_tags in zip(texts, tags, strict=True):
+        its_ids, firsts = join_pieces(tokens, pieces, max_length)
+        its_labels = [IGNORED] * len(its_ids)
+        for first, tag in zip(firsts, its_tags, strict=False):
+            its_labels[first] = tag
+        ids.append(its_ids)
+        labels += its_labels
+        read.append(len(firsts))
+        cut.append(sum(tag != IGNORED for tag in its_tags[len(firsts) :]))
+    return ids, {"tags": labels, "tokens": read, "cut": cut}
 
 
 def encode_pairs(pairs: Pairs, vocab_size: int, max_length: int) -> EncodedData:
@@ -224,18 +234,6 @@ def decode_target(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
     """The text of a target's ids, without the special ones."""
     text: str = tokenizer.decode([i for i in ids if i >= len(PAIR_SPECIALS)])
     return text.strip()
-
-
-def _tokenizer(
-    train: Sequence[str], vocab_size: int, file: Path | None, *, word_level: bool
-) -> Tokenizer:
-    if file is not None:
-        return read_tokenizer(file)
-    return word_level_tokenizer(train) if word_level else train_word_pieces(train, vocab_size)
-
-
-def _groups(corpus: Corpus | TaggedCorpus, split: str) -> dict[str, list[str]]:
-    return {"groups": corpus.test_groups} if split == "test" and corpus.test_groups else {}
 
 
 def _encodings(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[Encoding]:

@@ -1,7 +1,7 @@
 """What a model begins with: new weights, those of a saved encoder, or of a stage before training.
 
-A stage leaves its weights in the job's directory, so that an interrupted job goes on after it, and
-in this machine's cache: trainings that differ in what comes after the stage share it.
+The stage is masked language modelling of the model's own encoder. It leaves its weights in the job's directory, so that an interrupted job goes
+on after it, and in this machine's cache: trainings that differ in what comes after the stage share it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from typing import Any
 from filelock import FileLock
 from safetensors import safe_open
 from safetensors.torch import load_file
-from torch import nn
+from torch import Tensor, nn
 
 from zoo.config.machine import machine_of
-from zoo.config.pretraining import PRETRAIN, SAVED_MODEL
+from zoo.config.pretraining import GIVEN_TEXTS, PRETRAIN, SAVED_MODEL
+from zoo.config.settings import Training
 from zoo.data.cache import (
     cache_directory,
     entry,
@@ -30,28 +31,26 @@ from zoo.data.cache import (
     json_digest,
     write_manifest,
 )
+from zoo.data.encoding import token_counts, windows
+from zoo.data.masked_batches import MaskedSplit, Masking
 from zoo.data.sources.corpus import content_digest
-from zoo.errors import DivergedError
+from zoo.data.tokenizer import Vocabulary
+from zoo.errors import DivergedError, ZooError
 from zoo.execution.base import Step, TrainJob
 from zoo.execution.environment import environment
 from zoo.execution.epoch_steps import run_epoch
-from zoo.models.masked_language_model import MaskedLanguageModel
+from zoo.models.encoder import Encoder
+from zoo.models.masked_language_model import MaskedLanguageModel, masked_head
+from zoo.models.seeding import seeded
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.mlm import masked_loss
-from zoo.tasks.pretraining_stage import (
-    encoder_tensors,
-    load_encoders,
-    make_stage,
-    stage_model,
-    stage_texts,
-    stage_training,
-)
 from zoo.training import checkpoint
 from zoo.training.device import Runtime
 from zoo.training.trainer import Trainer
 
 CHECKPOINT = "pretraining.safetensors"  # of a stage that is not finished
 FINISHED = "pretrained.safetensors"
+PREFIX = "encoder."  # of the encoder's tensors among those of a masked language model
 
 
 @dataclass(frozen=True)
@@ -73,12 +72,14 @@ def begin(
     if not pretraining.init or job.model.baseline:
         return Beginning()
     if pretraining.init != PRETRAIN:
-        load_encoders(model, load_file(setup.data.directory / SAVED_MODEL))
+        _load_encoders(model, load_file(setup.data.directory / SAVED_MODEL))
         return Beginning()
     file = directory / FINISHED
     if not file.exists():
-        masked = stage_model(model, job.seed).to(runtime.device)
-        texts = stage_texts(setup, all_data=job.all_data)
+        with seeded(job.seed, "masked_head"):
+            head = masked_head(setup.sizes.dim)
+        masked = MaskedLanguageModel(_encoders(model)[0], head).to(runtime.device)
+        texts = _texts(setup, all_data=job.all_data)
         key = f"pretrained-{_key(job, setup, masked, texts, runtime)}"
         shared = cache_directory() / key / FINISHED
         # Two jobs with the same stage: the second waits, and has what the first one made.
@@ -90,7 +91,7 @@ def begin(
             else:
                 yield from _train(job, setup, masked, texts, runtime, directory)
                 entry(key, lambda draft: _store(file, draft))
-    load_encoders(model, load_file(file))
+    _load_encoders(model, load_file(file))
     with safe_open(file, framework="pt") as finished:
         metrics = json.loads(finished.metadata()["zoo"])
     return Beginning(pretraining.pretrain_epochs, metrics)
@@ -105,12 +106,18 @@ def _train(
     directory: Path,
 ) -> Generator[Step]:
     """Carry out the stage, and leave its weights and what is known of it in the directory."""
-    stage = make_stage(setup, model, texts, runtime.device)
+    tokenizer, own = setup.data.tokenizer(), setup.pretraining
+    arrays = windows(tokenizer, texts, setup.sizes.max_length)
+    if not len(arrays):
+        raise ZooError("--pretrain-data: there is no word in it")
+    model.expect(token_counts(arrays, model.bias.numel()))
+    masking = Masking(own.pretrain_masked, own.pretrain_whole_words)
+    split = MaskedSplit(arrays, masking, Vocabulary.of(tokenizer), runtime.device)
     if job.setup.execution.compile:
         model.compile(dynamic=True)
-    trainer = Trainer(model, stage.split, masked_loss, stage.training, runtime, job.seed)
+    trainer = Trainer(model, split, masked_loss, _training(setup), runtime, job.seed)
     curve = checkpoint.restore(directory / CHECKPOINT, trainer)
-    total = stage.training.epochs + setup.training.epochs
+    total = own.pretrain_epochs + setup.training.epochs
     while not trainer.finished:
         try:
             epoch = yield from run_epoch(trainer, trainer.epoch, total)
@@ -123,13 +130,49 @@ def _train(
         "pretrain_seconds": sum(each["seconds"] for each in curve),
         "pretraining": {
             "texts": len(texts),
-            "tokens": len(stage.split.arrays.ids),
+            "tokens": len(arrays.ids),
             "losses": [each["loss"] for each in curve],
             "accuracy": curve[-1]["accuracy"],
         },
     }
-    checkpoint.write_tensors(directory / FINISHED, encoder_tensors(model), metrics)
+    tensors = {f"{PREFIX}{name}": tensor for name, tensor in model.encoder.state_dict().items()}
+    checkpoint.write_tensors(directory / FINISHED, tensors, metrics)
     (directory / CHECKPOINT).unlink(missing_ok=True)
+
+
+def _texts(setup: TaskSetup, *, all_data: bool) -> list[str]:
+    """The texts of the stage; ZooError where none is left that is not scored."""
+    file = setup.data.directory / GIVEN_TEXTS
+    given = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+    texts = setup.task.texts_to_pretrain(setup, given, all_data=all_data)
+    if not texts:
+        raise ZooError("--pretrain-data: every text in it is one that is scored")
+    return texts
+
+
+def _training(setup: TaskSetup) -> Training:
+    """How the stage is trained: as the model, with epochs and learning rate of its own."""
+    own = setup.pretraining
+    changes = {"epochs": own.pretrain_epochs, "lr": own.pretrain_lr}
+    return setup.training.model_copy(update={**changes, "label_smoothing": 0.0, "validation": 0.0})
+
+
+def _encoders(model: nn.Module) -> list[Encoder]:
+    """The encoders of a model: one, or that of each member of an ensemble."""
+    found = [module for module in model.modules() if isinstance(module, Encoder)]
+    if not found:
+        raise ZooError(f"--init: a {type(model).__name__} has no encoder")
+    return found
+
+
+def _load_encoders(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Give every encoder of the model the encoder's weights of a masked language model."""
+    own = {n.removeprefix(PREFIX): t for n, t in tensors.items() if n.startswith(PREFIX)}
+    for encoder in _encoders(model):
+        try:
+            encoder.load_state_dict(own)
+        except RuntimeError as error:
+            raise ZooError(f"--init: {' '.join(str(error).split())}") from error
 
 
 def _store(file: Path, draft: Path) -> None:
@@ -152,7 +195,7 @@ def _key(
             "weights": weights.hexdigest(),
             "cell": dict(job.model.cell),
             "seed": job.seed,
-            "training": stage_training(setup).model_dump(),
+            "training": _training(setup).model_dump(),
             "pretraining": setup.pretraining.model_dump(),
             "texts": content_digest(texts),
             "tokenizer": file_digest(setup.data.tokenizer_path),

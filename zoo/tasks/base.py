@@ -165,12 +165,13 @@ class Task(ABC):
     data that it takes; it is the task of data that declare the first. needs: axis to the
     capabilities that a component there must declare. metrics: names of registered metrics; the
     first that applies to the data ranks rows. baselines: a baseline fits if it declares one of
-    these capabilities. defaults: shared options whose default differs for this task. unused: axes
-    and shared options that have no effect, and why; giving one is an error. model_name: what a
-    model of it is called. scored_split: the name of the split that is scored. commands: the
-    commands that take a saved model of the task. pipeline_tag: the Hugging Face Hub's name of what
-    its models do, such as ``text-classification``; empty where it has none. gives_encoder: whether
-    models of other tasks can begin with the encoder of its models (``--init DIR``).
+    these capabilities. estimators: it is an Estimator if it declares one of these. defaults: shared
+    options whose default differs for this task. unused: axes and shared options that have no
+    effect, and why; giving one is an error. model_name: what a model of it is called. scored_split:
+    the split that is scored. commands: those that take a saved model of the task. pipeline_tag: the
+    Hugging Face Hub's name of what its models do, such as ``text-classification``; empty where it
+    has none. gives_encoder: whether models of other tasks can begin with the encoder of its models
+    (``--init DIR``).
     """
 
     options: ClassVar[type[TaskOptions]] = TaskOptions
@@ -178,6 +179,7 @@ class Task(ABC):
     needs: ClassVar[Mapping[str, frozenset[str]]] = {}
     metrics: ClassVar[tuple[str, ...]]
     baselines: ClassVar[tuple[str, ...]] = ()
+    estimators: ClassVar[tuple[str, ...]] = ()
     defaults: ClassVar[Mapping[str, Any]] = {}
     unused: ClassVar[Mapping[str, str]] = {}
     model_name: ClassVar[str] = "a model"
@@ -210,7 +212,7 @@ class Task(ABC):
 
     def is_estimator(self, baseline: Any) -> bool:
         """Whether a baseline (component or choice) is an Estimator, not trained like a cell."""
-        return False
+        return any(baseline.can(capability) for capability in self.estimators)
 
     def baseline_rows(
         self, given: Sequence[Choice], registry: Registry
@@ -287,17 +289,38 @@ class Task(ABC):
         """The outputs of a model on a split, from which metrics are computed."""
 
     def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
-        """Scores (texts, n) for made-up texts of token ids, by default those at the last token.
+        """Scores (texts, n) for made-up texts of token ids.
 
-        A saved model is compared by them with what it was when it was saved.
+        A saved model is compared by them with what it was when it was saved. By default they are
+        those of a text or, where each of its tokens has some, those at the last one.
         """
         from zoo.data.batches import at_last_token, padded
 
-        return at_last_token(model(*padded(ids, next(model.parameters()).device)), ids)
+        scores: Tensor = model(*padded(ids, next(model.parameters()).device))
+        return scores if scores.ndim == 2 else at_last_token(scores, ids)
 
     @abstractmethod
     def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> TextModel:
         """The trained model with its tokenizer: what ``zoo.load`` returns."""
+
+
+def loaded(
+    source: Any, encoded: EncodedData, registry: Registry, notices: list[str], **about: Any
+) -> Loaded:
+    """Data from their source, a Corpus or another class of ``zoo.data``, and encoded.
+
+    about: further entries of the description.
+    """
+    from zoo.data.sources.load_data import portable_spec
+
+    description = {
+        "name": source.name,
+        "fingerprint": source.fingerprint,
+        "vocab_size": encoded.vocab_size,
+        "notes": source.notes,
+        **about,
+    }
+    return Loaded(encoded, description, portable_spec(registry, source.name), notices)
 
 
 def model_arguments(setup: TaskSetup, seed: int) -> dict[str, Any]:

@@ -86,6 +86,7 @@ class Classify(EncoderTask):
     reads = ("text-labels",)
     metrics = ("accuracy", "macro_f1")
     baselines = ("texts", "tokens")
+    estimators = ("texts",)
     model_name = "a classifier"
     pipeline_tag = "text-classification"
 
@@ -107,11 +108,6 @@ class Classify(EncoderTask):
             reading=part_of(Reading, options),
             division=part_of(Division, options),
         )
-
-    def encode(self, corpus: Corpus, sizes: Sizes, tokenizer: Path | None = None) -> EncodedData:
-        from zoo.data.encoding import encode_corpus
-
-        return encode_corpus(corpus, sizes.vocab_size, sizes.max_length, tokenizer)
 
     def load(
         self,
@@ -181,9 +177,6 @@ class Classify(EncoderTask):
             **extra,
         )
 
-    def is_estimator(self, baseline: Any) -> bool:
-        return bool(baseline.can("texts"))
-
     def as_read(
         self, setup: TaskSetup, choice: Choice, split: str, texts: list[str], targets: list[int]
     ) -> Read:
@@ -238,13 +231,6 @@ class Classify(EncoderTask):
         assert split.targets is not None
         labels, groups = split.targets.cpu().numpy(), self.scored_groups(setup)
         return class_evaluation(logits.argmax(axis=1), labels, len(setup.labels), groups)
-
-    def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
-        """Logits (texts, classes)."""
-        from zoo.data.batches import padded
-
-        logits: Tensor = model(*padded(ids, next(model.parameters()).device))
-        return logits
 
     def text_model(
         self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer

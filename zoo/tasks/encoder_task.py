@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,6 @@ from pydantic import Field, NonNegativeInt
 from zoo.config.reading import Division, TextReading
 from zoo.config.settings import Fraction
 from zoo.config.sizes import Sizes
-from zoo.data.sources.load_data import portable_spec
 from zoo.data.sources.splits import ScoringNotice
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
@@ -25,6 +25,7 @@ from zoo.tasks.base import (
     TaskOptions,
     TaskSetup,
     TextParts,
+    loaded,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from zoo.data.batches import PaddedSplit
     from zoo.data.sources.row_reader import RowReader
-    from zoo.data.token_arrays import EncodedData
 
 EVALUATION_BATCH = 128
 SPLITS = TRAIN, TEST, VALIDATION = "train", "test", "validation"
@@ -89,13 +89,6 @@ class EncoderTask(Task):
         """What reads the task's files."""
 
     @abstractmethod
-    def encode(self, corpus: Any, sizes: Sizes, tokenizer: Path | None = None) -> EncodedData:
-        """The encoded data of what ``read`` gave.
-
-        tokenizer: the file of one that is there; None: one is trained on the training split.
-        """
-
-    @abstractmethod
     def as_read(
         self, setup: TaskSetup, choice: Choice, split: str, texts: list[Any], targets: list[Any]
     ) -> Read:
@@ -135,7 +128,12 @@ class EncoderTask(Task):
         registry: Registry,
         tokenizer: Path | None = None,
     ) -> Loaded:
-        """tokenizer: as of ``encode``; the data then have no spec, as they take that file."""
+        """tokenizer: the file of one; None: it is trained on the training split.
+
+        Data that take the tokenizer of a file have no spec.
+        """
+        from zoo.data.encoding import encode_labelled
+
         corpus, notices = self.read(spec, options, registry)
         duplicates = corpus.duplicates
         counts = {split: len(texts) for split, texts, _ in corpus.splits()}
@@ -151,22 +149,20 @@ class EncoderTask(Task):
                 in_others += " are also in another split: dropped"
                 notices = [*notices, ScoringNotice(in_others)]
             counts = left
-        encoded = self.encode(corpus, sizes, *([tokenizer] if tokenizer else []))
-        description = {
-            "name": corpus.name,
-            "fingerprint": corpus.fingerprint,
+        encoded = encode_labelled(corpus, sizes.vocab_size, sizes.max_length, tokenizer)
+        found = loaded(
+            corpus,
+            encoded,
+            registry,
+            notices,
             **counts,
-            "labels": corpus.label_names,
-            "duplicates": duplicates,
-            "vocab_size": encoded.vocab_size,
-            "notes": corpus.notes,
-        }
-        if corpus.chance is not None:
-            description["chance"] = corpus.chance
-        # A test file is a file of this machine.
-        own_files = tokenizer is not None or options.test
-        portable = "" if own_files else portable_spec(registry, corpus.name)
-        return Loaded(encoded, description, portable, notices)
+            labels=corpus.label_names,
+            duplicates=duplicates,
+            **({} if corpus.chance is None else {"chance": corpus.chance}),
+        )
+        if tokenizer is not None or options.test:  # files of this machine
+            return dataclasses.replace(found, spec="")
+        return found
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         if not self.is_estimator(choice):

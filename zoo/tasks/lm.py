@@ -46,7 +46,7 @@ class LanguageModelling(PlainTextTask):
 
     needs: ClassVar = {"attention": frozenset({"causal", "padding"})}
     metrics = ("bits_per_byte", "nats_per_token")
-    baselines = ("stream",)
+    baselines = estimators = ("stream",)
     defaults: ClassVar = {
         "baseline": "ngram",
         "max_length": 128,
@@ -79,9 +79,6 @@ class LanguageModelling(PlainTextTask):
         from zoo.models.build import build_language_model
 
         return build_language_model(cell, setup.sizes, **model_arguments(setup, seed))
-
-    def is_estimator(self, baseline: Any) -> bool:
-        return True
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         """A model of token sequences that is not a transformer, scored block by block too."""

@@ -64,7 +64,7 @@ class MaskedLanguageModelling(PlainTextTask):
     options = MaskedOptions
     needs: ClassVar = {"attention": frozenset({"padding"})}
     metrics = ("bits_per_byte", "token_accuracy")
-    baselines = ("masked",)
+    baselines = estimators = ("masked",)
     defaults: ClassVar = {"baseline": "neighbour-ngram"}
     unused: ClassVar = {"pool": "every masked position is read, none is pooled"}
     model_name = "a masked language model"
@@ -98,9 +98,6 @@ class MaskedLanguageModelling(PlainTextTask):
         if setup.data is not None:
             model.expect(token_counts(setup.data.split("train"), setup.vocab_size))
         return model
-
-    def is_estimator(self, baseline: Any) -> bool:
-        return True
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         """A model of masked tokens that is not a transformer; it sees the masks of the cells."""

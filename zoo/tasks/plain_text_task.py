@@ -11,7 +11,7 @@ from zoo.config.reading import Reading, part_of
 from zoo.config.sizes import Sizes
 from zoo.data.sources.splits import ScoringNotice
 from zoo.registry import Registry
-from zoo.tasks.base import Loaded, Task, TaskOptions
+from zoo.tasks.base import Loaded, Task, TaskOptions, loaded
 
 if TYPE_CHECKING:
     from zoo.data.sources.corpus import Texts
@@ -62,7 +62,7 @@ class PlainTextTask(Task):
         """Of the description: ``train`` and ``test``, tokens of each split, and ``summary``."""
 
     def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
-        from zoo.data.sources.load_data import load_texts, portable_spec
+        from zoo.data.sources.load_data import load_texts
 
         texts, notices = load_texts(
             registry,
@@ -75,12 +75,5 @@ class PlainTextTask(Task):
             action = "kept" if options.keep_duplicates else "dropped from training"
             both = f"{texts.duplicates} held-out texts are also in the training split"
             notices = [*notices, ScoringNotice(f"{both}: {action}")]
-        description = {
-            "name": texts.name,
-            "fingerprint": texts.fingerprint,
-            "duplicates": texts.duplicates,
-            "vocab_size": encoded.vocab_size,
-            "notes": texts.notes,
-            **self.describe(texts, encoded, options),
-        }
-        return Loaded(encoded, description, portable_spec(registry, texts.name), notices)
+        about = self.describe(texts, encoded, options)
+        return loaded(texts, encoded, registry, notices, duplicates=texts.duplicates, **about)

@@ -18,7 +18,7 @@ from zoo.config.reading import TextReading, part_of
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.registry import Registry
-from zoo.tasks.base import Evaluation, Loaded, Task, TaskOptions, TaskSetup, model_arguments
+from zoo.tasks.base import Evaluation, Loaded, Task, TaskOptions, TaskSetup, loaded, model_arguments
 from zoo.tasks.plain_text_task import SAMPLE_SCORES
 
 if TYPE_CHECKING:
@@ -68,23 +68,18 @@ class SequenceToSequence(Task):
         registry: Registry,
     ) -> Loaded:
         from zoo.data.encoding import encode_pairs
-        from zoo.data.sources.load_data import DEFAULT_PAIRS, load_pairs, portable_spec
+        from zoo.data.sources.load_data import DEFAULT_PAIRS, load_pairs
 
         notices: list[str] = []
         pairs = load_pairs(spec or DEFAULT_PAIRS, registry, part_of(TextReading, options), notices)
         encoded = encode_pairs(pairs, sizes.vocab_size, sizes.max_length)
-        description = {
-            "name": pairs.name,
-            "fingerprint": pairs.fingerprint,
-            "train": len(pairs.train),
-            "test": len(pairs.test),
-            "duplicates": 0,
-            "vocab_size": encoded.vocab_size,
-            "notes": pairs.notes,
-            "summary": f"{len(pairs.train):,} training and {len(pairs.test):,} test pairs. "
-            "Speeds are of passes over given targets, not of decoding",
-        }
-        return Loaded(encoded, description, portable_spec(registry, pairs.name), notices)
+        train, test = len(pairs.train), len(pairs.test)
+        summary = (
+            f"{train:,} training and {test:,} test pairs. "
+            "Speeds are of passes over given targets, not of decoding"
+        )
+        about = {"train": train, "test": test, "duplicates": 0, "summary": summary}
+        return loaded(pairs, encoded, registry, notices, **about)
 
     def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
         from zoo.models.build import build_encoder_decoder

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from zoo.data.batches import Batch, PaddedSplit
     from zoo.data.sources.corpus import TaggedCorpus
     from zoo.data.sources.tagged_texts import TaggedTexts
-    from zoo.data.token_arrays import EncodedData
     from zoo.models.text_tagger import TextTagger
     from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
@@ -68,7 +67,7 @@ class Tag(EncoderTask):
     column = "tags"
     reads = ("token-labels",)
     metrics = ("token_accuracy", "macro_f1", "span_f1")
-    baselines = ("token-texts",)
+    baselines = estimators = ("token-texts",)
     defaults: ClassVar = {"baseline": "window-logreg"}
     unused: ClassVar = {"pool": "every token has a tag, none is pooled"}
     model_name = "a tagger"
@@ -102,13 +101,6 @@ class Tag(EncoderTask):
             "the stage reads the tokens on both sides, and with --causal no token sees later ones"
         )
         return both if options.causal else ""
-
-    def encode(
-        self, corpus: TaggedCorpus, sizes: Sizes, tokenizer: Path | None = None
-    ) -> EncodedData:
-        from zoo.data.encoding import encode_tags
-
-        return encode_tags(corpus, sizes.vocab_size, sizes.max_length, tokenizer)
 
     def load(
         self,
@@ -167,9 +159,6 @@ class Tag(EncoderTask):
             causal=setup.options.causal,
             **model_arguments(setup, seed),
         )
-
-    def is_estimator(self, baseline: Any) -> bool:
-        return True
 
     def as_read(
         self,

@@ -58,7 +58,7 @@ class Count(Task):
 
     def load(self, spec, options, sizes, registry):
         from zoo.data import Corpus
-        from zoo.data.encoding import encode_corpus
+        from zoo.data.encoding import encode_labelled
 
         draw = random.Random(0)
 
@@ -74,7 +74,7 @@ class Count(Task):
         test, test_counts = split(40)
         labels = ["0", "1", "2", "3"]
         corpus = Corpus("counting", train, train_counts, test, test_counts, labels)
-        encoded = encode_corpus(corpus, sizes.vocab_size, sizes.max_length)
+        encoded = encode_labelled(corpus, sizes.vocab_size, sizes.max_length)
         description = {
             "name": corpus.name,
             "fingerprint": corpus.fingerprint,
