@@ -67,7 +67,7 @@ def begun(setup: TaskSetup, job: TrainJob, directory: Path) -> tuple[Any, dict[s
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"members": 2}, {"task": "tag", "data": TAGGED, "baseline": "window-logreg"}],
+    [{}, {"ensemble": 2}, {"task": "tag", "data": TAGGED, "baseline": "window-logreg"}],
     ids=["classify", "ensemble", "tag"],
 )
 def test_before_the_first_step_the_encoder_is_the_saved_one_and_the_head_is_new(
@@ -84,7 +84,7 @@ def test_before_the_first_step_the_encoder_is_the_saved_one_and_the_head_is_new(
     }
     assert saved
     members = model.members if isinstance(model, DeepEnsemble) else [model]
-    assert len(members) == changes.get("members", 1)
+    assert len(members) == changes.get("ensemble", 1)
     for member in members:
         own = member.encoder.state_dict()
         assert own.keys() == saved.keys()

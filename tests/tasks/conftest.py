@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from small_run_fixtures import _isolated, book
+from small_run_fixtures import _isolated, book, corpus
 
-__all__ = ["_isolated", "book"]
+__all__ = ["_isolated", "book", "corpus"]

@@ -1,7 +1,8 @@
 """What a model begins with: new weights, those of a saved encoder, or of a stage before training.
 
-The stage is masked language modelling of the model's own encoder. It leaves its weights in the job's directory, so that an interrupted job goes
-on after it, and in this machine's cache: trainings that differ in what comes after the stage share it.
+The stage is masked language modelling of the model's own encoder. It leaves its weights in the
+job's directory, so that an interrupted job goes on after it, and in this machine's cache: trainings
+that differ in what comes after the stage share it.
 """
 
 from __future__ import annotations

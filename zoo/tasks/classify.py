@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 
 from zoo.config.reading import Division, Reading, part_of
 from zoo.config.settings import Fraction
-from zoo.config.sizes import Sizes
 from zoo.data.sources.splits import ScoringNotice
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Evaluation, Loaded, TaskSetup, model_arguments
@@ -109,33 +107,25 @@ class Classify(EncoderTask):
             division=part_of(Division, options),
         )
 
-    def load(
-        self,
-        spec: str | None,
-        options: ClassifyOptions,
-        sizes: Sizes,
-        registry: Registry,
-        tokenizer: Path | None = None,
-    ) -> Loaded:
-        """As for every labelled text, with what is cut off, and how often each class is there."""
-        loaded = super().load(spec, options, sizes, registry, tokenizer)
-        data = loaded.encoded
+    def described(self, found: Loaded, options: ClassifyOptions) -> Loaded:
+        """With what is cut off, and how often each class is there."""
+        data = found.encoded
         counts = np.bincount(data.split("train").columns["labels"], minlength=len(data.label_names))
         cut = {split: cut_off(data, split) for split in ("train", "test")}
         about_cut = cut_remark(data, cut)
         about_classes = unbalanced_remark(counts, data.label_names)
-        guessed = loaded.description["notes"].get("reading", "")
+        guessed = found.description["notes"].get("reading", "")
         about_reading = f"Reading the data: {guessed}." if guessed else ""
         conditions = {CUT: about_cut, UNBALANCED: about_classes}
         return dataclasses.replace(
-            loaded,
+            found,
             description={
-                **loaded.description,
+                **found.description,
                 "class_counts": counts.tolist(),
                 "cut": cut,
                 "remarks": [r for r in (about_cut, about_classes, about_reading) if r],
             },
-            notices=[*loaded.notices, *([ScoringNotice(about_classes)] if about_classes else [])],
+            notices=[*found.notices, *([ScoringNotice(about_classes)] if about_classes else [])],
             conditions=frozenset(name for name, remark in conditions.items() if remark),
         )
 

@@ -89,6 +89,10 @@ class EncoderTask(Task):
         """What reads the task's files."""
 
     @abstractmethod
+    def described(self, found: Loaded, options: Any) -> Loaded:
+        """Loaded data with what records and readers of tables should know of them."""
+
+    @abstractmethod
     def as_read(
         self, setup: TaskSetup, choice: Choice, split: str, texts: list[Any], targets: list[Any]
     ) -> Read:
@@ -161,8 +165,8 @@ class EncoderTask(Task):
             **({} if corpus.chance is None else {"chance": corpus.chance}),
         )
         if tokenizer is not None or options.test:  # files of this machine
-            return dataclasses.replace(found, spec="")
-        return found
+            found = dataclasses.replace(found, spec="")
+        return self.described(found, options)
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         if not self.is_estimator(choice):

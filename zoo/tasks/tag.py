@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from zoo.config.reading import Division, Reading, part_of
-from zoo.config.sizes import Sizes
 from zoo.data.sources.corpus import IGNORED
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
@@ -102,21 +100,12 @@ class Tag(EncoderTask):
         )
         return both if options.causal else ""
 
-    def load(
-        self,
-        spec: str | None,
-        options: TagOptions,
-        sizes: Sizes,
-        registry: Registry,
-        tokenizer: Path | None = None,
-    ) -> Loaded:
-        """As for every labelled text, with a note on tags beyond ``max_length``.
+    def described(self, found: Loaded, options: TagOptions) -> Loaded:
+        """With tags beyond ``max_length``, and what knowing a text's tags alone scores.
 
-        Where the chance level is known, a remark says what knowing a text's tags alone scores.
         Raises ZooError where every tag of a split is beyond ``max_length``.
         """
-        loaded = super().load(spec, options, sizes, registry, tokenizer)
-        data, about = loaded.encoded, loaded.description
+        data, about = found.encoded, found.description
         splits = {split: data.split(split) for split in SPLITS if data.has(split)}
         for name, split in splits.items():
             if (split.columns["tags"] == IGNORED).all():
@@ -124,7 +113,7 @@ class Tag(EncoderTask):
                     len(tokens) for _, texts, _ in data.corpus().splits() for tokens in texts
                 )
                 raise ZooError(
-                    f"--max-length {sizes.max_length}: every tag of {name} in {about['name']} is "
+                    f"--max-length {data.max_length}: every tag of {name} in {about['name']} is "
                     f"beyond so many word pieces; the longest text has {longest} tokens"
                 )
         tags = splits["test"].columns["tags"]
@@ -140,13 +129,13 @@ class Tag(EncoderTask):
         train, test = (int(splits[name].columns["cut"].sum()) for name in ("train", "test"))
         if train + test:
             note = (
-                f"{train:,} tags of train and {test:,} of test are beyond the {sizes.max_length} "
+                f"{train:,} tags of train and {test:,} of test are beyond the {data.max_length} "
                 "word pieces of --max-length: not scored"
             )
-            loaded.notices.append(note)
+            found.notices.append(note)
             about["notes"] = {**about["notes"], "cut": note}
             about["cut_tags"] = train + test
-        return loaded
+        return found
 
     def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
         from zoo.models.build import build_tagger
