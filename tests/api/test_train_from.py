@@ -164,7 +164,7 @@ def test_all_examples_are_those_of_every_split(task: str, corpus: Path, tmp_path
     }[task]
     opened = open_setup(prepared(options).setup)
     device = torch.device("cpu")
-    whole = opened.task.all_examples(opened, device)
+    whole = opened.task.split(opened, opened.data.splits, device)
     train, scored = opened.task.splits(opened, device)
     if task == "mlm":  # a batch has masks, which are drawn for all texts together
         ids = [part.arrays.ids.tolist() for part in (whole, train, scored)]

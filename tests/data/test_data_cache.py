@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from zoo.data.cache import cache_directory, cached_entry, entry, write_manifest
+from zoo.data.cache import cache_directory, cached_entry, entry
 from zoo.errors import ZooError
 
 
-def write(directory: Path) -> None:
+def write(directory: Path) -> dict[str, str]:
     (directory / "file").write_text("whole")
-    write_manifest(directory, {})
+    return {}
 
 
 def test_the_place_is_that_of_the_variable_or_the_users(
@@ -28,7 +28,7 @@ def test_the_place_is_that_of_the_variable_or_the_users(
 
 
 def test_a_build_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
-    def fail(directory: Path) -> None:
+    def fail(directory: Path) -> dict[str, str]:
         write(directory)
         raise ZooError("no")
 

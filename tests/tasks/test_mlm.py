@@ -180,7 +180,7 @@ def test_the_loss_is_the_mean_negative_log_likelihood_of_the_masked_tokens(
 ) -> None:
     setup = setup_of(encoded)
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0).double().eval()
-    split = TASK.training_split(setup, CPU)
+    split = TASK.split(setup, ["train"], CPU)
     batch = next(iter(split.shuffled(32, seed=0, epoch=0)))
     loss, right = masked_loss(model, batch)
     nats, hits = list[float](), 0

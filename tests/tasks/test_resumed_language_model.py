@@ -35,7 +35,7 @@ def test_a_training_resumed_from_a_checkpoint_gives_the_same_bits(
     setup = TaskSetup(
         LanguageModelling(), PlainTextOptions(), sizes, training, encoded.vocab_size, [], encoded
     )
-    split = task.training_split(setup, RUNTIME.device)
+    split = task.split(setup, ["train"], RUNTIME.device)
     loss = functools.partial(task.loss, setup)
 
     def trainer() -> Trainer:

@@ -209,7 +209,7 @@ def test_tokens_without_a_tag_have_no_influence_on_the_loss(
     registry: Registry, setup: TaskSetup
 ) -> None:
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0).eval()
-    batch = TASK.training_split(setup, RUNTIME.device).batch(np.arange(5))
+    batch = TASK.split(setup, ["train"], RUNTIME.device).batch(np.arange(5))
     loss, right = TASK.loss(setup, model, batch)
     logits = model(batch.ids, batch.tokens)
     scored = batch.targets != IGNORED
@@ -227,7 +227,7 @@ def test_a_causal_tagger_sees_no_later_token(
 ) -> None:
     own = replace(setup, options=TagOptions(causal=causal))
     model = TASK.build(own, Cell.parse(registry, DEFAULT_CELL), seed=0).eval()
-    batch = TASK.training_split(own, RUNTIME.device).batch(np.array([0]))
+    batch = TASK.split(own, ["train"], RUNTIME.device).batch(np.array([0]))
     changed = batch.ids.clone()
     changed[0, -1] = changed[0, -1] % (own.vocab_size - 1) + 1
     before, after = model(batch.ids, batch.tokens), model(changed, batch.tokens)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from zoo.components.tokens import Tokens
 from zoo.data.sources.corpus import IGNORED
-from zoo.data.token_arrays import EncodedData, TokenArrays, joined
+from zoo.data.token_arrays import EncodedData, TokenArrays
 
 PAD = 0
 NOISE = 0.02  # of the log of a length; more shuffles more and pads more: 8% padding at 0.1
@@ -149,10 +149,9 @@ class PairSplit(Split[PairBatch]):
     """
 
     def __init__(self, data: EncodedData, splits: Sequence[str], device: torch.device) -> None:
-        self.source, self.target = (
-            PaddedSplit(joined([data.split(f"{split}{side}") for split in splits]), device, None)
-            for side in ("", "_target")
-        )
+        self.source = PaddedSplit(data.split(*splits), device, None)
+        targets = data.split(*(f"{split}_target" for split in splits))
+        self.target = PaddedSplit(targets, device, None)
         pairs = vars(data.corpus())
         self.texts = [target for split in splits for _, target in pairs[split]]
         self.lengths = self.source.lengths

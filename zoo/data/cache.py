@@ -39,12 +39,12 @@ def cached_entry(key: str) -> Path:
     return directory
 
 
-def entry(key: str, build: Callable[[Path], None]) -> Path:
+def entry(key: str, build: Callable[[Path], Mapping[str, Any] | None]) -> Path:
     """The entry's directory, built first where it is missing or damaged.
 
-    build: writes the files and the manifest into the empty directory that it is given.
-    Processes that ask for one entry at once wait for each other, and one builds it.
-    Raises ZooError where the cache cannot be written.
+    build: writes files into the empty directory that it is given, and returns what the manifest
+    says about them; None: it has copied a manifest too. Processes that ask for one entry at once
+    wait for each other, and one builds it. Raises ZooError where the cache cannot be written.
     """
     from filelock import FileLock
 
@@ -62,7 +62,8 @@ def entry(key: str, build: Callable[[Path], None]) -> Path:
                     else:
                         path.unlink(missing_ok=True)
                 with draft_directory(final) as draft:
-                    build(draft)
+                    if (about := build(draft)) is not None:
+                        _write_manifest(draft, about)
     except OSError as error:
         raise ZooError(
             f"the cache {root} cannot be written ({error.strerror or error}); "
@@ -96,8 +97,7 @@ def file_digest(file: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def write_manifest(directory: Path, about: Mapping[str, Any]) -> None:
-    """Describe the directory, and list the SHA-256 of every file in it and of the manifest."""
+def _write_manifest(directory: Path, about: Mapping[str, Any]) -> None:
     files = {file.name: file_digest(file) for file in sorted(directory.iterdir())}
     manifest = {"about": dict(about), "sha256": files}
     text = json.dumps({**manifest, "manifest": json_digest(manifest)}, indent=1)
@@ -140,7 +140,7 @@ def json_digest(manifest: Mapping[str, Any]) -> str:
 
 
 def _flush(path: Path) -> None:
-    if os.name == "nt" and path.is_dir():  # Windows opens no directories
+    if os.name == "nt":  # where neither directories nor files that are read can be flushed
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from zoo.data.cache import MANIFEST, entry, file_digest, json_digest, read_manifest, write_manifest
+from zoo.data.cache import MANIFEST, entry, file_digest, json_digest, read_manifest
 from zoo.data.sources.corpus import Corpus, Pairs, TaggedCorpus
 from zoo.errors import ZooError
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # Raise it whenever the files, or the ids in them, would come out differently. What fields the data
 # have is in the key of itself.
 FORMAT = 5
+SPLITS = ("train", "test", "validation")
 TOKENIZER = "tokenizer.json"
 CORPUS = "corpus.json"
 CORPORA = {kind.__name__: kind for kind in (Corpus, TaggedCorpus, Pairs)}  # kept for baselines
@@ -150,13 +151,18 @@ class EncodedData:
         entries = self.tokenizer().get_vocab(with_added_tokens=True)
         return sorted(entries, key=entries.__getitem__)
 
-    def split(self, name: str) -> TokenArrays:
-        """The arrays of a split, as ``zoo.data.encoding`` describes them; ValueError without it."""
-        return TokenArrays.load(self.directory, name)
+    def split(self, *names: str) -> TokenArrays:
+        """The arrays of a split, as ``zoo.data.encoding`` describes them, or of several as one.
 
-    def has(self, split: str) -> bool:
-        """Whether there are arrays of this split."""
-        return (self.directory / f"{split}.ids.npy").exists()
+        Those of one split are memory-mapped. Raises ValueError where there is none of that name.
+        """
+        parts = [TokenArrays.load(self.directory, name) for name in names]
+        return parts[0] if len(parts) == 1 else joined(parts)
+
+    @property
+    def splits(self) -> list[str]:
+        """Which of ``SPLITS`` there are."""
+        return [name for name in SPLITS if (self.directory / f"{name}.ids.npy").exists()]
 
     def corpus(self) -> Any:
         """The Corpus, TaggedCorpus or Pairs that was encoded, for baselines that learn from it."""
@@ -170,12 +176,13 @@ class EncodedData:
         """
         digest = hashlib.sha256(content).hexdigest()
 
-        def write(directory: Path) -> None:
+        def write(directory: Path) -> dict[str, Any]:
             for file in self.directory.iterdir():
                 if file.name != MANIFEST:
                     shutil.copyfile(file, directory / file.name)
             (directory / name).write_bytes(content)
-            write_manifest(directory, read_manifest(self.directory)["about"])
+            about: dict[str, Any] = read_manifest(self.directory)["about"]
+            return about
 
         return self.open(entry(f"{self.key}-{digest[:16]}", write))
 
@@ -206,7 +213,7 @@ def encoded(
     if tokenizer_file is not None:
         request["tokenizer"] = file_digest(tokenizer_file)
 
-    def write(directory: Path) -> None:
+    def write(directory: Path) -> dict[str, Any]:
         tokenizer, splits = encode()
         tokenizer.save(str(directory / TOKENIZER))
         for name, arrays in splits.items():
@@ -214,13 +221,12 @@ def encoded(
         if (cls := type(source).__name__) in CORPORA:
             text = json.dumps({cls: dataclasses.asdict(source)})
             (directory / CORPUS).write_text(text, encoding="utf-8")
-        about = {
+        return {
             "name": source.name,
             "fingerprint": source.fingerprint,
             "vocab_size": tokenizer.get_vocab_size(),
             "max_length": max_length,
             "label_names": list(getattr(source, "label_names", [])),
         }
-        write_manifest(directory, about)
 
     return EncodedData.open(entry(f"{kind}-{json_digest(request)[:32]}", write))

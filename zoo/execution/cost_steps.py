@@ -106,7 +106,7 @@ def _timing(
         train = opened.task.full_length_split(opened, examples, runtime.device)
         training = training.model_copy(update={"batch_size": examples})
     else:
-        train = opened.task.training_split(opened, runtime.device)
+        train = opened.task.split(opened, ["train"], runtime.device)
     return ModelTiming(
         model,
         train,

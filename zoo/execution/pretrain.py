@@ -7,6 +7,7 @@ that differ in what comes after the stage share it.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -30,7 +31,6 @@ from zoo.data.cache import (
     file_digest,
     is_intact,
     json_digest,
-    write_manifest,
 )
 from zoo.data.encoding import token_counts, windows
 from zoo.data.masked_batches import MaskedSplit, Masking
@@ -91,7 +91,7 @@ def begin(
                 os.replace(unfinished, file)
             else:
                 yield from _train(job, setup, masked, texts, runtime, directory)
-                entry(key, lambda draft: _store(file, draft))
+                entry(key, functools.partial(_store, file))
     _load_encoders(model, load_file(file))
     with safe_open(file, framework="pt") as finished:
         metrics = json.loads(finished.metadata()["zoo"])
@@ -176,9 +176,9 @@ def _load_encoders(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
             raise ZooError(f"--init: {' '.join(str(error).split())}") from error
 
 
-def _store(file: Path, draft: Path) -> None:
-    shutil.copyfile(file, draft / file.name)
-    write_manifest(draft, {})
+def _store(file: Path, draft: Path) -> dict[str, str]:
+    shutil.copyfile(file, draft / FINISHED)
+    return {}
 
 
 def _key(

@@ -89,7 +89,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     if job.setup.execution.compile:
         model.compile(dynamic=True)
     if job.all_data:
-        training, scored = task.all_examples(setup, runtime.device), None
+        training, scored = task.split(setup, setup.data.splits, runtime.device), None
     else:
         training, scored = task.splits(setup, runtime.device)
     loss = functools.partial(task.loss, setup)

@@ -253,8 +253,8 @@ class Task(ABC):
         return None
 
     @abstractmethod
-    def training_split(self, setup: TaskSetup, device: torch.device) -> Split[Any]:
-        """The whole training split."""
+    def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> Split[Any]:
+        """The examples of these splits of the data as one, to train on."""
 
     @abstractmethod
     def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Split[Any], Split[Any]]:
@@ -263,10 +263,6 @@ class Task(ABC):
         ``setup.training.validation`` is the share of the training split to score instead of the
         scored split.
         """
-
-    def all_examples(self, setup: TaskSetup, device: torch.device) -> Split[Any]:
-        """The examples of all splits as one, to train on when nothing is to be scored."""
-        raise ZooError(f"{self.model_name} cannot be trained on all the data: its task has no way")
 
     def full_length_split(
         self, setup: TaskSetup, examples: int, device: torch.device

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from zoo.data.sources.row_reader import RowReader
 
 EVALUATION_BATCH = 128
-SPLITS = TRAIN, TEST, VALIDATION = "train", "test", "validation"
+TRAIN, TEST, VALIDATION = "train", "test", "validation"
 
 Rows = tuple[np.ndarray, np.ndarray]  # of the training split: to train on, and to score
 Read = tuple[list[Any], list[Any], np.ndarray]  # texts, their targets, the tokens of each
@@ -192,25 +192,17 @@ class EncoderTask(Task):
             scored_tokens=int(held_out[2].sum()),
         )
 
-    def training_split(self, setup: TaskSetup, device: torch.device) -> PaddedSplit:
-        return self._split(setup, [TRAIN], device)
+    def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> PaddedSplit:
+        from zoo.data.batches import PaddedSplit
+
+        return PaddedSplit(setup.data.split(*names), device, self.column)
 
     def splits(self, setup: TaskSetup, device: torch.device) -> tuple[PaddedSplit, PaddedSplit]:
-        train = self.training_split(setup, device)
+        train = self.split(setup, [TRAIN], device)
         if scored := self.scored_part(setup):
-            return train, self._split(setup, [scored], device)
+            return train, self.split(setup, [scored], device)
         rows, held_out = self.validation_rows(setup)
         return train.subset(rows), train.subset(held_out)
-
-    def all_examples(self, setup: TaskSetup, device: torch.device) -> PaddedSplit:
-        return self._split(setup, [split for split in SPLITS if setup.data.has(split)], device)
-
-    def _split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> PaddedSplit:
-        from zoo.data.batches import PaddedSplit
-        from zoo.data.token_arrays import joined
-
-        parts = [setup.data.split(name) for name in names]
-        return PaddedSplit(joined(parts) if len(parts) > 1 else parts[0], device, self.column)
 
     def full_length_split(
         self, setup: TaskSetup, examples: int, device: torch.device
@@ -229,7 +221,7 @@ class EncoderTask(Task):
         """The split that is scored, ``test`` or ``validation``; empty for rows of train."""
         if not setup.training.validation:
             return TEST
-        return VALIDATION if setup.data.has(VALIDATION) else ""
+        return VALIDATION if VALIDATION in setup.data.splits else ""
 
     def scored_groups(self, setup: TaskSetup) -> list[str]:
         """The group of every scored text; empty where there are none, as in validation."""

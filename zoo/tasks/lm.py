@@ -102,16 +102,12 @@ class LanguageModelling(PlainTextTask):
             scored_tokens=len(ids) - 1,
         )
 
-    def training_split(self, setup: TaskSetup, device: torch.device) -> Blocks:
-        return _blocks(setup, setup.data.split("train").ids, device)
+    def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> Blocks:
+        return _blocks(setup, setup.data.split(*names).ids, device)
 
     def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Blocks, Blocks]:
         train, held_out = self._streams(setup)
         return _blocks(setup, train, device), _blocks(setup, held_out, device, short=True)
-
-    def all_examples(self, setup: TaskSetup, device: torch.device) -> Blocks:
-        parts = [setup.data.split(split).ids for split in ("train", "validation")]
-        return _blocks(setup, np.concatenate(parts), device)
 
     def _streams(self, setup: TaskSetup) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Token ids to train on and to score; validation takes the end of the training text."""

@@ -132,14 +132,8 @@ class MaskedLanguageModelling(PlainTextTask):
             scored_tokens=len(scored.arrays.ids),
         )
 
-    def training_split(self, setup: TaskSetup, device: torch.device) -> MaskedSplit:
-        return self._split(setup, setup.data.split("train"), device)
-
-    def all_examples(self, setup: TaskSetup, device: torch.device) -> MaskedSplit:
-        from zoo.data.token_arrays import joined
-
-        parts = [setup.data.split(split) for split in ("train", "validation")]
-        return self._split(setup, joined(parts), device)
+    def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> MaskedSplit:
+        return self._masked(setup, setup.data.split(*names), device)
 
     def splits(self, setup: TaskSetup, device: torch.device) -> tuple[MaskedSplit, MaskedSplit]:
         fit, share = setup.data.split("train"), setup.training.validation
@@ -147,9 +141,9 @@ class MaskedLanguageModelling(PlainTextTask):
             fit, held_out = (fit.take(rows) for rows in validation_rows(fit, share))
         else:
             held_out = setup.data.split("validation")
-        return self._split(setup, fit, device), self._split(setup, held_out, device)
+        return self._masked(setup, fit, device), self._masked(setup, held_out, device)
 
-    def _split(self, setup: TaskSetup, arrays: TokenArrays, device: torch.device) -> MaskedSplit:
+    def _masked(self, setup: TaskSetup, arrays: TokenArrays, device: torch.device) -> MaskedSplit:
         from zoo.data.tokenizer import Vocabulary
 
         vocabulary = Vocabulary.of(setup.data.tokenizer())

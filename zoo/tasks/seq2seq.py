@@ -86,21 +86,20 @@ class SequenceToSequence(Task):
 
         return build_encoder_decoder(cell, setup.sizes, **model_arguments(setup, seed))
 
-    def training_split(self, setup: TaskSetup, device: torch.device) -> PairSplit:
-        return _split(setup, ["train"], device)
+    def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> PairSplit:
+        from zoo.data.batches import PairSplit
+
+        return PairSplit(setup.data, names, device)
 
     def splits(self, setup: TaskSetup, device: torch.device) -> tuple[PairSplit, PairSplit]:
-        train, share = self.training_split(setup, device), setup.training.validation
+        train, share = self.split(setup, ["train"], device), setup.training.validation
         if not share:
-            return train, _split(setup, ["test"], device)
+            return train, self.split(setup, ["test"], device)
         order = np.random.default_rng(0).permutation(len(train))
         held_out = max(1, round(share * len(train)))
         if held_out >= len(train):
             raise ZooError(f"--validation {share} leaves no pair to train on")
         return train.subset(np.sort(order[held_out:])), train.subset(np.sort(order[:held_out]))
-
-    def all_examples(self, setup: TaskSetup, device: torch.device) -> PairSplit:
-        return _split(setup, ["train", "test"], device)
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: PairBatch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of every target token."""
@@ -175,12 +174,6 @@ class SequenceToSequence(Task):
         from zoo.models.text_generator import TextGenerator
 
         return TextGenerator(model, tokenizer, setup.sizes.max_length)
-
-
-def _split(setup: TaskSetup, names: Sequence[str], device: torch.device) -> PairSplit:
-    from zoo.data.batches import PairSplit
-
-    return PairSplit(setup.data, names, device)
 
 
 def generate_targets(

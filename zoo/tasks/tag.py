@@ -15,7 +15,6 @@ from zoo.registry import Choice, Registry
 from zoo.tasks.base import Evaluation, Loaded, TaskSetup, model_arguments
 from zoo.tasks.encoder_task import (
     EVALUATION_BATCH,
-    SPLITS,
     EncoderOptions,
     EncoderTask,
     Read,
@@ -106,7 +105,7 @@ class Tag(EncoderTask):
         Raises ZooError where every tag of a split is beyond ``max_length``.
         """
         data, about = found.encoded, found.description
-        splits = {split: data.split(split) for split in SPLITS if data.has(split)}
+        splits = {split: data.split(split) for split in data.splits}
         for name, split in splits.items():
             if (split.columns["tags"] == IGNORED).all():
                 longest = max(

@@ -92,15 +92,13 @@ class Count(Task):
             cell, setup.sizes, vocab_size=setup.vocab_size, classes=1, seed=seed
         )
 
-    def training_split(self, setup, device):
+    def split(self, setup, names, device):
         from zoo.data.batches import PaddedSplit
 
-        return PaddedSplit(setup.data.split("train"), device)
+        return PaddedSplit(setup.data.split(*names), device)
 
     def splits(self, setup, device):
-        from zoo.data.batches import PaddedSplit
-
-        return self.training_split(setup, device), PaddedSplit(setup.data.split("test"), device)
+        return self.split(setup, ["train"], device), self.split(setup, ["test"], device)
 
     def loss(self, setup, model, batch):
         predicted = self.forward(model, batch)
