@@ -110,6 +110,14 @@ def test_several_data_sets_may_be_given_in_python(
     assert all(name in result._repr_html_() for name in names)
 
 
+def test_two_pairs_in_a_list_are_two_data_sets_and_a_pair_is_one() -> None:
+    texts, labels = ["a", "b", "c", "d"], ["x", "y", "x", "y"]
+    two = stored([(texts, labels), (texts[::-1], labels)], {})
+    assert [Path(path).name[:12] for path in two] == ["lists-4-rows"] * 2
+    for pair in ((texts, labels), [texts, labels], ([["a", "b"], ["c"]], [["X", "Y"], ["X"]])):
+        assert isinstance(stored(pair, {}), str)
+
+
 def test_values_that_json_lacks_are_written_as_they_are_read() -> None:
     frame = pd.DataFrame(
         {

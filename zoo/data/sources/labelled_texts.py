@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -117,6 +118,7 @@ class LabelledTexts(RowReader[Corpus]):
         ]
 
 
+@cache
 def column_names(option: str) -> list[str]:
     """The columns that ``--text-column`` names: one, or a comma list."""
     return split_list(option, "--text-column ") or [option]

@@ -167,15 +167,16 @@ def delimited_rows(
     line ends; None: if all of them fit. Adds a notice where a quoted field seems to have swallowed
     rows. Raises ZooError for a quoted field without an end.
     """
-    lines = list(io.StringIO(text, newline=""))
     records = _records(text, delimiter, quotes is not False)
     if not records:
         return
     width = len(records[0].fields)
-    if quotes is None and any(_odd(lines, one, delimiter, width) for one in records):
-        quotes, records = False, _records(text, delimiter, quotes=False)
+    if quotes is None:
+        lines = list(io.StringIO(text, newline=""))
+        if any(_odd(lines, record, delimiter, width) for record in records):
+            quotes, records = False, _records(text, delimiter, quotes=False)
     if quotes is not False:
-        _note_swallowed_rows(name, lines, delimiter, records, notices)
+        _note_swallowed_rows(name, text, delimiter, records, notices)
     numbers = [str(number) for number in range(1, len(records[0].fields) + 1)]
     names = _column_names(records[0].fields) if header else numbers
     first = "its header" if header else f"line {records[0].line}"
@@ -217,19 +218,18 @@ def _column_names(fields: Sequence[str]) -> list[str]:
 
 
 def _note_swallowed_rows(
-    name: str,
-    lines: Sequence[str],
-    delimiter: str,
-    records: Sequence[Record],
-    notices: list[str],
+    name: str, text: str, delimiter: str, records: Sequence[Record], notices: list[str]
 ) -> None:
     """Add a notice of the fields over several lines that seem to hold rows with a known label.
 
     Raises ZooError for a quoted field without an end.
     """
     several = [record for record in records if record.end - record.line > 1]
+    if not several:
+        return
+    lines = list(io.StringIO(text, newline=""))
     rows = [record.fields for record in records if record.end - record.line == 1]
-    columns = map(set, itertools.zip_longest(*rows, fillvalue="") if several else ())
+    columns = map(set, itertools.zip_longest(*rows, fillvalue=""))
     labels = {number: seen for number, seen in enumerate(columns) if len(seen) <= FEW}
     odd = []
     for record in several:
