@@ -149,8 +149,13 @@ class Profile:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One line for each row on each data set, as in ``profile.csv``."""
-        lines = []
+        """The lines as a frame: what ``profile.csv`` holds."""
+        return pd.DataFrame(self.lines)
+
+    @cached_property
+    def lines(self) -> list[dict[str, Any]]:
+        """One line for each row on each data set, as plain values; what is unknown is None."""
+        lines: list[dict[str, Any]] = []
         for name, short in self.names.items():
             for data in self.data_sets:
                 if (score := data.scores.get(name)) is None:
@@ -165,7 +170,7 @@ class Profile:
                     | {"chance": data.chance, "at_chance": score.at_chance}
                     | data.run.rows[place].chosen
                 )
-        return pd.DataFrame(lines)
+        return lines
 
 
 def _errors(record: Record) -> list[Any]:

@@ -16,7 +16,7 @@ from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.answer import by_score, findings, next_step, tied_cells
 from zoo.report.tables.columns import Column, columns_of
 from zoo.report.tables.notes import notes_of
-from zoo.report.tables.table import build_table
+from zoo.report.tables.table import NO_ROW, lines_of_table
 from zoo.report.tables.text import plain
 from zoo.sweep.records import Record
 
@@ -74,22 +74,24 @@ class RunReport:
         return found.estimated(self.verdicts, self.speeds)
 
     @cached_property
-    def table(self) -> pd.DataFrame:
-        """What ``table.csv`` holds: one row per cell, best first, then the rest, then baselines."""
-        return build_table(self)
+    def _table(self) -> list[tuple[Row, dict[str, Any]]]:
+        return lines_of_table(self)
 
     @cached_property
     def rows(self) -> list[Row]:
         """The rows in the order of the table."""
-        by_name = {row.name: row for row in self.recorded_rows}
-        columns = self.table[["baseline", *self.axis_names]].itertuples(index=False)
-        return [by_name[baseline or "+".join(cell)] for baseline, *cell in columns]
+        return [row for row, _ in self._table if row is not NO_ROW]
 
     @cached_property
     def lines(self) -> list[dict[str, Any]]:
-        """The table's rows as plain values: NaN and NA are None."""
-        filled = self.table.astype(object).where(self.table.notna(), None)
-        return [{str(k): v for k, v in line.items()} for line in filled.to_dict("records")]
+        """The lines of the table, as plain values; what is unknown is None."""
+        return [line for row, line in self._table if row is not NO_ROW]
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The same as a frame: what ``table.csv`` holds."""
+        frame = pd.DataFrame([line for _, line in self._table]).iloc[: len(self.rows)]
+        return frame.astype({"rank": "Int64"})
 
     @cached_property
     def columns(self) -> dict[str, Column]:

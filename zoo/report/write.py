@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,12 +64,10 @@ def report_data(report: RunReport | Profile, directory: Path) -> dict[str, Any]:
 
     Of a run on several data sets: a line for each row on each of them, and the answer.
     """
-    # Through JSON, so that NaN and NA become null.
-    rows = json.loads(report.table.to_json(orient="records", double_precision=15))
-    place = {"directory": str(directory)}
+    found: dict[str, Any] = {"directory": str(directory)}
     if isinstance(report, Profile):
-        return place | {"scores": rows, "answer": profile_answer(report)}
-    return place | {"rows": rows, "answer": report.answer, "notes": report.notes}
+        return found | {"scores": report.lines, "answer": profile_answer(report)}
+    return found | {"rows": report.lines, "answer": report.answer, "notes": report.notes}
 
 
 def write_report(report: RunReport | Profile, directory: Path, name: str = "") -> None:

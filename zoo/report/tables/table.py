@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
-
-import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import Row, trained_on_one_kind_of_machine
@@ -30,36 +29,37 @@ MORE_COST_COLUMNS = (
 )
 SECONDS = ("train_seconds", "pretrain_seconds")
 OPTIONAL = ("model", "pretrain_seconds", "held_memory_mib")  # left out where no row has them
+NO_ROW = Row("", {}, "")  # of a table without rows, whose columns are there
 NOT_TRAINED = "not trained"  # the status of a row that has tuning trials alone
 
 
-def build_table(run: RunReport) -> pd.DataFrame:
-    """What ``table.csv`` holds: one row per cell, best first, then the rest, then baselines.
+def lines_of_table(run: RunReport) -> list[tuple[Row, dict[str, Any]]]:
+    """Each row with its line of ``table.csv``: cells, best first, then what failed, then baselines.
 
     Columns named after metrics are in the metrics' own units; ratios and shares are plain numbers.
     ``tie``: whether a row cannot be distinguished from the best cell, which is not alone. The
-    ``tie`` of a speed is True, False, or empty if unknown.
+    ``tie`` of a speed is True, False, or None if unknown, as every other value.
     """
-    rows, metric = run.recorded_rows, run.metric
-    shown = rows or [Row("", {}, "")]  # of no rows, the columns alone
-    standings = _standings(run, shown)
-    lines = [_results(run, row) | standings[row.name] | _costs(run, row) for row in shown]
+    rows = run.recorded_rows or [NO_ROW]
+    standings = _standings(run, rows)
+    lines = [_results(run, row) | standings[row.name] | _costs(run, row) for row in rows]
     if not trained_on_one_kind_of_machine(rows):
         lines = [line | dict.fromkeys(SECONDS) for line in lines]
-    table = pd.DataFrame(lines).iloc[: len(rows)]
-    absent = [name for name in OPTIONAL if not any(line[name] for line in lines)]
-    table = table.drop(columns=absent)
-    table["rank"] = table["rank"].astype("Int64")
-    order = pd.DataFrame(
-        {
-            "last": table["baseline"] != "",
-            "status": table["status"] != "ok",
-            "score": -metric.direction * table[f"{metric.name}_mean"].astype(float),
-            "speed": -table["train_tokens_per_s"].astype(float),
-        }
-    )
-    best = order.sort_values(list(order.columns), kind="stable", na_position="last")
-    return table.loc[best.index].reset_index(drop=True)
+    for name in OPTIONAL:
+        if not any(line[name] for line in lines):
+            lines = [{k: value for k, value in line.items() if k != name} for line in lines]
+
+    def order(found: tuple[Row, dict[str, Any]]) -> tuple[bool, bool, float, float]:
+        row, line = found
+        score, speed = line[f"{run.metric.name}_mean"], line["train_tokens_per_s"]
+        return (
+            bool(row.baseline),
+            line["status"] != "ok",
+            math.inf if score is None else -run.metric.better(score),
+            math.inf if speed is None else -speed,
+        )
+
+    return sorted(zip(rows, lines, strict=True), key=order)
 
 
 def _results(run: RunReport, row: Row) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _results(run: RunReport, row: Row) -> dict[str, Any]:
         f"{metric.name}_std": ranked[1].sd if ranked[1] else None,
         **{f"{name}_mean": found.mean if found else None for name, found in others},
         **{f"{name}_loss": row.auxiliary.get(name) for name in run.auxiliary},
-        **row.chosen,
+        **{name: row.chosen.get(name) for name in run.tuned},
         **{column: cost.get(column) for column in COST_COLUMNS},
         **{name: found.mean if found else None for name, found in seconds.items()},
     }
