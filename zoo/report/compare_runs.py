@@ -1,21 +1,18 @@
 """What changed between two runs: a verdict for every row that both have.
 
-All tests, of the metric and of the speeds of every row, are one family: p-values are corrected for
+The tests of the metric and of the speeds of every row are one family: p-values are corrected for
 all of them together (Holm 1979), so that fewer than one in twenty comparisons of two equal runs
-reports any change, however many rows there are. Memory is measured once and cannot be tested; a
-fixed tolerance decides instead. The metric is tested as within a report (``stats.paired``): paired
-by seed, with the variances of all rows' changes shrunk towards each other. A row whose results are
-the same in both runs is equal and does not count as a test. With fewer seeds than an interval
-needs, only the trained models themselves can be compared, example by example. Such a result is
-never ``better`` or ``worse``, because two seeds of one program differ as much: its verdict is
-``models differ``.
+reports any change. Memory is measured once and cannot be tested; a fixed tolerance decides. The
+metric is tested as within a report (``stats.paired``). A row whose results are the same in both
+runs is equal and does not count as a test. With fewer seeds than an interval needs, the trained
+models are compared example by example; because two seeds of one program differ as much, the
+verdict is then ``models differ`` and never ``better`` or ``worse``.
 
-One machine's speed drifts between runs by more than most changes, and another machine differs
-still more. So speeds are never compared directly: each is first divided by the reference cell's,
-measured in the same rounds of its own run, and these ratios are compared. The two runs are
-independent samples, so the variances of their mean logs add up, and so do the squares of their
-noise floors. Where a setting differs on purpose, the reference has the other setting too, and
-ratios to it would compare settings of the reference: then only memory is compared.
+One machine's speed drifts between runs by more than most changes. So each speed is first divided by
+the reference cell's, measured in the same rounds of its own run, and these ratios are compared. The
+two runs are independent samples, so the variances of their mean logs add up, and so do the squares
+of their noise floors. Where a setting differs on purpose, the reference has the other setting too:
+then only memory is compared.
 """
 
 from __future__ import annotations
@@ -35,7 +32,7 @@ from zoo.report.rows import Row, find_row
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import ALPHA, ENOUGH, Interval
 from zoo.report.stats.paired import Difference, holm, p_of_models, tested
-from zoo.report.stats.ratios import Speeds, combined, memory_verdict, within
+from zoo.report.stats.ratios import Speeds, base_of, combined, memory_verdict, within
 from zoo.report.stats.scores import scores_of
 from zoo.sweep.records import Record
 from zoo.wording import counted
@@ -438,7 +435,7 @@ class _Costs:
                 f"--reference {wanted}: no such cell was measured in both runs. There is: "
                 f"{', '.join(row.name for row in cells) or 'none'}"
             )
-        bases = [Speeds(list(rows.values())).base for rows in (self.new, self.old)]
+        bases = [base_of(list(rows.values())) for rows in (self.new, self.old)]
         return next((base for base in bases if base in [row.name for row in cells]), "")
 
 

@@ -5,26 +5,21 @@ Two intervals answer different questions and are never added up:
 - Training again with other seeds: a t-interval of the mean over seeds; for a share in Wilson's form
   (``scores.row_intervals``).
 - Scoring another test set from the same source: a Wilson interval of one model's accuracy. The
-  plain binomial standard error is 0 at an accuracy of 1 and too narrow near it, which is where
-  good classifiers on small test sets are (Brown, Cai and DasGupta 2001, Interval Estimation for a
-  Binomial Proportion, section 4.1.1).
+  plain binomial standard error is 0 at an accuracy of 1 (Brown, Cai and DasGupta 2001, Interval
+  Estimation for a Binomial Proportion, section 4.1.1).
 
-With five seeds one quantity's own variance has four degrees of freedom, so that a single t-test
-needs very large differences. The variances of similar quantities tell more together. As in limma
-(Smyth 2004, Linear Models and Empirical Bayes Methods, section 6), each variance is taken to come
-from a scaled inverse chi-squared distribution with d₀ degrees of freedom and location s₀², both
-found by moments of the log variances, and is replaced by
+Five seeds give a variance four degrees of freedom; similar quantities tell more of it together. As
+in limma (Smyth 2004, Linear Models and Empirical Bayes Methods, section 6), each variance is taken
+to come from a scaled inverse chi-squared distribution with d₀ degrees of freedom and location s₀²,
+both found by moments of the log variances, and is replaced by
 
     s̃² = (d₀ s₀² + d s²) / (d₀ + d), with d₀ + d degrees of freedom.
 
-One or two noisier rows among many change d₀ little and would be called different too often. So d₀
-is at most three times d: a row's own variance keeps at least a quarter of the weight
-(``python -m bench.simulate`` shows what that costs and prevents).
-
-The variance of a share goes to 0 at its bounds. So the dispersion s² / V is shrunk, where V is the
-variance that a quantity would have up to a constant: p (1 - p) for a share p (Lund et al. 2012,
-Detecting Differential Expression in RNA-sequence Data Using Quasi-likelihood with Shrunken
-Dispersion Estimates), 1 for a metric without bounds.
+d₀ is at most three times d, so that a noisy row keeps at least a quarter of its own variance
+(``python -m bench.simulate`` shows what that costs and prevents). The variance of a share goes to
+0 at its bounds. So the dispersion s² / V is shrunk, with V = p (1 - p) for a share p and 1 for a
+metric without bounds (Lund et al. 2012, Detecting Differential Expression in RNA-sequence Data
+Using Quasi-likelihood with Shrunken Dispersion Estimates).
 
 Quantities of one family are correlated: two pairs may share a row, and all rows share a seed. The
 variance of K correlated quantities has as many degrees of freedom as n independent ones,

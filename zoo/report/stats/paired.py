@@ -1,31 +1,25 @@
 """Tests of differences between rows: over seeds, and over the examples on which they disagree.
 
 What is claimed of two rows called different: *trained again with new seeds and scored on this test
-set, they would differ again*. How much another test set would change them is the sampling error,
-which the table states separately.
+set, they would differ again*. Another test set is the sampling error, which the table states.
 
 Seed s gives every cell the same split, the same order of examples and, for exact variants, the
-same weights, and in the published grids it explains much of the variance within a row. So the
-difference within a seed is what is compared, and its variance over seeds is shrunk towards that of
-the other differences of its family (``intervals.moderate``). That removes what a seed does to all
-rows, at the cost of one row's degrees of freedom. A row that training again would not change (a
-baseline whose predictions are the same with every seed) has no seeds to pair: the variance of the
+same weights. So the difference within a seed is compared, and its variance over seeds is shrunk
+towards that of the other differences of its family (``intervals.moderate``). A row that training
+again would not change, such as a deterministic baseline, has no seeds to pair: the variance of the
 other row by itself counts there. Two such rows differ as they do.
 
 Two more tests must agree, and the largest p-value counts:
 
-- An accuracy is a count of examples: three seeds that each differ by one example have no spread at
-  all, and a t-test would call that certain. So where the metric is a share of examples, the
-  examples on which two rows disagree must also fall to one side more often than chance allows
-  (McNemar 1947, with Edwards's continuity correction).
-- Where the variance was shrunk, the difference by itself, a paired t-test with nothing shrunk, must
-  be significant at half the level, uncorrected: a row noisier than all others is not called
-  different on their account.
+- Three seeds that each differ by one example have no spread at all, and a t-test would call that
+  certain. So where the metric is a share of examples, the examples on which two rows disagree must
+  also fall to one side more often than chance allows (McNemar 1947, with Edwards's correction).
+- Where the variance was shrunk, a paired t-test with nothing shrunk must be significant at half the
+  level, uncorrected: a row noisier than all others is not called different on their account.
 
-P-values are corrected by Holm's method (1979) for everything that is tested with them. Where the
-variance was shrunk, a difference is tested at four fifths of its share of the level: with a few
-noisier rows among many, shrinking finds somewhat more than stated, as ``python -m bench.simulate``
-shows.
+P-values are corrected by Holm's method (1979) for everything that is tested with them. A difference
+whose variance was shrunk is tested at four fifths of its share of the level: with a few noisier
+rows among many, shrinking finds somewhat more than stated (``python -m bench.simulate``).
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Speeds as ratios, from rounds in which two models were measured one after the other.
 
 A machine that slows down slows all models of a round alike, so each round gives one log ratio of a
-row's speed to the reference's, and the mean is over these. With about five rounds few intervals
-are possible: no distribution-free one reaches 95% (the widest, from the smallest to the largest of
-five, contains the median in 1 - 2/2⁵ = 93.75% of cases), and a bootstrap of five values is far too
-narrow. A t-interval of the mean log ratio reaches 95% from three rounds on if noise is
-multiplicative and affects both alike, so that log ratios are symmetric; one disturbed round makes
-it wider, not wrong. Its centre is the geometric mean of the rounds' ratios.
+row's speed to the reference's. Their mean has a t-interval, which reaches 95% from three rounds on
+if noise is multiplicative and affects both alike; one disturbed round makes it wider, not wrong. A
+distribution-free interval of five rounds does not reach 95%, and a bootstrap is far too narrow.
 
 The reference is measured twice in the same rounds. The farther end of the interval between the
 two measurements is the machine's noise floor: how much two identical models may seem to differ.
@@ -88,7 +85,7 @@ class Speeds:
     """
 
     def __init__(self, rows: Sequence[Row], reference: str = "") -> None:
-        self.base = _base(rows, reference)
+        self.base = base_of(rows, reference)
         costs = [r for row in rows if not row.baseline for r in row.cost_records]
         # Every model of a run is measured on the same batches, as real and padded tokens.
         batches: Batches = next(
@@ -161,7 +158,7 @@ def find_reference(rows: Sequence[Row], wanted: str = "") -> str:
     """
     cells = [row for row in rows if not row.baseline and (row.trained or row.cost_records)]
     if not wanted:
-        return Speeds(rows).base or next((row.name for row in cells), "")
+        return base_of(rows) or next((row.name for row in cells), "")
     if row := find_row(cells, wanted):
         return row.name
     raise ZooError(
@@ -201,8 +198,11 @@ def _base_of(record: Record) -> str:
     return str(reference.get("name", "")) if record.status == "ok" else ""
 
 
-def _base(rows: Sequence[Row], reference: str) -> str:
-    """The base of the reference's latest measurement; without a reference, of the latest of all."""
+def base_of(rows: Sequence[Row], reference: str = "") -> str:
+    """The row that the reference's latest costs were measured against; by default the latest of all.
+
+    Empty where nothing was measured.
+    """
     records = [r for row in rows for r in row.cost_records if reference in ("", row.name)]
     records = [r for r in records if _base_of(r)]
     if not records:

@@ -1,15 +1,13 @@
 """Every verdict of a report, from one model, so that no two places of it disagree.
 
-All rows are compared, baselines like cells: every pair, the main effect of every choice, and the
-interactions. All of these are one family. Holm's correction over it keeps the chance that anything
-is wrongly called different below 5%, however many rows there are. Main effects are averages over
-many cells and answer what was asked, so half of the level is divided among them at first; pairs
-and interactions share the other half, and what one test does not need passes on to the rest.
-Without effects the pairs have all of it.
+Every pair of rows, baselines included, the main effect of every choice, and the interactions are
+one family. Holm's correction over it keeps the chance that anything is wrongly called different
+below 5%. Main effects are averages over many cells and answer what was asked, so half of the level
+is divided among them at first; pairs and interactions share the other half, and what one test does
+not need passes on to the rest. Without effects the pairs have all of it.
 
-A difference that is both an effect and a pair, as where one factor is varied at a time, is one
-difference with one verdict. Rows with the same results are one row here: they are equal, and
-their differences from others count once.
+A difference that is both an effect and a pair has one verdict. Rows with the same results are one
+row here: they are equal, and their differences from others count once.
 """
 
 from __future__ import annotations
