@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 import bench.peers
-from bench.peers import bf16, equal_work, left_out, ragged, startup, sweep_overhead, tutorial
+from bench.peers import bf16, encoders, overhead, ragged, tutorial
 from bench.peers.comparison import Comparison, Output, skipped
 from bench.peers.model_pairs import UnequalError
 from bench.peers.options import Options
@@ -21,17 +21,17 @@ from zoo.training.device import resolve
 
 # In the order of the published table; each can be named alone.
 WORKS: dict[str, Callable[[Options], Iterator[Comparison]]] = {
-    "training": equal_work.compare_training,
-    "inference": equal_work.compare_inference,
+    "training": encoders.compare_training,
+    "inference": encoders.compare_inference,
     "articles": ragged.compare,
-    "positions": left_out.compare_positions,
+    "positions": encoders.compare_positions,
     "tutorial": tutorial.compare,
-    "dropout": left_out.compare_dropout,
-    "blocks": left_out.compare_blocks,
+    "dropout": encoders.compare_dropout,
+    "blocks": encoders.compare_blocks,
     "bf16": bf16.compare,
     "padding": ragged.compare_padding,
-    "sweep": sweep_overhead.compare,
-    "start": startup.compare,
+    "sweep": overhead.compare_sweep,
+    "start": overhead.compare_start,
 }
 
 

@@ -1,10 +1,10 @@
-"""An encoder of each library and ours that equals it, trained or applied in turns."""
+"""An encoder of each library and ours that equals it: equal work, and what the zoo leaves out."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,18 @@ import torch
 from bench.peers.comparison import Comparison, Kind, measured, skipped
 from bench.peers.model_pairs import (
     PEERS,
+    X_ROTARY,
     MissingError,
     PeerModel,
     check_equal_on_batch,
     model_pair,
 )
-from bench.peers.options import Options, Shape
+from bench.peers.options import DEFAULT, Options, Shape
 from bench.peers.steps import (
     COPY,
     inference,
     keep_all,
+    keep_own,
     matrix_products,
     our_name,
     random_batches,
@@ -33,6 +35,10 @@ from bench.peers.turns import Step, Times, interval, ratio, time_in_turns
 from zoo.training.device import Runtime
 
 MATRIX = "matrix products"
+SAME = "every position, no dropout, blocks kept"
+TRAINING_REACH, INFERENCE_REACH = 1.1, 1.0
+COUNTS = {1: 10, 16: 3, 64: 1}  # batch size to steps of a turn, in inference
+RATE = 0.1  # of dropout: the default of the zoo, of BERT and of torch
 GPU_STEPS = 10  # of a turn, of training
 
 
@@ -40,13 +46,12 @@ GPU_STEPS = 10  # of a turn, of training
 class Case:
     """What is timed, and what each side computes of it.
 
-    pair: further options of ``model_pair`` for a peer. before: called with the name of the side
+    pair: more options of ``model_pair`` for a peer. before: called with the name of the side
     when its turn begins. training: forward, backward and AdamW; else the logits alone. count: steps
     of a turn. reach: the goal.
     """
 
     kind: Kind
-    work: str
     shape: Shape
     ours: str
     theirs: str
@@ -56,6 +61,11 @@ class Case:
     count: int = 1
     reach: float | None = None
     peers: tuple[PeerModel, ...] = PEERS
+
+    @property
+    def work(self) -> str:
+        """What is timed, in a word."""
+        return "training" if self.training else "inference"
 
 
 def compare(case: Case, options: Options) -> Iterator[Comparison]:
@@ -146,3 +156,59 @@ def _lacking(case: Case, runtime: Runtime) -> str:
     if needed <= free:
         return ""
     return f"needs about {needed / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB are free"
+
+
+def compare_training(options: Options) -> Iterator[Comparison]:
+    """Equal work: forward, backward and AdamW at several sizes."""
+    equal = Case("equal", DEFAULT, SAME, SAME, reach=TRAINING_REACH, peers=(*PEERS, X_ROTARY))
+    for shape in options.trained:
+        yield from compare(replace(equal, shape=shape, count=3 if shape is DEFAULT else 1), options)
+
+
+def compare_inference(options: Options) -> Iterator[Comparison]:
+    """Equal work: logits in evaluation mode, of one text and of several at once."""
+    equal = Case("equal", DEFAULT, SAME, SAME, reach=INFERENCE_REACH, peers=(*PEERS, X_ROTARY))
+    for batch, count in COUNTS.items():
+        shape = replace(options.deep, batch=batch)
+        yield from compare(replace(equal, shape=shape, training=False, count=count), options)
+
+
+def compare_positions(options: Options) -> Iterator[Comparison]:
+    """Left out: all positions but the first, which a classifier on BERT's first token reads."""
+    yield from compare(
+        Case(
+            "left out",
+            options.deep,
+            ours="the first position alone in the last layer; no dropout, blocks kept",
+            theirs="every position, of which the first is read; no dropout, blocks kept",
+            pair=lambda peer: {"pool": "cls"},
+        ),
+        options,
+    )
+
+
+def compare_dropout(options: Options) -> Iterator[Comparison]:
+    """Left out: random numbers at one rate; then dropout of attention weights, the default too."""
+    drawn = f"every position, dropout {RATE:g} of activations"
+    case = Case(
+        "left out",
+        options.deep,
+        ours=f"{drawn}, four elements a random number; blocks kept",
+        theirs=f"{drawn}, one element a random number; blocks kept",
+        pair=lambda peer: {"dropout": RATE},
+    )
+    yield from compare(case, options)
+    by_default = replace(
+        case,
+        theirs=f"{drawn}, one element a random number, and of attention weights, as by default; "
+        "blocks kept",
+        pair=lambda peer: {"dropout": RATE, "attention_dropout": peer.attention_dropout},
+        peers=tuple(peer for peer in PEERS if peer.attention_dropout),
+    )
+    yield from compare(by_default, options)
+
+
+def compare_blocks(options: Options) -> Iterator[Comparison]:
+    """Left out: giving freed blocks of memory back, as malloc does as glibc has it."""
+    theirs = "every position, no dropout, malloc as glibc has it"
+    yield from compare(Case("left out", options.deep, SAME, theirs, before=keep_own), options)

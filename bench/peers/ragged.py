@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bench.peers.bbc_news import load_bbc_news
 from bench.peers.comparison import Comparison, Kind, measured, skipped
-from bench.peers.equal_work import SAME, TRAINING_REACH
+from bench.peers.encoders import SAME, TRAINING_REACH
 from bench.peers.model_pairs import PEERS, TORCH, MissingError, check_equal_on_batch, model_pair
 from bench.peers.options import CLASSES, Options, Shape
 from bench.peers.steps import COPY, Batch, keep_all, our_name, training
@@ -17,11 +16,16 @@ from bench.peers.turns import Step, ratio, time_in_turns
 from zoo.components.tokens import Tokens
 from zoo.data.batches import PaddedSplit
 from zoo.data.encoding import encode_labelled
+from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.load_data import load_corpus
+from zoo.errors import ZooError
+from zoo.registry import loading
 
 WORK = "training on articles"
 BY_LENGTH, RANDOM = "batches by length", "random batches"
 LENGTH = 2048
 BATCHES, BATCH_SIZE = 4, 8
+QUICK = "newswire(train=120,test=60)"
 
 
 def compare(options: Options) -> Iterator[Comparison]:
@@ -176,3 +180,19 @@ def _even_batch(split: PaddedSplit, rows: Sequence[int] | np.ndarray) -> Batch:
     length = max(1, round(batch.real_tokens / len(batch.rows)))
     ids = batch.ids[:, :length].clamp_min(1)
     return ids, Tokens.whole(length, ids.device), batch.targets % CLASSES
+
+
+def load_bbc_news(options: Options) -> Corpus:
+    """The articles, from ``--data`` or the Hub; made-up ones with ``--quick``.
+
+    Raises MissingError where they cannot be had.
+    """
+    spec = str(options.data) if options.data else QUICK if options.quick else "bbc-news"
+    try:
+        corpus, _ = load_corpus(loading.load().registry, spec)
+    except ZooError as error:
+        raise MissingError(
+            f"needs BBC news ({' '.join(str(error).split())}): --data DIR with its train and "
+            "test files"
+        ) from error
+    return corpus

@@ -13,10 +13,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from bench.peers.bbc_news import load_bbc_news
 from bench.peers.comparison import Comparison, measured, skipped
 from bench.peers.model_pairs import MissingError, check_equal
 from bench.peers.options import CLASSES, Options
+from bench.peers.ragged import load_bbc_news
 from bench.peers.steps import COPY, keep_all
 from bench.peers.turns import Step, ratio, time_in_turns
 from zoo.components.tokens import Tokens

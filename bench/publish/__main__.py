@@ -22,7 +22,7 @@ from bench.publish.page import PAGE, Run, find_scales, page, write_scale_page
 from bench.publish.peers_page import peers_overview, peers_page, peers_places
 from bench.publish.profile_page import ProfileRun, profile_page
 from bench.publish.published import Published, load_published, make_figures
-from bench.simulate.measured_noise import noise_of
+from bench.simulate.grids import noise_of
 from bench.simulate.page import LINES, SIMULATIONS
 from bench.simulate.page import page as simulation_page
 from zoo.errors import WriteError, ZooError

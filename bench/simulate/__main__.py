@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 
 from bench.commit import code_commit
-from bench.simulate.comparisons import lines_of_comparisons
 from bench.simulate.grids import Scenario
 from bench.simulate.outcomes import simulate
 from bench.simulate.page import LINES, SIMULATIONS, page
-from bench.simulate.rounds import lines_of_rounds
+from bench.simulate.rounds import lines_of_comparisons, lines_of_rounds
 from zoo.report.write import write_file
 
 SEED = 14

@@ -10,8 +10,7 @@ from typing import Any
 
 from bench.commit import commit_sentence
 from bench.publish.markdown import grid
-from bench.simulate.grids import HARDNESS, NOISE, SHARED, Scenario
-from bench.simulate.measured_noise import Noise
+from bench.simulate.grids import HARDNESS, NOISE, SHARED, Noise, Scenario
 from zoo.report.tables.text import bullets
 
 LINES = "lines.jsonl"

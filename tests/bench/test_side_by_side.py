@@ -15,7 +15,7 @@ from statsmodels.stats.multitest import multipletests
 from torch.utils.flop_counter import sdpa_backward_flop_count, sdpa_flop_count
 
 from bench.peers import __main__ as peers
-from bench.peers import encoders, equal_work, model_pairs, options, tutorial
+from bench.peers import encoders, model_pairs, options, tutorial
 from bench.peers.comparison import Comparison, Output, measured, read, skipped
 from bench.peers.steps import matrix_products, random_batches, training
 from bench.peers.table import as_markdown, summary
@@ -206,9 +206,9 @@ def test_equal_work_is_all_positions_without_dropout_on_the_same_batches(monkeyp
         return training(model, batches, runtime)
 
     monkeypatch.setattr(encoders, "training", recorded)
-    monkeypatch.setattr(equal_work, "PEERS", (model_pairs.TORCH,))
-    monkeypatch.setattr(equal_work, "X_ROTARY", model_pairs.TORCH)
-    lines = list(equal_work.compare_training(options.Options(RUNTIME, rounds=2, quick=True)))
+    monkeypatch.setattr(encoders, "PEERS", (model_pairs.TORCH,))
+    monkeypatch.setattr(encoders, "X_ROTARY", model_pairs.TORCH)
+    lines = list(encoders.compare_training(options.Options(RUNTIME, rounds=2, quick=True)))
     assert all(line.kind == "equal" and line.ours == line.theirs for line in lines)
     assert all(0 < line.matrix_share < line.recomputed_share for line in lines)
     assert len({id(batches) for _, batches in made}) == 1
@@ -222,7 +222,7 @@ def test_equal_work_is_all_positions_without_dropout_on_the_same_batches(monkeyp
 def test_what_takes_more_memory_than_there_is_is_skipped(monkeypatch):
     free = type("Memory", (), {"available": 2**20})
     monkeypatch.setattr("psutil.virtual_memory", lambda: free)
-    case = encoders.Case("equal", "training", options.LARGE, "all", "all")
+    case = encoders.Case("equal", options.LARGE, "all", "all")
     (line,) = encoders.compare(case, options.Options(RUNTIME))
     assert re.fullmatch(r"needs about \d+\.\d GiB, and 0\.0 GiB are free", line.skipped)
 
@@ -275,7 +275,7 @@ def test_models_that_differ_only_on_a_timed_batch_are_not_timed(monkeypatch, cap
         return 2 * logits - logits.detach()
 
     monkeypatch.setattr(TorchEncoder, "forward", changed)
-    monkeypatch.setattr(equal_work, "PEERS", (model_pairs.TORCH,))
+    monkeypatch.setattr(encoders, "PEERS", (model_pairs.TORCH,))
     assert peers.main(["training", "--quick", "--rounds", "1"]) == 1
     printed = capsys.readouterr()
     assert f"training: not timed: {wrong} of nn.TransformerEncoder on a timed batch" in printed.err

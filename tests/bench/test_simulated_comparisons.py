@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from bench.simulate.comparisons import lines_of_comparisons
 from bench.simulate.page import page
+from bench.simulate.rounds import lines_of_comparisons
 
 RUNS = 400
 

@@ -11,7 +11,7 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 from factory import cell, train_record
 
-from bench.simulate.measured_noise import Noise, noise_of
+from bench.simulate.grids import Noise, noise_of
 from bench.simulate.page import page
 from zoo.report.rows import make_rows
 

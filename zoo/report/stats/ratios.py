@@ -199,7 +199,7 @@ def _base_of(record: Record) -> str:
 
 
 def base_of(rows: Sequence[Row], reference: str = "") -> str:
-    """The row that the reference's latest costs were measured against; by default the latest of all.
+    """The row that the latest costs were measured against: the reference's, by default all rows'.
 
     Empty where nothing was measured.
     """
