@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
-from zoo.registry import Register
+from zoo.conformance import CheckResult, run_checks
+from zoo.registry import Choice, Register
+
+
+def run_check(choice: Choice, name: str, files: Sequence[str | Path] = ()) -> CheckResult:
+    """One check of one choice."""
+    return next(run_checks([choice], only=[name], files=list(map(str, files))))
+
 
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 

@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from specimens import run_check
 
-from zoo.conformance import checks_of, run_check
+from zoo.conformance import checks_of
 from zoo.registry import KINDS, Choice
 from zoo.registry.loading import load
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from specimens import run_check
 
 from zoo.cli import main
-from zoo.conformance import checks_of, counts, run_check, run_checks, select_choices
+from zoo.conformance import checks_of, counts, run_checks, select_choices
 from zoo.errors import ZooError
 from zoo.registry import KINDS
 from zoo.registry.loading import load
@@ -135,7 +136,7 @@ def test_unknown_names_are_refused_before_anything_runs() -> None:
     choice = one("pool/mean")
     with pytest.raises(ZooError, match="did you mean 'padding-invariance'"):
         list(run_checks([choice], only=["padding-invariant"]))
-    with pytest.raises(ZooError, match="pool has no check 'causality'"):
+    with pytest.raises(ZooError, match="no check 'causality'"):
         run_check(choice, "causality")
     zoo = load()
     for name, says in (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from paper_models import with_papers
+from specimens import run_check
 
-from zoo.conformance import checks_of, run_check
+from zoo.conformance import checks_of
 from zoo.registry import Choice
 from zoo.registry.loading import built_ins
 

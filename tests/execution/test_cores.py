@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from zoo.execution.cluster.cluster_executor import ClusterExecutor
 
 from zoo.execution import cores
 from zoo.execution.base import Limits
-from zoo.execution.cluster.cluster_executor import ClusterExecutor
 from zoo.execution.cores import default_threads, limits_note, own_cores
 from zoo.execution.inline import InlineExecutor
 from zoo.execution.local import LocalExecutor

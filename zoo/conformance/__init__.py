@@ -7,8 +7,19 @@ does not import torch; ``checks_of`` does.
 
 from __future__ import annotations
 
-from zoo.conformance.check import Check, CheckFailed, CheckSettings, CheckSkipped, checks_of
-from zoo.conformance.runner import CheckResult, counts, run_check, run_checks, select_choices
+from zoo.conformance.check import (
+    Check,
+    CheckFailed,
+    CheckResult,
+    CheckSettings,
+    CheckSkipped,
+    ComponentCheck,
+    checks_for,
+    checks_of,
+    counts,
+    run_checks,
+    select_choices,
+)
 
 __all__ = [
     "Check",
@@ -16,9 +27,10 @@ __all__ = [
     "CheckResult",
     "CheckSettings",
     "CheckSkipped",
+    "ComponentCheck",
+    "checks_for",
     "checks_of",
     "counts",
-    "run_check",
     "run_checks",
     "select_choices",
 ]

@@ -16,7 +16,6 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, finite, has_shape, largest, must, refusal
 from zoo.conformance.check import CheckFailed, CheckSkipped, check
-from zoo.conformance.modules import LITTLE_DROPOUT, mean_is_kept
 from zoo.conformance.reference import (
     Cancelling,
     CausalBias,
@@ -38,14 +37,13 @@ from zoo.conformance.setup import (
     token_tensors,
     with_garbage,
 )
+from zoo.conformance.training import LITTLE_DROPOUT, agrees, mean_is_kept
 from zoo.models.key_value_cache import KeyValues
-from zoo.registry import Choice
 
 SHIFT = 7
 # A short text, and one longer than the usual window that no block size divides.
 LENGTHS = (6, 149)
-# Longer than the usual block of a kernel.
-LONG = 523
+FAR = 5000
 
 
 class AttentionSetup(ModuleSetup, kind="attention"):
@@ -149,40 +147,6 @@ def attend(
     return out
 
 
-@check("attention", needs="cross")
-def context(setup: AttentionSetup) -> None:
-    """A context of any other length is read, and each query by itself."""
-    module = setup.build()
-    x = setup.normal(BATCH, 5, DIM)
-    for length in (1, 3, LENGTHS[1]):
-        memory = setup.normal(BATCH, length, DIM, seed=1)
-        out = attend(module, x, context=memory)
-        has_shape(out, x.shape, f"context of length {length}")
-        finite(out, f"context of length {length}: output")
-        differ(attend(module, x, context=memory + 1), out, f"changing a context of {length}")
-        other = torch.cat([x[:, :2], torch.randn_like(x[:, 2:3]), x[:, 3:]], dim=1)
-        again = attend(module, other, context=memory)
-        rows = [0, 1, 3, 4]
-        close(again[:, rows], out[:, rows], f"context of {length}: rows of the other queries")
-
-
-@check("attention", needs="cross")
-def few_rows(setup: AttentionSetup) -> None:
-    """Queries from some rows of x only, with all of x as context, give those rows of the output."""
-    module = setup.build()
-    call = partial(attend, module, position=setup.encoding(module))
-    for length in LENGTHS:
-        x, tokens = setup.normal(BATCH, length, DIM), setup.tokens(length)
-        for causal in setup.causal_or_not:
-            whole = call(x, tokens, causal=causal)
-            for rows in (slice(0, 1), slice(2, 5), slice(None)):
-                few = call(x[:, rows], tokens[rows], x, tokens, causal=causal, read=rows)
-                real = tokens[rows].attention_mask
-                real = torch.ones(few.shape[:2], dtype=torch.bool) if real is None else real
-                what = f"length {length}{', causal' if causal else ''}: rows {rows}"
-                close(few[real], whole[:, rows][real], f"{what} against those of the whole")
-
-
 @check("attention")
 def length(setup: AttentionSetup) -> None:
     """It takes any length, or with `fixed-length` any up to its maximum, and refuses more."""
@@ -215,27 +179,6 @@ def permutation(setup: AttentionSetup) -> None:
         except CheckFailed as failure:
             raise CheckFailed(f"{failure}; if it depends on the order, declare 'order'") from None
     must(off > 1e-6 or not ordered, "declares 'order', yet is equivariant to permutation")
-
-
-def _encoded(choice: Choice) -> str | None:
-    if choice.can("rotate") or choice.can("bias"):
-        return None
-    return "it declares neither 'rotate' nor 'bias'"
-
-
-@check("attention", applies=_encoded)
-def positions(setup: AttentionSetup) -> None:
-    """The encoding is called with the positions given: any spacing, and each text's own."""
-    module = setup.build()
-    position = setup.encoding(module)
-    x = setup.normal(BATCH, 6, DIM)
-    near = torch.arange(6)
-    each = torch.stack([near, 3 * near, 2 * near + 1])  # (B, L)
-    out = attend(module, x, Tokens(None, each), position=position)
-    for text in range(BATCH):
-        alone = attend(module, x[text : text + 1], Tokens(None, each[text]), position=position)
-        close(out[text], alone[0], f"text {text} at positions of its own against alone")
-    differ(out[1:2], attend(module, x[1:2], position=position), "positions three times apart")
 
 
 @check("attention", needs="rotate")
@@ -351,3 +294,30 @@ def heads(setup: AttentionSetup) -> None:
     what = f"{module.heads} heads of width {module.head_dim} instead of {heads} of {width}"
     hint = "; one with a single head declares 'one-head'" if module.heads == 1 else ""
     must((module.heads, module.head_dim) == (heads, width), what + hint)
+
+
+@check("attention")
+def encoding_learns(setup: AttentionSetup) -> None:
+    """What an encoding learns gets its gradient through every slot that the attention declares."""
+    module, x = setup.build(), setup.normal(BATCH, 6, DIM)
+    for slot in ("rotate", "bias", "content-bias"):
+        if setup.can(slot):
+            gain = nn.Parameter(torch.tensor(0.7, dtype=torch.float64))
+            make = ContentBias if slot == "content-bias" else ReferenceEncoding
+            position = make(slot == "rotate", slot == "bias", heads=module.heads, gain=gain)
+            call = partial(attend, module, x, position=position)
+            agrees(call, [gain], f"a number that the encoding learns, by {slot!r}")
+
+
+@check("attention", needs="rotate")
+def far_positions(setup: AttentionSetup) -> None:
+    """A text far from the beginning gives the same output, if `absolute` is not declared."""
+    if setup.can("absolute"):
+        raise CheckSkipped("it declares 'absolute'")
+    module = setup.build()
+    position, x = setup.encoding(module), setup.normal(BATCH, 6, DIM)
+    out = attend(module, x, position=position)
+    # Crossing the lengths at which positions are likely to begin again.
+    for start in (MAX_LENGTH - 3, 509, 1021, FAR):
+        later = attend(module, x, Tokens(None, torch.arange(6) + start), position=position)
+        close(later, out, f"output {start} positions later", tolerance=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from typing import Any
 
@@ -25,6 +26,7 @@ from zoo.conformance.setup import (
     unpadded,
 )
 from zoo.data.tokenizer import SPECIALS
+from zoo.registry import Choice
 
 CLASSES, VOCAB_SIZE = 4, 50
 VOCABULARY = [*SPECIALS, *(f"word{i}" for i in range(VOCAB_SIZE - len(SPECIALS)))]
@@ -49,6 +51,12 @@ MIXED = [
     f"{' '.join(one.split()[:3])} {' '.join(other.split()[-4:])}"
     for one, other in itertools.permutations(TEXTS, 2)
 ]
+# Texts of token ids in which every token stands between the same two; a text with two masks.
+WINDOWS = [np.arange(first, first + 12) for first in range(2, VOCAB_SIZE - 14)] * 2
+PLACES = (np.array([2, 5, 3, 7, 3, 9, 10]), np.array([2, 4]))
+# Each token has one tag wherever it stands, so that any tagger learns them.
+TOKENS = [text.split() for text in TEXTS]
+TAGS = [[("the", "on").index(w) if w in ("the", "on") else 2 for w in text] for text in TOKENS]
 
 
 class BaselineSetup(ModuleSetup, kind="baseline"):
@@ -114,11 +122,6 @@ def padding_invariance(setup: BaselineSetup) -> None:
     close(module(more, longer), out, "logits with more padding", tolerance=1e-6)
 
 
-# Texts of token ids in which every token stands between the same two; a text with two masks.
-WINDOWS = [np.arange(first, first + 12) for first in range(2, VOCAB_SIZE - 14)] * 2
-PLACES = (np.array([2, 5, 3, 7, 3, 9, 10]), np.array([2, 4]))
-
-
 def _fitted(setup: BaselineSetup) -> Any:
     model = setup.make()
     model.fit(list(TEXTS), list(LABELS))
@@ -145,34 +148,6 @@ def constant_class(setup: BaselineSetup) -> None:
     must(predicted < set(LABELS), f"predicts a class that it never saw: {predicted}")
 
 
-@check("baseline", needs="deterministic")
-def fitted_once(setup: BaselineSetup) -> None:
-    """Fitted with other states of the random generators, it predicts the same."""
-    ids = np.tile(np.arange(VOCAB_SIZE), 3)
-    found: list[Any] = []
-    for seed in range(3):
-        random.seed(seed)
-        np.random.seed(seed)
-        torch.manual_seed(seed)
-        if setup.can("texts"):
-            found.append([int(x) for x in _fitted(setup).predict([*TEXTS, *MIXED])])
-            continue
-        model = setup.make()
-        if setup.can("token-texts"):
-            model.fit(TOKENS, TAGS)
-            texts = [*TOKENS, *map(str.split, MIXED)]
-            found.append([[int(tag) for tag in tags] for tags in model.predict(texts)])
-            continue
-        if setup.can("masked"):
-            model.fit(WINDOWS)
-            found.append(model.log_probabilities(*PLACES).tolist())
-            continue
-        must(setup.can("stream"), "is trained like a cell, from weights that depend on the seed")
-        model.fit(ids)
-        found.append(model.nats(ids[::-1].copy()).tolist())
-    must(found[0] == found[1] == found[2], "another seed gives other predictions")
-
-
 @check("baseline", needs="texts")
 def same_again(setup: BaselineSetup) -> None:
     """Fitted twice it predicts the same, and for a single text the same as in a batch."""
@@ -196,11 +171,6 @@ def texts_untouched(setup: BaselineSetup) -> None:
     must(labels == LABELS, "the labels have changed")
 
 
-# Each token has one tag wherever it stands, so that any tagger learns them.
-TOKENS = [text.split() for text in TEXTS]
-TAGS = [[("the", "on").index(w) if w in ("the", "on") else 2 for w in text] for text in TOKENS]
-
-
 @check("baseline", needs="token-texts")
 def learns_tags(setup: BaselineSetup) -> None:
     """Fitted to tokens with one tag each, it predicts a tag per token, alone as in a batch."""
@@ -217,24 +187,6 @@ def learns_tags(setup: BaselineSetup) -> None:
     alone = [[int(tag) for tag in model.predict([text])[0]] for text in unseen]
     must([len(found) for found in whole] == [3, 1], f"{whole} are not one tag per token")
     must(whole == alone, f"tags {whole} in a batch, {alone} one by one")
-
-
-@check("baseline", needs="token-texts")
-def texts_apart(setup: BaselineSetup) -> None:
-    """Where tags depend on the tokens around, a text has the same tags alone as in a batch."""
-    draw = random.Random(setup.settings.seed)
-    texts = [draw.choices("abc", k=draw.randrange(1, 9)) for _ in range(40)]
-    # A token's tag tells it from the one before; the first of a text has a tag of its own.
-    tags = [
-        [("abc".index(b) + "abc".index(a)) % 3 for a, b in zip(t, ["a", *t], strict=False)]
-        for t in texts
-    ]
-    model = setup.make()
-    model.fit([list(text) for text in texts], [list(its_tags) for its_tags in tags])
-    whole = [[int(tag) for tag in found] for found in model.predict(texts)]
-    alone = [[int(tag) for tag in model.predict([text])[0]] for text in texts]
-    differing = sum(one != other for one, other in zip(whole, alone, strict=True))
-    must(not differing, f"{differing} of {len(texts)} texts have other tags in a batch than alone")
 
 
 @check("baseline", needs="stream")
@@ -286,3 +238,80 @@ def learns_masked(setup: BaselineSetup) -> None:
     text[places] = 1  # no text has this id
     found = model.log_probabilities(text, places).argmax(axis=1)
     must((found == targets).all(), f"finds {found.tolist()} where {targets.tolist()} are masked")
+
+
+def _of_fitted(choice: Choice) -> str | None:
+    return "it is trained like a cell" if choice.can("tokens") else None
+
+
+def fit_and_predict(choice: Choice, seed: int = 0) -> str:
+    """What a baseline of this choice, newly fitted, predicts for made-up data, as text."""
+
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+    model: Any = _built(choice)
+    _fit(choice, model, turned=False)
+    return _predicted(choice, model)
+
+
+def _built(choice: Choice) -> Any:
+    by_ids = choice.can("stream") or choice.can("masked")
+    return choice.build(vocab_size=VOCAB_SIZE) if by_ids else choice.build()
+
+
+def _fit(choice: Choice, model: Any, *, turned: bool) -> None:
+    """Fit to made-up data; turned: to data of the same sort with other answers."""
+    if choice.can("stream"):
+        ids = np.tile(np.arange(VOCAB_SIZE), 6)
+        model.fit(ids[::-1].copy() if turned else ids)
+    elif choice.can("masked"):
+        model.fit([ids[::-1].copy() for ids in WINDOWS] if turned else WINDOWS)
+    elif choice.can("token-texts"):
+        model.fit(TOKENS, [[2 - tag for tag in tags] for tags in TAGS] if turned else TAGS)
+    else:
+        model.fit(list(TEXTS), [2 - label for label in LABELS] if turned else list(LABELS))
+
+
+def _predicted(choice: Choice, model: Any) -> str:
+    if choice.can("stream"):
+        ids = np.tile(np.arange(VOCAB_SIZE), 2)
+        return json.dumps([round(float(x), 9) for x in model.nats(ids)])
+    if choice.can("masked"):
+        return json.dumps(model.log_probabilities(*PLACES).round(9).tolist())
+    if choice.can("token-texts"):
+        unseen = [*TOKENS, ["a", "new", "word"], ["The", "bank"]]
+        return json.dumps([[int(tag) for tag in tags] for tags in model.predict(unseen)])
+    texts = [*TEXTS, *MIXED, "words it never saw"]
+    return json.dumps([int(label) for label in model.predict(texts)])
+
+
+@check("baseline", applies=_of_fitted)
+def same_everywhere(setup: BaselineSetup) -> None:
+    """Fitted in processes with other hash seeds, folders and dates, it predicts the same."""
+    found = setup.elsewhere("zoo.conformance.baseline:fit_and_predict")
+    what = "two processes with other hash seeds, folders and dates give other predictions"
+    must(len(found) == 1, f"{what}: sort sets, and use no hash()")
+
+
+@check("baseline", applies=_of_fitted)
+def refitted(setup: BaselineSetup) -> None:
+    """Fitted again to other data, it is as if it had never seen the first."""
+    expected, model = fit_and_predict(setup.choice), _built(setup.choice)
+    _fit(setup.choice, model, turned=True)
+    _fit(setup.choice, model, turned=False)
+    found = _predicted(setup.choice, model)
+    must(found == expected, "fitted a second time, it remembers the data of the first")
+
+
+@check("baseline", needs="stream")
+def looks_ahead(setup: BaselineSetup) -> None:
+    """What it says of a token depends on those before it, and never on later ones."""
+    model = setup.make()
+    model.fit(np.tile(np.arange(VOCAB_SIZE), 6))
+    ids = np.random.default_rng(0).integers(VOCAB_SIZE, size=40)
+    ids[:20] = np.arange(20)
+    whole = model.nats(ids)
+    for end in (2, 10, 25, 39):
+        off = float(np.abs(model.nats(ids[:end]) - whole[: end - 1]).max())
+        must(off < 1e-9, f"the nats of the first {end} tokens change by {off:.3g} with later ones")

@@ -12,15 +12,16 @@ from torch import Tensor, nn
 from zoo.components.attention.split import Split
 from zoo.components.block.base import Block, LayerContext
 from zoo.components.tokens import Tokens
-from zoo.conformance.assertions import close, differ, has_shape, must, refusal
+from zoo.conformance.assertions import close, differ, has_shape, largest, must, refusal
 from zoo.conformance.check import CheckSkipped, check
-from zoo.conformance.modules import DRAWS, DROPOUT, LITTLE_DROPOUT, same_scale
+from zoo.conformance.modules import DROPOUT
 from zoo.conformance.reference import ReferenceEncoding
 from zoo.conformance.setup import (
     BATCH,
     DIM,
     HEADS,
     LAST,
+    LONG,
     PLACE,
     Case,
     Draw,
@@ -29,8 +30,10 @@ from zoo.conformance.setup import (
     padded_tokens,
     perturb,
     token_tensors,
+    unpadded,
     with_garbage,
 )
+from zoo.conformance.training import DRAWS, LITTLE_DROPOUT, same_scale
 from zoo.models.key_value_cache import KeyValues
 from zoo.models.seeding import seeded
 
@@ -144,34 +147,6 @@ def context_of(length: int = LENGTH, heads: int = HEADS, **more: Any) -> LayerCo
 
 
 @check("block")
-def few_rows(setup: BlockSetup) -> None:
-    """Asked for some positions, it gives those rows of its whole output."""
-    block, x = setup.block(), setup.hidden_states()
-    for causal in (False, True):
-        context = context_of(causal=causal)
-        whole = block(x, context)
-        for rows in (slice(0, 1), slice(2, 5)):
-            what = f"rows {rows}{', causal' * causal}"
-            close(block(x, replace(context, read=rows)), whole[:, rows], what)
-
-
-@check("block")
-def layer_context(setup: BlockSetup) -> None:
-    """The attention mask, the encoding and the causal mask reach the attention."""
-    block, x, real = setup.block(), setup.hidden_states(), padded_mask(LENGTH)
-    padded = replace(context_of(), tokens=padded_tokens(LENGTH))
-    out, dirty = block(x, padded), block(with_garbage(x, real), padded)
-    close(dirty[real], out[real], "real rows with other values in padding")
-
-    encoded, plain = context_of(), LayerContext(Tokens.whole(LENGTH), ReferenceEncoding())
-    differ(block(x, encoded), block(x, plain), "the output with and without an encoding")
-    causal = replace(encoded, causal=True)
-    changed = torch.cat([x[:, :3], torch.randn_like(x[:, 3:])], dim=1)
-    past = block(x, causal)[:, :3]
-    close(block(changed, causal)[:, :3], past, "causal: rows 0 to 2 after changing the rest")
-
-
-@check("block")
 def cache(setup: BlockSetup) -> None:
     """A cache reaches the attention: step by step equals the causal pass over the whole text."""
     block, x = setup.block(), setup.hidden_states()
@@ -247,13 +222,6 @@ def norms_apart(setup: BlockSetup) -> None:
         must(most < 2, f"{what}: norm() was called {len(made)} times, once for each norm")
 
 
-@check("block")
-def no_ffn(setup: BlockSetup) -> None:
-    """Without a feed-forward network it is a layer of attention only."""
-    out = setup.block(ffn=False)(setup.hidden_states(), context_of())
-    has_shape(out, (BATCH, LENGTH, DIM), "output")
-
-
 @check("block", needs="cross")
 def memory(setup: BlockSetup) -> None:
     """With cross-attention it reads a memory of any length, ignores its padding, and needs one."""
@@ -290,3 +258,67 @@ def undeclared(setup: BlockSetup) -> None:
     """Not declaring `cross`, it refuses a cross-attention instead of ignoring it."""
     error = refusal(lambda: setup.block(cross=True))
     must(error is not None, "takes a cross-attention, though it does not declare 'cross'")
+
+
+@check("block")
+def residual(setup: BlockSetup) -> None:
+    """If `residual` is declared, and only then, the input is added to the sub-layers' output."""
+    x = setup.hidden_states()
+    out = setup.block(norm=nn.Identity, silent=True)(x, context_of()).detach()
+    if setup.can("residual"):
+        # Up to a factor, because some blocks weight the branches, and mostly, because a block may
+        # have a network of its own, which is not silent (Macaron).
+        likeness = float(nn.functional.cosine_similarity(out.flatten(), x.flatten(), dim=0))
+        what = f"the cosine of input and output is {likeness:.3g} where the sub-layers give zeros"
+        must(likeness > 0.5, f"declares 'residual', yet the input does not pass: {what}")
+        return
+    scale = float((out * x).sum() / x.square().sum())
+    passes = scale > 0.01 and largest(out - scale * x) < 1e-9
+    must(not passes, "the input passes: it must declare 'residual'")
+
+
+@check("block", needs="residual")
+def residual_of_input(setup: BlockSetup) -> None:
+    """With a final norm, what is added is the block's input itself, not its normed input."""
+    x, growths = setup.hidden_states(), []
+    for setup.place in (PLACE, LAST):  # some blocks arrange the first layers otherwise
+        block = setup.block(silent=True)
+        if not (block.final_norm and block.normed):
+            raise CheckSkipped("it has no norm of the stack's to rely on: final_norm is False")
+        small, large = (float(block(f * x, context_of()).detach().std()) for f in (1, 1000))
+        growths.append(large / small)
+    what = f"a thousand times the input gives {max(growths):.3g} times the output"
+    must(max(growths) > 10, f"{what}: add x to the sub-layer's output, not norm(x)")
+
+
+@check("block", needs="residual")
+def residual_without_dropout(setup: BlockSetup) -> None:
+    """Dropout acts on the sub-layers' outputs, never on the residual."""
+    block, x = setup.block(norm=nn.Identity, silent=True, dropout=DROPOUT), setup.hidden_states()
+    share = float((block.train()(x, context_of()) == 0).double().mean())
+    what = f"{share:.0%} of the output's entries are dropped where the sub-layers give zeros"
+    must(share < 0.05, f"{what}: drop before adding x")
+
+
+@check("block")
+def reads_later(setup: BlockSetup) -> None:
+    """Where the layer is not causal, a token's output depends on later tokens."""
+    block, x = setup.block(), setup.hidden_states()
+    changed = torch.cat([x[:, :3], torch.randn_like(x[:, 3:])], dim=1)
+    out, again = (block(given, context_of())[:, :3] for given in (x, changed))
+    differ(again, out, "rows 0 to 2 after changing the rest")
+
+
+@check("block")
+def long_input(setup: BlockSetup) -> None:
+    """In a text of hundreds of tokens too, padding is not read, and few rows are as in all."""
+    block, x, real = setup.block(), setup.normal(3, LONG, DIM), padded_mask(LONG)
+    for causal in (False, True):
+        context = context_of(LONG, causal=causal)
+        out = block(x, replace(context, tokens=padded_tokens(LONG)))
+        what = f"{LONG} tokens{', causal' * causal}"
+        for text, alone in unpadded(x, real):
+            expected = block(alone, context_of(alone.shape[1], causal=causal))[0]
+            close(out[text, real[text]], expected, f"{what}: text {text} against unpadded")
+        few = block(x[:1], replace(context, read=slice(150, 152)))
+        close(few, block(x[:1], context)[:, 150:152], f"{what}: rows 150 and 151")

@@ -1,27 +1,36 @@
-"""What a check is, and the decorator that adds one. No torch here."""
+"""What a check is, and how components are chosen and checked; imports torch when one is run."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Callable
-from dataclasses import dataclass
+import shlex
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
-from zoo.errors import ZooError
-from zoo.registry import CAPABILITIES, Choice
+from zoo.errors import ComponentError, ZooError, nearest
+from zoo.registry import CAPABILITIES, KINDS, Choice
+from zoo.registry.loading import Zoo
+from zoo.registry.plugins import described
 
 Applies = Callable[[Choice], str | None]
 Body = TypeVar("Body", bound=Callable[..., None])
-
 # The modules with checks, in the order in which these are run and listed.
 _WITH_CHECKS = (
-    "registration modules grad_modes low_precision training_mode devices attention contexts "
-    "masking exactness pe position_wise gradient_flow caching block residuals pool "
-    "other_sizes extremes whole_models parameters_act baseline experiment reproducible"
+    "registration modules training attention masking exactness pe position_wise block pool "
+    "whole_models baseline experiment"
 )
-MODULES = tuple(f"zoo.conformance.{name}" for name in _WITH_CHECKS.split())
+CHECK_MODULES = tuple(f"zoo.conformance.{name}" for name in _WITH_CHECKS.split())
 # What a component may raise when asked for something that it does not declare.
 REFUSALS = (ValueError, TypeError, NotImplementedError, ZooError)
+_CHECKS: dict[str, dict[str, Check]] = {kind: {} for kind in CAPABILITIES}
+STATUSES = ("passed", "failed", "skipped", "xfailed")
 
 
 class CheckFailed(AssertionError):  # noqa: N818 - the name of an outcome
@@ -55,12 +64,9 @@ class Check:
     applies: Applies
 
 
-_CHECKS: dict[str, dict[str, Check]] = {kind: {} for kind in CAPABILITIES}
-
-
 def checks_of(kind: str) -> dict[str, Check]:
     """The checks of a kind by name, in the order in which they are run; imports torch."""
-    for module in MODULES:
+    for module in CHECK_MODULES:
         importlib.import_module(module)
     return _CHECKS[kind]
 
@@ -93,3 +99,250 @@ def check(
         return body
 
     return add
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The outcome of one check of one component.
+
+    component: ``kind/name(params)``. status: one of STATUSES. message: the numbers of a failure
+    or the reason of a skip. repeat: the command that runs only this check.
+    """
+
+    component: str
+    owner: str
+    check: str
+    claim: str
+    status: str
+    message: str
+    seconds: float
+    repeat: str
+
+
+def select_choices(
+    zoo: Zoo, names: Iterable[str], *, files: bool = False, distributions: Iterable[str] = ()
+) -> list[Choice]:
+    """The choices asked for, each once, in the order of asking.
+
+    names: ``kind/name``, ``kind/name(param=value)``, ``kind/all`` or ``all``. files: also all
+    components of single-file plug-ins. distributions: also all components of these.
+    Raises ZooError where a name is unknown or nothing is left to check.
+    """
+    chosen = [choice for name in names for choice in _named(zoo, name)]
+    if files and zoo.files:
+        # The last plug-ins are the files, one each.
+        chosen += _of(zoo, {row.distribution for row in zoo.plugins[-len(zoo.files) :]})
+    for distribution in distributions:
+        found = _of(zoo, {distribution})
+        if not found:
+            hint = nearest(distribution, sorted({row.distribution for row in zoo.plugins}))
+            raise ZooError(f"distribution '{distribution}' registers nothing{hint}")
+        chosen += found
+    if not chosen:
+        raise ZooError("nothing to check; name components as kind/name, or say all")
+    return list({(c.component.kind, str(c)): c for c in chosen}.values())
+
+
+def _named(zoo: Zoo, name: str) -> list[Choice]:
+    if name.strip() == "all":
+        return _of(zoo)
+    kind, slash, text = name.partition("/")
+    if not slash or not text.strip():
+        raise ZooError(f"'{name}' is no component; write it as kind/name, such as attention/fused")
+    if kind not in KINDS:
+        raise ZooError(f"no kind '{kind}'{nearest(kind, KINDS)}")
+    if text.strip() == "all":
+        return [one for c in zoo.registry.components(kind) for one in zoo.registry.examples(c)]
+    return zoo.registry.choices(kind, text)
+
+
+def _of(zoo: Zoo, distributions: set[str] | None = None) -> list[Choice]:
+    """All components, or those of some distributions."""
+    components = (c for kind in KINDS for c in zoo.registry.components(kind))
+    return [
+        choice
+        for c in components
+        if distributions is None or c.owner.distribution in distributions
+        for choice in zoo.registry.examples(c)
+    ]
+
+
+@dataclass(frozen=True)
+class ComponentCheck:
+    """One check of one component; under pytest, call it to run it.
+
+    files: the single-file plug-ins in use, for the command that repeats the result. expected: why
+    it is expected to fail, or empty.
+    """
+
+    choice: Choice
+    check: Check
+    files: tuple[str, ...] = ()
+    settings: CheckSettings = field(default_factory=CheckSettings)
+    expected: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the check."""
+        return self.check.name
+
+    @property
+    def component(self) -> str:
+        """``kind/name(params)``."""
+        return f"{self.choice.component.kind}/{self.choice}"
+
+    def __str__(self) -> str:
+        return f"{self.component}:{self.name}"
+
+    def run(self) -> CheckResult:
+        """The outcome; ``xfailed`` where it fails as expected, failed where it then does not."""
+        start = time.perf_counter()
+        status, message = _outcome(self.choice, self.check, self.files, self.settings)
+        if self.expected and status == "failed":
+            status, message = "xfailed", f"{self.expected} [{message}]"
+        elif self.expected:
+            found = f"{status}{': ' if message else ''}{message}"
+            status, message = "failed", f"expected to fail ({self.expected}), but it {found}"
+        return CheckResult(
+            component=self.component,
+            owner=str(self.choice.component.owner),
+            check=self.name,
+            claim=self.check.claim,
+            status=status,
+            message=message,
+            seconds=round(time.perf_counter() - start, 4),
+            repeat=_command(self.component, self.name, self.files, self.settings),
+        )
+
+    def __call__(self) -> None:
+        """Run it under pytest: it passes, fails, is skipped, or fails as expected."""
+        import pytest
+
+        result = self.run()
+        if result.status == "xfailed":
+            pytest.xfail(result.message)
+        if result.status == "skipped":
+            pytest.skip(result.message)
+        if result.status == "failed":
+            pytest.fail(
+                f"{result.component} ({result.owner}), {result.check}: {result.message}\n"
+                f"  must hold: {result.claim}\n  repeat: {result.repeat}",
+                pytrace=False,
+            )
+
+
+def checks_for(
+    choices: Iterable[Choice],
+    *,
+    only: Sequence[str] = (),
+    files: Sequence[str] = (),
+    settings: CheckSettings | None = None,
+    expected: Mapping[str, str] | None = None,
+) -> list[ComponentCheck]:
+    """Every check of every choice, or those named in ``only``.
+
+    files: the single-file plug-ins in use. expected: ``check`` or ``kind/name:check`` to the reason
+    why it fails. Raises ZooError for a name that is a check of none, and for an empty reason.
+    """
+    checks = [
+        ComponentCheck(choice, check, tuple(files), settings or CheckSettings())
+        for choice in choices
+        for check in checks_of(choice.component.kind).values()
+    ]
+    names, reasons = {check.name for check in checks}, dict(expected or {})
+    known = sorted(names | set(map(str, checks)))
+    for key, reason in reasons.items():
+        if key not in known:
+            raise ZooError(
+                f"expected failure of an unknown check '{key}'{nearest(key, known)}"
+            )
+        if not isinstance(reason, str) or not reason.strip():
+            raise ZooError(f"the expected failure of '{key}' needs a reason")
+    for name in only:
+        if name not in names:
+            raise ZooError(f"no check '{name}'{nearest(name, sorted(names))}")
+    return [
+        replace(check, expected=reasons.get(str(check), reasons.get(check.name, "")))
+        for check in checks
+        if not only or check.name in only
+    ]
+
+
+def run_checks(choices: Iterable[Choice], **options: Any) -> Iterator[CheckResult]:
+    """Run the checks that ``checks_for`` gives for these choices and options."""
+    checks = checks_for(choices, **options)  # at once, so that a wrong name runs nothing
+    return (check.run() for check in checks)
+
+
+def counts(results: Iterable[CheckResult]) -> dict[str, int]:
+    """Status to number of results."""
+    counter = Counter(result.status for result in results)
+    return {s: counter[s] for s in STATUSES if counter[s] or s != "xfailed"}
+
+
+def _outcome(
+    choice: Choice, check: Check, files: Sequence[str], settings: CheckSettings
+) -> tuple[str, str]:
+    reason = check.applies(choice)
+    if reason is not None:
+        return "skipped", reason
+    from zoo.conformance.setup import Setup
+    from zoo.models.seeding import seeded
+
+    try:
+        # Each check has a seed of its own: running other checks changes nothing. What a component
+        # prints goes to stderr, because stdout may be JSON.
+        with (
+            _one_thread(),
+            contextlib.redirect_stdout(sys.stderr),
+            seeded(settings.seed, f"checks/{check.kind}/{check.name}"),
+        ):
+            setup = Setup.of_kind.get(check.kind, Setup)
+            check.body(setup(choice, settings, files))
+    except CheckSkipped as skip:
+        return "skipped", str(skip)
+    except CheckFailed as failure:
+        return "failed", str(failure)
+    except KeyboardInterrupt:
+        raise
+    except ComponentError as error:
+        # An optional dependency that the component names itself: nothing is wrong with it.
+        if isinstance(error.__cause__, ModuleNotFoundError):
+            return "skipped", str(error)
+        return "failed", f"raised {described(error)}{_place(error)}"
+    except BaseException as error:  # noqa: BLE001 - even SystemExit or pytest.skip is a failure
+        return "failed", f"raised {described(error)}{_place(error)}"
+    return "passed", ""
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Tensors this small are slower on several threads, above all on a busy machine."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _place(error: BaseException) -> str:
+    """Where an error was raised: the last frame outside libraries and the checks."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "site-packages" not in frame.filename and "/zoo/conformance/" not in frame.filename
+    ]
+    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+
+
+def _command(name: str, check: str, files: Sequence[str], settings: CheckSettings) -> str:
+    words = ["zoo", "check", name, "--only", check]
+    words += [word for file in files for word in ("--plugin", file)]
+    if settings.seed:
+        words += ["--seed", str(settings.seed)]
+    if settings.compile_backend != CheckSettings().compile_backend:
+        words += ["--compile", settings.compile_backend]
+    return shlex.join(words)

@@ -1,38 +1,47 @@
-"""What a component gives in processes with another hash seed, folder, date and random state."""
+"""What a component gives in processes with another hash seed, folder, date and random state.
+
+``python -m zoo.conformance.elsewhere MODULE...`` imports these modules once; each question, a line
+of JSON, is answered by a copy of the process (``os.fork``), which need not import them again.
+"""
 
 from __future__ import annotations
 
+import datetime
+import importlib
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
+import time
+import types
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from zoo.conformance.check import MODULES, CheckFailed, CheckSkipped
-from zoo.conformance.setup import Setup
-from zoo.registry import BUILT_IN
+import numpy as np
+
+from zoo.registry import BUILT_IN, Choice
 
 # What another process is given, but for the folder: a hash seed and a number of days from today.
 DIFFERENCES = ((1, 0), (2, 400))
 # What takes longest to import; the other processes have what this one has, and import it once.
-_SLOW = ("torch", "sklearn.linear_model", "sklearn.feature_extraction.text", *MODULES)
+_SLOW = ("torch", "sklearn.linear_model", "sklearn.feature_extraction.text")
 
 
-def elsewhere(setup: Setup, function: str) -> set[str]:
-    """All that the function says of the set-up's component in the other processes.
+def elsewhere(choice: Choice, plugin_files: tuple[str, ...], function: str) -> set[str]:
+    """All that the function says of the component in the other processes.
 
-    function: ``package.module:function``, which takes a Choice and gives text. Raises CheckFailed
-    where it raises, and CheckSkipped for a component that only this process has registered. Other
-    plug-ins than the component's own are not loaded.
+    function: ``package.module:function``, which takes a Choice and gives text. Other plug-ins than
+    the component's own are not loaded. Raises RuntimeError where the function does, and LookupError
+    for a component that only this process has registered.
     """
-    owner = setup.choice.component.owner
-    given = [str(Path(file).resolve()) for file in setup.files]
-    files = [file for file in given if Path(file).name == owner.distribution]
+    owner = choice.component.owner
+    files = [str(Path(f).resolve()) for f in plugin_files if Path(f).name == owner.distribution]
     question = {
-        "kind": setup.choice.component.kind,
-        "name": str(setup.choice),
+        "kind": choice.component.kind,
+        "name": str(choice),
         "files": files,
         "plugins": "" if files or owner.distribution == BUILT_IN else owner.distribution,
         "path": [str(Path(entry).resolve()) for entry in sys.path],
@@ -48,26 +57,107 @@ def _ask(hash_seed: int, question: dict[str, object]) -> str:
     process.stdin.write(json.dumps(question) + "\n")
     process.stdin.flush()
     reply = json.loads(process.stdout.readline())
-    if "error" in reply:
-        if reply["error"].startswith(f"ZooError: no {question['kind']} "):
-            raise CheckSkipped("another process cannot load it: this one registered it")
-        raise CheckFailed(f"in a new process: {reply['error']}")
-    answer: str = reply["answer"]
-    return answer
+    if error := reply.get("error"):
+        if error.startswith(f"ZooError: no {question['kind']} "):
+            raise LookupError("another process cannot load it: this one registered it")
+        raise RuntimeError(f"in a new process: {error}")
+    return str(reply["answer"])
 
 
 @cache
 def _process(hash_seed: int, modules: tuple[str, ...]) -> subprocess.Popen[str]:
     """A process with this hash seed; it ends with this one, when its input does."""
+    path = os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path)
     return subprocess.Popen(
-        [sys.executable, "-m", "zoo.conformance.elsewhere_process", *modules],
+        [sys.executable, "-m", "zoo.conformance.elsewhere", *modules],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         cwd=tempfile.gettempdir(),
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path),
-            "PYTHONHASHSEED": str(hash_seed),
-        },
+        env={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": str(hash_seed)},
     )
+
+
+def fingerprint(made: Choice) -> str:
+    """Of the documents that a data set gives."""
+    loaded: str = made.build().fingerprint
+    return loaded
+
+
+def _answer(question: dict[str, Any]) -> str:
+    """What the function of the question says of its component, ``days`` from today."""
+    from zoo.registry.loading import load
+
+    os.environ["ZOO_PLUGINS"] = question["plugins"]
+    sys.path[:] = question["path"]
+    random.seed(question["days"])
+    np.random.seed(question["days"])
+    made = load(question["files"]).registry.choose(question["kind"], question["name"])
+    _set_date(sys.modules[made.component.resolve().__module__], 86400 * question["days"])
+    module, function = question["function"].split(":")
+    said: str = getattr(importlib.import_module(module), function)(made)
+    return said
+
+
+def _set_date(module: types.ModuleType, seconds: int) -> None:
+    """Shift the clock, and the date in this module alone: libraries need the real classes."""
+    clock = time.time
+    time.time = lambda: clock() + seconds
+
+    class LaterMoment(datetime.datetime):
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> Any:
+            return datetime.datetime.fromtimestamp(time.time(), tz)
+
+        @classmethod
+        def today(cls) -> Any:
+            return datetime.datetime.fromtimestamp(time.time())
+
+    class LaterDay(datetime.date):
+        @classmethod
+        def today(cls) -> Any:
+            return datetime.date.fromtimestamp(time.time())
+
+    changed = {**vars(datetime), "datetime": LaterMoment, "date": LaterDay}
+    for key, value in list(vars(module).items()):
+        if value is datetime:
+            setattr(module, key, types.SimpleNamespace(**changed))
+        elif value is datetime.datetime:
+            setattr(module, key, LaterMoment)
+        elif value is datetime.date:
+            setattr(module, key, LaterDay)
+
+
+def _answer_in_a_copy(question: dict[str, Any], folder: str) -> str:
+    """The answer as JSON: {"answer": ...}, or {"error": the last line of what went wrong}."""
+    read, write = os.pipe()
+    if not (child := os.fork()):
+        os.chdir(folder)
+        try:
+            reply = {"answer": _answer(question)}
+        except BaseException as error:  # noqa: BLE001 - a component may raise anything
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        with os.fdopen(write, "w") as out:
+            json.dump(reply, out)
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as back:
+        reply_text = back.read()
+    _, status = os.waitpid(child, 0)
+    ended = json.dumps({"error": f"it ended with status {os.waitstatus_to_exitcode(status)}"})
+    return reply_text or ended
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    replies = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what a component prints is no reply
+    for module in sys.argv[1:]:
+        importlib.import_module(module)
+    for line in sys.stdin:
+        with tempfile.TemporaryDirectory(prefix="zoo-") as folder:
+            print(_answer_in_a_copy(json.loads(line), folder), file=replies)
+
+
+if __name__ == "__main__":
+    main()

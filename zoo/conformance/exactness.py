@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -16,77 +16,39 @@ from zoo.conformance.assertions import close, has_shape, largest, must
 from zoo.conformance.attention import AttentionSetup
 from zoo.conformance.check import check
 from zoo.conformance.reference import ReferenceEncoding, attention
-from zoo.conformance.setup import normal
+from zoo.conformance.setup import DIM, HEADS, normal
 
-TEXTS, QUERIES, KEYS = 2, 5, 7
-LONG = (140, 300)
-
-
-@dataclass(frozen=True)
-class Situation:
-    """One way of calling exact attention. context: None for x itself."""
-
-    name: str
-    x: Tensor
-    context: Tensor | None
-    queries: Tokens
-    keys: Tokens
-    position: ReferenceEncoding
-    causal: bool
-
-    def call(self, function: Callable[..., Tensor]) -> Tensor:
-        """Call an attention, or its ``weights``."""
-        layer = LayerContext(
-            self.queries,
-            self.position,
-            causal=self.causal,
-            context=self.context,
-            context_tokens=None if self.context is None else self.keys,
-        )
-        return function(self.x, layer)
-
-    def hidden(self) -> Tensor:
-        """Which keys each query may not see: bool (B, 1, Lq, Lk)."""
-        queries, keys = len(self.queries.positions), len(self.keys.positions)
-        hidden = torch.zeros(TEXTS, 1, queries, keys, dtype=torch.bool)
-        if self.keys.attention_mask is not None:
-            hidden = hidden | ~self.keys.attention_mask[:, None, None, :]
-        if self.causal:
-            hidden = hidden | (self.keys.positions > self.queries.positions[:, None])
-        return hidden
-
-    def expected(self, weights: CanonicalWeights) -> tuple[Tensor, Tensor]:
-        """The reference's output and attention map."""
-        return attention(
-            weights,
-            self.position.heads,
-            self.x,
-            self.x if self.context is None else self.context,
-            hidden=self.hidden(),
-            q_positions=self.queries.positions,
-            k_positions=self.keys.positions,
-            position=self.position,
-        )
+TEXTS = 2
+LENGTHS, HUNDREDS = (5, 7), (140, 300)  # of x and of a context
+# Widths and heads, with the lengths and the factors of the input that are tried.
+SIZES = (
+    (DIM, HEADS, LENGTHS, (1.0,)),
+    (24, 3, LENGTHS, (1.0, 30.0)),
+    (12, 1, HUNDREDS, (1.0, 30.0)),
+    (40, 5, LENGTHS, (1.0, 30.0)),
+)
 
 
-def _situations(
-    setup: AttentionSetup, heads: int, lengths: tuple[int, int] = (QUERIES, KEYS)
-) -> Iterator[Situation]:
-    """Plain, each declared slot by itself, and all of them at once; lengths: of x and context."""
+def _calls(
+    setup: AttentionSetup, heads: int, lengths: tuple[int, int] = LENGTHS
+) -> Iterator[tuple[str, Tensor, LayerContext]]:
+    """Plain, each declared slot by itself, and all of them at once: a name, x and its layer."""
     able = {c for c in ("rotate", "bias", "padding", "causal", "cross") if setup.can(c)}
     ways = {"plain": set(), **{c: {c} for c in sorted(able)}, "all slots": able - {"cross"}}
     if "cross" in able:
         ways["all slots, cross"] = able
     for name, uses in ways.items():
         x = setup.normal(TEXTS, lengths[0], setup.dim).requires_grad_()
-        context, queries = None, _tokens(lengths[0], "padding" in uses)
-        keys = queries
+        layer = LayerContext(
+            _tokens(lengths[0], "padding" in uses),
+            ReferenceEncoding("rotate" in uses, "bias" in uses, heads=heads),
+            causal="causal" in uses or setup.can("causal-only"),
+        )
         if "cross" in uses:
             context = setup.normal(TEXTS, lengths[1], setup.dim, seed=1).requires_grad_()
             keys = _tokens(lengths[1], "padding" in uses)
-        causal = "causal" in uses or setup.can("causal-only")
-        position = ReferenceEncoding("rotate" in uses, "bias" in uses, heads=heads)
-        yield Situation(name, x, context, queries, keys, position, causal)
+            layer = replace(layer, context=context, context_tokens=keys)
+        yield name, x, layer
 
 
 def _tokens(length: int, padded: bool) -> Tokens:
@@ -95,64 +57,81 @@ def _tokens(length: int, padded: bool) -> Tokens:
     return Tokens(real if padded else None, torch.arange(length))
 
 
+def _hidden(layer: LayerContext) -> Tensor:
+    """Which keys each query may not see: bool (B, 1, Lq, Lk)."""
+    queries, keys = layer.tokens.positions, layer.keys.positions
+    hidden = torch.zeros(TEXTS, 1, len(queries), len(keys), dtype=torch.bool)
+    if layer.keys.attention_mask is not None:
+        hidden = hidden | ~layer.keys.attention_mask[:, None, None, :]
+    return hidden | (keys > queries[:, None]) if layer.causal else hidden
+
+
+def _expected(
+    weights: CanonicalWeights, heads: int, x: Tensor, layer: LayerContext
+) -> tuple[Tensor, Tensor]:
+    """The reference's output and attention map."""
+    return attention(
+        weights,
+        heads,
+        x,
+        x if layer.context is None else layer.context,
+        hidden=_hidden(layer),
+        q_positions=layer.tokens.positions,
+        k_positions=layer.keys.positions,
+        position=layer.position,
+    )
+
+
 @check("attention", needs="exact")
 def exact(setup: AttentionSetup) -> None:
     """Output and gradients of inputs are softmax(QKᵀ/√d)V's in float64, in every declared slot."""
     # Gradients of parameters, whose layouts differ, are left to the check gradcheck.
-    module, weights = setup.build(), _weights(setup)
-    must(hasattr(module, "load_canonical"), "an exact attention needs load_canonical(weights)")
-    module.load_canonical(weights)
-    for situation in _situations(setup, module.heads):
-        out, (expected, _) = situation.call(module), situation.expected(weights)
-        close(out, expected, f"{situation.name}: output")
-        direction = torch.randn(out.shape, dtype=out.dtype)
-        inputs = [x for x in (situation.x, situation.context) if x is not None]
-        theirs, ours = (torch.autograd.grad(o, inputs, direction) for o in (out, expected))
-        for name, their, our in zip(("x", "context"), theirs, ours, strict=False):
-            close(their, our, f"{situation.name}: gradient of {name}")
-
-
-@check("attention", needs="exact")
-def exact_sizes(setup: AttentionSetup) -> None:
-    """It is exact with other widths and heads, for hundreds of keys, and for large scores."""
-    for dim, heads in ((24, 3), (12, 1), (40, 5)):
-        other, lengths = setup.at(dim, heads), LONG if heads == 1 else (QUERIES, KEYS)
+    for dim, heads, lengths, scales in SIZES:
+        sized = setup.at(dim, heads)
         try:
-            module = other.build()
+            module = sized.build()
         except ValueError:
+            if heads == HEADS:
+                raise
             continue  # a number of heads that it refuses
-        weights = _weights(other)
+        weights = _weights(sized)
+        must(hasattr(module, "load_canonical"), "an exact attention needs load_canonical(weights)")
         module.load_canonical(weights)
-        for situation in _situations(other, module.heads, lengths):
-            if situation.name != "plain" and "all" not in situation.name:
-                continue
-            for scale in (1.0, 30.0):
-                larger = replace(situation, x=scale * situation.x.detach())
-                what = f"{situation.name}, width {dim}, {heads} heads, lengths {lengths}"
-                out, (expected, _) = larger.call(module), larger.expected(weights)
+        for name, x, layer in _calls(sized, module.heads, lengths):
+            for scale in scales:
+                larger = (scale * x.detach()).requires_grad_()
+                what = f"{name}, width {dim}, {heads} heads, lengths {lengths}"
+                out = module(larger, layer)
+                expected, _ = _expected(weights, module.heads, larger, layer)
                 close(out, expected, f"{what}, {scale:g} times the input: output")
+                direction = torch.randn(out.shape, dtype=out.dtype)
+                inputs = [one for one in (larger, layer.context) if one is not None]
+                theirs, ours = (torch.autograd.grad(o, inputs, direction) for o in (out, expected))
+                for given, their, our in zip(("x", "context"), theirs, ours, strict=False):
+                    if scale == 1:  # of large scores gradients lose too many digits
+                        close(their, our, f"{what}: gradient of {given}")
 
 
 @check("attention", needs="map")
 def attention_map(setup: AttentionSetup) -> None:
     """The map is what mixes the values; hidden keys have none of it; it is exact if declared."""
     module = setup.build()
-    must(hasattr(module, "weights"), "an attention with a map needs weights(x, ...)")
+    must(hasattr(module, "weights"), "an attention with a map needs weights(x, layer)")
     weights = _weights(setup)
     if setup.can("exact"):
         module.load_canonical(weights)
-    for situation in _situations(setup, module.heads):
-        shown, hidden = situation.call(module.weights), situation.hidden()
-        has_shape(shown, (TEXTS, module.heads, *hidden.shape[2:]), f"{situation.name}: map")
-        real = situation.queries.attention_mask  # rows of padding may be anything
+    for name, x, layer in _calls(setup, module.heads):
+        shown, hidden = module.weights(x, layer), _hidden(layer)
+        has_shape(shown, (TEXTS, module.heads, *hidden.shape[2:]), f"{name}: map")
+        real = layer.tokens.attention_mask  # rows of padding may be anything
         counted = hidden if real is None else hidden & real[:, None, :, None]
         stray = largest(shown.masked_fill(~counted, 0))
-        must(stray == 0, f"{situation.name}: a hidden key has a weight of {stray:.3g}")
+        must(stray == 0, f"{name}: a hidden key has a weight of {stray:.3g}")
         if setup.can("exact"):
-            close(shown, situation.expected(weights)[1], f"{situation.name}: map")
+            close(shown, _expected(weights, module.heads, x, layer)[1], f"{name}: map")
         if isinstance(module, ProjectedAttention):
-            for mixed, values in _mixed(module, situation):
-                what = f"{situation.name}: the map's weight of a value, and what the value adds"
+            for mixed, values in _mixed(module, x, layer):
+                what = f"{name}: the map's weight of a value, and what the value adds"
                 sizes = shown.detach().abs() * values.norm(dim=-1)[..., None, :]
                 kept = torch.ones(TEXTS, sizes.shape[2], dtype=torch.bool) if real is None else real
                 close(
@@ -160,7 +139,9 @@ def attention_map(setup: AttentionSetup) -> None:
                 )
 
 
-def _mixed(module: ProjectedAttention, situation: Situation) -> list[tuple[Tensor, Tensor]]:
+def _mixed(
+    module: ProjectedAttention, x: Tensor, layer: LayerContext
+) -> list[tuple[Tensor, Tensor]]:
     """How much each value adds to each output (B, H, Lq, Lk), and the values (B, H, Lk, Dv).
 
     By the norm, because a variant may rotate values on their way. One pair for each call of
@@ -185,7 +166,7 @@ def _mixed(module: ProjectedAttention, situation: Situation) -> list[tuple[Tenso
 
     module.mix = value_by_value  # type: ignore[method-assign]
     try:
-        situation.call(module)
+        module(x, layer)
     finally:
         del module.mix
     return seen

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from zoo.conformance.check import CheckFailed, CheckSkipped, check
 from zoo.conformance.setup import Setup
 from zoo.data.sources.corpus import IGNORED, Corpus, Pairs, TaggedCorpus, Texts
 from zoo.errors import ZooError
-from zoo.registry import AXES, BUILT_IN, CAPABILITIES
+from zoo.registry import AXES, BUILT_IN, CAPABILITIES, Choice
 
 # Loading takes a while, and so does finding that the Hub cannot be reached.
 _LOADED: dict[tuple[object, str], Any] = {}
@@ -38,6 +39,8 @@ from zoo.registry.loading import load
 load(sys.argv[2:]).registry.choose("task", sys.argv[1]).build()
 print("torch" in sys.modules)
 """
+# The share of a class's texts that have its label in them, where a label is written into texts.
+WRITTEN, ELSEWHERE = 0.95, 0.05
 
 
 class DataSetup(Setup, kind="data"):
@@ -276,3 +279,68 @@ def events(setup: Setup) -> None:
             result = event.result
             must(result.status == "ok", f"{event.job.name}: {result.status}: {result.reason}")
             must(bool(result.environment.get("device")), f"{event.job.name}: no environment")
+
+
+@check("data")
+def everywhere(setup: DataSetup) -> None:
+    """With another hash seed, folder, date and random state it gives the same documents."""
+    setup.corpus()
+    found = setup.elsewhere("zoo.conformance.elsewhere:fingerprint")
+    what = "two processes with other hash seeds, folders, dates and random states load other data"
+    must(len(found) == 1, f"{what}: sort sets, and draw from random.Random(seed)")
+
+
+@check("data")
+def parameters_act(setup: DataSetup) -> None:
+    """Every parameter that is a number or a switch changes the data, or refuses other values."""
+    plain, component = setup.corpus().fingerprint, setup.choice.component
+    for name, default in component.parameters.items():
+        prints = []
+        for value in _others(default):
+            given = {**setup.choice.given, name: value}
+            try:
+                prints.append(Choice(component, setup.choice.label, given).build().fingerprint)
+            except (ZooError, ValueError):
+                continue
+            if prints[-1] != plain:
+                break
+        ignored = bool(prints) and set(prints) == {plain}
+        must(not ignored, f"'{name}' changes nothing: other values give the same documents")
+
+
+def _others(default: object) -> Iterator[object]:
+    """Other values of a parameter, near its default first."""
+    if isinstance(default, bool):
+        yield not default
+    elif isinstance(default, int):
+        yield from (default + 1, 2 * default + 1, max(1, default // 2))
+    elif isinstance(default, float):
+        yield from (default / 2, min(2 * default, (1 + default) / 2))
+
+
+@check("data", needs="text-labels")
+def label_in_text(setup: DataSetup) -> None:
+    """No text has its own label written into it."""
+    loaded = setup.corpus()
+    assert isinstance(loaded, Corpus)
+    texts = [*loaded.train_texts, *loaded.test_texts]
+    labels = [*loaded.train_labels, *loaded.test_labels]
+    words = [set(re.findall(r"\w+", text.lower().replace("_", " "))) for text in texts]
+    forms = {
+        "name": [name.lower().replace("_", " ") for name in loaded.label_names],
+        "number": [str(number) for number in range(len(loaded.label_names))],
+    }
+    for form, marks in forms.items():
+        shares = [
+            (_share(words, labels, number, mark, True), _share(words, labels, number, mark, False))
+            for number, mark in enumerate(marks)
+        ]
+        written = all(own >= WRITTEN and others <= ELSEWHERE for own, others in shares)
+        must(not written, f"nearly every text has the {form} of its class in it, and no other's")
+
+
+def _share(words: list[set[str]], labels: list[int], number: int, mark: str, own: bool) -> float:
+    """The share of the texts of a class, or of all others, that have all words of the mark."""
+    wanted = set(re.findall(r"\w+", mark))
+    of = [w for w, label in zip(words, labels, strict=True) if (label == number) == own]
+    return sum(bool(wanted) and wanted <= found for found in of) / max(1, len(of))

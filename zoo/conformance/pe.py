@@ -1,4 +1,4 @@
-"""Checks of positional encodings: their three slots, rotation and bias."""
+"""Checks of positional encodings: their slots, rotation and bias."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from zoo.conformance.setup import (
     BATCH,
     DIM,
     HEADS,
+    LONG,
     MAX_LENGTH,
     PLACE,
+    SOME,
     Case,
     Draw,
     ModuleSetup,
@@ -29,6 +31,7 @@ from zoo.conformance.setup import (
 from zoo.models.seeding import seeded
 
 HEAD_DIM, LENGTH, SHIFT = DIM // HEADS, 6, 5
+FAR, OFFSET = 5000, 7
 
 
 class EncodingSetup(ModuleSetup, kind="pe"):
@@ -260,21 +263,6 @@ def rotation_norm(setup: EncodingSetup) -> None:
             close(rotated.norm(dim=-1), heads.norm(dim=-1), what, tolerance=1e-6)
 
 
-@check("pe", needs="rotate", unless="absolute")
-def rotation_offset(setup: EncodingSetup) -> None:
-    """Scores of rotated queries and keys depend only on the offset of their positions."""
-    encoding = setup.build()
-    q, k = setup.normal(2, BATCH, HEADS, LENGTH, HEAD_DIM)
-
-    def scores(start: int) -> torch.Tensor:
-        positions = torch.arange(LENGTH) + start
-        return torch.matmul(encoding.rotate(q, positions), encoding.rotate_keys(k, positions).mT)
-
-    # Looser than rounding in float64: angles may be stored in float32.
-    for start in (SHIFT, 400):
-        close(scores(start), scores(0), f"scores {start} positions later", tolerance=1e-4)
-
-
 @check("pe", needs="bias")
 def bias_direction(setup: EncodingSetup) -> None:
     """The bias of (i, j) is that of (j, i), or it declares `directed` and it is not."""
@@ -283,14 +271,6 @@ def bias_direction(setup: EncodingSetup) -> None:
     what = f"bias of (i, j) and (j, i) differ by {off:.3g}: declare 'directed'"
     must(off < 1e-9 or directed, what)
     must(off > 1e-9 or not directed, "declares 'directed', yet its bias is symmetric")
-
-
-@check("pe", needs="bias", unless="absolute")
-def bias_offset(setup: EncodingSetup) -> None:
-    """The bias depends only on the offset of positions."""
-    encoding, positions = setup.build(), torch.arange(LENGTH)
-    bias = as_scores(encoding, positions)
-    close(as_scores(encoding, positions + SHIFT), bias, f"bias {SHIFT} positions later")
 
 
 @check("pe", needs="content-bias")
@@ -318,11 +298,56 @@ def content_bias(setup: EncodingSetup) -> None:
         close(later[..., causal], full[..., causal], what, tolerance=1e-6)
 
 
-@check("pe", needs="bias")
-def bias_shape(setup: EncodingSetup) -> None:
-    """The bias is finite, and (Lq, Lk) for one head or for all."""
-    bias = setup.build().bias(torch.arange(3), torch.arange(LENGTH))
-    what = f"shape {tuple(bias.shape)}, where (H or 1, 3, {LENGTH}) is expected"
-    must(bias.dim() in (3, 4) and tuple(bias.shape[-2:]) == (3, LENGTH), what)
-    must(bias.shape[-3] in (1, HEADS), f"{bias.shape[-3]} heads instead of 1 or {HEADS}")
-    finite(bias, "bias")
+@check("pe", unless="absolute", name="far-positions")
+def far_encodings(setup: EncodingSetup) -> None:
+    """At every position up to 5000, rotation and bias depend on the offset alone."""
+    encoding = setup.build()
+    end = MAX_LENGTH - OFFSET if setup.can("fixed-length") else FAR
+    q_positions = torch.arange(end)
+    k_positions = q_positions + OFFSET
+    if setup.can("rotate"):
+        q, k = setup.normal(2, 1, HEADS, 1, HEAD_DIM).expand(2, 1, HEADS, end, HEAD_DIM)
+        rotated = encoding.rotate(q, q_positions), encoding.rotate_keys(k, k_positions)
+        scores = (rotated[0] * rotated[1]).sum(-1)
+        # Angles are in float32, of which far positions have few digits after the point.
+        what = f"scores of queries {OFFSET} tokens from their keys"
+        close(scores, scores[..., :1].expand_as(scores), what, tolerance=5e-3)
+    if setup.can("bias"):
+        bias = encoding.bias(q_positions[:, None], k_positions[:, None])  # (positions, H, 1, 1)
+        if bias is not None:
+            what = f"bias of keys {OFFSET} tokens from their queries"
+            close(bias, bias[:1].expand_as(bias), what, tolerance=1e-5)
+
+
+@check("pe")
+def head_width(setup: EncodingSetup) -> None:
+    """Built for queries and keys of another width than dim / heads, it takes that width."""
+    length, positions = 6, torch.arange(6)
+    width = 2 * DIM // HEADS
+    with seeded(setup.settings.seed, "checks/build"):
+        encoding = setup.choice.build(
+            dim=DIM, heads=HEADS, head_dim=width, max_length=LONG, offered=PLACE
+        )
+    q, k = setup.normal(2, BATCH, HEADS, length, width)
+    encoding = encoding.double().eval()
+    for rotate in (encoding.rotate, encoding.rotate_keys):
+        has_shape(rotate(q, positions), q.shape, f"rotation of queries {width} wide")
+    if setup.can("content-bias"):
+        found = content_scores(encoding, q, k, positions)
+        has_shape(found, (BATCH, HEADS, length, length), f"content bias of queries {width} wide")
+
+
+@check("pe", name="long-input")
+def long_positions(setup: EncodingSetup) -> None:
+    """In a text of hundreds of tokens, each position gives what it gives among few."""
+    encoding, every, some = setup.build(), torch.arange(LONG), torch.tensor(SOME)
+    x, heads = setup.normal(1, LONG, DIM), setup.normal(1, HEADS, LONG, DIM // HEADS)
+    close(encoding.embed(x, every)[:, SOME], encoding.embed(x[:, SOME], some), "embed")
+    for rotate in (encoding.rotate, encoding.rotate_keys):
+        few = rotate(heads[..., SOME, :], some)
+        close(rotate(heads, every)[..., SOME, :], few, f"rotation at positions {SOME}")
+    full, few = as_scores(encoding, every), some[2:5]  # neither the first nor the last positions
+    close(as_scores(encoding, some), full[..., some, :][..., some], f"bias at positions {SOME}")
+    what = f"bias of queries {few.tolist()}"
+    close(as_scores(encoding, few, every), full[..., few, :], what)
+    close(as_scores(encoding, every, few), full[..., few], what.replace("queries", "keys"))

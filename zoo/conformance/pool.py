@@ -10,7 +10,16 @@ import torch
 from zoo.components.pool.base import Pool
 from zoo.conformance.assertions import close, finite, must
 from zoo.conformance.check import check
-from zoo.conformance.setup import BATCH, DIM, Case, Draw, ModuleSetup, padded_mask, unpadded
+from zoo.conformance.setup import (
+    BATCH,
+    DIM,
+    LONG,
+    Case,
+    Draw,
+    ModuleSetup,
+    padded_mask,
+    unpadded,
+)
 
 LENGTH = 6
 
@@ -107,3 +116,12 @@ def first(setup: PoolSetup) -> None:
     """With `first`, `reads` is the first position, so that the last layer need give no other."""
     reads = setup.build().reads
     must(reads == slice(0, 1), f"reads = {reads} instead of slice(0, 1)")
+
+
+@check("pool", name="long-input")
+def long_text(setup: PoolSetup) -> None:
+    """In a text of hundreds of tokens, padding is not read."""
+    pool, x, real = setup.build(), setup.normal(BATCH, LONG, DIM), padded_mask(LONG)
+    out = pool(x, real)
+    for text, alone in unpadded(x, real):
+        close(out[text], pool(alone, None)[0], f"text {text} of {LONG} tokens against unpadded")

@@ -11,13 +11,16 @@ from torch import Tensor, nn
 from zoo.components.layer_context import Cache, LayerContext
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, differ, finite, must
-from zoo.conformance.check import check
+from zoo.conformance.check import CheckSkipped, check
 from zoo.conformance.reference import ReferenceEncoding
 from zoo.conformance.setup import (
     BATCH,
     DIM,
+    HEADS,
     HIDDEN,
+    LONG,
     PLACE,
+    SOME,
     Case,
     Draw,
     ModuleSetup,
@@ -27,7 +30,6 @@ from zoo.conformance.setup import (
     unpadded,
     with_garbage,
 )
-from zoo.models.key_value_cache import KeyValues
 from zoo.registry import Choice
 
 STATISTICS = ("unit-rms", "unit-variance", "unbiased")
@@ -99,22 +101,6 @@ def _of_known_statistics(choice: Choice) -> str | None:
     return "it declares none of " + ", ".join(map(repr, STATISTICS))
 
 
-@check("norm", "ffn", unless="neighbours")
-def position_wise(setup: ModuleSetup) -> None:
-    """Each position is computed by itself, whatever the shape before the width."""
-    module, norm = setup.build(), setup.choice.component.kind == "norm"
-    call = module if norm else partial(feed, module)
-    x = setup.normal(3, 4, DIM)
-    out = call(x)
-    for training in (False, True) if setup.quiet_training else (False,):
-        module.train(training)
-        for text, row in ((0, 0), (2, 3)) if norm else ():
-            close(call(x[text, row]), out[text, row], "a single vector (D)")
-        close(call(x.flatten(0, 1)), out.flatten(0, 1), "the same vectors as (N, D)")
-        close(call(x[:, None]), out[:, None], "the same vectors as (B, 1, L, D)")
-        close(call(x.flip(1)), out.flip(1), "the same vectors in another order")
-
-
 @check("ffn", needs="neighbours", name="padding-invariance")
 def ffn_padding(setup: FFNSetup) -> None:
     """Neither values in padding nor its amount, on either side, change a real token's output."""
@@ -145,20 +131,6 @@ def causality(setup: FFNSetup) -> None:
         close(alone, out[:, : now + 1], f"tokens up to {now} without a future")
     changed = torch.cat([torch.randn_like(x[:, :1]), x[:, 1:]], dim=1)
     differ(feed(module, changed, causal=True)[:, 1:], out[:, 1:], "after changing the first token")
-
-
-@check("ffn", needs="neighbours causal cache")
-def cache(setup: FFNSetup) -> None:
-    """Decoding step by step with a cache equals the causal pass over the whole text."""
-    module, x = setup.build(), setup.normal(BATCH, LENGTH, DIM)
-    real = padded_mask(3).flip(1)  # prompts of several lengths, padded on their left
-    mask = torch.cat([real, torch.ones(BATCH, LENGTH - 3, dtype=torch.bool)], dim=1)
-    tokens = Tokens(mask, (mask.cumsum(dim=1) - 1).clamp_min(0))
-    out, filled = feed(module, x, tokens, causal=True), KeyValues()
-    rows = [slice(0, 3), *(slice(t, t + 1) for t in range(3, LENGTH))]
-    steps = [feed(module, x[:, r], tokens[r], causal=True, cache=filled) for r in rows]
-    must(filled.used, "the cache is never used")
-    close(torch.cat(steps, dim=1)[mask], out[mask], "step by step")
 
 
 @check("norm", needs="scale-invariant")
@@ -211,3 +183,38 @@ def parameter_count(setup: FFNSetup) -> None:
     slack = plain // 4
     what = f"{count} parameters, where a plain one has {plain} without biases"
     must(abs(count - plain) <= slack, f"{what} and {slack} more or less are allowed")
+
+
+@check("norm")
+def large_mean(setup: NormSetup) -> None:
+    """In float32, a mean a thousand times the deviation leaves the output right."""
+    x = (1000 + setup.normal(BATCH, LONG, DIM)).float()
+    found, expected = setup.build(torch.float32)(x), setup.build()(x.double())
+    close(found, expected, "output for numbers near 1000", tolerance=1e-2)
+
+
+@check("ffn")
+def hidden(setup: FFNSetup) -> None:
+    """A larger `hidden` gives more weights, so that models can be made of one size."""
+    counts = [
+        sum(weight.numel() for weight in setup.at(DIM, HEADS, width).build().parameters())
+        for width in (HIDDEN, 3 * HIDDEN)
+    ]
+    if not any(counts):
+        raise CheckSkipped("it has no weights")
+    what = f"{counts[0]} weights with hidden={HIDDEN} and {counts[1]} with hidden={3 * HIDDEN}"
+    must(counts[0] < counts[1], f"{what}: use `hidden`")
+
+
+@check("norm", "ffn", name="long-input")
+def long_rows(setup: NormSetup) -> None:
+    """In a text of hundreds of tokens, each is computed as in a short one."""
+    module, x = setup.build(), setup.normal(BATCH, LONG, DIM)
+    if setup.can("neighbours"):
+        real = padded_mask(LONG)
+        out = feed(module, x, Tokens(real, torch.arange(LONG)))
+        for text, alone in unpadded(x, real):
+            close(out[text, real[text]], feed(module, alone)[0], f"text {text} against unpadded")
+        return
+    call = partial(feed, module) if setup.choice.component.kind == "ffn" else module
+    close(call(x)[:, SOME], call(x[:, SOME]), f"tokens {SOME} by themselves")

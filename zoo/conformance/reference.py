@@ -51,11 +51,21 @@ def attention(
 
 
 class ReferenceEncoding(PositionalEncoding):
-    """An encoding that rotates, adds a bias, does both, or neither."""
+    """An encoding that rotates, adds a bias, does both, or neither.
 
-    def __init__(self, rotates: bool = False, biases: bool = False, *, heads: int = 1) -> None:
+    gain: a factor of what it does, learned where it is a parameter.
+    """
+
+    def __init__(
+        self,
+        rotates: bool = False,
+        biases: bool = False,
+        *,
+        heads: int = 1,
+        gain: Tensor | float = 1.0,
+    ) -> None:
         super().__init__(dim=0, heads=0, head_dim=0, max_length=0)
-        self.rotates, self.biases, self.heads = rotates, biases, heads
+        self.rotates, self.biases, self.heads, self.gain = rotates, biases, heads, gain
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
         """Each pair (x₂ᵢ, x₂ᵢ₊₁) rotated by position · 100^(-2i/Dh).
@@ -71,7 +81,7 @@ class ReferenceEncoding(PositionalEncoding):
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         first, second = x[..., 0::2], x[..., 1::2]
         rotated = [first * cos - second * sin, first * sin + second * cos]
-        return torch.stack(rotated, dim=-1).flatten(-2)
+        return self.gain * torch.stack(rotated, dim=-1).flatten(-2)
 
     def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor | None:
         """(…, H, Lq, Lk): depends on the head, the offset and its direction."""
@@ -80,7 +90,7 @@ class ReferenceEncoding(PositionalEncoding):
         offset = (k_positions[..., None, :] - q_positions[..., :, None]).double()
         head = torch.arange(self.heads, dtype=torch.float64, device=offset.device)[:, None, None]
         offset = offset[..., None, :, :]
-        return torch.sin(0.9 * offset + head) - 0.3 * (head + 1) * offset.clamp_min(0)
+        return self.gain * (torch.sin(0.9 * offset + head) - 0.3 * (head + 1) * offset.clamp_min(0))
 
 
 class CausalBias(ReferenceEncoding):
@@ -123,4 +133,4 @@ class ContentBias(ReferenceEncoding):
         products = q @ k.mT
         seen = torch.ones_like(products) if mask is None else mask.expand(products.shape)
         means = products.tanh().masked_fill(seen == 0, 0).sum(-1, True) / seen.sum(-1, True)
-        return products * means
+        return self.gain * products * means

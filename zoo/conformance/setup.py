@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
 from zoo.conformance.check import CheckFailed, CheckSettings, CheckSkipped
+from zoo.conformance.elsewhere import elsewhere
 from zoo.models.seeding import seeded
 from zoo.registry import Choice
 
@@ -22,6 +23,9 @@ BATCH, DIM, HEADS, HIDDEN, MAX_LENGTH = 3, 16, 2, 40, 600
 PLACE = {"layer_index": 0, "layer_count": 4}
 LAST = {**PLACE, "layer_index": PLACE["layer_count"] - 1}
 JITTER, GARBAGE = 0.1, 100.0
+LONG = 300  # tokens of a long text
+# Tokens of a long text on both sides of the sizes that tables and kernels usually have.
+SOME = [0, 63, 64, 127, 128, 255, 256, LONG - 1]
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,18 @@ class Setup:
     def make(self, dropout: float = 0.0) -> Any:
         """Call the factory with the contract's arguments."""
         return self.choice.build()
+
+    def elsewhere(self, function: str) -> set[str]:
+        """What the function says of the component in other processes (zoo.conformance.elsewhere).
+
+        Raises CheckFailed where it fails there, CheckSkipped where they cannot load the component.
+        """
+        try:
+            return elsewhere(self.choice, tuple(self.files), function)
+        except LookupError as error:
+            raise CheckSkipped(str(error)) from None
+        except RuntimeError as error:
+            raise CheckFailed(str(error)) from None
 
 
 class ModuleSetup(Setup, ABC):
