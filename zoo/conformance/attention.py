@@ -39,6 +39,7 @@ from zoo.conformance.setup import (
 )
 from zoo.conformance.training import LITTLE_DROPOUT, agrees, mean_is_kept
 from zoo.models.key_value_cache import KeyValues
+from zoo.registry import Choice
 
 SHIFT = 7
 # A short text, and one longer than the usual window that no block size divides.
@@ -179,6 +180,27 @@ def permutation(setup: AttentionSetup) -> None:
         except CheckFailed as failure:
             raise CheckFailed(f"{failure}; if it depends on the order, declare 'order'") from None
     must(off > 1e-6 or not ordered, "declares 'order', yet is equivariant to permutation")
+
+
+def _encoded(choice: Choice) -> str | None:
+    if choice.can("rotate") or choice.can("bias"):
+        return None
+    return "it declares neither 'rotate' nor 'bias'"
+
+
+@check("attention", applies=_encoded)
+def positions(setup: AttentionSetup) -> None:
+    """The encoding is called with the positions given: any spacing, and each text's own."""
+    module = setup.build()
+    position = setup.encoding(module)
+    x = setup.normal(BATCH, 6, DIM)
+    near = torch.arange(6)
+    each = torch.stack([near, 3 * near, 2 * near + 1])  # (B, L)
+    out = attend(module, x, Tokens(None, each), position=position)
+    for text in range(BATCH):
+        alone = attend(module, x[text : text + 1], Tokens(None, each[text]), position=position)
+        close(out[text], alone[0], f"text {text} at positions of its own against alone")
+    differ(out[1:2], attend(module, x[1:2], position=position), "positions three times apart")
 
 
 @check("attention", needs="rotate")

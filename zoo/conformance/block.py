@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from zoo.components.attention.split import Split
 from zoo.components.block.base import Block, LayerContext
 from zoo.components.tokens import Tokens
-from zoo.conformance.assertions import close, differ, has_shape, largest, must, refusal
+from zoo.conformance.assertions import close, differ, has_shape, largest, must, refusal, same
 from zoo.conformance.check import CheckSkipped, check
 from zoo.conformance.modules import DROPOUT
 from zoo.conformance.reference import ReferenceEncoding
@@ -144,6 +144,22 @@ def context_of(length: int = LENGTH, heads: int = HEADS, **more: Any) -> LayerCo
     """Whole texts, and an encoding that rotates and adds a bias."""
     encoding = ReferenceEncoding(rotates=True, biases=True, heads=heads)
     return LayerContext(Tokens.whole(length), encoding, **more)
+
+
+@check("block")
+def layer_context(setup: BlockSetup) -> None:
+    """The attention mask, the encoding and the causal mask reach the attention."""
+    block, x, real = setup.block(), setup.hidden_states(), padded_mask(LENGTH)
+    padded = replace(context_of(), tokens=padded_tokens(LENGTH))
+    out, dirty = block(x, padded), block(with_garbage(x, real), padded)
+    close(dirty[real], out[real], "real rows with other values in padding")
+
+    encoded, plain = context_of(), LayerContext(Tokens.whole(LENGTH), ReferenceEncoding())
+    differ(block(x, encoded), block(x, plain), "the output with and without an encoding")
+    causal = replace(encoded, causal=True)
+    changed = torch.cat([x[:, :3], torch.randn_like(x[:, 3:])], dim=1)
+    past = block(x, causal)[:, :3]
+    close(block(changed, causal)[:, :3], past, "causal: rows 0 to 2 after changing the rest")
 
 
 @check("block")
@@ -298,6 +314,17 @@ def residual_without_dropout(setup: BlockSetup) -> None:
     share = float((block.train()(x, context_of()) == 0).double().mean())
     what = f"{share:.0%} of the output's entries are dropped where the sub-layers give zeros"
     must(share < 0.05, f"{what}: drop before adding x")
+
+
+@check("block")
+def norms_output_untouched(setup: BlockSetup) -> None:
+    """What a norm gives is not changed in place: the norm 'none' gives the hidden states."""
+    x = setup.hidden_states()
+    before = x.clone()
+    for setup.place in (PLACE, LAST):
+        with torch.no_grad():
+            setup.block(norm=nn.Identity)(x, context_of())
+        same(x, before, "the input after a call of a block without norms")
 
 
 @check("block")

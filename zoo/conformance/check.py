@@ -253,9 +253,7 @@ def checks_for(
     known = sorted(names | set(map(str, checks)))
     for key, reason in reasons.items():
         if key not in known:
-            raise ZooError(
-                f"expected failure of an unknown check '{key}'{nearest(key, known)}"
-            )
+            raise ZooError(f"expected failure of an unknown check '{key}'{nearest(key, known)}")
         if not isinstance(reason, str) or not reason.strip():
             raise ZooError(f"the expected failure of '{key}' needs a reason")
     for name in only:

@@ -18,6 +18,7 @@ from zoo.conformance.setup import (
     DIM,
     GARBAGE,
     LONG,
+    MAX_LENGTH,
     ModuleSetup,
     padded_mask,
     padded_tokens,
@@ -40,6 +41,8 @@ Step = Callable[[Tensor, Tokens, KeyValues | None], Tensor]
 BLOCK, MORE = 523, 5
 # In bfloat16 the position after each of these is rounded to the same number as it.
 ROWS = (259, 271, 283)
+LONGER = 1200  # running sums of so many numbers no longer grow in bfloat16
+SHORT = 2.0**-3  # what rounding leaves to a variant that selects keys, too
 LEAK = 2.0**-5  # as the bound of precision: sums may be rounded in another order
 
 
@@ -272,3 +275,21 @@ def masks_in_bfloat16(setup: AttentionSetup) -> None:
                 )
                 what = f"{where}: rows up to {now} after changing the future"
                 close(again, out, f"{what}; compare positions as integers", tolerance=LEAK)
+
+
+@check("attention")
+def long_text_in_bfloat16(setup: AttentionSetup) -> None:
+    """Under autocast each token of a long text is what it is in float32, beyond rounding."""
+    module = setup.build(torch.float32)
+    length = MAX_LENGTH if setup.can("fixed-length") else LONGER
+    position, x = setup.encoding(module), setup.normal(1, length, DIM).float()
+    with torch.no_grad():
+        expected = attend(module, x, position=position)
+        with autocast():
+            found = attend(module, x, position=position).float()
+    for rows in (slice(256, LONG), slice(-LONG, None)):
+        off = float((found[:, rows] - expected[:, rows]).norm() / expected[:, rows].norm())
+        begin, end, _ = rows.indices(length)
+        what = f"tokens {begin} to {end - 1} are off by {off:.3g} of the norm"
+        hint = "subtract positions as integers, and keep running sums in float32"
+        must(off <= SHORT, f"{what}, where {SHORT:.3g} is allowed; {hint}")

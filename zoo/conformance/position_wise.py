@@ -218,3 +218,25 @@ def long_rows(setup: NormSetup) -> None:
         return
     call = partial(feed, module) if setup.choice.component.kind == "ffn" else module
     close(call(x)[:, SOME], call(x[:, SOME]), f"tokens {SOME} by themselves")
+
+
+@check("ffn")
+def matrices_learn(setup: FFNSetup) -> None:
+    """Every weight matrix gets gradients in more than one direction."""
+    module = setup.build()
+    matrices = {n: p for n, p in module.named_parameters() if p.dim() > 1 and p.requires_grad}
+    found: list[dict[str, Tensor]] = []
+    for seed in (1, 2):
+        case = setup.cases(seed=seed, length=40)[0]
+        out = case(module)
+        total = (out * torch.randn_like(out)).sum()
+        slopes = torch.autograd.grad(total, list(matrices.values()), materialize_grads=True)
+        found.append({name: s.flatten() for name, s in zip(matrices, slopes, strict=True)})
+    scale = max((float(s.norm()) for s in found[0].values()), default=0.0)
+    for name, one in found[0].items():
+        other = found[1][name]
+        what = f"the gradient of {name} is zero but for rounding"
+        must(float(one.norm()) > 1e-12 * scale, what)
+        parallel = float(torch.cosine_similarity(one, other, dim=0).abs())
+        what = f"gradients of {name} for two inputs are multiples of each other"
+        must(parallel < 1 - 1e-7, f"{what}: its entries cannot learn apart")

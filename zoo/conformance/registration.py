@@ -12,7 +12,7 @@ import torch
 
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.conformance.assertions import finite, has_shape, must
+from zoo.conformance.assertions import finite, has_shape, must, same
 from zoo.conformance.check import CheckFailed, CheckSkipped, check
 from zoo.conformance.setup import DIM, HEADS, HIDDEN, ModuleSetup, Setup
 from zoo.models.build import build_classifier
@@ -73,6 +73,17 @@ def contract(setup: ModuleSetup) -> None:
     if first is not None and second is not None:
         shared = {id(p) for p in first.parameters()} & {id(p) for p in second.parameters()}
         must(not shared, f"two of them share {len(shared)} parameters")
+
+
+@check(*AXES)
+def defaults(setup: ModuleSetup) -> None:
+    """Giving the registered defaults explicitly changes nothing."""
+    component = setup.choice.component
+    bare = type(setup)(replace(setup.choice, given={}), setup.settings)
+    explicit = type(setup)(replace(bare.choice, given=dict(component.parameters)), setup.settings)
+    for case in setup.cases(torch.float32):
+        one, other = (case(which.build(torch.float32)) for which in (explicit, bare))
+        same(one, other, f"{case.name}: output with the defaults given")
 
 
 @check(*AXES)

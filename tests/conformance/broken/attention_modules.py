@@ -22,19 +22,19 @@ def zoo_register(register: Register) -> None:
     broken.register(register)
 
 
-@broken.caught_by("context", "changing a context")
+@broken.caught_by("rows-in-a-model", "logits of few rows against those of all:")
 class ContextIgnored(Split):
     def forward(self, x, layer):
         return super().forward(x, replace(layer, context=None, context_tokens=None))
 
 
-@broken.caught_by("context", "rows of the other queries")
+@broken.caught_by("cache-padding", "prompts padded on the left, step by step: text")
 class QueriesMixed(Split):
     def forward(self, x, layer):
         return super().forward(x - x.mean(dim=1, keepdim=True), layer)
 
 
-@broken.caught_by("context-padding", "values in its padding")
+@broken.caught_by("both-padded", "text 0, context of 6 for 6 que")
 class ContextPaddingIgnored(Split):
     def forward(self, x, layer):
         if layer.context_tokens is not None:
@@ -42,7 +42,7 @@ class ContextPaddingIgnored(Split):
         return super().forward(x, layer)
 
 
-@broken.caught_by("few-rows", "rows slice\\(2, 5")
+@broken.caught_by("cache-padding", "prompts padded on the left, step by step: text")
 class RowsAtTheStart(Split):
     """Takes every query for the first ones, whatever their positions say."""
 
@@ -51,7 +51,7 @@ class RowsAtTheStart(Split):
         return super().forward(x, replace(layer, tokens=first))
 
 
-@broken.caught_by("cache", "steps after")
+@broken.caught_by("cache-padding", "prompts padded on the left, step by step: text")
 class CacheOfValuesAlone(Split):
     def forward(self, x, layer):
         cache = layer.cache
@@ -61,7 +61,7 @@ class CacheOfValuesAlone(Split):
         return super().forward(x, layer)
 
 
-@broken.caught_by("cache", "never used")
+@broken.caught_by("cache-padding", "prompts padded on the left, step by step: text")
 class CacheIgnored(Split):
     def forward(self, x, layer):
         return super().forward(x, replace(layer, cache=None))
@@ -156,7 +156,7 @@ class FlipsPaddingInPlace(Split):
         return out
 
 
-@broken.caught_by("batch-invariance", "text 0 alone")
+@broken.caught_by("cache-padding", "prompts padded on the left, step by step: text")
 class CentresOverTheBatch(Split):
     def forward(self, x, layer):
         return super().forward(x - x.mean(dim=0, keepdim=True), layer)
@@ -172,7 +172,7 @@ class BufferNotSaved(Split):
         return super().forward(x, layer) * self.features
 
 
-@broken.caught_by("same-seed", "entries differ")
+@broken.caught_by("seeds", r"out\.bias of the second one built from the seed:")
 class CountsItsInstances(Split):
     number = itertools.count()
 
@@ -240,7 +240,7 @@ class AnotherHiddenDefault(Split):
         return super().attend(q, k, v, mask, bias) * self.factor
 
 
-@broken.caught_by("left-padding", "text 1: padded on the left")
+@broken.caught_by("cache-padding", "prompts padded on the left, step by step: text")
 class PaddingByCount(Split):
     def mask_and_bias(self, q, k, layer):
         mask = layer.keys.attention_mask

@@ -99,7 +99,9 @@ class UnknownClass(Fitted):
         return [7] * len(texts)
 
 
-@texts.caught_by("fitted-once", "another seed gives other predictions", also=("deterministic",))
+@texts.caught_by(
+    "refitted", "fitted a second time, it remembers the data of the first", also=("deterministic",)
+)
 class DependsOnTheSeed(Fitted):
     def fit(self, texts, labels):
         super().fit(texts, labels)
@@ -247,7 +249,7 @@ class KnowsTheNextToken(NGram):
         return found + 0.01 * (next_ones > ids[1:])
 
 
-@tagged.caught_by("texts-apart", "have other tags in a batch than alone")
+@tagged.caught_by("learns-tags", "tokens that it was fitted to are mistagged")
 class GoesOnFromTheTextBefore:
     def fit(self, texts, tags):
         self.tags = dict(zip(("a", "b", "c"), range(3), strict=True))

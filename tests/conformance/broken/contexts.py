@@ -49,7 +49,7 @@ class PaddingOfBoth(Split):
         return super().mix(q, k, v, layer)
 
 
-@broken.caught_by("both-positions", "a context in the opposite order|queries in the opposite")
+@broken.caught_by("cache-padding", "prompts padded on the left, step by step: text")
 class PositionsOfTheQueries(Split):
     def rotate(self, q, k, layer):
         places = layer.keys.positions

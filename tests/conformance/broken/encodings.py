@@ -44,19 +44,19 @@ class DirectedInNameAlone(Alibi):
     pass
 
 
-@bias.caught_by("bias-offset", "positions later")
+@bias.caught_by("far-positions", "bias of keys")
 class DistanceOfSquares(Distance):
     def bias(self, q_positions, k_positions):
         return self.scores((q_positions[..., :, None] ** 2 - k_positions[..., None, :] ** 2).abs())
 
 
-@bias.caught_by("bias-shape", "shape \\(3, 6\\)")
+@bias.caught_by("positions", "raised RuntimeError: The expanded size of the tensor")
 class BiasWithoutHeads(Alibi):
     def bias(self, q_positions, k_positions):
         return super().bias(q_positions, k_positions)[..., 0, :, :]
 
 
-@bias.caught_by("bias-shape", "not finite")
+@bias.caught_by("far-positions", "bias of keys")
 class BiasOfInfinity(Alibi):
     def bias(self, q_positions, k_positions):
         found = super().bias(q_positions, k_positions)
@@ -97,7 +97,7 @@ class SineSignForgotten(Rotary):
         return torch.stack([even * cos + odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
 
 
-@rotary.caught_by("rotation-offset", "positions later")
+@rotary.caught_by("far-positions", "scores of queries")
 class TurnsBySquares(Rotary):
     def rotate(self, x, positions):
         return super().rotate(x, positions**2)

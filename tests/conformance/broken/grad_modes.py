@@ -30,13 +30,13 @@ def zoo_register(register: Register) -> None:
         specimens.register(register)
 
 
-@attentions.caught_by("no-grad", "padded: output under torch.no_grad")
+@attentions.caught_by("after-inference", r"padded: output under torch\.no_grad:")
 class MaskWithGradientsAlone(Split):
     def attend(self, q, k, v, mask, bias):
         return super().attend(q, k, v, mask if torch.is_grad_enabled() else None, bias)
 
 
-@ffns.caught_by("no-grad", "output under torch.inference_mode")
+@ffns.caught_by("after-inference", r"plain: output under torch\.")
 class FastInInferenceMode(GELU):
     def forward(self, x, layer):
         if torch.is_inference_mode_enabled():
@@ -44,7 +44,7 @@ class FastInInferenceMode(GELU):
         return super().forward(x, layer)
 
 
-@norms.caught_by("no-grad", "output under torch.no_grad")
+@norms.caught_by("after-inference", r"plain: output under torch\.no_grad:")
 class ScaleForgottenInEvaluation(RMSNorm):
     def __init__(self, dim):
         super().__init__(dim)
@@ -53,14 +53,14 @@ class ScaleForgottenInEvaluation(RMSNorm):
         return super().forward(x) / (1 if torch.is_grad_enabled() else self.scale)
 
 
-@blocks.caught_by("no-grad", "output under torch.no_grad")
+@blocks.caught_by("after-inference", r"padded: output under torch\.no_grad:")
 class NetworkLeftOutWithoutGradients(Pre):
     def feed_forward(self, h, layer, ffn=None):
         out = super().feed_forward(h, layer, ffn)
         return out if torch.is_grad_enabled() else 0 * out
 
 
-@pools.caught_by("no-grad", "padded: output under torch.no_grad")
+@pools.caught_by("after-inference", r"padded: output under torch\.no_grad:")
 class MeanOverPaddingWithoutGradients(Mean):
     def forward(self, x, attention_mask):
         return super().forward(x, attention_mask if torch.is_grad_enabled() else None)

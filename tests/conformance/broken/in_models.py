@@ -134,7 +134,7 @@ class Viewed(GELU):
         return super().forward(x.view(-1, x.shape[-1]), layer).view(x.shape)
 
 
-@ffns.caught_by("gradients-in-training", "by finite differences")
+@ffns.caught_by("gradcheck", "plain, in training: a slope of")
 class DropoutDrawnAgain(GELU):
     """The backward pass has another dropout than the forward pass."""
 
@@ -154,7 +154,7 @@ class SignsOfWeights(nn.Module):
         return self.down(F.relu(F.linear(x, weight, self.up.bias)))
 
 
-@blocks.caught_by("few-rows", "positions, and a context of")
+@blocks.caught_by("sizes", "a feed-forward network is given")
 class NetworkBeforeOfFewRows(Pre):
     def forward(self, x, layer):
         return super().forward(x + self.feed_forward(x, layer), layer)
@@ -186,7 +186,7 @@ class ScaledByLongTexts(Split):
         return super().attend(q, k, v, mask, bias) * max(1.0, k.shape[2] / 100)
 
 
-@attentions.caught_by("long-gradients", "140 tokens: a slope of", without=("cache", "map"))
+@attentions.caught_by("gradcheck", "causal, 140 tokens: a slope of", without=("cache", "map"))
 class DetachedBeyondAChunk(Split):
     def attend(self, q, k, v, mask, bias):
         v = torch.cat([v[:, :, :32], v[:, :, 32:].detach()], dim=2)

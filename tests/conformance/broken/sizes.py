@@ -63,7 +63,7 @@ class WidthOfTheFirstSizes(Split):
         return out.unflatten(-1, (6, 2)).sum(-1) if q.shape[-1] == 12 and q.shape[1] == 1 else out
 
 
-@exact.caught_by("exact-sizes", "1 heads, lengths \\(140, 300\\)")
+@exact.caught_by("exact", "plain, width")
 class BlocksNotRescaled(Split):
     """Adds blocks of 128 keys, each with the largest score of its own subtracted."""
 
