@@ -7,8 +7,8 @@
 Each setting is the suite with some options changed. The training documents are divided into folds;
 near-duplicates are in one fold, so that no fold is scored on what was trained on. Each fold is a
 data set of its own under ``--out``, with its records: the same command goes on where it stopped.
-Prints the accuracy of each setting over all documents of each division, and their mean; for every
-baseline of the suite likewise.
+Prints the accuracy of each setting, and of every baseline of the suite, over all documents of each
+division, and their mean.
 """
 
 from __future__ import annotations
