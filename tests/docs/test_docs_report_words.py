@@ -175,7 +175,6 @@ PROFILE = {
     r"Lower ": "**Lower METRIC is better:**",
     r"(=|c|c\?): ": "`c?`: ",
     r"Smallest differences ": '"Smallest differences between two rows that would have shown"',
-    r"The same score ": '"The same score and the same errors on every data set"',
     r"Effects in ": '"Effects in points"',
 }
 

@@ -155,21 +155,6 @@ def test_only_marks_that_occur_are_explained(profile: Profile) -> None:
     assert profile_notes(ties)[-1].endswith("± is the interval of one alone.")
 
 
-def test_rows_with_the_same_errors_everywhere_are_said_to_be_one_model() -> None:
-    def of(**accuracies: tuple[float, ...]) -> Profile:
-        runs = {name: RunReport(records_of(name, each, 1)) for name, each in accuracies.items()}
-        return Profile([DataSet(name, name, run) for name, run in runs.items()])
-
-    def said(profile: Profile) -> list[str]:
-        return [line for line in profile_notes(profile) if "in effect one model" in line]
-
-    (line,) = said(of(alpha=(0.9, 0.9, 0.8), beta=(0.7, 0.7, 0.7)))
-    assert line.endswith("in effect one model: rope, sin.")
-    assert not said(of(alpha=(0.9, 0.9, 0.8), beta=(0.7, 0.6, 0.7)))
-    # Without errors nothing shows that two models are one.
-    assert not said(of(alpha=(1.0, 1.0, 0.8)))
-
-
 def tagged(pe: str, accuracy: float, effective: float | None, seed: int = 0) -> Record:
     metric = factory.BITS_PER_BYTE.model_copy(
         update={"name": "token_accuracy", "label": "token accuracy", "higher_is_better": True,

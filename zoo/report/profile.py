@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
@@ -18,7 +17,7 @@ from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import Effect
 from zoo.report.tables.table import at_chance
-from zoo.sweep.records import FILE, Record
+from zoo.sweep.records import FILE
 
 
 @dataclass(frozen=True)
@@ -117,25 +116,6 @@ class Profile:
             for name in order
         }
 
-    def equal_rows(self) -> list[list[str]]:
-        """Groups of rows, by name, with the same score and errors on every data set.
-
-        errors: the wrong examples or, where records do not list them, how often which label was
-        taken for which. Rows without errors anywhere are in no group: many models are perfect.
-        """
-        groups: dict[str, list[str]] = {}
-        for name in self.names:
-            found = [
-                (data.name, seed, row.values.get(seed), _errors(record))
-                for data in self.data_sets
-                for row in data.run.rows
-                if row.name == name
-                for seed, record in sorted(row.trained.items())
-            ]
-            if any(errors for *_, errors in found):
-                groups.setdefault(repr(found), []).append(name)
-        return [names for names in groups.values() if len(names) > 1]
-
     @cached_property
     def effects(self) -> dict[tuple[str, str, str], dict[str, Effect]]:
         """(axis, component, against) to the effect on each data set, by the data set's name."""
@@ -171,16 +151,6 @@ class Profile:
                     | data.run.rows[place].chosen
                 )
         return lines
-
-
-def _errors(record: Record) -> list[Any]:
-    """The wrong examples, or the confusions with their counts; empty where nothing is wrong."""
-    listed: list[Any] | None = record.metrics.get("errors")
-    if listed is not None:
-        return listed
-    matrix = np.asarray(record.metrics.get("confusion", []))
-    places = [place for place in zip(*matrix.nonzero(), strict=True) if len(set(place)) > 1]
-    return [(*map(int, place), int(matrix[place])) for place in places]
 
 
 def read_profile(directory: Path, metric: str = "") -> Profile | None:

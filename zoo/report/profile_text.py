@@ -146,11 +146,6 @@ def profile_notes(profile: Profile) -> list[str]:
     if all(s.best is None for data in profile.data_sets for s in data.scores.values()):
         lines.append("Too few seeds: nothing is ranked.")
     lines += visible_notes(profile)
-    lines += [
-        f"The same score and the same errors on every data set, in effect one model: {named}."
-        for names in profile.equal_rows()
-        if (named := ", ".join(plain(profile.names[name], 40) for name in names))
-    ]
     if profile.effects:
         units = dict.fromkeys(data.metric.unit for data in profile.data_sets)
         _, rows = effects_table(profile)
