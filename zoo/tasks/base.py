@@ -107,7 +107,7 @@ class Evaluation:
 class Metric:
     """A registered metric: its description, and its value from the outputs of an evaluation.
 
-    applies: whether data with these labels have such a value; records and tables lack it elsewhere.
+    applies: whether data with these labels have such a value; records of others lack it.
     """
 
     description: MetricDescription

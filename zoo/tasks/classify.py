@@ -20,8 +20,8 @@ from zoo.tasks.encoder_task import (
     EncoderTask,
     Read,
     Rows,
-    apart,
     by_group,
+    without_copies,
 )
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Classify(EncoderTask):
             division=part_of(Division, options),
         )
 
-    def described(self, found: Loaded, options: ClassifyOptions) -> Loaded:
+    def with_remarks(self, found: Loaded, options: ClassifyOptions) -> Loaded:
         """With what is cut off, and how often each class is there."""
         data = found.encoded
         counts = np.bincount(data.split("train").columns["labels"], minlength=len(data.label_names))
@@ -167,7 +167,7 @@ class Classify(EncoderTask):
             **extra,
         )
 
-    def as_read(
+    def texts_of_baseline(
         self, setup: TaskSetup, choice: Choice, split: str, texts: list[str], targets: list[int]
     ) -> Read:
         """Texts as cells read them, up to the end of the last token; whole with ``whole``."""
@@ -242,7 +242,7 @@ def validation_rows(labels: np.ndarray, share: float, texts: Sequence[str] | Non
     )
     if texts is None:
         return np.sort(fit), np.sort(held_out)
-    return apart(fit, held_out, texts, share)
+    return without_copies(fit, held_out, texts, share)
 
 
 def predict_logits(

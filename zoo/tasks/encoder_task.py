@@ -89,11 +89,11 @@ class EncoderTask(Task):
         """What reads the task's files."""
 
     @abstractmethod
-    def described(self, found: Loaded, options: Any) -> Loaded:
+    def with_remarks(self, found: Loaded, options: Any) -> Loaded:
         """Loaded data with what records and readers of tables should know of them."""
 
     @abstractmethod
-    def as_read(
+    def texts_of_baseline(
         self, setup: TaskSetup, choice: Choice, split: str, texts: list[Any], targets: list[Any]
     ) -> Read:
         """What a baseline reads of a split's texts, with targets and tokens of each."""
@@ -166,13 +166,13 @@ class EncoderTask(Task):
         )
         if tokenizer is not None or options.test:  # files of this machine
             found = dataclasses.replace(found, spec="")
-        return self.described(found, options)
+        return self.with_remarks(found, options)
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         if not self.is_estimator(choice):
             return None
         parts = {
-            split: self.as_read(setup, choice, split, texts, targets)
+            split: self.texts_of_baseline(setup, choice, split, texts, targets)
             for split, texts, targets in setup.data.corpus().splits()
         }
         train, scored = parts[TRAIN], self.scored_part(setup)
@@ -259,7 +259,9 @@ def by_group(groups: Sequence[str]) -> Mapping[str, np.ndarray]:
     return {group: np.array(its_rows) for group, its_rows in rows.items()}
 
 
-def apart(fit: np.ndarray, held_out: np.ndarray, texts: Sequence[str], share: float) -> Rows:
+def without_copies(
+    fit: np.ndarray, held_out: np.ndarray, texts: Sequence[str], share: float
+) -> Rows:
     """The rows in order, without rows to train on whose text is also held out, word for word.
 
     Raises ZooError where none is left to train on.

@@ -24,7 +24,7 @@ from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.registry import Choice
 from zoo.tasks.base import Estimator, Evaluation, TaskSetup, model_arguments
-from zoo.tasks.plain_text_task import SAMPLE_SCORES, PlainTextTask
+from zoo.tasks.plain_text_task import SAMPLE_SCORES, PlainTextTask, language_evaluation
 
 if TYPE_CHECKING:
     import torch
@@ -90,7 +90,7 @@ class LanguageModelling(PlainTextTask):
 
         def score(nats: Iterable[npt.NDArray[np.float64]]) -> Evaluation:
             total = math.fsum(float(block.sum()) for block in nats)
-            return stream_evaluation(total, len(ids) - 1, int(sizes[ids[1:]].sum()))
+            return language_evaluation(total, len(ids) - 1, int(sizes[ids[1:]].sum()))
 
         return Estimator(
             factory=functools.partial(choice.build, vocab_size=setup.data.vocab_size),
@@ -157,7 +157,7 @@ class LanguageModelling(PlainTextTask):
                 nats += F.cross_entropy(flat, batch.targets.flatten(), reduction="sum").double()
                 size += sizes[batch.targets].sum()
                 tokens += batch.items
-        return stream_evaluation(nats.item(), tokens, int(size.item()))
+        return language_evaluation(nats.item(), tokens, int(size.item()))
 
     def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
         """Scores (texts, at most 32 of the vocabulary) of the token after each text."""
@@ -175,14 +175,3 @@ def _blocks(
     from zoo.data.batches import Blocks
 
     return Blocks(ids, setup.sizes.max_length, device, short=short)
-
-
-def stream_evaluation(nats: float, tokens: int, size: int) -> Evaluation:
-    """The outputs of a model that gave ``tokens`` tokens, of ``size`` bytes, so many nats."""
-    details: dict[str, Any] = {
-        "examples": tokens,
-        "perplexity": math.exp(min(nats / tokens, 700.0)),
-        "tokens": tokens,
-        "bytes": size,
-    }
-    return Evaluation({"nats": nats, "tokens": tokens, "bytes": size}, details)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
@@ -12,6 +13,14 @@ from zoo.config.metric_description import MetricDescription
 from zoo.tasks.base import Metric
 
 Outputs = Mapping[str, Any]
+_surprise = functools.partial(
+    MetricDescription,
+    higher_is_better=False,
+    scale=1.0,
+    unit_digits=3,
+    highest=None,
+    scored="tokens",
+)
 
 
 def accuracy() -> Metric:
@@ -47,16 +56,7 @@ def _macro_f1(outputs: Outputs) -> float:
 def bits_per_byte() -> Metric:
     """Negative log2-likelihood of all scored tokens, over the bytes that they stand for."""
     return Metric(
-        MetricDescription(
-            name="bits_per_byte",
-            label="bits/byte",
-            higher_is_better=False,
-            unit="bits per byte",
-            scale=1.0,
-            unit_digits=3,
-            highest=None,
-            scored="tokens",
-        ),
+        _surprise(name="bits_per_byte", label="bits/byte", unit="bits per byte"),
         lambda outputs: outputs["nats"] / math.log(2) / max(1, outputs["bytes"]),
     )
 
@@ -64,16 +64,7 @@ def bits_per_byte() -> Metric:
 def nats_per_token() -> Metric:
     """Mean negative log-likelihood of a token."""
     return Metric(
-        MetricDescription(
-            name="nats_per_token",
-            label="nats/token",
-            higher_is_better=False,
-            unit="nats",
-            scale=1.0,
-            unit_digits=3,
-            highest=None,
-            scored="tokens",
-        ),
+        _surprise(name="nats_per_token", label="nats/token", unit="nats"),
         lambda outputs: outputs["nats"] / outputs["tokens"],
     )
 

@@ -29,8 +29,13 @@ from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.registry import Choice
 from zoo.tasks.base import Estimator, Evaluation, TaskSetup, model_arguments
-from zoo.tasks.encoder_task import Rows, apart
-from zoo.tasks.plain_text_task import SAMPLE_SCORES, PlainTextOptions, PlainTextTask
+from zoo.tasks.encoder_task import Rows, without_copies
+from zoo.tasks.plain_text_task import (
+    SAMPLE_SCORES,
+    PlainTextOptions,
+    PlainTextTask,
+    language_evaluation,
+)
 from zoo.tasks.tag import effective_examples
 
 if TYPE_CHECKING:
@@ -248,7 +253,7 @@ def validation_rows(windows: TokenArrays, share: float) -> Rows:
         held_out = np.isin(of_window, order[: max(1, round(share * len(numbers)))])
         parts = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     ids = [" ".join(map(str, part)) for part in windows.parts()]
-    return apart(*parts, ids, share)
+    return without_copies(*parts, ids, share)
 
 
 def masked_evaluation(
@@ -264,19 +269,12 @@ def masked_evaluation(
     """
     if not len(nats):
         raise ZooError("no token of the held-out texts is masked: give more text or more --masked")
-    total, size = math.fsum(nats), int(vocabulary.bytes[targets].sum())
-    scored = np.bincount(texts)
-    details: dict[str, Any] = {
-        "examples": len(nats),
-        "perplexity": math.exp(min(total / len(nats), 700.0)),
-        "tokens": len(nats),
-        "bytes": size,
-        "texts": int((scored > 0).sum()),
-        "effective_examples": {
-            "token_accuracy": effective_examples(
-                np.bincount(texts, weights=right).tolist(), scored.tolist()
-            )
-        },
+    found = language_evaluation(math.fsum(nats), len(nats), int(vocabulary.bytes[targets].sum()))
+    right_of, scored_of = np.bincount(texts, weights=right), np.bincount(texts)
+    effective = effective_examples(right_of.tolist(), scored_of.tolist())
+    details = {
+        **found.details,
+        "texts": int((scored_of > 0).sum()),
+        "effective_examples": {"token_accuracy": effective},
     }
-    outputs = {"nats": total, "tokens": len(nats), "bytes": size, "right_tokens": int(right.sum())}
-    return Evaluation(outputs, details)
+    return Evaluation({**found.outputs, "right_tokens": int(right.sum())}, details)

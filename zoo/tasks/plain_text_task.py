@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from zoo.config.reading import Reading, part_of
 from zoo.config.sizes import Sizes
 from zoo.data.sources.splits import ScoringNotice
 from zoo.registry import Registry
-from zoo.tasks.base import Loaded, Task, TaskOptions, loaded
+from zoo.tasks.base import Evaluation, Loaded, Task, TaskOptions, loaded
 
 if TYPE_CHECKING:
     from zoo.data.sources.corpus import Texts
@@ -77,3 +78,11 @@ class PlainTextTask(Task):
             notices = [*notices, ScoringNotice(f"{both}: {action}")]
         about = self.describe(texts, encoded, options)
         return loaded(texts, encoded, registry, notices, duplicates=texts.duplicates, **about)
+
+
+def language_evaluation(nats: float, tokens: int, size: int) -> Evaluation:
+    """The outputs of a model that gave ``tokens`` tokens, of ``size`` bytes, so many nats."""
+    outputs = {"nats": nats, "tokens": tokens, "bytes": size}
+    perplexity = math.exp(min(nats / tokens, 700.0))
+    details = {"examples": tokens, "perplexity": perplexity, "tokens": tokens, "bytes": size}
+    return Evaluation(outputs, details)

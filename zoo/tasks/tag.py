@@ -19,8 +19,8 @@ from zoo.tasks.encoder_task import (
     EncoderTask,
     Read,
     Rows,
-    apart,
     by_group,
+    without_copies,
 )
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Tag(EncoderTask):
         )
         return both if options.causal else ""
 
-    def described(self, found: Loaded, options: TagOptions) -> Loaded:
+    def with_remarks(self, found: Loaded, options: TagOptions) -> Loaded:
         """With tags beyond ``max_length``, and what knowing a text's tags alone scores.
 
         Raises ZooError where every tag of a split is beyond ``max_length``.
@@ -148,7 +148,7 @@ class Tag(EncoderTask):
             **model_arguments(setup, seed),
         )
 
-    def as_read(
+    def texts_of_baseline(
         self,
         setup: TaskSetup,
         choice: Choice,
@@ -176,7 +176,7 @@ class Tag(EncoderTask):
         share = setup.training.validation
         order = np.random.default_rng(0).permutation(len(texts))
         count = max(1, round(share * len(texts)))
-        return apart(order[count:], order[:count], texts, share)
+        return without_copies(order[count:], order[:count], texts, share)
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of every tag that is scored; 0 where there is none."""
