@@ -76,42 +76,6 @@ class MaskedBatch(Batch):
     counts: npt.NDArray[np.int64]
 
 
-class _Masked:
-    """Texts with chosen tokens. seen: the ids as a model sees them; chosen: (tokens)."""
-
-    def __init__(
-        self, arrays: TokenArrays, seen: npt.NDArray[np.int32], chosen: Bools, device: torch.device
-    ) -> None:
-        self.device = device
-        self.texts = PaddedSplit(replace(arrays, ids=seen), device, None)
-        self.starts = np.asarray(arrays.offsets)
-        self.places = np.flatnonzero(chosen)
-        self.targets = np.asarray(arrays.ids)[self.places].astype(np.int64)
-        self.bounds = np.searchsorted(self.places, self.starts)
-
-    def batch(self, rows: np.ndarray) -> MaskedBatch:
-        texts = self.texts.batch(rows)
-        firsts, ends = self.bounds[rows], self.bounds[rows + 1]
-        picked = np.concatenate([np.arange(*two) for two in zip(firsts, ends, strict=True)])
-        counts = ends - firsts
-        begins = np.arange(len(rows)) * texts.ids.shape[1] - self.starts[rows]
-        places, targets = (
-            torch.from_numpy(array).to(self.device, non_blocking=True)
-            for array in (self.places[picked] + np.repeat(begins, counts), self.targets[picked])
-        )
-        return MaskedBatch(
-            texts.ids,
-            texts.tokens,
-            targets,
-            rows,
-            len(targets),
-            texts.real_tokens,
-            texts.padded_tokens,
-            places,
-            counts,
-        )
-
-
 class MaskedSplit(Split[MaskedBatch]):
     """Texts. ``shuffled`` has new masks in every epoch, ``batch`` and ``ordered`` fixed ones.
 
@@ -132,10 +96,10 @@ class MaskedSplit(Split[MaskedBatch]):
         self.lengths = np.asarray(arrays.lengths)
         self.chosen = masking.choose(arrays, vocabulary, np.random.default_rng(FIXED))
         self.hidden = np.where(self.chosen, np.int32(MASK_ID), arrays.ids)
-        self._fixed = _Masked(arrays, self.hidden, self.chosen, device)
+        self._fixed = self._seen_as(self.hidden)
 
     def batch(self, rows: np.ndarray) -> MaskedBatch:
-        return self._fixed.batch(rows)
+        return self._masked(self._fixed, np.flatnonzero(self.chosen), rows)
 
     def shuffled(
         self, batch_size: int, seed: int, epoch: int, *, by_length: bool = True
@@ -144,7 +108,39 @@ class MaskedSplit(Split[MaskedBatch]):
         draw = np.random.default_rng([seed, epoch, 1])  # the order has the generator without the 1
         chosen = self.masking.choose(self.arrays, self.vocabulary, draw)
         ids = np.asarray(self.arrays.ids)
-        seen = noised(ids, chosen, len(self.vocabulary.bytes), draw)
-        masked = _Masked(self.arrays, seen, chosen, self.device)
+        texts = self._seen_as(noised(ids, chosen, len(self.vocabulary.bytes), draw))
+        places = np.flatnonzero(chosen)
         for rows in shuffled_rows(self.lengths, batch_size, seed, epoch, by_length=by_length):
-            yield masked.batch(rows)
+            yield self._masked(texts, places, rows)
+
+    def _seen_as(self, ids: npt.NDArray[np.int32]) -> PaddedSplit:
+        return PaddedSplit(replace(self.arrays, ids=ids), self.device, None)
+
+    def _masked(
+        self, texts: PaddedSplit, places: npt.NDArray[np.int64], rows: np.ndarray
+    ) -> MaskedBatch:
+        """The texts of these rows as a model sees them. places: of all chosen tokens."""
+        batch, offsets = texts.batch(rows), np.asarray(self.arrays.offsets)
+        firsts, ends = (
+            np.searchsorted(places, offsets[rows]),
+            np.searchsorted(places, offsets[rows + 1]),
+        )
+        picked = places[np.concatenate([np.arange(*two) for two in zip(firsts, ends, strict=True)])]
+        counts = ends - firsts
+        begins = np.arange(len(rows)) * batch.ids.shape[1] - offsets[rows]
+        targets = np.asarray(self.arrays.ids)[picked].astype(np.int64)
+        moved_places, moved_targets = (
+            torch.from_numpy(array).to(self.device, non_blocking=True)
+            for array in (picked + np.repeat(begins, counts), targets)
+        )
+        return MaskedBatch(
+            batch.ids,
+            batch.tokens,
+            moved_targets,
+            rows,
+            len(targets),
+            batch.real_tokens,
+            batch.padded_tokens,
+            moved_places,
+            counts,
+        )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.config.sizes import Sizes
-from zoo.data.cache import cache_directory, cached_entry
+from zoo.data.cache import cached_entry, entry
 from zoo.data.token_arrays import EncodedData
 from zoo.errors import ZooError
 from zoo.execution.base import DataReference, JobSetup, ModelSpec, PluginFile
@@ -99,11 +98,9 @@ def _registry(files: tuple[PluginFile, ...], selection: str | None) -> Registry:
 
 def _written(file: PluginFile) -> Path:
     """A single-file plug-in as a file in this machine's cache."""
-    digest = hashlib.sha256(file.content).hexdigest()[:16]
-    path = cache_directory() / "plugins" / digest / file.name
-    if not path.is_file() or path.read_bytes() != file.content:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f"{file.name}.{os.getpid()}.tmp")
-        unfinished.write_bytes(file.content)
-        os.replace(unfinished, path)
-    return path
+
+    def write(directory: Path) -> dict[str, str]:
+        (directory / file.name).write_bytes(file.content)
+        return {}
+
+    return entry(f"plugin-{hashlib.sha256(file.content).hexdigest()[:32]}", write) / file.name
