@@ -96,10 +96,10 @@ class MaskedSplit(Split[MaskedBatch]):
         self.lengths = np.asarray(arrays.lengths)
         self.chosen = masking.choose(arrays, vocabulary, np.random.default_rng(FIXED))
         self.hidden = np.where(self.chosen, np.int32(MASK_ID), arrays.ids)
-        self._fixed = self._seen_as(self.hidden)
+        self._fixed = self._seen_as(self.hidden), np.flatnonzero(self.chosen)
 
     def batch(self, rows: np.ndarray) -> MaskedBatch:
-        return self._masked(self._fixed, np.flatnonzero(self.chosen), rows)
+        return self._masked(*self._fixed, rows)
 
     def shuffled(
         self, batch_size: int, seed: int, epoch: int, *, by_length: bool = True
@@ -121,10 +121,7 @@ class MaskedSplit(Split[MaskedBatch]):
     ) -> MaskedBatch:
         """The texts of these rows as a model sees them. places: of all chosen tokens."""
         batch, offsets = texts.batch(rows), np.asarray(self.arrays.offsets)
-        firsts, ends = (
-            np.searchsorted(places, offsets[rows]),
-            np.searchsorted(places, offsets[rows + 1]),
-        )
+        firsts, ends = np.searchsorted(places, [offsets[rows], offsets[rows + 1]])
         picked = places[np.concatenate([np.arange(*two) for two in zip(firsts, ends, strict=True)])]
         counts = ends - firsts
         begins = np.arange(len(rows)) * batch.ids.shape[1] - offsets[rows]
