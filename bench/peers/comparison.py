@@ -17,6 +17,8 @@ Bound = Literal["at least", "at most"]
 # equal: both sides do the same arithmetic under the same conditions. left out: one of them does
 # not do a part of the work. own: the zoo against the machine, or against itself.
 Kind = Literal["equal", "left out", "own"]
+# What two lines of one comparison have in common.
+IDENTITY = ("kind", "work", "sizes", "ours", "against", "theirs", "device", "precision", "threads")
 
 
 class Comparison(BaseModel):
@@ -137,11 +139,10 @@ class Output:
                 file.write(text + "\n")
 
 
-def read(file: Path) -> tuple[list[Comparison], int]:
-    """The comparisons in a file, and how many other lines do not say what each side computes.
-
-    Lines that were made before comparisons had a kind are such.
-    """
-    lines = [json.loads(text) for text in file.read_text(encoding="utf-8").splitlines() if text]
-    found = [Comparison.model_validate(line) for line in lines if "kind" in line]
-    return found, len(lines) - len(found)
+def read(file: Path) -> list[Comparison]:
+    """The comparisons in a file; of two of the same, the later one replaces the earlier."""
+    found: dict[tuple[object, ...], Comparison] = {}
+    for text in filter(None, file.read_text(encoding="utf-8").splitlines()):
+        one = Comparison.model_validate_json(text)
+        found[tuple(getattr(one, name) for name in IDENTITY)] = one
+    return list(found.values())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,16 +17,15 @@ from zoo.report.stats.intervals import ALPHA, t_quantile
 from zoo.report.stats.paired import holm
 from zoo.wording import counted
 
-Runs = Sequence[Comparison]  # of one comparison
-FIELDS = ("kind", "work", "sizes", "ours", "against", "theirs", "device", "precision", "threads")
-SIDES = ("ours", "theirs")  # what each side computes
+CONDITIONS = ("work", "sizes", "against", "device", "precision", "threads")
+NO_GPU = "On a GPU: not yet measured."
+SAID = {"faster": "faster", "slower": "slower", "tie": "not distinguished"}
 
 
 def as_markdown(file: Path, kind: Kind) -> str:
     """The table of one kind, with notes on machine and noise; empty without any file.
 
-    Lines that do not say what each side computes, and those of too few rounds, are not shown; a
-    sentence says how many there are.
+    Lines of too few rounds are not shown; a sentence says how many there are.
     """
     shown, hidden = _shown(file, kind)
     if not shown:
@@ -55,10 +53,10 @@ def summary(file: Path) -> str:
     shown, hidden = _shown(file, "equal")
     sentences = [] if shown else hidden
     rows = _rows(shown, shown)
-    works = [row.runs[0].work.partition(" ")[0] for row in rows]
+    works = [row.run.work.partition(" ")[0] for row in rows]
     for work in dict.fromkeys(works):
         of_work = [row for row, own in zip(rows, works, strict=True) if own == work]
-        ratios, verdicts = [_ratio(row.runs) for row in of_work], [row.verdict for row in of_work]
+        ratios, verdicts = [row.ratio for row in of_work], [row.verdict for row in of_work]
         counts = [f"{words} in {n}" for v, words in SAID.items() if (n := verdicts.count(v))]
         times = f"{min(ratios):.2f} to {max(ratios):.2f} times"
         sentences.append(
@@ -73,73 +71,62 @@ def summary(file: Path) -> str:
 
 
 def _shown(file: Path, kind: Kind) -> tuple[list[Comparison], list[str]]:
-    """The comparisons of a kind that are shown, and in sentences what is not."""
+    """The comparisons of a kind that are shown, and in a sentence what is not."""
     if not file.exists():
         return [], []
-    comparisons, others = read(file)
-    wanted = [one for one in comparisons if one.kind == kind and not one.skipped]
+    wanted = [one for one in read(file) if one.kind == kind and not one.skipped]
     shown = [one for one in wanted if one.rounds >= LEAST_ROUNDS]
-    counts = (
-        (others, "that do not say what each side computes"),
-        (len(wanted) - len(shown), f"of fewer than {LEAST_ROUNDS} rounds"),
-    )
-    hidden = "; ".join(f"{counted(number, 'line')} {which}" for number, which in counts if number)
-    sentences = [f"Not shown of {file.name}: {hidden}."] if hidden else []
-    return shown, sentences or ([] if shown else ["Nothing is measured yet."])
-
-
-NO_GPU = "On a GPU: not yet measured."
-SAID = {"faster": "faster", "slower": "slower", "tie": "not distinguished"}
+    if few := len(wanted) - len(shown):
+        lines = f"{counted(few, 'line')} of fewer than {LEAST_ROUNDS} rounds"
+        return shown, [f"Not shown of {file.name}: {lines}."]
+    return shown, [] if shown else ["Nothing is measured yet."]
 
 
 @dataclass(frozen=True)
 class Row:
-    """The runs of one comparison.
+    """One comparison.
 
     verdict: of the zoo, ``faster``, ``slower`` or ``tie``, after correction for all rows of the
-    table; empty without an interval. equal: the runs of equal work of the same sizes against the
-    same side, if there are any.
+    table; empty without an interval. equal: equal work of the same sizes against the same side.
     """
 
-    runs: Runs
+    run: Comparison
     verdict: str
-    equal: Runs | None = None
+    equal: Comparison | None = None
+
+    @property
+    def ratio(self) -> float:
+        """The geometric mean over rounds."""
+        assert self.run.ratio is not None
+        return self.run.ratio
 
 
-def _rows(comparisons: Iterable[Comparison], equal: Iterable[Comparison]) -> list[Row]:
-    groups = _grouped(comparisons)
-    known = {_conditions(runs): runs for runs in _grouped(equal)}
-    adjusted = holm([_p_value(runs) for runs in groups])
+def _rows(comparisons: Sequence[Comparison], equal: Iterable[Comparison]) -> list[Row]:
+    known = {_conditions(run): run for run in equal}
+    adjusted = holm([_p_value(run) for run in comparisons])
     return [
-        Row(runs, _verdict(runs, p), known.get(_conditions(runs)))
-        for runs, p in zip(groups, adjusted, strict=True)
+        Row(run, _verdict(run, p), known.get(_conditions(run)))
+        for run, p in zip(comparisons, adjusted, strict=True)
     ]
 
 
-def _conditions(runs: Runs) -> tuple[object, ...]:
-    return tuple(getattr(runs[0], name) for name in FIELDS if name not in ("kind", *SIDES))
+def _conditions(run: Comparison) -> tuple[object, ...]:
+    return tuple(getattr(run, name) for name in CONDITIONS)
 
 
-def _p_value(runs: Runs) -> float | None:
-    """That of a ratio of 1, two-sided, from the t-interval of the log ratio.
-
-    Of several runs the largest, and 1 where they contradict each other; None without an interval.
-    """
-    found = []
-    for run in runs:
-        if run.ratio is None or run.low is None or run.high is None:
-            return None
-        error = math.log(run.high / run.low) / 2 / t_quantile(run.rounds - 1)
-        found.append(2 * float(stats.t.sf(abs(math.log(run.ratio)) / error, run.rounds - 1)))
-    sides = {run.ratio > 1 for run in runs if run.ratio is not None}
-    return max(found) if len(sides) == 1 else 1.0
+def _p_value(run: Comparison) -> float | None:
+    """That of a ratio of 1, two-sided, from the t-interval of the log ratio."""
+    if run.ratio is None or run.low is None or run.high is None:
+        return None
+    error = math.log(run.high / run.low) / 2 / t_quantile(run.rounds - 1)
+    return 2 * float(stats.t.sf(abs(math.log(run.ratio)) / error, run.rounds - 1))
 
 
-def _verdict(runs: Runs, adjusted: float | None) -> str:
-    if adjusted is None:
+def _verdict(run: Comparison, adjusted: float | None) -> str:
+    if adjusted is None or run.ratio is None:
         return ""
-    above, below = ("slower", "faster") if runs[0].bound == "at most" else ("faster", "slower")
-    return "tie" if adjusted >= ALPHA else above if _ratio(runs) > 1 else below
+    above, below = ("slower", "faster") if run.bound == "at most" else ("faster", "slower")
+    return "tie" if adjusted >= ALPHA else above if run.ratio > 1 else below
 
 
 def _corrected(rows: Sequence[Row]) -> str:
@@ -147,63 +134,35 @@ def _corrected(rows: Sequence[Row]) -> str:
     return f"after Holm's correction for {counted(tests, 'comparison')}"
 
 
-def _grouped(comparisons: Iterable[Comparison]) -> list[Runs]:
-    """The runs of each comparison."""
-    found: dict[tuple[object, ...], list[Comparison]] = {}
-    for one in comparisons:
-        found.setdefault(tuple(getattr(one, name) for name in FIELDS), []).append(one)
-    return list(found.values())
-
-
-def _ratio(runs: Runs) -> float:
-    return statistics.median(run.ratio for run in runs if run.ratio is not None)
-
-
-def _ends(runs: Runs) -> tuple[float | None, float | None]:
-    """The lowest and the highest end of the runs' intervals."""
-    lows = [run.low for run in runs if run.low is not None]
-    highs = [run.high for run in runs if run.high is not None]
-    return (min(lows), max(highs)) if lows and highs else (None, None)
-
-
-def _interval(runs: Runs) -> str:
-    low, high = _ends(runs)
+def _interval(row: Row) -> str:
+    low, high = row.run.low, row.run.high
     if low is None or high is None:
-        return _text(_ratio(runs))
-    return f"{_text(_ratio(runs))} ({_text(low)} to {_text(high)})"
+        return _text(row.ratio)
+    return f"{_text(row.ratio)} ({_text(low)} to {_text(high)})"
 
 
-def _text(ratio: float) -> str:
+def _text(ratio: float | None) -> str:
     """Four digits, zeros among them: 1.098 is seen to miss a goal of 1.1, and 1.100 to reach it."""
-    return f"{ratio:#.4g}"
+    return "" if ratio is None else f"{ratio:#.4g}"
 
 
-def _goal(runs: Runs) -> str:
-    """``≥ 1.1: yes``; of several runs in how many."""
-    first, reached = runs[0], [run.reached for run in runs if run.reached is not None]
-    if first.reach is None or not reached:
+def _goal(run: Comparison) -> str:
+    """``≥ 1.1: yes``."""
+    if run.reach is None or run.reached is None:
         return ""
-    if len(set(reached)) > 1:
-        found = f"in {sum(reached)} of {len(reached)}"
-    else:
-        found = "yes" if reached[0] else "no"
-    return f"{'≥' if first.bound == 'at least' else '≤'} {first.reach:.3g}: {found}"
+    bound = "≥" if run.bound == "at least" else "≤"
+    return f"{bound} {run.reach:.3g}: {'yes' if run.reached else 'no'}"
 
 
-def _share(runs: Runs) -> str:
+def _share(run: Comparison) -> str:
     """``80% (85%)``: our share of the matrix rate, in brackets with recomputation."""
-    shares = [
-        [value for run in runs if (value := getattr(run, name)) is not None]
-        for name in ("matrix_share", "recomputed_share")
-    ]
-    texts = [f"{statistics.median(values):.0%}" for values in shares if values]
+    texts = [f"{v:.0%}" for v in (run.matrix_share, run.recomputed_share) if v is not None]
     return f"{texts[0]} ({texts[1]})" if len(texts) > 1 else "".join(texts)
 
 
-def _timed(runs: Runs) -> str:
-    first = runs[0]
-    precision = "" if first.precision in ("", "fp32") else f", {first.precision}"
-    return f"{first.work}, {first.sizes}{precision}" if first.sizes else f"{first.work}{precision}"
+def _timed(run: Comparison) -> str:
+    precision = "" if run.precision in ("", "fp32") else f", {run.precision}"
+    return f"{run.work}, {run.sizes}{precision}" if run.sizes else f"{run.work}{precision}"
 
 
 class Column(NamedTuple):
@@ -213,26 +172,17 @@ class Column(NamedTuple):
     text: Callable[[Row], str]
 
 
-RATIO = Column("their time / ours (95%)", lambda row: _interval(row.runs))
-TIMED = Column("what is timed", lambda row: _timed(row.runs))
-GOAL = Column("goal", lambda row: _goal(row.runs))
-OURS = Column("ours", lambda row: row.runs[0].ours)
-THEIRS = Column("theirs", lambda row: row.runs[0].theirs)
-AGAINST = Column("against", lambda row: row.runs[0].against)
+RATIO = Column("their time / ours (95%)", _interval)
+TIMED = Column("what is timed", lambda row: _timed(row.run))
+GOAL = Column("goal", lambda row: _goal(row.run))
+OURS = Column("ours", lambda row: row.run.ours)
+THEIRS = Column("theirs", lambda row: row.run.theirs)
+AGAINST = Column("against", lambda row: row.run.against)
 VERDICT = Column("the zoo is", lambda row: row.verdict)
-AT_EQUAL_WORK = Column(
-    "at equal work", lambda row: _text(_ratio(row.equal)) if row.equal is not None else ""
-)
+AT_EQUAL_WORK = Column("at equal work", lambda row: _text(row.equal.ratio) if row.equal else "")
+SHARE = Column("of the matrix rate", lambda row: _share(row.run))
 COLUMNS: dict[str, tuple[Column, ...]] = {
-    "equal": (
-        TIMED,
-        OURS._replace(head="both compute"),
-        AGAINST,
-        RATIO,
-        VERDICT,
-        GOAL,
-        Column("of the matrix rate", lambda row: _share(row.runs)),
-    ),
+    "equal": (TIMED, OURS._replace(head="both compute"), AGAINST, RATIO, VERDICT, GOAL, SHARE),
     "left out": (TIMED, OURS, AGAINST, THEIRS, RATIO, AT_EQUAL_WORK, GOAL),
     "own": (TIMED, OURS, AGAINST, THEIRS, RATIO._replace(head="ratio (95%)"), GOAL),
 }
@@ -253,18 +203,12 @@ def _made_on(comparisons: Iterable[Comparison]) -> list[str]:
 
 
 def _notes(rows: Sequence[Row]) -> list[str]:
-    comparisons = [run for row in rows for run in row.runs]
+    comparisons = [row.run for row in rows]
     notes = _made_on(comparisons)
     kind, least = comparisons[0].kind, min(c.rounds for c in comparisons)
     about = f"the geometric mean over at least {least} rounds, in which all are timed in turns, "
     about += "with the 95% t-interval of its logarithm."
     notes.append(f"{ABOUT[kind]}{about}")
-    most = max(len(row.runs) for row in rows)
-    if most > 1:
-        notes.append(
-            f"Up to {most} runs of each comparison: the median of their ratios, and in brackets "
-            "the lowest and the highest end of their intervals."
-        )
     if any(run.reached is not None for run in comparisons):
         notes.append("Goal: reached or not by the ratio itself, wherever its interval ends.")
     if noise := [abs(c.noise - 1) for c in comparisons if c.noise is not None]:
