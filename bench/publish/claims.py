@@ -16,7 +16,7 @@ from zoo.report.profile import DataSet, Profile
 from zoo.report.rows import Row, find_row
 from zoo.report.run_report import RunReport
 from zoo.report.stats.paired import Difference, judged, tested
-from zoo.report.stats.scores import scores_of_group
+from zoo.report.stats.scores import Scores, scores_of
 from zoo.report.tables.text import code, line
 from zoo.wording import counted
 
@@ -108,9 +108,29 @@ def _difference(run: RunReport, better: str, worse: str, group: str) -> Differen
     for number, (one, other) in enumerate(pairs):
         weights[number, [one, other]] = 1.0, -1.0
     first, second = sorted((names.index(better), names.index(worse)))
-    tests = judged(tested(scores_of_group(rows, group), weights))
+    tests = judged(tested(_scores_of_group(rows, group), weights))
     found = tests[pairs.index((first, second))]
     return found if names[first] == better else replace(found, mean=-found.mean)
+
+
+def _scores_of_group(rows: Sequence[Row], group: str) -> Scores:
+    """The scores of these rows on one group of test examples.
+
+    The records list wrong examples of the whole test set only, so that tests assume the fewest
+    disputes.
+    """
+    whole = scores_of(rows)
+    of_row = [row.groups.get(group, {}) for row in rows]
+    seeds = sorted({seed for row in rows for seed in row.values})
+    values = np.array([[found.get(seed, np.nan) for seed in seeds] for found in of_row])
+    examples = next((count for row in rows if (count := row.examples_of(group))), 0)
+    return replace(
+        whole,
+        values=values.reshape(whole.values.shape),
+        examples=examples if whole.examples else 0,
+        counted=examples,
+        both_wrong=np.full_like(whole.both_wrong, np.nan),
+    )
 
 
 def _name(data: DataSet, claim: Claim, wanted: str) -> str:

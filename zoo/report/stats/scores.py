@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,26 +129,6 @@ def scores_of(rows: Sequence[Row]) -> Scores:
         counted=next((int(count) for count in counts if count), 0),
         both_wrong=both_wrong,
         visible=0.0 if examples else 0.5 * 10.0**-metric.unit_digits / metric.scale,
-    )
-
-
-def scores_of_group(rows: Sequence[Row], group: str) -> Scores:
-    """The scores of these rows on one group of test examples.
-
-    The records list wrong examples of the whole test set only, so that tests assume the fewest
-    disputes.
-    """
-    whole = scores_of(rows)
-    of_row = [row.groups.get(group, {}) for row in rows]
-    seeds = sorted({seed for row in rows for seed in row.values})
-    values = np.array([[found.get(seed, np.nan) for seed in seeds] for found in of_row])
-    examples = next((count for row in rows if (count := row.examples_of(group))), 0)
-    return replace(
-        whole,
-        values=values.reshape(whole.values.shape),
-        examples=examples if whole.examples else 0,
-        counted=examples,
-        both_wrong=np.full_like(whole.both_wrong, np.nan),
     )
 
 
