@@ -80,15 +80,8 @@ def compare(
     common = [name for name in new if name in old]
     if not common:
         raise ZooError(f"no cell in common: one run has {_some(old)}, the other {_some(new)}")
+    _refuse_incomparable(before, after)
     last, latest, metric = before.records[-1], after.records[-1], after.metric
-    for what, again, ours, theirs in (
-        ("of the task", "of", last.task, latest.task),
-        ("ranked by", "by", before.metric.label, metric.label),
-    ):
-        if ours != theirs:
-            raise ZooError(
-                f"one run is {what} {ours}, the other {again} {theirs}: there is nothing to compare"
-            )
     settings = _purposeful(last, latest, may_differ)
     costs = CostChanges(old, new, reference, may_differ)
     added = {name: "" for name in new if name not in old}
@@ -136,6 +129,18 @@ def compare(
         settings,
         sum(p is not None for p in p_values),
     )
+
+
+def _refuse_incomparable(before: RunReport, after: RunReport) -> None:
+    """Raise ZooError for runs of two tasks or metrics."""
+    for what, again, ours, theirs in (
+        ("of the task", "of", before.records[-1].task, after.records[-1].task),
+        ("ranked by", "by", before.metric.label, after.metric.label),
+    ):
+        if ours != theirs:
+            raise ZooError(
+                f"one run is {what} {ours}, the other {again} {theirs}: there is nothing to compare"
+            )
 
 
 def failure_reason(comparison: Comparison, fail_on: str) -> str:

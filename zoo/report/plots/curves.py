@@ -98,6 +98,14 @@ def epoch_plots(run: RunReport) -> list[Plot]:
         for place in range(len(groups))
     ]
     figure.legend(handles, names, loc="outside lower center", ncols=columns)
+    title = f"{' and '.join(shown).capitalize()} per epoch"
+    about = _about_epochs(run, curves, groups, shown)
+    return [finish("epochs", title, about, figure, marks)]
+
+
+def _about_epochs(
+    run: RunReport, curves: dict[int, Curve], groups: Sequence[list[int]], shown: Sequence[str]
+) -> str:
     about = (
         "Lines: mean over seeds on the training split, during training and so with dropout. The "
         "shaded band is from the lowest to the highest seed."
@@ -109,10 +117,9 @@ def epoch_plots(run: RunReport) -> list[Plot]:
         about += " Circles: the score of the trained models, on texts not trained on."
     if together := [", ".join(run.short_name(run.rows[n]) for n in g) for g in groups if g[1:]]:
         about += f" Lines that lie on each other: {'; '.join(together)}."
-    if rest := len(curves) - len(order):
+    if rest := len(curves) - sum(map(len, groups)):
         about += f" The reference and the best are in colour; the other {rest} are grey."
-    title = f"{' and '.join(shown).capitalize()} per epoch"
-    return [finish("epochs", title, about, figure, marks)]
+    return about
 
 
 def _curve(row: Row) -> Curve:

@@ -90,7 +90,21 @@ def _front_plot(run: RunReport, plot: str, column: str, label: str, cost: str) -
     # A step is at the best value available at that cost.
     xs, ys, dashes = [p.x for p in stairs], [p.y for p in stairs], (0, (4, 2))
     axes.step(xs, ys, where="pre", color=INK, linewidth=1.1, linestyle=dashes, zorder=1)
-    ends = [end for p in points for end in (p.x, *(p.xs or ()))]
+    _scale(axes, [end for p in points for end in (p.x, *(p.xs or ()))])
+    _baselines(axes, run, points)
+    across = f"{label} ({'right' if more else 'left'} is better)"
+    axes.set_xlabel(textwrap.fill(across, ACROSS))
+    axes.set_ylabel(
+        run.metric_label + ("" if run.metric.higher_is_better else " (lower is better)")
+    )
+    if columns:
+        _legend(figure, columns, longest)
+    _label(axes, points, stairs, run)
+    title = f"{plain(run.metric.label).capitalize()} against {cost}"
+    return finish(plot, title, _about(run, points, stairs, more), figure, marks)
+
+
+def _scale(axes: Axes, ends: Sequence[float]) -> None:
     if min(ends) > 0 and max(ends) / min(ends) > FAR:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
@@ -99,37 +113,31 @@ def _front_plot(run: RunReport, plot: str, column: str, label: str, cost: str) -
         axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     axes.margins(0.08, 0.12)
-    _baselines(axes, run, points)
-    across = f"{label} ({'right' if more else 'left'} is better)"
-    axes.set_xlabel(textwrap.fill(across, ACROSS))
-    axes.set_ylabel(
-        run.metric_label + ("" if run.metric.higher_is_better else " (lower is better)")
+
+
+def _legend(figure: Figure, columns: Sequence[list[Line2D]], longest: int) -> None:
+    blank = Line2D([], [], linestyle="none", label=" ")
+    entries = [one for c in columns for one in [*c, *[blank] * (longest - len(c))]]
+    legend = figure.legend(
+        handles=entries, loc="outside lower center", ncols=len(columns), handletextpad=0.3
     )
-    if columns:
-        blank = Line2D([], [], linestyle="none", label=" ")
-        entries = [one for c in columns for one in [*c, *[blank] * (longest - len(c))]]
-        legend = figure.legend(
-            handles=entries, loc="outside lower center", ncols=len(columns), handletextpad=0.3
-        )
-        for heading in legend.get_texts()[::longest]:  # the names of the axes
-            heading.set_fontweight("bold")
-    _label(axes, points, stairs, run)
-    horizontal = (
-        "memory is measured once, so it has none" if not more else "horizontally there is none"
-    )
+    for heading in legend.get_texts()[::longest]:  # the names of the axes
+        heading.set_fontweight("bold")
+
+
+def _about(run: RunReport, points: Sequence[Point], stairs: Sequence[Point], more: bool) -> str:
+    across = "horizontally there is none" if more else "memory is measured once, so it has none"
     if any(p.xs for p in points):
-        horizontal = "horizontal, of the ratio in the same rounds"
+        across = "horizontal, of the ratio in the same rounds"
     front = "The dashed line is the front of the means"
     if not stairs[1:]:
         front = "Best in both means, significant or not"
     names = ", ".join(run.short_name(run.rows[p.number]) for p in stairs[:NAMED])
-    about = (
+    return (
         f"{front}: {names}. Filled markers are on the front if ties count: no other cell is "
         "significantly better on one axis and at least tied on the other. Bars are 95% intervals: "
-        f"vertical, of the mean over seeds; {horizontal}."
+        f"vertical, of the mean over seeds; {across}."
     )
-    title = f"{plain(run.metric.label).capitalize()} against {cost}"
-    return finish(plot, title, about, figure, marks)
 
 
 def _point(run: RunReport, number: int, column: str, plot: str) -> Point | None:
