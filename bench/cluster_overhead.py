@@ -20,9 +20,9 @@ from typing import Any
 
 from zoo.execution.base import Ended, Event
 from zoo.registry.loading import load
+from zoo.sweep.carry_out import run
 from zoo.sweep.make_request import make_request
 from zoo.sweep.progress import Silent
-from zoo.sweep.run import run
 
 OPTIONS: dict[str, Any] = {
     "attention": "fused",

@@ -7,8 +7,8 @@
 Each setting is the suite with some options changed. The training documents are divided into folds;
 near-duplicates are in one fold, so that no fold is scored on what was trained on. Each fold is a
 data set of its own under ``--out``, with its records: the same command goes on where it stopped.
-Prints the accuracy of each setting, and of every baseline of the suite, over all documents of each
-division, and their mean.
+Prints the accuracy of each setting over all documents of each division, and their mean; for every
+baseline of the suite likewise.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from zoo.data.sources.load_data import load_corpus
 from zoo.errors import ZooError
 from zoo.registry import loading
 from zoo.registry.catalog import split_list
-from zoo.sweep.progress import Plain
-from zoo.sweep.slug import slug
+from zoo.sweep.keys import slug
+from zoo.sweep.progress import Shown
 
 ALIKE = 0.7  # cosine of two documents' TF-IDF from which on they are near-duplicates
 Rows = npt.NDArray[np.int64]
@@ -184,7 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         shared = {name: getattr(given, name) for name in ("seeds", "jobs", "threads", "on")}
         settings = list(dict.fromkeys(given.settings or [""]))
         suite = load_suite(given.suite)
-        progress = Plain()
+        progress = Shown()
         found = scores(corpus, folds, suite, settings, given.out, progress=progress, **shared)
     except ZooError as error:
         print(f"python -m bench.cross_validate: error: {error}", file=sys.stderr)

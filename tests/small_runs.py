@@ -20,12 +20,11 @@ from zoo.execution.base import Event, ModelSpec
 from zoo.inference.directory import with_initial_models
 from zoo.registry import AXES
 from zoo.registry.loading import load
+from zoo.sweep.carry_out import run
 from zoo.sweep.make_request import make_request
-from zoo.sweep.plan import make_plan
-from zoo.sweep.prepare import Prepared, open_executor, prepare
 from zoo.sweep.progress import Progress, Silent
 from zoo.sweep.records import Record
-from zoo.sweep.run import Outcome, run
+from zoo.sweep.run import Run, open_executor, prepare_run
 
 SIZES = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 1, "threads": 1, "device": "cpu"}
 CLASSIFY = {
@@ -94,7 +93,7 @@ def bench(
     plugins: tuple[Path, ...] = (),
     progress: Progress | None = None,
     **more: Any,
-) -> Outcome:
+) -> Run:
     """``zoo bench`` in this process, without tables."""
     loaded = load(plugins)
     request = make_request({**options, "plugins": tuple(map(str, plugins))}, loaded.registry)
@@ -114,13 +113,12 @@ def zoo(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[s
     )
 
 
-def prepared(options: Mapping[str, Any], plugins: tuple[Path, ...] = ()) -> Prepared:
-    """What the jobs of a request share; the data are encoded."""
+def prepared(options: Mapping[str, Any], plugins: tuple[Path, ...] = ()) -> Run:
+    """A request whose data are encoded."""
     loaded = load(plugins)
     (request,) = with_initial_models([make_request(options, loaded.registry)], loaded.registry)
-    plan = make_plan(request, loaded.registry)
     with open_executor(loaded, "inline") as executor:
-        return prepare(request, plan, loaded, executor, Silent(), [])
+        return prepare_run(request, loaded, executor, Silent(), collect=True)
 
 
 def cell(**choices: str) -> ModelSpec:

@@ -107,7 +107,6 @@ def bench(
     masked: float | None = None,
     whole_words: bool | None = None,
     beam: int | None = None,
-    address: str | None = None,
     **options: Any,
 ) -> BenchResult:
     """Train and measure every combination: the table, the answer, and where everything is.
@@ -132,24 +131,22 @@ def bench(
 
     Options, all by name:
 
-    norm: Norms: a comma list, or all. [default: 'layer']
-    ffn: Feed-forward networks: a comma list, or all. [default: 'gelu']
-    block: Blocks: a comma list, or all. [default: 'pre']
-    pool: Pools: a comma list, or all. [default: 'mean']
+    norm: Norms: a comma list, or all.  [default: layer]
+    ffn: Feed-forward networks: a comma list, or all.  [default: gelu]
+    block: Blocks: a comma list, or all.  [default: pre]
+    pool: Pools: a comma list, or all.  [default: mean]
     baseline: Baselines: a comma list, all that fit the task, or none. Where texts are cut,
         one that reads texts has a second row, NAME(whole=True); with whole=True or =False
-        it has one. Where classes are unbalanced, there is the row majority. [default:
-        'tfidf-logreg'; tag: 'window-logreg'; lm: 'ngram'; mlm: 'neighbour-ngram'; seq2seq:
-        'none']
+        it has one. Where classes are unbalanced, there is the row majority.  [default:
+        tfidf-logreg; tag: window-logreg; lm: ngram; mlm: neighbour-ngram; seq2seq: none]
     design: factorial: every combination; one-factor: the first choice of each axis, and one
-        change at a time. [default: 'factorial']
+        change at a time.  [default: factorial]
     tuning_seeds: Seeds with which each setting is tried, where several values are given.
         [default: 1]
     tuning_share: Share of the training split that settings are chosen on, where several
-        values are given. Of data with a validation split they are chosen on that. [default:
-        0.2]
-    phases: What is done: train (scores), cost (speed and memory). [default: ('train',
-        'cost')]
+        values are given. Of data with a validation split they are chosen on that.
+        [default: 0.2]
+    phases: What is done: train (scores), cost (speed and memory).  [default: train,cost]
     reference: The cell to compare speeds with; by default the first that can run. Its
         choices on some axes are enough: fused+sin.
     metric: The metric that ranks rows, such as macro_f1; by default the task's first.
@@ -158,106 +155,105 @@ def bench(
         room for.
     threads: Threads of one job. 0: of a training its share of the cores, one where the
         whole plan has as many trainings as cores, and of a cost all cores; a container's
-        limit and OMP_NUM_THREADS count. On a cluster 0 is 1. [default: 0]
+        limit and OMP_NUM_THREADS count. On a cluster 0 is 1.  [default: 0]
     rounds: Rounds of each cost measurement, neither more nor fewer. By default zoo bench
         measures 3, and up to 5 until every speed is known within 5% of the reference's; zoo
         scale measures 5.
     timeout: Most seconds that one job may take; by default there is no limit.
-    memory_limit: Most MiB of data that one process may hold; 0: no limit. [default: 0]
+    memory_limit: Most MiB of data that one process may hold; 0: no limit.  [default: 0]
     save_models: Keep trained models under models/ in the run's directory, as zoo train
         writes them. best: those of the row that the answer names, one a seed; all: those of
-        every cell and seed. [default: 'none']
-    dim: Width of the model. [default: 64]
-    layers: Number of blocks. [default: 2]
-    heads: Attention heads. [default: 4]
-    ffn_dim: Inner width of the feed-forward networks. [default: 256]
+        every cell and seed.  [default: none]
+    dim: Width of the model.  [default: 64]
+    layers: Number of blocks.  [default: 2]
+    heads: Attention heads.  [default: 4]
+    ffn_dim: Inner width of the feed-forward networks.  [default: 256]
     max_length: Most tokens of a text; special tokens count, and the rest is cut off.
         [default: 256; lm: 128; seq2seq: 32]
-    vocab_size: Entries of the vocabulary. [default: 4000; lm: 1000; seq2seq: 1000]
-    epochs: Passes over the training split. [default: 6; lm: 2; seq2seq: 12]
-    batch_size: Examples per training step. [default: 32; lm: 8]
+    vocab_size: Entries of the vocabulary.  [default: 4000; lm: 1000; seq2seq: 1000]
+    epochs: Passes over the training split.  [default: 6; lm: 2; seq2seq: 12]
+    batch_size: Examples per training step.  [default: 32; lm: 8]
     batching: Which examples share a training step: those of similar length, which need
-        little padding, or random ones. [default: 'length']
+        little padding, or random ones.  [default: length]
     lr: Peak learning rate. Of several, one is chosen for each row on held-out training
-        texts. [default: 0.003]
+        texts.  [default: 0.003]
     weight_decay: AdamW's weight decay. Of several, one is chosen for each row on held-out
-        training texts. [default: 0.01]
+        training texts.  [default: 0.01]
     dropout: Dropout of embeddings, feed-forward networks, residual branches and the head.
-        Of several, one is chosen for each row on held-out training texts. [default: 0.1]
-    attention_dropout: Dropout of attention weights. [default: 0.0]
-    embedding_std: Standard deviation of the token embeddings before training. [default:
+        Of several, one is chosen for each row on held-out training texts.  [default: 0.1]
+    attention_dropout: Dropout of attention weights.  [default: 0.0]
+    embedding_std: Standard deviation of the token embeddings before training.  [default:
         1.0]
-    label_smoothing: Share of the target probability spread over all classes. [default: 0.0]
-    schedule: How the learning rate falls after warm-up. [default: 'linear']
-    warmup: Share of all steps over which the rate rises. [default: 0.1]
-    max_grad_norm: Largest gradient norm; 0: no clipping. [default: 1.0]
+    label_smoothing: Share of the target probability spread over all classes.  [default:
+        0.0]
+    schedule: How the learning rate falls after warm-up.  [default: linear]
+    warmup: Share of all steps over which the rate rises.  [default: 0.1]
+    max_grad_norm: Largest gradient norm; 0: no clipping.  [default: 1.0]
     validation: Hold out this share of the training split and score it instead of the test
         split. Of data with a validation split, any share scores that, and nothing is held
-        out. [default: 0.0]
-    device: Where to compute. [default: 'auto']
-    precision: Precision of the arithmetic; auto: bf16 on a GPU that has it. [default:
-        'auto']
-    compile: Compile models with torch.compile. [default: False]
+        out.  [default: 0.0]
+    device: Where to compute.  [default: auto]
+    precision: Precision of the arithmetic; auto: bf16 on a GPU that has it.  [default:
+        auto]
+    compile: Compile models with torch.compile.  [default: no]
     init: What encoders begin with: pretrain, for masked language modelling before each
         training, or the directory of a masked language model; by default new weights.
     pretrain_data: Texts to pretrain on: a file of plain text, a table with a column of
         texts, or a directory of text files; by default those of the training split. Texts
         that are scored are left out.
-    pretrain_epochs: Passes over the texts to pretrain on. [default: 20]
-    pretrain_lr: Peak learning rate of the pretraining. [default: 0.003]
-    pretrain_masked: Share of the word pieces that the pretraining masks. [default: 0.3]
-    pretrain_whole_words: Mask words as a whole in the pretraining. [default: False]
+    pretrain_epochs: Passes over the texts to pretrain on.  [default: 20]
+    pretrain_lr: Peak learning rate of the pretraining.  [default: 0.003]
+    pretrain_masked: Share of the word pieces that the pretraining masks.  [default: 0.3]
+    pretrain_whole_words: Mask words as a whole in the pretraining.  [default: no]
     test: File or directory of the test split; for data without one. By default a part of
-        the data is held out. [task classify, tag only]
+        the data is held out.  [classify and tag only]
     test_size: Share of data without a test split that is held out as one; by default 0.25.
-        [task classify, tag only]
-    split_seed: Seed for splitting data that has no test split. [task classify, tag only;
+        [classify and tag only]
+    split_seed: Seed for splitting data that has no test split.  [classify and tag only;
         default: 0]
     encoding: Encoding of text files, such as latin-1; by default UTF-8 or, where a file is
         not UTF-8, a guess, which is named.
     drop_bad_rows: Leave out rows that cannot be used, and say which; by default they are
-        errors. [default: False]
+        errors.  [default: no]
     file_format: Format of the files; auto: by their endings, and of other endings by what
-        is in them. label-text: the first word of every line is its label. [task classify,
-        lm, mlm only; default: 'auto']
+        is in them. label-text: the first word of every line is its label.  [classify and lm
+        and mlm only; default: auto]
     delimiter: What divides the columns of a table: a character, or tab, comma, semicolon,
         pipe, space; by default a tab in TSV and a comma in CSV, or what else divides every
-        line alike. [task classify, lm, mlm only]
+        line alike.  [classify and lm and mlm only]
     header: Whether the first line of a table names its columns; without it columns are
-        numbers, from 1. [task classify, lm, mlm only; default: True]
+        numbers, from 1.  [classify and lm and mlm only; default: yes]
     quotes: Whether double quotes enclose fields of a table, or are plain characters; by
         default they enclose fields, and in tables divided by tabs only if all of them fit.
-        [task classify, lm, mlm only]
+        [classify and lm and mlm only]
     group_column: Column of the texts' groups (language, year), in files and Hub data, by
-        which scores are reported too; by default there are none. [task classify, tag only]
-    keep_duplicates: Train also on documents that are in the test split. [task classify,
-        tag, lm, mlm only; default: False]
-    head_hidden: Width of the head's hidden layer; 0: none. [task classify, tag only;
+        which scores are reported too; by default there are none.  [classify and tag only]
+    keep_duplicates: Train also on documents that are in the test split.  [classify and tag
+        and lm and mlm only; default: no]
+    head_hidden: Width of the head's hidden layer; 0: none.  [classify and tag only;
         default: 0]
-    token_dropout: Share of tokens replaced by the unknown token in training. [task
-        classify, tag only; default: 0.0]
+    token_dropout: Share of tokens replaced by the unknown token in training.  [classify and
+        tag only; default: 0.0]
     text_column: Column of the texts; in files and Hub data. Of several, as in title,body,
-        the texts are joined. [task classify, lm, mlm only; default: 'text']
-    label_column: Column of the labels; in files and Hub data. [task classify, lm, mlm only;
-        default: 'label']
-    min_class: Leave out classes with fewer training texts than this, and say which. [task
-        classify only; default: 0]
-    ensemble: Models of a deep ensemble, whose probabilities are averaged. [task classify
-        only; default: 1]
-    token_deletion: Share of tokens deleted from each text in training. [task classify only;
+        the texts are joined.  [classify and lm and mlm only; default: text]
+    label_column: Column of the labels; in files and Hub data.  [classify and lm and mlm
+        only; default: label]
+    min_class: Leave out classes with fewer training texts than this, and say which.
+        [classify only; default: 0]
+    ensemble: Models of a deep ensemble, whose probabilities are averaged.  [classify only;
+        default: 1]
+    token_deletion: Share of tokens deleted from each text in training.  [classify only;
         default: 0.0]
     all_positions: Compute every position in the last layer, also those that the pool
-        ignores. [task classify only; default: False]
+        ignores.  [classify only; default: no]
     tokens_column: Column of the lists of tokens, in files and Hub data; in a CoNLL file its
-        number, the first by default. [task tag only; default: 'tokens']
+        number, the first by default.  [tag only; default: tokens]
     tags_column: Column of the lists of tags, in files and Hub data; in a CoNLL file its
-        number, the last by default. [task tag only; default: 'tags']
-    causal: Let a token see only itself and those before it. [task tag only; default: False]
-    masked: Share of the word pieces that are masked. [task mlm only; default: 0.3]
-    whole_words: Mask words as a whole, not pieces. [task mlm only; default: False]
-    beam: Beams of the beam search that is scored. [task seq2seq only; default: 4]
-    address: HOST:PORT of a Ray cluster that runs already; by default RAY_ADDRESS and, where
-        that is not set, a Ray of this machine's own, which ends with the run. [on ray only]
+        number, the last by default.  [tag only; default: tags]
+    causal: Let a token see only itself and those before it.  [tag only; default: no]
+    masked: Share of the word pieces that are masked.  [mlm only; default: 0.3]
+    whole_words: Mask words as a whole, not pieces.  [mlm only; default: no]
+    beam: Beams of the beam search that is scored.  [seq2seq only; default: 4]
     """
 
 def build(
@@ -374,7 +370,6 @@ def train(
     masked: float | None = None,
     whole_words: bool | None = None,
     beam: int | None = None,
-    address: str | None = None,
     **options: Any,
 ) -> TextModel:
     """Train one model as ``zoo.bench`` trains it, and return it, ready to predict or generate.
@@ -391,104 +386,103 @@ def train(
 
     Options, all by name:
 
-    norm: Norms: a comma list, or all. [default: 'layer']
-    ffn: Feed-forward networks: a comma list, or all. [default: 'gelu']
-    block: Blocks: a comma list, or all. [default: 'pre']
-    pool: Pools: a comma list, or all. [default: 'mean']
+    norm: Norms: a comma list, or all.  [default: layer]
+    ffn: Feed-forward networks: a comma list, or all.  [default: gelu]
+    block: Blocks: a comma list, or all.  [default: pre]
+    pool: Pools: a comma list, or all.  [default: mean]
     threads: Threads of one job. 0: of a training its share of the cores, one where the
         whole plan has as many trainings as cores, and of a cost all cores; a container's
-        limit and OMP_NUM_THREADS count. On a cluster 0 is 1. [default: 0]
+        limit and OMP_NUM_THREADS count. On a cluster 0 is 1.  [default: 0]
     timeout: Most seconds that one job may take; by default there is no limit.
-    memory_limit: Most MiB of data that one process may hold; 0: no limit. [default: 0]
-    dim: Width of the model. [default: 64]
-    layers: Number of blocks. [default: 2]
-    heads: Attention heads. [default: 4]
-    ffn_dim: Inner width of the feed-forward networks. [default: 256]
+    memory_limit: Most MiB of data that one process may hold; 0: no limit.  [default: 0]
+    dim: Width of the model.  [default: 64]
+    layers: Number of blocks.  [default: 2]
+    heads: Attention heads.  [default: 4]
+    ffn_dim: Inner width of the feed-forward networks.  [default: 256]
     max_length: Most tokens of a text; special tokens count, and the rest is cut off.
         [default: 256; lm: 128; seq2seq: 32]
-    vocab_size: Entries of the vocabulary. [default: 4000; lm: 1000; seq2seq: 1000]
-    epochs: Passes over the training split. [default: 6; lm: 2; seq2seq: 12]
-    batch_size: Examples per training step. [default: 32; lm: 8]
+    vocab_size: Entries of the vocabulary.  [default: 4000; lm: 1000; seq2seq: 1000]
+    epochs: Passes over the training split.  [default: 6; lm: 2; seq2seq: 12]
+    batch_size: Examples per training step.  [default: 32; lm: 8]
     batching: Which examples share a training step: those of similar length, which need
-        little padding, or random ones. [default: 'length']
+        little padding, or random ones.  [default: length]
     lr: Peak learning rate. Of several, one is chosen for each row on held-out training
-        texts. [default: 0.003]
+        texts.  [default: 0.003]
     weight_decay: AdamW's weight decay. Of several, one is chosen for each row on held-out
-        training texts. [default: 0.01]
+        training texts.  [default: 0.01]
     dropout: Dropout of embeddings, feed-forward networks, residual branches and the head.
-        Of several, one is chosen for each row on held-out training texts. [default: 0.1]
-    attention_dropout: Dropout of attention weights. [default: 0.0]
-    embedding_std: Standard deviation of the token embeddings before training. [default:
+        Of several, one is chosen for each row on held-out training texts.  [default: 0.1]
+    attention_dropout: Dropout of attention weights.  [default: 0.0]
+    embedding_std: Standard deviation of the token embeddings before training.  [default:
         1.0]
-    label_smoothing: Share of the target probability spread over all classes. [default: 0.0]
-    schedule: How the learning rate falls after warm-up. [default: 'linear']
-    warmup: Share of all steps over which the rate rises. [default: 0.1]
-    max_grad_norm: Largest gradient norm; 0: no clipping. [default: 1.0]
+    label_smoothing: Share of the target probability spread over all classes.  [default:
+        0.0]
+    schedule: How the learning rate falls after warm-up.  [default: linear]
+    warmup: Share of all steps over which the rate rises.  [default: 0.1]
+    max_grad_norm: Largest gradient norm; 0: no clipping.  [default: 1.0]
     validation: Hold out this share of the training split and score it instead of the test
         split. Of data with a validation split, any share scores that, and nothing is held
-        out. [default: 0.0]
-    device: Where to compute. [default: 'auto']
-    precision: Precision of the arithmetic; auto: bf16 on a GPU that has it. [default:
-        'auto']
-    compile: Compile models with torch.compile. [default: False]
+        out.  [default: 0.0]
+    device: Where to compute.  [default: auto]
+    precision: Precision of the arithmetic; auto: bf16 on a GPU that has it.  [default:
+        auto]
+    compile: Compile models with torch.compile.  [default: no]
     init: What encoders begin with: pretrain, for masked language modelling before each
         training, or the directory of a masked language model; by default new weights.
     pretrain_data: Texts to pretrain on: a file of plain text, a table with a column of
         texts, or a directory of text files; by default those of the training split. Texts
         that are scored are left out.
-    pretrain_epochs: Passes over the texts to pretrain on. [default: 20]
-    pretrain_lr: Peak learning rate of the pretraining. [default: 0.003]
-    pretrain_masked: Share of the word pieces that the pretraining masks. [default: 0.3]
-    pretrain_whole_words: Mask words as a whole in the pretraining. [default: False]
+    pretrain_epochs: Passes over the texts to pretrain on.  [default: 20]
+    pretrain_lr: Peak learning rate of the pretraining.  [default: 0.003]
+    pretrain_masked: Share of the word pieces that the pretraining masks.  [default: 0.3]
+    pretrain_whole_words: Mask words as a whole in the pretraining.  [default: no]
     test: File or directory of the test split; for data without one. By default a part of
-        the data is held out. [task classify, tag only]
+        the data is held out.  [classify and tag only]
     test_size: Share of data without a test split that is held out as one; by default 0.25.
-        [task classify, tag only]
-    split_seed: Seed for splitting data that has no test split. [task classify, tag only;
+        [classify and tag only]
+    split_seed: Seed for splitting data that has no test split.  [classify and tag only;
         default: 0]
     encoding: Encoding of text files, such as latin-1; by default UTF-8 or, where a file is
         not UTF-8, a guess, which is named.
     drop_bad_rows: Leave out rows that cannot be used, and say which; by default they are
-        errors. [default: False]
+        errors.  [default: no]
     file_format: Format of the files; auto: by their endings, and of other endings by what
-        is in them. label-text: the first word of every line is its label. [task classify,
-        lm, mlm only; default: 'auto']
+        is in them. label-text: the first word of every line is its label.  [classify and lm
+        and mlm only; default: auto]
     delimiter: What divides the columns of a table: a character, or tab, comma, semicolon,
         pipe, space; by default a tab in TSV and a comma in CSV, or what else divides every
-        line alike. [task classify, lm, mlm only]
+        line alike.  [classify and lm and mlm only]
     header: Whether the first line of a table names its columns; without it columns are
-        numbers, from 1. [task classify, lm, mlm only; default: True]
+        numbers, from 1.  [classify and lm and mlm only; default: yes]
     quotes: Whether double quotes enclose fields of a table, or are plain characters; by
         default they enclose fields, and in tables divided by tabs only if all of them fit.
-        [task classify, lm, mlm only]
+        [classify and lm and mlm only]
     group_column: Column of the texts' groups (language, year), in files and Hub data, by
-        which scores are reported too; by default there are none. [task classify, tag only]
-    keep_duplicates: Train also on documents that are in the test split. [task classify,
-        tag, lm, mlm only; default: False]
-    head_hidden: Width of the head's hidden layer; 0: none. [task classify, tag only;
+        which scores are reported too; by default there are none.  [classify and tag only]
+    keep_duplicates: Train also on documents that are in the test split.  [classify and tag
+        and lm and mlm only; default: no]
+    head_hidden: Width of the head's hidden layer; 0: none.  [classify and tag only;
         default: 0]
-    token_dropout: Share of tokens replaced by the unknown token in training. [task
-        classify, tag only; default: 0.0]
+    token_dropout: Share of tokens replaced by the unknown token in training.  [classify and
+        tag only; default: 0.0]
     text_column: Column of the texts; in files and Hub data. Of several, as in title,body,
-        the texts are joined. [task classify, lm, mlm only; default: 'text']
-    label_column: Column of the labels; in files and Hub data. [task classify, lm, mlm only;
-        default: 'label']
-    min_class: Leave out classes with fewer training texts than this, and say which. [task
-        classify only; default: 0]
-    ensemble: Models of a deep ensemble, whose probabilities are averaged. [task classify
-        only; default: 1]
-    token_deletion: Share of tokens deleted from each text in training. [task classify only;
+        the texts are joined.  [classify and lm and mlm only; default: text]
+    label_column: Column of the labels; in files and Hub data.  [classify and lm and mlm
+        only; default: label]
+    min_class: Leave out classes with fewer training texts than this, and say which.
+        [classify only; default: 0]
+    ensemble: Models of a deep ensemble, whose probabilities are averaged.  [classify only;
+        default: 1]
+    token_deletion: Share of tokens deleted from each text in training.  [classify only;
         default: 0.0]
     all_positions: Compute every position in the last layer, also those that the pool
-        ignores. [task classify only; default: False]
+        ignores.  [classify only; default: no]
     tokens_column: Column of the lists of tokens, in files and Hub data; in a CoNLL file its
-        number, the first by default. [task tag only; default: 'tokens']
+        number, the first by default.  [tag only; default: tokens]
     tags_column: Column of the lists of tags, in files and Hub data; in a CoNLL file its
-        number, the last by default. [task tag only; default: 'tags']
-    causal: Let a token see only itself and those before it. [task tag only; default: False]
-    masked: Share of the word pieces that are masked. [task mlm only; default: 0.3]
-    whole_words: Mask words as a whole, not pieces. [task mlm only; default: False]
-    beam: Beams of the beam search that is scored. [task seq2seq only; default: 4]
-    address: HOST:PORT of a Ray cluster that runs already; by default RAY_ADDRESS and, where
-        that is not set, a Ray of this machine's own, which ends with the run. [on ray only]
+        number, the last by default.  [tag only; default: tags]
+    causal: Let a token see only itself and those before it.  [tag only; default: no]
+    masked: Share of the word pieces that are masked.  [mlm only; default: 0.3]
+    whole_words: Mask words as a whole, not pieces.  [mlm only; default: no]
+    beam: Beams of the beam search that is scored.  [seq2seq only; default: 4]
     """

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +15,14 @@ from zoo.data.sources.in_memory import stored
 from zoo.errors import ZooError
 from zoo.execution.executor_choice import choose_executor, executor_options
 from zoo.inference.directory import with_initial_models
-from zoo.inference.train import write_model
+from zoo.inference.keep_models import keep_models
 from zoo.registry import AXES, loading
-from zoo.sweep.bar_progress import for_python
-from zoo.sweep.keep_models import Keep
+from zoo.sweep.carry_out import carry_out, place_of, places_of
 from zoo.sweep.make_request import make_requests, validated
-from zoo.sweep.option_signature import with_options
-from zoo.sweep.progress import Progress
-from zoo.sweep.run import run
-from zoo.sweep.run_data_sets import run_data_sets
+from zoo.sweep.options import with_options
+from zoo.sweep.plan import make_plan
+from zoo.sweep.progress import Progress, for_python
+from zoo.sweep.run import Run, open_executor, prepare_run
 from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 
 if TYPE_CHECKING:
@@ -33,7 +32,8 @@ if TYPE_CHECKING:
     from zoo.registry import Choice
     from zoo.registry.loading import Zoo
     from zoo.report.bench_result import BenchResult
-    from zoo.sweep.plan import Plan
+    from zoo.report.profile import Profile
+    from zoo.report.run_report import RunReport
     from zoo.sweep.records import Record
 
 Names = str | Sequence[str]
@@ -79,8 +79,6 @@ def bench(
     Raises ZooError for bad usage or data. Cells that fail are rows with their status and reason.
     """
     from zoo.report.bench_result import BenchResult
-    from zoo.report.profile import the_profile
-    from zoo.report.run_report import RunReport
 
     if fresh and collect:
         raise ZooError("fresh runs everything again and collect runs nothing: use one of them")
@@ -95,29 +93,19 @@ def bench(
         held,
     )
     requests = with_initial_models(requests, loaded.registry)
-    shared: dict[str, Any] = {
-        "on": executor,
-        "out": Path(out) if out is not None else None,
-        "fresh": fresh,
-        "collect": collect,
-        "finished": write_tables_of,
-        "keep": KEEP,
-    }
-    metric = requests[0].metric
     trackers = find_trackers(track, loaded)
     with contextlib.closing(TrackedProgress(for_python(progress), trackers)) as shown:
-        if len(requests) == 1:
-            outcome = run(requests[0], loaded, shown, **shared)
-            return BenchResult.of(RunReport(outcome.records, metric=metric), outcome.directory)
-        directory, _ = run_data_sets(
+        done = run_bench(
             requests,
             loaded,
             shown,
             name=Path(suite).stem if suite else "data-sets",
-            all_finished=functools.partial(write_profile_of, metric=metric),
-            **shared,
+            on=executor,
+            out=Path(out) if out is not None else None,
+            fresh=fresh,
+            collect=collect,
         )
-    return BenchResult.of(the_profile(directory, metric), directory)
+    return BenchResult.of(done.report, done.directory)
 
 
 @with_options(without=COMPARING)
@@ -242,30 +230,78 @@ def _executor(loaded: Zoo, on: str, options: dict[str, Any]) -> Choice:
     return choose_executor(loaded.registry, on, own)
 
 
-def best_row(request: Request, records: Sequence[Record]) -> str:
-    """The name of the cell that the answer to these records names; empty where none has a score."""
+@dataclass(frozen=True)
+class Bench:
+    """What a request came to. runs: one for each data set. report: of the records of all."""
+
+    directory: Path
+    runs: Sequence[Run]
+    report: RunReport | Profile
+
+    @property
+    def failed(self) -> list[Record]:
+        """Records of what should have run and did not end well."""
+        return [record for run in self.runs for record in run.failed]
+
+
+def run_bench(
+    requests: Sequence[Request],
+    zoo: Zoo,
+    progress: Progress,
+    *,
+    name: str,
+    on: Choice,
+    out: Path | None,
+    fresh: bool,
+    collect: bool,
+) -> Bench:
+    """Carry out requests that differ in their data, write the tables, and keep models.
+
+    All data are loaded and all plans made before the first training. Tables are written of what has
+    been recorded also where the run is interrupted or fails. name: of a run on several data sets,
+    used for its directory under ``runs``. The rest is as for ``bench``.
+    """
+    from zoo.report.profile import read_profile, the_profile
     from zoo.report.run_report import RunReport
-
-    best = RunReport(records, metric=request.metric).best if records else None
-    return best.name if best else ""
-
-
-KEEP = Keep(write_model, best_row)
-
-
-def write_profile_of(directory: Path, metric: str = "") -> None:
-    """Write the profile of what has been recorded so far, if anything has."""
-    from zoo.report.profile import read_profile
     from zoo.report.write import write_tables
 
-    if profile := read_profile(directory, metric):
-        write_tables(profile, directory)
+    metric, several = requests[0].metric, len(requests) > 1
+    for request in requests if several else ():
+        make_plan(request, zoo.registry)  # a wrong name is said before any data are loaded
+    with open_executor(zoo, on) as executor:
+        runs = [prepare_run(r, zoo, executor, progress, collect=collect) for r in requests]
+        if several:
+            directory, places = places_of(runs, name, out)
+        else:
+            directory = place_of(runs[0], out)
+            places = [directory]
+        report: RunReport | Profile | None = None
+        try:
+            for number, (run, place) in enumerate(zip(runs, places, strict=True), start=1):
+                if several:
+                    data = f"{run.config['data']['name']} (--task {run.request.task})"
+                    progress.notice(f"data set {number} of {len(runs)}: {data}")
+                with run.at(place, fresh=fresh, collect=collect):
+                    try:
+                        carry_out(run)
+                        keep_models(run)
+                    finally:
+                        report = _written(run.records, run.directory, metric)
+        finally:
+            if several and (report := read_profile(directory, metric)):
+                write_tables(report, directory)
+    if report is None:
+        report = the_profile(directory, metric) if several else RunReport([], metric=metric)
+    return Bench(directory, runs, report)
 
 
-def write_tables_of(plan: Plan, records: Sequence[Record], directory: Path) -> None:
-    """Write the tables of what has been recorded; the records themselves are there already."""
+def _written(records: Sequence[Record], directory: Path, metric: str) -> RunReport | None:
+    """The report of what has been recorded, whose tables are written; None of nothing."""
     from zoo.report.run_report import RunReport
     from zoo.report.write import write_tables
 
-    if records:
-        write_tables(RunReport(records, metric=plan.metric), directory)
+    if not records:
+        return None
+    report = RunReport(records, metric=metric)
+    write_tables(report, directory)
+    return report

@@ -15,8 +15,7 @@ from small_runs import CLASSIFY
 import zoo
 from zoo.report.bench_result import BenchResult
 from zoo.report.run_report import RunReport
-from zoo.sweep.bar_progress import Bars, for_python
-from zoo.sweep.progress import Silent
+from zoo.sweep.progress import Shown, Silent, for_python
 from zoo.sweep.records import RecordFile
 
 RUN = {"attention": ["fused", "naive"], "pe": "sin", "phases": "train", "on": "inline", "seeds": 2}
@@ -89,7 +88,7 @@ def test_names_are_escaped_in_html() -> None:
 def test_progress_is_drawn_where_it_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # of another test's library
     own = Silent()
-    for given, kind in ((None, Silent), (False, Silent), (own, Silent), (True, Bars)):
+    for given, kind in ((None, Silent), (False, Silent), (own, Silent), (True, Shown)):
         progress = for_python(given)  # stderr is neither a terminal nor a notebook here
         assert type(progress) is kind
         assert (progress is own) == (given is own)
@@ -110,7 +109,7 @@ def test_a_notebook_without_widgets_still_shows_bars() -> None:
     """tqdm falls back to text there; rich would show nothing."""
     script = (
         "import sys, types\n"
-        "from zoo.sweep.bar_progress import for_python\n"
+        "from zoo.sweep.progress import for_python\n"
         "for name in ('ipykernel', 'IPython'): sys.modules[name] = types.ModuleType(name)\n"
         "sys.modules['ipywidgets'] = None\n"
         "progress = for_python(None)\n"

@@ -243,7 +243,7 @@ BAD: list[tuple[list[str], str]] = [
     (["--phases", "train,"], "--phases 'train,': an empty name after the last comma"),
     (["--suite", "phases.toml"], "--phases 'train,,cost': an empty name between two commas"),
     (["--phases", ""], "'train' or 'cost'"),
-    (["--on", "nope"], "no executor 'nope'. There is: local, inline, ray"),
+    (["--on", "nope"], "no executor 'nope'. There is: local, inline"),
     (["--on", "inlin"], "did you mean 'inline'?"),
     (["--on", "local(x=1)"], "executor 'local' has no parameter 'x'"),
     (["--on", ""], "no executor ''"),

@@ -17,8 +17,8 @@ from zoo.execution.base import CostJob, CostMember, Ended, Executor, Job, Limits
 from zoo.execution.inline import InlineExecutor
 from zoo.execution.local import LocalExecutor
 from zoo.registry import BUILT_IN
-from zoo.sweep.prepare import inspect
 from zoo.sweep.progress import Silent
+from zoo.sweep.run import inspect
 
 SOURCE = '''\
 """An attention of an installed distribution."""

@@ -25,7 +25,7 @@ from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import table_text
 from zoo.sweep.progress import Silent
 from zoo.sweep.records import Record, RecordFile
-from zoo.sweep.run import Outcome
+from zoo.sweep.run import Run
 
 LENGTH = 12  # tokens that a cell reads, [CLS] included
 LABELS = {"ham": "pig", "spam": "can"}  # class to the last word of its texts
@@ -115,13 +115,13 @@ def notices() -> Notices:
 @pytest.fixture(scope="module")
 def outcome(
     data: Path, plugin: Path, notices: Notices, tmp_path_factory: pytest.TempPathFactory
-) -> Outcome:
+) -> Run:
     options = {**SMALL, "data": str(data), "baseline": "tfidf-logreg,last-word", "seeds": 3}
     out = tmp_path_factory.mktemp("run") / "out"
     return bench(out, options, plugins=(plugin,), progress=notices)
 
 
-def baselines(outcome: Outcome) -> dict[str, Record]:
+def baselines(outcome: Run) -> dict[str, Record]:
     """Row to its last training record."""
     return {r.name: r for r in outcome.records if r.baseline and r.kind == "train"}
 
@@ -143,7 +143,7 @@ def cut(texts: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_bag_of_words_is_that_of_scikit_learn_on_the_texts_that_it_reads(
-    whole: bool, outcome: Outcome, data: Path
+    whole: bool, outcome: Run, data: Path
 ) -> None:
     record = baselines(outcome)["tfidf-logreg(whole=True)" if whole else "tfidf-logreg"]
     # Whether it should take pairs of words is tested with the baseline itself.
@@ -161,7 +161,7 @@ def test_a_bag_of_words_is_that_of_scikit_learn_on_the_texts_that_it_reads(
 
 
 def test_a_third_partys_baseline_reads_the_same_without_code_of_its_own(
-    outcome: Outcome, data: Path
+    outcome: Run, data: Path
 ) -> None:
     rows = baselines(outcome)
     assert rows["last-word(whole=True)"].metrics["accuracy"] == 1
@@ -177,7 +177,7 @@ def test_a_third_partys_baseline_reads_the_same_without_code_of_its_own(
     assert rows["last-word"].metrics["accuracy"] < 1
 
 
-def test_the_majority_row_is_there_where_classes_are_unbalanced(outcome: Outcome) -> None:
+def test_the_majority_row_is_there_where_classes_are_unbalanced(outcome: Run) -> None:
     metrics = baselines(outcome)["majority"].metrics
     assert metrics["accuracy"] == 14 / 20
     assert metrics["macro_f1"] == pytest.approx(
@@ -192,7 +192,7 @@ def test_the_majority_row_is_there_where_classes_are_unbalanced(outcome: Outcome
     ]
 
 
-def test_a_deterministic_fit_is_made_once_and_called_that(outcome: Outcome) -> None:
+def test_a_deterministic_fit_is_made_once_and_called_that(outcome: Run) -> None:
     trained = Counter(r.name for r in outcome.records if r.kind == "train")
     assert trained["tfidf-logreg"] == trained["majority"] == 1
     # It does not say that the seed changes nothing, and is fitted with each; its predictions do.
@@ -210,7 +210,7 @@ def test_a_deterministic_fit_is_made_once_and_called_that(outcome: Outcome) -> N
 
 
 def test_what_is_cut_and_unbalanced_is_recorded_noticed_and_noted(
-    outcome: Outcome, notices: Notices, data: Path
+    outcome: Run, notices: Notices, data: Path
 ) -> None:
     description = outcome.records[0].config["data"]
     assert description["class_counts"] == [45, 15]
@@ -270,7 +270,7 @@ def test_a_plan_says_which_rows_depend_on_the_data(capsys: pytest.CaptureFixture
 
 
 def test_the_metric_that_ranks_can_be_chosen_and_changes_no_record(
-    outcome: Outcome, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    outcome: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = (outcome.directory / "records.jsonl").read_bytes()
     words = [str(outcome.directory), "--tables", "--json"]
@@ -297,7 +297,7 @@ def test_the_metric_that_ranks_can_be_chosen_and_changes_no_record(
 
 
 def test_what_is_there_already_is_said_before_the_run(
-    outcome: Outcome, data: Path, plugin: Path
+    outcome: Run, data: Path, plugin: Path
 ) -> None:
     progress = Notices()
     options = {**SMALL, "data": str(data), "baseline": "tfidf-logreg", "seeds": 3}

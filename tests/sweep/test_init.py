@@ -23,10 +23,10 @@ from zoo.registry.loading import load
 from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import table_text
-from zoo.sweep.initial_data import read_parts
 from zoo.sweep.keys import training_key
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
+from zoo.sweep.pretraining_data import read_parts
 from zoo.sweep.records import RecordFile
 from zoo.tasks.encoder_task import without_scored
 

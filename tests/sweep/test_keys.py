@@ -169,7 +169,7 @@ CHANGES = [
     ("measure/memory.py", statement, "cost scale"),
     ("execution/cost_job.py", statement, "cost scale"),
     ("execution/cost_steps.py", statement, "cost scale"),
-    ("sweep/scale.py", statement, "scale"),
+    ("sweep/cost.py", statement, "scale"),
     ("report/__init__.py", statement, ""),
     ("cli/bench.py", statement, ""),
     ("sweep/run.py", statement, ""),

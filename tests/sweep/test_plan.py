@@ -98,7 +98,7 @@ def test_a_suite_may_hold_patterns(tmp_path: Path, capsys) -> None:
 
 def test_capabilities_are_those_of_each_layer(registry: Registry) -> None:
     plan = plan_of(registry, attention="fused/torch,torch/fused", pe="rope/none", baseline="none")
-    assert {row.model.cell["attention"]: row.obstacle for row in plan.rows} == {
+    assert {row.model.cell["attention"]: row.skip_reason for row in plan.rows} == {
         "fused/torch": "",
         "torch/fused": "torch cannot rotate queries and keys, which rope needs (layer 1)",
     }
@@ -151,7 +151,7 @@ def test_what_a_task_needs_of_components_is_checked_before_anything_runs(
     registry: Registry,
 ) -> None:
     plan = plan_of(registry, task="lm", attention="torch,fused", pe="rope,sin")
-    obstacles = {row.name[:9]: row.obstacle for row in plan.rows if row.obstacle}
+    obstacles = {row.name[:9]: row.skip_reason for row in plan.rows if row.skip_reason}
     assert obstacles == {"torch+rop": "torch cannot rotate queries and keys, which rope needs"}
     assert {row.name[:9] for row in plan.runnable} == {
         "fused+rop", "fused+sin", "torch+sin", "ngram",

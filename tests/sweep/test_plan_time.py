@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from zoo.execution.cluster.engine import Node
 
+from zoo.execution.base import Node
 from zoo.registry import Registry
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
@@ -46,7 +46,7 @@ def test_the_time_of_a_plan(
     given = {"attention": "fused,naive", "baseline": "none", "phases": "train", **options}
     request = make_request(given, registry)
     to_do = all_to_do(request, make_plan(request, registry))
-    assert to_do.trials + to_do.trainings == count
+    assert to_do.tuning + to_do.trainings == count
     (line,) = time_lines(to_do, request, NODES, PastTimes())
     start = f"{count} trainings{tried}, {at_once} at once: the time of {turns} one after another"
     assert line.startswith(start)

@@ -7,6 +7,7 @@ import io
 import os
 import pty
 import sys
+import termios
 import threading
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from zoo.execution.base import (
     Step,
     TrainJob,
 )
-from zoo.sweep.progress import Live, Plain
+from zoo.sweep.progress import Shown
 from zoo.tasks.metrics import accuracy, macro_f1
 
 SETUP = JobSetup("classify", {}, Sizes(), Training(), Execution())
@@ -65,7 +66,7 @@ def test_on_a_terminal_cells_epoch_loss_and_time_left_are_shown(
     reader = threading.Thread(target=read)
     reader.start()
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "120")
+    termios.tcsetwinsize(theirs, (40, 120))
     words = flags({**small, "pe": "sin", "epochs": 30, "phases": "train", "out": tmp_path})
     with open(theirs, "w") as terminal, monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", terminal)
@@ -101,7 +102,7 @@ def test_the_line_of_a_job_gives_its_score_or_why_it_failed(
     job: TrainJob | CostJob, result: Result, line: str
 ) -> None:
     stream = io.StringIO()
-    progress = Plain(stream)
+    progress = Shown(stream)
     progress.phase("train", 3)
     progress.event(Started(job), METRICS)
     progress.event(Progress(job, Step(1, 2, 0.5)), METRICS)
@@ -114,23 +115,25 @@ def test_the_line_of_a_job_gives_its_score_or_why_it_failed(
 
 def test_the_bar_of_a_run_is_full_when_its_jobs_have_ended() -> None:
     """Also where a job ends that never started, as one whose result is known does."""
-    live = Live()
-    try:
-        live.phase("train", 2)
-        live.event(Started(JOB))
-        live.event(Progress(JOB, Step(1, 4, 0.5)))
-        assert live.bars.tasks[0].completed == pytest.approx(0.25)
-        live.event(Ended(JOB, Result()))
-        live.event(Ended(JOB, Result("crashed", "no such luck")))
-        assert live.bars.tasks[0].completed == pytest.approx(2)
-        assert len(live.bars.tasks) == 1
-    finally:
-        live.close()
+    shown = Shown(io.StringIO(), bars=True)
+    shown.phase("train", 2)
+    shown.event(Started(JOB))
+    shown.event(Progress(JOB, Step(1, 4, 0.5)))
+    assert shown.bar.n == pytest.approx(0.25)
+    assert "some 1/4 loss 0.500" in shown.bar.postfix
+    shown.event(Progress(JOB, Step(1, 4, 0.5)))  # again, on another node
+    assert shown.bar.n == pytest.approx(0.25)
+    shown.event(Ended(JOB, Result()))
+    other = TrainJob(SETUP, "other", "other", model=cell())
+    shown.event(Ended(other, Result("crashed", "no such luck")))
+    assert shown.bar.n == pytest.approx(2)
+    assert "other: crashed: no such luck" in shown.bar.postfix
+    shown.close()
 
 
 def test_a_pipe_names_the_node_of_each_job_and_what_was_lost() -> None:
     stream = io.StringIO()
-    progress = Plain(stream)
+    progress = Shown(stream)
     progress.phase("train", 2)
     progress.event(Started(JOB, "gpu-3"))
     progress.event(Notice("again: some: gpu-3 was lost (its power was cut)"))
@@ -139,19 +142,3 @@ def test_a_pipe_names_the_node_of_each_job_and_what_was_lost() -> None:
         "again: some: gpu-3 was lost (its power was cut)",
         f"train 1/2 {JOB.name}: ok [2.0 s] @gpu-1",
     ]
-
-
-def test_a_training_that_begins_again_on_another_node_has_one_bar() -> None:
-    live = Live()
-    try:
-        live.phase("train", 2)
-        live.event(Started(JOB, "gpu-3"))
-        live.event(Progress(JOB, Step(1, 4, 0.5)))
-        assert [task.description.split()[0] for task in live.bars.tasks] == ["train", JOB.name]
-        assert live.bars.tasks[0].completed == pytest.approx(0.25)
-        live.event(Progress(JOB, Step(1, 4, 0.5)))  # again
-        live.event(Ended(JOB, Result(), "gpu-1"))
-        assert [task.description for task in live.bars.tasks] == ["train"]
-        assert live.bars.tasks[0].completed == pytest.approx(1)
-    finally:
-        live.close()

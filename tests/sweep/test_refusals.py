@@ -11,8 +11,7 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
-from zoo.sweep.plan import make_plan
-from zoo.sweep.refusals import trial_models, with_refusals
+from zoo.sweep.plan import make_plan, probe_models, with_refusals
 
 PLUGIN = """
 import torch
@@ -116,7 +115,7 @@ def test_each_part_is_tried_once_and_the_zoos_own_never(plugin: Path) -> None:
 
     def trials(**choices: str) -> list[str]:
         request = make_request({**OPTIONS, **choices, "plugins": (str(plugin),)}, zoo.registry)
-        return [model.name for model in trial_models(make_plan(request, zoo.registry))]
+        return [model.name for model in probe_models(make_plan(request, zoo.registry))]
 
     assert trials(attention="fused,naive", pe="rope,alibi", ffn="gelu,relu") == []
     assert trials(attention="thirds,fused", pe="rope,none,sin", norm="layer,rms") == [
@@ -133,9 +132,9 @@ def test_the_reference_is_a_row_that_can_run_and_none_is_an_error(plugin: Path) 
     options = {**OPTIONS, "plugins": (str(plugin),)}
     request = make_request({**options, "attention": "thirds,fused"}, zoo.registry)
     plan = make_plan(request, zoo.registry)
-    refused = {trial_models(plan)[0].name: REASON}
+    refused = {probe_models(plan)[0].name: REASON}
     assert with_refusals(plan, refused).reference.startswith("fused+")
     request = make_request({**options, "attention": "thirds"}, zoo.registry)
     plan = make_plan(request, zoo.registry)
     with pytest.raises(ZooError, match=f"nothing can run: {REASON}"):
-        with_refusals(plan, {trial_models(plan)[0].name: REASON})
+        with_refusals(plan, {probe_models(plan)[0].name: REASON})

@@ -15,9 +15,9 @@ from zoo.errors import ZooError
 from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Result, Started
 from zoo.execution.inline import InlineExecutor
 from zoo.registry.loading import load
+from zoo.sweep.cost import run_scale
 from zoo.sweep.make_request import make_request
 from zoo.sweep.progress import Silent
-from zoo.sweep.scale import run_scale
 
 LEAST = "--dim 8 --heads 2 --ffn-dim 8 --layers 1 --rounds 1 --threads 1 --device cpu".split()
 

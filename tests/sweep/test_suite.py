@@ -128,7 +128,7 @@ def test_the_suites_that_ship_with_the_zoo_can_be_planned():
     assert len(requests) >= 8
     for request in requests:
         assert len(request.tuned["lr"]) == 3
-        assert [row.obstacle for row in make_plan(request, registry).rows[:2]] == ["", ""]
+        assert [row.skip_reason for row in make_plan(request, registry).rows[:2]] == ["", ""]
 
 
 def test_a_suite_that_does_not_exist_names_those_that_do():

@@ -8,8 +8,7 @@ import pytest
 from test_progress import JOB, METRICS
 
 from zoo.execution.base import Ended, Progress, Result, Started, Step
-from zoo.sweep.progress import Plain
-from zoo.sweep.time_left import TimeLeft, about
+from zoo.sweep.progress import Shown, TimeLeft, about
 
 
 class Clock:
@@ -79,7 +78,7 @@ def test_a_time_in_words(seconds: float, said: str) -> None:
 
 def test_plain_lines_say_how_long_the_whole_takes_once_and_then_what_is_left() -> None:
     stream, clock = io.StringIO(), Clock()
-    plain = Plain(stream)
+    plain = Shown(stream)
     plain.left = TimeLeft(clock)
     plain.phase("train", 2)
     plain.event(Started(JOB))

@@ -24,7 +24,7 @@ from zoo.report.write import report_text, write_report
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
 from zoo.sweep.records import Record, RecordFile
-from zoo.sweep.tune import chosen_settings, one_error_below
+from zoo.sweep.train_rows import chosen_settings, one_error_below
 
 VALUES = (1e-7, 0.01)
 ACCURACY = MetricDescription(name="accuracy", label="accuracy")

@@ -28,7 +28,7 @@ from zoo.execution.base import (
 )
 from zoo.registry.loading import load
 from zoo.sweep import tracked_progress
-from zoo.sweep.progress import Plain, Silent
+from zoo.sweep.progress import Shown, Silent
 from zoo.sweep.records import RecordFile
 from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 
@@ -291,7 +291,7 @@ def test_trackers_that_hang_are_left_out(
     plugin: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     trackers = find_trackers("hangs,lines(file='other')", load(["trackers.py"]))
-    progress = TrackedProgress(Plain(), trackers)
+    progress = TrackedProgress(Shown(), trackers)
     progress.begins(tmp_path, CONFIG)
     progress.event(Started(training("rope")))
     for tracker in trackers:
@@ -313,7 +313,7 @@ def test_a_run_whose_process_was_killed_is_ended_by_its_tracker(
     plugin: list[str], tmp_path: Path
 ) -> None:
     (tracker,) = find_trackers("lines", load(["trackers.py"]))
-    progress = TrackedProgress(Plain(), [tracker])
+    progress = TrackedProgress(Shown(), [tracker])
     progress.begins(tmp_path, CONFIG)
     progress.event(Started(training("rope")))
     tracker.wait(30)

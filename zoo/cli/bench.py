@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,9 @@ from zoo.registry import AXES
 
 if TYPE_CHECKING:
     from zoo.config.request import Request
+    from zoo.registry import Choice
+    from zoo.registry.loading import Zoo
+    from zoo.report.run_report import RunReport
     from zoo.sweep.plan import Plan
 
 
@@ -92,18 +95,10 @@ def bench(
     zoo bench --attention fused,naive --pe rope,sin
     zoo bench --task lm --data book.txt
     """
-    from zoo.api import KEEP, write_profile_of, write_tables_of
-    from zoo.report.profile import the_profile
+    from zoo.api import run_bench
     from zoo.report.run_report import RunReport
-    from zoo.report.stats.ratios import too_noisy
-    from zoo.report.tables.notes import noise_text
     from zoo.report.write import answer_text, report_data, report_text
-    from zoo.sweep.plan_time import PastTimes, all_to_do, as_table, past_records, time_lines
-    from zoo.sweep.prepare import likely_limits, open_executor
     from zoo.sweep.progress import Silent, for_stream
-    from zoo.sweep.run import run
-    from zoo.sweep.run_data_sets import run_data_sets
-    from zoo.sweep.run_state import tried_plan
     from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 
     if seed and options["seeds"] is not None:
@@ -117,78 +112,73 @@ def bench(
     trackers = find_trackers(track, loaded)
     requests = build_requests(options, loaded.registry)
     if plan_only:
-        with open_executor(loaded, executor) as opened:
-            plans = [tried_plan(request, loaded, opened) for request in requests]
-            nodes = opened.nodes()
-            at_once = [
-                likely_limits(request, plan, opened).jobs
-                for request, plan in zip(requests, plans, strict=True)
-            ]
-        if as_json:
-            print_json([_plan_data(r, p) for r, p in zip(requests, plans, strict=True)])
-            return 0
-        records = past_records(Path(out) if out else None)
-        for request, plan, jobs in zip(requests, plans, at_once, strict=True):
-            if len(requests) > 1:
-                click.echo(f"{request.data} (--task {request.task})\n")
-            _print_plan(plan)
-            past = PastTimes.of(records, request, nodes is not None)
-            to_do = all_to_do(request, plan)
-            click.echo("\n".join(time_lines(to_do, request, nodes, past, jobs)))
-        if nodes is not None:
-            click.echo("\n" + as_table(nodes, requests[0]))
+        _print_plans(requests, loaded, executor, Path(out) if out else None, as_json=as_json)
         return 0
-    shared: dict[str, Any] = {
-        "on": executor,
-        "out": Path(out) if out else None,
-        "fresh": fresh,
-        "collect": collect,
-        "finished": write_tables_of,
-        "keep": KEEP,
-    }
     shown = Silent() if quiet else for_stream(sys.stderr)
     with (
         contextlib.closing(TrackedProgress(shown, trackers)) as progress,
         resumable(lambda: progress.directory, fresh),
     ):
-        if len(requests) > 1:
-            directory, outcomes = run_data_sets(
-                requests,
-                loaded,
-                progress,
-                name=Path(options["suite"]).stem if options["suite"] else "data-sets",
-                all_finished=functools.partial(write_profile_of, metric=requests[0].metric),
-                **shared,
-            )
-        else:
-            outcomes = [run(requests[0], loaded, progress, **shared)]
-            directory = outcomes[0].directory
-    failed = [record for outcome in outcomes for record in outcome.failed]
-    if len(requests) > 1:
-        profile = the_profile(directory, requests[0].metric)
-        if as_json:
-            print_json(report_data(profile, directory))
-        else:
-            click.echo(answer_text(profile) if quiet else report_text(profile))
+        done = run_bench(
+            requests,
+            loaded,
+            progress,
+            name=Path(options["suite"]).stem if options["suite"] else "data-sets",
+            on=executor,
+            out=Path(out) if out else None,
+            fresh=fresh,
+            collect=collect,
+        )
+    if isinstance(done.report, RunReport) and done.runs[0].measured:
+        _warn_of_noise(done.report)
+    if as_json:
+        print_json(report_data(done.report, done.directory))
+    elif quiet:
+        click.echo(answer_text(done.report))
     else:
-        report = RunReport(outcomes[0].records, metric=requests[0].metric)
-        if outcomes[0].measured and too_noisy(report.noise_floor):
-            click.echo(
-                "warning: this machine is too busy to compare speeds now: "
-                f"{noise_text(report)}; measure again with --phases cost --fresh once it is "
-                "quiet",
-                err=True,
-            )
-        if as_json:
-            print_json(report_data(report, directory))
-        elif quiet:
-            click.echo(answer_text(report))
-        else:
-            click.echo(report_text(report, None if wide else terminal_width()))
-    print_tracebacks(failed)
+        click.echo(report_text(done.report, None if wide else terminal_width()))
+    print_tracebacks(done.failed)
     if not as_json:
-        click.echo(f"Records and tables: {directory}")
-    return 1 if failed else 0
+        click.echo(f"Records and tables: {done.directory}")
+    return 1 if done.failed else 0
+
+
+def _warn_of_noise(report: RunReport) -> None:
+    from zoo.report.stats.ratios import too_noisy
+    from zoo.report.tables.notes import noise_text
+
+    if too_noisy(report.noise_floor):
+        click.echo(
+            "warning: this machine is too busy to compare speeds now: "
+            f"{noise_text(report)}; measure again with --phases cost --fresh once it is "
+            "quiet",
+            err=True,
+        )
+
+
+def _print_plans(
+    requests: Sequence[Request], zoo: Zoo, on: Choice, out: Path | None, *, as_json: bool
+) -> None:
+    """What would run, and how long it would take."""
+    from zoo.sweep.plan_time import PastTimes, all_to_do, as_table, past_records, time_lines
+    from zoo.sweep.run import dry_plan, likely_limits, open_executor
+
+    with open_executor(zoo, on) as executor:
+        plans = [(request, dry_plan(request, zoo, executor)) for request in requests]
+        nodes = executor.nodes()
+        at_once = [likely_limits(request, plan, executor).jobs for request, plan in plans]
+    if as_json:
+        print_json([_plan_data(request, plan) for request, plan in plans])
+        return
+    records = past_records(out)
+    for (request, plan), jobs in zip(plans, at_once, strict=True):
+        if len(requests) > 1:
+            click.echo(f"{request.data} (--task {request.task})\n")
+        _print_plan(plan)
+        past = PastTimes.of(records, request, nodes is not None)
+        click.echo("\n".join(time_lines(all_to_do(request, plan), request, nodes, past, jobs)))
+    if nodes is not None:
+        click.echo("\n" + as_table(nodes, requests[0]))
 
 
 def _plan_data(request: Request, plan: Plan) -> dict[str, Any]:
@@ -199,7 +189,7 @@ def _plan_data(request: Request, plan: Plan) -> dict[str, Any]:
             "cell": dict(row.model.cell),
             "baseline": row.model.baseline,
             "run_if": row.condition,
-            "skipped": row.obstacle,
+            "skipped": row.skip_reason,
         }
         for row in plan.rows
     ]
@@ -213,7 +203,7 @@ def _print_plan(plan: Plan) -> None:
     for row in plan.rows:
         names = list(row.model.cell.values()) or [row.name, *[""] * (len(AXES) - 1)]
         what = f"run if {row.condition}" if row.condition else "run"
-        rows.append([*names, f"skipped: {row.obstacle}" if row.obstacle else what])
+        rows.append([*names, f"skipped: {row.skip_reason}" if row.skip_reason else what])
     click.echo(tabulate(rows, headers=[*AXES, "plan"], disable_numparse=True))
     running, skipped = len(plan.with_data(()).runnable), len(plan.rows) - len(plan.runnable)
     depending = len(plan.runnable) - running

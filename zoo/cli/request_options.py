@@ -25,17 +25,17 @@ from zoo.cli.request_help import (
     section_of,
     write_options,
 )
-from zoo.config.settings import OF_SEVERAL, TUNABLE
+from zoo.config.settings import TUNABLE
 from zoo.errors import ZooError, one_line
 from zoo.registry import AXES
 from zoo.registry.catalog import split_list
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-    from pydantic.fields import FieldInfo
 
     from zoo.config.request import Request
     from zoo.registry import Choice, Registry
+    from zoo.sweep.options import Option
     from zoo.tasks.base import Task
 
 PARAMS = "zoo.params"  # the key of a command's parameters in a click context
@@ -115,44 +115,45 @@ class RequestCommand(click.Command):
         write_options(ctx, self.get_params(ctx), formatter)
 
     def _request_options(self, registry: Registry) -> Iterator[click.Option]:
-        from zoo.config.request import PARTS, Request, flat_fields
-        from zoo.execution.executor_choice import executor_options
+        from zoo.sweep.options import request_options
 
-        tasks, shared = _tasks(registry), flat_fields()
-        sections = dict(zip(PARTS.values(), (MODEL, TRAINING, WHERE, TRAINING), strict=True))
-        without = {*self.without, "seeds", "plugins"}  # these two have forms of their own
-        for name, model in shared.items():
-            if name in without or (self.fields is not None and name not in self.fields):
-                continue
-            section = sections.get(model, WHERE)
-            if model is Request:
-                section = REQUEST_SECTIONS.get(name, WHERE)
-            defaults = {n: t.defaults[name] for n, t in tasks.items() if name in t.defaults}
-            several = name in TUNABLE and "tuning_seeds" not in without
-            yield _option(name, [model.model_fields[name]], section, defaults, several=several)
-        found: dict[str, dict[str, FieldInfo]] = {}
-        for label, task in tasks.items():
-            for name, field in task.options.model_fields.items():
-                offered = self.data if name in task.options.data_fields else self.other_tasks
-                if name not in shared and name not in without and offered:
-                    found.setdefault(name, {})[label] = field
-        for name, fields in found.items():
-            data = any(name in tasks[label].options.data_fields for label in fields)
-            only = "" if len(fields) == len(tasks) else f"{' and '.join(fields)} only"
-            yield _option(name, list(fields.values()), DATA if data else WHAT, {}, only)
-        with_executors = any(param.name == "on" for param in self.params)
-        for name, owners in executor_options(registry).items() if with_executors else ():
-            only = f"--on {' and '.join(owners)} only"
-            yield _option(name, list(owners.values()), WHERE, {}, only)
+        executors = any(param.name == "on" for param in self.params)
+        tuning = "tuning_seeds" not in self.without
+        for one in request_options(registry, _tasks(registry)):
+            if one.executor:
+                offered = executors
+            elif one.part is not None:
+                offered = self.fields is None or one.name in self.fields
+            else:
+                offered = self.data if one.data else self.other_tasks
+            # Seeds have forms of their own.
+            if offered and one.name not in self.without and one.name != "seeds":
+                flag, settings = _settings(one, several=tuning and one.name in TUNABLE)
+                yield SectionOption(
+                    [flag], section=_section(one), usual=one.name in USUAL, **settings
+                )
+
+
+def _section(one: Option) -> str:
+    """The heading of an option."""
+    from zoo.config.request import PARTS, Request
+
+    if one.part is Request:
+        return REQUEST_SECTIONS.get(one.name, WHERE)
+    if one.part is not None:
+        parts = zip(PARTS.values(), (MODEL, TRAINING, WHERE, TRAINING), strict=True)
+        return dict(parts)[one.part]
+    return WHERE if one.executor else DATA if one.data else WHAT
 
 
 def field_options(model: type[BaseModel]) -> Callable[[Any], Any]:
     """Options for all fields of a model; the command gets None for one that is not given."""
+    from zoo.sweep.options import Option
 
     def add(command: Any) -> Any:
         for name, field in reversed(model.model_fields.items()):
-            flag, settings = _settings(name, [field], DATA, {})
-            command = option(settings.pop("section"), flag, **settings)(command)
+            flag, settings = _settings(Option(name, [field]), several=False)
+            command = option(DATA, flag, **settings)(command)
         return command
 
     return add
@@ -181,54 +182,25 @@ def _values(args: Sequence[str], name: str) -> Iterator[str]:
             yield word.partition("=")[2]
 
 
-def _option(
-    name: str,
-    fields: Sequence[FieldInfo],
-    section: str,
-    defaults: Mapping[str, Any],
-    only: str = "",
-    several: bool = False,
-) -> click.Option:
-    """The command-line option of a pydantic field; None where it is not given."""
-    flag, settings = _settings(name, fields, section, defaults, only, several)
-    return SectionOption([flag], usual=name in USUAL, **settings)
-
-
-def _settings(
-    name: str,
-    fields: Sequence[FieldInfo],
-    section: str,
-    defaults: Mapping[str, Any],
-    only: str = "",
-    several: bool = False,
-) -> tuple[str, dict[str, Any]]:
-    """Flag and settings of an option that is made from a pydantic field.
-
-    fields: of the tasks that share the option. defaults: of tasks, where they are not the field's.
-    only: which tasks have the option. several: whether the command chooses among several values.
-    """
-    flag, kinds = f"--{name.replace('_', '-')}", {_kind(field.annotation) for field in fields}
+def _settings(one: Option, *, several: bool) -> tuple[str, dict[str, Any]]:
+    """Flag and settings of an option. several: whether the command chooses among several values."""
+    flag = f"--{one.name.replace('_', '-')}"
+    kinds = {_kind(field.annotation) for field in one.fields}
     # Tasks may disagree about the type; pydantic converts the text for the one that is chosen.
     kind = kinds.pop() if len(kinds) == 1 else str
-    listed = name in TUNABLE
-    default = _as_text(fields[0].default)
-    others = "".join(f"; {label}: {_as_text(value)}" for label, value in defaults.items())
-    notes = "; ".join(filter(None, [only, f"default: {default}{others}" if default else ""]))
     settings: dict[str, Any] = {}
     if kind is bool:
         flag = f"{flag}/--no-{flag[2:]}"
-    elif listed:
+    elif one.name in TUNABLE:
         # Text where only one value is taken, too: several get an error that names zoo bench.
         settings = {"type": str, "metavar": "X[,X…]" if several else "X"}
     elif kind is tuple:
         settings = {"type": Names(), "metavar": "NAMES"}
     else:
         settings = {"type": kind, "metavar": {int: "N", float: "X"}.get(kind, "TEXT")}
-        if typing.get_origin(fields[0].annotation) is typing.Literal:
-            settings["metavar"] = "|".join(map(str, typing.get_args(fields[0].annotation)))
-    chosen = f" {OF_SEVERAL}" if several else ""
-    help_text = f"{fields[0].description or ''}{chosen}{f'  [{notes}]' if notes else ''}"
-    return flag, {**settings, "section": section, "default": None, "help": help_text}
+        if typing.get_origin(annotation := one.fields[0].annotation) is typing.Literal:
+            settings["metavar"] = "|".join(map(str, typing.get_args(annotation)))
+    return flag, {**settings, "default": None, "help": one.help(several=several)}
 
 
 def _kind(annotation: Any) -> type:
@@ -239,15 +211,6 @@ def _kind(annotation: Any) -> type:
     if origin is tuple:
         return tuple
     return annotation if annotation in (bool, int, float) else str
-
-
-def _as_text(value: Any) -> str:
-    """A default as it would be given; empty where there is none."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple | list):
-        return ",".join(map(str, value))
-    return "" if value is None else str(value)
 
 
 SUITE = option(

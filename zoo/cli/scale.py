@@ -82,18 +82,18 @@ def scale(
     from zoo.measure.scaling import known_axis, parse_values
     from zoo.report.tables.scaling_table import as_text
     from zoo.report.write import write_scale
+    from zoo.sweep.cost import SCALE_FILE, run_scale
     from zoo.sweep.progress import for_stream
     from zoo.sweep.records import RecordFile
-    from zoo.sweep.scale import FILE, run_scale
 
     known_axis(over)
     directory = Path(out or f"runs/scale-{over}")
     if fresh and collect:
         raise ZooError("--fresh measures everything again and --collect nothing: use one of them")
     if collect:
-        records = RecordFile(directory, FILE).read()
+        records = RecordFile(directory, SCALE_FILE).read()
         if not records:
-            raise ZooError(f"{directory}: no {FILE} with records there")
+            raise ZooError(f"{directory}: no {SCALE_FILE} with records there")
     else:
         if lengths and values:
             raise ZooError("--lengths is --values of --over length: use one of the two")

@@ -21,7 +21,7 @@ from zoo.models.mask_filler import MaskFiller
 from zoo.models.text_classifier import TextClassifier
 from zoo.models.text_tagger import TextTagger
 from zoo.registry import Registry
-from zoo.sweep.repeat_command import values_in
+from zoo.sweep.make_request import values_in
 from zoo.tasks.base import Evaluation as Outputs
 from zoo.tasks.base import Metric, Task, TaskSetup
 from zoo.tasks.classify import class_evaluation

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from zoo.config.pretraining import NO_PRETRAINING
 from zoo.config.request import PARTS, Request
 from zoo.errors import ZooError, nearest
-from zoo.execution.base import WEIGHTS, Ended, Result, TrainJob
+from zoo.execution.base import WEIGHTS, Job, Result, TrainJob
 from zoo.inference.card import Card, Part, SampleOutputs
 from zoo.inference.directory import (
     TakenError,
@@ -27,21 +27,18 @@ from zoo.inference.directory import (
 )
 from zoo.inference.hub_card import write_model_card
 from zoo.registry import AXES, Choice, Registry
-from zoo.registry.cell import Cell
-from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
 from zoo.report.profile import read_profile
 from zoo.report.read import read_run
 from zoo.report.rows import find_row
 from zoo.report.run_report import RunReport
-from zoo.sweep.keys import digest, training_key
-from zoo.sweep.make_request import make_requests, refuse_several_values
-from zoo.sweep.plan import make_plan
-from zoo.sweep.prepare import open_executor, prepare
+from zoo.sweep.keys import digest
+from zoo.sweep.make_request import make_requests, refuse_several_values, values_in
+from zoo.sweep.plan import Fit, make_plan
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import Record
-from zoo.sweep.repeat_command import values_in
-from zoo.sweep.run_state import Work
+from zoo.sweep.records import Record, RecordFile
+from zoo.sweep.run import Run, open_executor, prepare_run
+from zoo.sweep.train_rows import key_of_training
 from zoo.tasks.base import find_task
 
 if TYPE_CHECKING:
@@ -93,48 +90,42 @@ def train(
         open_executor(zoo, on) as executor,
         tempfile.TemporaryDirectory(prefix="zoo-") as scratch,
     ):
-        prepared = prepare(request, plan, zoo, executor, progress, plan.rows, all_data=all_data)
-        row = plan.rows[0]
-        data = prepared.config["data"]
+        run = prepare_run(request, zoo, executor, progress, all_data=all_data)
+        run.file = RecordFile(Path(scratch))  # not the model's, which is written whole at the end
+        (row,) = run.plan.rows
+        data = run.config["data"]
         if fingerprint and data["fingerprint"] != fingerprint:
             raise ZooError(
                 f"data '{data['name']}' are not those of the run, they have changed since; --data "
                 "takes the data to train on"
             )
-        identity = {"cell": dict(row.model.cell), "baseline": ""}
-        hashes = plugin_hashes([*row.choices, *plan.scoring])
-        key = training_key(identity, seed, prepared.config, hashes)
-        name = f"{row.name} seed {seed}"
+        key = key_of_training(run, Fit(row, seed, request.training))
         if all_data:
             key = digest(["all data", key])
-        job = TrainJob(prepared.setup, name, key, row.model, seed, True, all_data)
-        labels = prepared.loaded.encoded.label_names
-        metrics = [metric.description for metric in plan.task.metrics_from(zoo.registry, labels)]
-        # Not in the model's directory, which is written whole at the end.
-        progress.begins(Path("runs") / f"{save.absolute().name}-{key[:8]}", prepared.config)
-        progress.phase("train", 1)
-        with contextlib.closing(
-            executor.run([job], limits=prepared.limits, directory=Path(scratch))
-        ) as events:
-            for event in events:
-                progress.event(event, metrics)
-                if isinstance(event, Ended):
-                    if event.result.status != "ok":
-                        raise TrainingFailedError(event.result)
-                    work = Work(request, zoo, plan, prepared, executor, progress)
-                    return _saved(work, job, event.result, save)
-    raise RuntimeError(f"the executor '{on}' lost the job '{job.name}'")
+        job = TrainJob(run.setup, f"{row.name} seed {seed}", key, row.model, seed, True, all_data)
+        progress.begins(Path("runs") / f"{save.absolute().name}-{key[:8]}", run.config)
+        results: list[Result] = []
+        models: list[tuple[TextModel, Path]] = []
+
+        def ended(_: Job, result: Result) -> None:
+            results.append(result)
+            if result.status == "ok":
+                models.append(_saved(run, job, result, save))
+
+        run.run_jobs("train", [job], ended)
+        if not models:
+            raise TrainingFailedError(results[0])
+        return models[0]
 
 
-def _card(work: Work, job: TrainJob, result: Result) -> Card:
-    request, zoo, plan, prepared = work.request, work.zoo, work.plan, work.prepared
-    encoded, config = prepared.loaded.encoded, prepared.config
-    cell = Cell.parse(zoo.registry, job.model.cell)
-    metrics = plan.task.metrics_from(zoo.registry, encoded.label_names)
+def _card(run: Run, job: TrainJob, result: Result) -> Card:
+    request, registry, task = run.request, run.zoo.registry, run.plan.task
+    encoded, config = run.data.encoded, run.config
+    cell = next(row.cell for row in run.plan.rows if row.name == job.model.name)
     return Card(
         task=request.task,
         task_options=request.recorded_options,
-        task_part=Part.of(zoo.registry.choose("task", request.task)),
+        task_part=Part.of(registry.choose("task", request.task)),
         cell=job.model.name,
         parts={axis: tuple(map(Part.of, getattr(cell, axis))) for axis in AXES},
         labels=encoded.label_names,
@@ -146,49 +137,49 @@ def _card(work: Work, job: TrainJob, result: Result) -> Card:
         data=config["data"],
         execution=config["execution"],
         metrics={name: value for name, value in result.metrics.items() if name != "errors"},
-        metric_descriptions=tuple(m.description for m in metrics),
+        metric_descriptions=run.metrics,
         curve=[dict(entry) for entry in result.curve],
         sample_outputs=SampleOutputs(**result.sample_outputs),
         environment=dict(result.environment),
         key=job.key,
-        command=work.command(job.model, job.setup.training, job.seed),
-        pipeline_tag=plan.task.pipeline_tag,
+        command=run.command(job.model, job.setup.training, job.seed),
+        pipeline_tag=task.pipeline_tag,
     )
 
 
-def write_model(work: Work, job: TrainJob, result: Result, directory: Path) -> None:
+def write_model(run: Run, job: TrainJob, result: Result, directory: Path) -> None:
     """Write the model of a job that kept its weights into a new directory, without loading it."""
     with draft(directory) as folder:
-        _write(folder, work, job, result)
+        _write(folder, run, job, result)
 
 
-def _saved(work: Work, job: TrainJob, result: Result, save: Path) -> tuple[TextModel, Path]:
+def _saved(run: Run, job: TrainJob, result: Result, save: Path) -> tuple[TextModel, Path]:
     """Write the model to ``save``, or next to it with the first number that is free."""
     numbered = (save.with_name(f"{save.name}-{number}") for number in itertools.count(2))
     for place in itertools.chain([save], numbered):
         with contextlib.suppress(TakenError):
-            model = _written(work, job, result, place)
+            model = _written(run, job, result, place)
             if place != save:
                 taken = f"warning: {save} was made by something else during the training"
-                work.progress.notice(f"{taken}; the model is in {place}")
+                run.progress.notice(f"{taken}; the model is in {place}")
             return model, place
     raise AssertionError("there is always a next number")
 
 
-def _written(work: Work, job: TrainJob, result: Result, save: Path) -> TextModel:
+def _written(run: Run, job: TrainJob, result: Result, save: Path) -> TextModel:
     """Write the model, and load it from what was written before the directory exists."""
     from zoo.inference.load import load_from
 
     with draft(save) as directory:
-        _write(directory, work, job, result)
+        _write(directory, run, job, result)
         try:
-            return load_from(directory, work.zoo.registry)
+            return load_from(directory, run.zoo.registry)
         except ZooError as error:
             raise ZooError(f"trained, but not saved: it cannot be loaded: {error}") from error
 
 
-def _write(directory: Path, work: Work, job: TrainJob, result: Result) -> None:
-    card, tokenizer = _card(work, job, result), work.prepared.loaded.encoded.tokenizer_path
+def _write(directory: Path, run: Run, job: TrainJob, result: Result) -> None:
+    card, tokenizer = _card(run, job, result), run.data.encoded.tokenizer_path
     write(directory, card, result.artifacts[WEIGHTS], tokenizer)
     write_model_card(directory, card=card)
 

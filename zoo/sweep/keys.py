@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -25,7 +26,7 @@ COST_CODE = (
     *(*TRAINING_CODE, "measure"),
     *("execution/cost_job.py", "execution/cost_memory.py", "execution/cost_steps.py"),
 )
-SCALE_CODE = (*COST_CODE, "sweep/scale.py")
+SCALE_CODE = (*COST_CODE, "sweep/cost.py")
 # What runs where a job runs, and must be the same there as where the run was started.
 JOB_CODE = (*COST_CODE, "config", "registry", "execution")
 
@@ -60,3 +61,8 @@ def cost_key(
 def code_hash(parts: Iterable[str]) -> str:
     """A hash of these folders and files of the zoo's own code."""
     return digest([[part.name, part.code] for part in zoo_code(parts).modules])
+
+
+def slug(name: str) -> str:
+    """A name as part of a file's name: ``recall(pairs=32)`` as ``recall-pairs-32``."""
+    return re.sub(r"[^\w.]+", "-", name).strip("-.") or "data"

@@ -1,45 +1,61 @@
-"""All rows of a request, each marked *run* or *skipped: reason*, before anything runs."""
+"""All rows of a request, each marked *run* or *skipped: reason*, and the trainings they come to."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 
 from zoo.config.metric_description import ranked_by
 from zoo.config.request import Design, Request
+from zoo.config.settings import Training
 from zoo.errors import ZooError, nearest
 from zoo.execution.base import ModelSpec
-from zoo.registry import AXES, Choice, Pattern, Registry
+from zoo.registry import AXES, BUILT_IN, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
-from zoo.sweep.initial_parts import other_parts, refuse_missing_texts, refuse_sizes
 from zoo.tasks.base import Task, find_task
 from zoo.tasks.data_of_task import refuse_unread
 
 
 @dataclass(frozen=True)
 class PlanRow:
-    """One row of the table to be. obstacle: why it cannot run; empty where it can.
+    """One row of the table to be: a cell or a baseline.
 
-    choices: the components that the row is made of, for a baseline itself alone. is_estimator: it
-    is a baseline outside of the training loop. condition: of the data, without which there is no
-    such row (``Task.baseline_rows``); empty: always.
+    skip_reason: why it cannot run; empty where it can. tunable: its training settings can be
+    chosen; a baseline outside of the training loop has none. condition: of the data, without which
+    there is no such row (``Task.baseline_rows``); empty: always.
     """
 
-    model: ModelSpec
-    choices: tuple[Choice, ...]
-    obstacle: str = ""
-    is_estimator: bool = False
+    cell: Cell | None = None
+    baseline: Choice | None = None
+    skip_reason: str = ""
+    tunable: bool = True
     condition: str = ""
+
+    @cached_property
+    def model(self) -> ModelSpec:
+        """Its name and parts as text, for jobs and records."""
+        if self.cell is not None:
+            return ModelSpec(self.cell.names)
+        return ModelSpec(baseline=str(self.baseline))
 
     @property
     def name(self) -> str:
         """The row's name."""
         return self.model.name
 
+    @cached_property
+    def choices(self) -> tuple[Choice, ...]:
+        """The components that it is made of; a baseline is one by itself."""
+        if self.cell is not None:
+            return self.cell.choices
+        return () if self.baseline is None else (self.baseline,)
+
     def trained_with(self, seed: int, seeds: Sequence[int]) -> bool:
         """Whether it is trained with this one of the seeds: a deterministic fit only with one."""
-        fitted_once = self.model.baseline and self.choices[0].can("deterministic")
+        fitted_once = self.baseline is not None and self.baseline.can("deterministic")
         return seed == seeds[0] or not fitted_once
 
 
@@ -48,8 +64,7 @@ class Plan:
     """Cells first, baselines after them.
 
     scoring: the choices of the task and its metrics, whose code every result depends on.
-    reference: the name of a cell that can run. needs: axis to the capabilities that the task
-    needs. metric: the one that ranks rows; empty for the task's first.
+    reference: the name of a cell that can run. needs: axis to the capabilities that the task needs.
     """
 
     task: Task
@@ -57,7 +72,6 @@ class Plan:
     rows: tuple[PlanRow, ...]
     reference: str
     needs: Mapping[str, frozenset[str]]
-    metric: str = ""
 
     def with_data(self, conditions: Collection[str]) -> Plan:
         """The plan for data of which these conditions are true; its rows have none left."""
@@ -67,7 +81,16 @@ class Plan:
     @property
     def runnable(self) -> list[PlanRow]:
         """The rows that can run."""
-        return [row for row in self.rows if not row.obstacle]
+        return [row for row in self.rows if not row.skip_reason]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One training of a row."""
+
+    row: PlanRow
+    seed: int
+    training: Training
 
 
 def make_plan(request: Request, registry: Registry) -> Plan:
@@ -76,36 +99,28 @@ def make_plan(request: Request, registry: Registry) -> Plan:
     refuse_unread(registry, task, request.task, request.data)
     needs = task.needs_of(task.options.model_validate(request.task_options))
     axes = [registry.patterns(axis, getattr(request, axis)) for axis in AXES]
-    refuse_sizes(request)
-    refuse_missing_texts(request)
+    _refuse_pretraining(request)
     rows = []
     for patterns in DESIGNS[request.design](axes):
         cell = Cell(*patterns)
         if too_long := cell.too_long(request.sizes.layers):
             raise ZooError(f"--{too_long} (--layers)")
-        obstacle = cell.refusal(request.sizes, needs)
-        obstacle = obstacle or other_parts(request, cell)
-        rows.append(PlanRow(ModelSpec(cell.names), cell.choices, obstacle))
-    obstacles = {row.obstacle for row in rows}
-    if "" not in obstacles:
-        raise ZooError(f"nothing can run: {'; '.join(sorted(obstacles))}")
-    reference = _reference([row for row in rows if not row.obstacle], request.reference)
+        reason = cell.refusal(request.sizes, needs) or _not_as_saved(request, cell)
+        rows.append(PlanRow(cell, skip_reason=reason))
+    if all(row.skip_reason for row in rows):
+        raise ZooError(f"nothing can run: {'; '.join(sorted({row.skip_reason for row in rows}))}")
+    reference = _reference([row for row in rows if not row.skip_reason], request.reference)
     if request.baseline.strip() not in ("", "none"):
         given = _baselines(request, registry, task)
         names = {str(choice) for choice in given}
         for choice, condition in task.baseline_rows(given, registry):
             if not condition or str(choice) not in names:
-                model, is_estimator = ModelSpec(baseline=str(choice)), task.is_estimator(choice)
-                rows.append(PlanRow(model, (choice,), "", is_estimator, condition))
+                tunable = not task.is_estimator(choice)
+                rows.append(PlanRow(baseline=choice, tunable=tunable, condition=condition))
     scoring = registry.choose("task", request.task), *task.metric_choices(registry)
     described = [choice.build().description for choice in task.metric_choices(registry)]
     ranked_by(described, request.metric)  # a wrong name is an error of the plan
-    return Plan(task, scoring, tuple(rows), reference, needs, request.metric)
-
-
-def _factorial(axes: Sequence[Sequence[Pattern]]) -> Iterator[tuple[Pattern, ...]]:
-    """Every pattern of an axis with every one of the others."""
-    return itertools.product(*axes)
+    return Plan(task, scoring, tuple(rows), reference, needs)
 
 
 def _one_factor(axes: Sequence[Sequence[Pattern]]) -> Iterator[tuple[Pattern, ...]]:
@@ -118,7 +133,7 @@ def _one_factor(axes: Sequence[Sequence[Pattern]]) -> Iterator[tuple[Pattern, ..
 
 
 DESIGNS: dict[Design, Callable[[Sequence[Sequence[Pattern]]], Iterator[tuple[Pattern, ...]]]] = {
-    "factorial": _factorial,
+    "factorial": lambda axes: itertools.product(*axes),
     "one-factor": _one_factor,
 }
 
@@ -137,7 +152,7 @@ def _baselines(request: Request, registry: Registry, task: Task) -> list[Choice]
     )
 
 
-def _reference(rows: list[PlanRow], wanted: str) -> str:
+def _reference(rows: Sequence[PlanRow], wanted: str) -> str:
     """The name of the cell that speeds are compared with: the first, or the one asked for."""
     if not wanted:
         return rows[0].name
@@ -148,3 +163,123 @@ def _reference(rows: list[PlanRow], wanted: str) -> str:
     raise ZooError(
         f"--reference {wanted}: no such cell can run{nearest(wanted, [r.name for r in rows])}"
     )
+
+
+def _refuse_pretraining(request: Request) -> None:
+    """ZooError where texts to pretrain on do not exist, or a saved model has other sizes."""
+    initial, texts = request.initial, request.pretraining.pretrain_data
+    if texts and not Path(texts).expanduser().exists():
+        raise ZooError(f"--pretrain-data {texts}: no such file or directory")
+    assert (initial is not None) == request.pretraining.from_model, "with_initial_models is missing"
+    if initial is None:
+        return
+    saved, asked = initial.sizes.model_dump(), request.sizes.model_dump()
+    if differ := [name for name in saved if saved[name] != asked[name]]:
+        theirs, here = (
+            " ".join(f"--{name.replace('_', '-')} {sizes[name]}" for name in differ)
+            for sizes in (saved, asked)
+        )
+        raise ZooError(
+            f"--init {initial.directory}: its model has {theirs}, and this run {here}: sizes must "
+            "agree"
+        )
+
+
+def _not_as_saved(request: Request, cell: Cell) -> str:
+    """The first axis on which a cell's encoder has other parts than the saved one; else empty."""
+    for axis, saved in request.initial.cell.items() if request.initial else ():
+        here = tuple(str(getattr(cell, axis).at(layer)) for layer in range(request.sizes.layers))
+        if here != saved:
+            assert request.initial is not None
+            one, other = ("/".join(dict.fromkeys(choices)) for choices in (saved, here))
+            return f"--init {request.initial.directory.name} has {axis} {one}, not {other}"
+    return ""
+
+
+def tuning_fits(request: Request, plan: Plan) -> Iterator[Fit]:
+    """Every tunable row with every combination of settings; none where there is nothing to choose.
+
+    Raises ZooError for more tuning seeds than seeds.
+    """
+    if not request.tuned:
+        return
+    seeds = request.seeds[: request.tuning_seeds]
+    if len(seeds) < request.tuning_seeds:
+        raise ZooError(
+            f"--tuning-seeds {request.tuning_seeds}: only {len(request.seeds)} in --seeds; "
+            "ask for more there"
+        )
+    held_out = {"validation": request.tuning_share}
+    for seed, row in itertools.product(seeds, plan.runnable):
+        for training in request.trainings() if row.tunable else ():
+            yield Fit(row, seed, training.model_copy(update=held_out))
+
+
+def seed_fits(request: Request, plan: Plan, chosen: Mapping[str, Training]) -> Iterator[Fit]:
+    """Every row for which settings were chosen, by its name, with every seed."""
+    # Seeds outermost: an interrupted run then has whole rounds of cells to compare.
+    for seed, row in itertools.product(request.seeds, plan.runnable):
+        if row.name in chosen and row.trained_with(seed, request.seeds):
+            yield Fit(row, seed, chosen[row.name])
+
+
+def all_fits(request: Request, plan: Plan) -> tuple[list[Fit], list[Fit]]:
+    """What is trained at most: to choose settings, and once they are chosen.
+
+    As long as none are chosen, the second have the settings of the request.
+    """
+    if "train" not in request.phases:
+        return [], []
+    chosen = dict.fromkeys((row.name for row in plan.runnable), request.training)
+    return list(tuning_fits(request, plan)), list(seed_fits(request, plan, chosen))
+
+
+# A component's declared capabilities say what it cannot be combined with; that it takes no three
+# heads, say, shows only when it is built. The zoo's own declare all that they refuse, so only rows
+# with parts of others are probed: few models in which every part of every row is built once.
+_PROBED = (("attention", "pe"), ("norm",), ("ffn",), ("pool",))
+_PROBED_BLOCK = ("attention", "ffn", "block")  # a block is given the other two when it is built
+# What a part is probed with; no sizes that a plan allows are refused by these.
+_PLAIN = {axis: Request.model_fields[axis].default for axis in AXES} | {"pe": "none"}
+
+
+def probe_models(plan: Plan) -> tuple[ModelSpec, ...]:
+    """Few models in which every part of every row is built once, to see what parts refuse."""
+    return tuple({probe.name: probe for row in plan.runnable for probe in _probes(row)}.values())
+
+
+def with_refusals(plan: Plan, refused: Mapping[str, str]) -> Plan:
+    """The plan with a reason for every row of which a part is refused.
+
+    refused: names of ``probe_models`` to reasons. Raises ZooError where no cell is left.
+    """
+    if not refused:
+        return plan
+    rows = []
+    for row in plan.rows:
+        reasons = (refused[probe.name] for probe in _probes(row) if probe.name in refused)
+        rows.append(replace(row, skip_reason=row.skip_reason or next(reasons, "")))
+    cells = [row for row in rows if row.cell is not None]
+    able = [row.name for row in cells if not row.skip_reason]
+    if not able:
+        raise ZooError(f"nothing can run: {'; '.join(sorted({row.skip_reason for row in cells}))}")
+    reference = plan.reference if plan.reference in able else able[0]
+    return replace(plan, rows=tuple(rows), reference=reference)
+
+
+def _probes(row: PlanRow) -> Iterator[ModelSpec]:
+    """The row's parts one by one among the zoo's own, a block of others with what it is given.
+
+    Values that a user gave are tried with the whole row, and are an error where they are refused.
+    """
+    foreign = [choice for choice in row.choices if _foreign(choice)]
+    if row.cell is None or not foreign:
+        return
+    block = any(choice.component.kind == "block" for choice in foreign)
+    for axes in (*_PROBED, _PROBED_BLOCK) if block else _PROBED:
+        yield ModelSpec({**_PLAIN, **{axis: row.model.cell[axis] for axis in axes}})
+
+
+def _foreign(choice: Choice) -> bool:
+    """Whether it, or what it is built around, is not the zoo's own."""
+    return any(one.component.owner.distribution != BUILT_IN for one in choice.nested)

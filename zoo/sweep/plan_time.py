@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import statistics
 from collections.abc import Collection, Sequence
@@ -12,18 +11,17 @@ from pathlib import Path
 from tabulate import tabulate
 
 from zoo.config.request import Request
-from zoo.errors import ZooError
 from zoo.execution.base import Node
-from zoo.sweep.measure_rows import cost_groups, key_of_cost
-from zoo.sweep.plan import Plan, PlanRow
+from zoo.sweep.cost import cost_groups, key_of_cost
+from zoo.sweep.plan import Fit, Plan, PlanRow, all_fits
+from zoo.sweep.progress import about
 from zoo.sweep.records import FILE, Record, RecordFile
-from zoo.sweep.run_state import RunState
-from zoo.sweep.time_left import about
+from zoo.sweep.run import Run
 from zoo.sweep.train_rows import key_of_training
-from zoo.sweep.trials import all_trials
 from zoo.wording import counted
 
-LATEST = 20  # runs whose records are read
+LATEST = 20  # runs whose records tell how long work takes
+SAMPLE = 8  # records at the beginning and at the end of each that are read
 
 
 def slots_of(node: Node, request: Request) -> int:
@@ -40,49 +38,51 @@ def slots_of(node: Node, request: Request) -> int:
 class ToDo:
     """What there is to run.
 
-    trials: trainings that settings are chosen by. trainings: those with the chosen ones. groups:
+    tuning: trainings that settings are chosen by. trainings: those with the chosen ones. groups:
     how many models each cost measurement has, with the reference and its twin.
     """
 
-    trials: int = 0
+    tuning: int = 0
     trainings: int = 0
     groups: tuple[int, ...] = ()
 
 
 def all_to_do(request: Request, plan: Plan) -> ToDo:
     """Everything that a plan has, at most: nothing of it is known to be there already."""
-    rows = plan.runnable if "cost" in request.phases else []
-    trials, trainings = all_trials(request, plan)
-    return ToDo(len(trials), len(trainings), _group_sizes(rows, plan))
+    return _to_do(request, plan, *all_fits(request, plan), plan.runnable)
 
 
-def left_to_do(this: RunState, fresh: bool) -> ToDo:
+def left_to_do(run: Run) -> ToDo:
     """What of a run is not there already; with settings that are still to be chosen, at most."""
-    request, plan = this.request, this.plan
-    known: Collection[str] = () if fresh else this.known
-    trials, trainings = all_trials(request, plan)
-    trials = [trial for trial in trials if key_of_training(this, trial) not in known]
-    rows = plan.runnable if "cost" in request.phases else []
+    request, plan = run.request, run.plan
+    known: Collection[str] = () if run.fresh else run.known
+    tuning, trainings = all_fits(request, plan)
+    tuning = [fit for fit in tuning if key_of_training(run, fit) not in known]
+    rows = plan.runnable
     if not request.tuned:
-        trainings = [trial for trial in trainings if key_of_training(this, trial) not in known]
-        rows = [row for row in rows if key_of_cost(this, row, request.training) not in known]
-    return ToDo(len(trials), len(trainings), _group_sizes(rows, plan))
+        trainings = [fit for fit in trainings if key_of_training(run, fit) not in known]
+        rows = [row for row in rows if key_of_cost(run, row, request.training) not in known]
+    return _to_do(request, plan, tuning, trainings, rows)
 
 
-def _group_sizes(rows: Sequence[PlanRow], plan: Plan) -> tuple[int, ...]:
-    return tuple(len(group) + 2 for group in cost_groups(rows, plan.reference))
+def _to_do(
+    request: Request,
+    plan: Plan,
+    tuning: Sequence[Fit],
+    trainings: Sequence[Fit],
+    rows: Sequence[PlanRow],
+) -> ToDo:
+    groups = cost_groups(rows if "cost" in request.phases else [], plan.reference)
+    return ToDo(len(tuning), len(trainings), tuple(len(group) + 2 for group in groups))
 
 
 def past_records(out: Path | None = None, runs: Path = Path("runs")) -> list[Record]:
-    """The records of the latest runs, and of the one in ``out``."""
+    """Some records of each of the latest runs, and of the one in ``out``."""
     files = {file.resolve() for file in runs.glob(f"*/{FILE}")}
     latest = sorted(files, key=lambda file: file.stat().st_mtime)[-LATEST:]
     own = [(out / FILE).resolve()] if out is not None else []
-    found: list[Record] = []
-    for file in dict.fromkeys([*latest, *own]):
-        with contextlib.suppress(ZooError):  # what cannot be read is no reason not to plan
-            found += RecordFile(file.parent).read()
-    return found
+    found = (RecordFile(f.parent).sample(SAMPLE) for f in dict.fromkeys([*latest, *own]))
+    return [record for sample in found for record in sample]
 
 
 def _alike(record: Record, request: Request) -> bool:
@@ -178,12 +178,12 @@ def _trainings(
     to_do: ToDo, past: PastTimes, slots: int, *, on_cluster: bool
 ) -> tuple[str, float | None]:
     """What is trained, in words, and the seconds that it takes; None: not known."""
-    count = to_do.trials + to_do.trainings
+    count = to_do.tuning + to_do.trainings
     if not count:
         return "", 0.0
     text = counted(count, "training")
-    if to_do.trials:
-        text += f" ({to_do.trials} to choose settings)"
+    if to_do.tuning:
+        text += f" ({to_do.tuning} to choose settings)"
     if not slots:
         return f"{text}, and no node to run them", None
     at_once = slots if on_cluster else min(slots, count)

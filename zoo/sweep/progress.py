@@ -1,16 +1,17 @@
-"""What is shown while a run goes on: a live display on a terminal, plain lines elsewhere."""
+"""What is shown while a run goes on: a bar on a terminal and in a notebook, or plain lines."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from zoo.config.metric_description import MetricDescription
 from zoo.execution.base import Ended, Event, Notice, Result, Started
 from zoo.execution.base import Progress as JobProgress
-from zoo.sweep.time_left import TimeLeft
 
 SOON = 30.0  # seconds; what takes less is not estimated on plain lines
 
@@ -44,23 +45,36 @@ class Silent(Progress):
     """Shows nothing."""
 
 
-class Plain(Progress):
-    """One line for each job that ended, and for each notice."""
+class Shown(Progress):
+    """Notices, and for each phase either one bar or a line for each job that ended.
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    bars: whether there is a bar: jobs done, the time left, and how far the last job has come.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, bars: bool = False) -> None:
         self.stream = stream or sys.stderr
-        self.name, self.total, self.number = "", 0, 0
-        self.left, self.said = TimeLeft(), False
+        self.make: Any = _tqdm() if bars else None
+        self.bar: Any = None
+        self.name, self.total, self.number, self.said = "", 0, 0, False
+        self.left = TimeLeft()
 
     def notice(self, text: str) -> None:
-        print(text, file=self.stream, flush=True)
+        if self.make is None:
+            print(text, file=self.stream, flush=True)
+        else:
+            self.make.write(text, file=self.stream)
 
     def phase(self, name: str, total: int) -> None:
-        self.name, self.total, self.number = name, total, 0
+        self.close()
+        self.name, self.total, self.number, self.said = name, total, 0, False
         self.left.begin(total)
-        self.said = False
-        if total:
+        if total and self.make is None:
             self.notice(f"{name}: {total} to run")
+        elif total:
+            layout = "{desc}: {bar} {n:.1f}/{total} [{elapsed}{postfix}]"
+            self.bar = self.make(
+                total=total, desc=name, bar_format=layout, file=self.stream, dynamic_ncols=True
+            )
 
     def expect(self, seconds: float) -> None:
         self.left.later = seconds
@@ -68,26 +82,72 @@ class Plain(Progress):
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
         if isinstance(event, Notice):
             self.notice(event.text)
-        if isinstance(event, JobProgress):
-            self.left.advance(event.job.name, event.step.done / event.step.total)
+        elif isinstance(event, Started):
+            self._show(event.job.name)
+        elif isinstance(event, JobProgress):
+            step = event.step
+            self.left.advance(event.job.name, step.done / step.total)
+            loss = "" if step.loss is None else f" loss {step.loss:.3f}"
+            self._show(f"{event.job.name} {step.done:g}/{step.total}{loss}")
             self._first_estimate()
-        if not isinstance(event, Ended):
-            return
-        self.left.advance(event.job.name, 1.0)
-        self.number += 1
-        left = str(self.left) if self.left.clock() - self.left.started > SOON else ""
-        node = f" @{event.node}" if event.node else ""
-        self.notice(
-            f"{self.name} {self.number}/{self.total} {event.job.name}: "
-            f"{summary(event.result, metrics)} [{event.result.seconds:.1f} s]{node}"
-            f"{f', {left}' if left else ''}"
-        )
+        elif isinstance(event, Ended):
+            self.left.advance(event.job.name, 1.0)
+            self.number += 1
+            left = str(self.left) if self.left.clock() - self.left.started > SOON else ""
+            node = f" @{event.node}" if event.node else ""
+            how = f"{event.job.name}: {summary(event.result, metrics)}"
+            if self.make is None or self.stream.isatty():  # in a notebook the bar says it
+                self.notice(
+                    f"{self.name} {self.number}/{self.total} {how} "
+                    f"[{event.result.seconds:.1f} s]{node}{f', {left}' if left else ''}"
+                )
+            self._show(how)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+        self.bar = None
+
+    def _show(self, how: str) -> None:
+        """Draw the bar again. how: how far the last job has come."""
+        if self.bar is not None:
+            self.bar.n = sum(self.left.shares.values())
+            self.bar.set_postfix_str(", ".join(filter(None, [str(self.left), how])))
 
     def _first_estimate(self) -> None:
         """Say, once in a phase that is not short, how long it takes in all."""
-        if not self.said and self.left.clock() - self.left.started > SOON and str(self.left):
+        late = self.left.clock() - self.left.started > SOON
+        if self.bar is None and not self.said and late and str(self.left):
             self.said = True
             self.notice(f"{self.name}: {self.left}, from the first steps")
+
+
+def _tqdm() -> Any:
+    """The bar that suits a notebook or a terminal."""
+    from tqdm import TqdmWarning
+
+    with warnings.catch_warnings():  # it says that ipywidgets would look better
+        warnings.simplefilter("ignore", TqdmWarning)
+        from tqdm.auto import tqdm
+    return tqdm
+
+
+def for_stream(stream: TextIO) -> Progress:
+    """A bar on a terminal, plain lines elsewhere."""
+    return Shown(stream, bars=stream.isatty())
+
+
+def for_python(progress: bool | Progress | None) -> Progress:
+    """What a function called from Python reports to.
+
+    None: bars in a notebook and on a terminal, nothing elsewhere. True, False: bars, nothing.
+    """
+    if isinstance(progress, Progress):
+        return progress
+    if progress is None:
+        notebook = "ipykernel" in sys.modules and "IPython" in sys.modules
+        progress = notebook or (sys.stderr is not None and sys.stderr.isatty())
+    return Shown(bars=True) if progress else Silent()
 
 
 def summary(result: Result, metrics: Sequence[MetricDescription]) -> str:
@@ -102,99 +162,46 @@ def summary(result: Result, metrics: Sequence[MetricDescription]) -> str:
     return "ok"
 
 
-class Live(Progress):
-    """A bar over all jobs and the time left; epoch and loss of those that run."""
+class TimeLeft:
+    """How long a phase still takes; every piece of progress since it began counts.
 
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            ProgressColumn,
-            TextColumn,
-            TimeElapsedColumn,
-        )
-        from rich.progress import Progress as Bars
-        from rich.text import Text
+    A job counts as far as it has come, so that there is an estimate before the first one has ended,
+    and however rarely jobs report. clock: seconds, for tests. later: seconds of what comes after
+    the phase, as far as it is known.
+    """
 
-        left = TimeLeft()
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock, self.later = clock, 0.0
+        self.begin(0)
 
-        class LeftColumn(ProgressColumn):
-            """The estimate for all jobs. rich's own knows only the last 30 seconds."""
+    def begin(self, total: int) -> None:
+        """A phase of so many jobs begins."""
+        self.total, self.started, self.at = total, self.clock(), 0.0
+        self.shares: dict[str, float] = {}  # job name to the share of it that is done
 
-            def render(self, task: Any) -> Text:
-                return Text("" if task.fields.get("part") else str(left))
+    def advance(self, name: str, share: float) -> None:
+        """A job has come so far."""
+        self.shares[name] = share
+        self.at = self.clock()
 
-        self.bars = Bars(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            LeftColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self.left = left
-        self.bars.start()
-        self.whole: Any = None
-        self.running: dict[str, Any] = {}  # job name to its bar
-        self.share: dict[str, float] = {}  # job name to the share of it that is done
+    def seconds(self) -> float | None:
+        """Seconds from now to the end; None as long as nothing is known."""
+        done = sum(self.shares.values())
+        if not done or self.at == self.started:
+            return None
+        whole = (self.at - self.started) / done * self.total
+        return max(0.0, whole - (self.clock() - self.started))
 
-    def notice(self, text: str) -> None:
-        self.bars.console.print(text, markup=False, highlight=False)
-
-    def phase(self, name: str, total: int) -> None:
-        self._clear()
-        if total:
-            self.left.begin(total)
-            self.whole = self.bars.add_task(name, total=total)
-
-    def expect(self, seconds: float) -> None:
-        self.left.later = seconds
-
-    def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
-        if isinstance(event, Notice):
-            self.notice(event.text)
-            return
-        name = event.job.name
-        if isinstance(event, Started):
-            self.running[name] = self.bars.add_task(f"  {name}", total=None, part=True)
-            self.share[name] = 0.0
-        elif isinstance(event, JobProgress):
-            step = event.step
-            loss = "" if step.loss is None else f"  loss {step.loss:.3f}"
-            if name in self.running:
-                self.bars.update(
-                    self.running[name],
-                    completed=step.done,
-                    total=step.total,
-                    description=f"  {name}{loss}",
-                )
-            self._advance(name, step.done / step.total)
-        else:
-            self.share.setdefault(name, 0.0)
-            self._advance(name, 1.0)
-            if name in self.running:
-                self.bars.remove_task(self.running.pop(name))
-            del self.share[name]
-            self.notice(f"{name}: {summary(event.result, metrics)}")
-
-    def close(self) -> None:
-        self._clear()
-        self.bars.stop()
-
-    def _advance(self, name: str, share: float) -> None:
-        if self.whole is not None:
-            self.bars.advance(self.whole, share - self.share[name])
-        self.share[name] = share
-        self.left.advance(name, share)
-
-    def _clear(self) -> None:
-        for task in [*self.running.values(), *([self.whole] if self.whole is not None else [])]:
-            self.bars.remove_task(task)
-        self.running, self.share, self.whole = {}, {}, None
+    def __str__(self) -> str:
+        """``about 3 min left``, of the run; empty where it is not known, or the phase is over."""
+        seconds = self.seconds()
+        if seconds is None or sum(self.shares.values()) >= self.total:
+            return ""
+        return f"{about(seconds + self.later)} left"
 
 
-def for_stream(stream: TextIO) -> Progress:
-    """What suits a stream: live on a terminal, plain lines elsewhere."""
-    return Live() if stream.isatty() else Plain(stream)
+def about(seconds: float) -> str:
+    """A time as a person says it: ``about 40 s``, ``about 12 min``, ``about 2.5 h``."""
+    if seconds < 90:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"

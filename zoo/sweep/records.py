@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -134,6 +136,21 @@ class RecordFile:
             records.append(_parse(line, f"{self.path}:{number}"))
         return records
 
+    def sample(self, count: int) -> list[Record]:
+        """The first and the last records, so many of each; only these lines are parsed.
+
+        Those that cannot be read are left out.
+        """
+        if not self.path.exists():
+            return []
+        with self.path.open("rb") as file:
+            lines = [*itertools.islice(file, count), *deque(file, count)]
+        found = []
+        for line in lines:
+            with contextlib.suppress(ZooError):
+                found.append(_parse(line, str(self.path)))
+        return found
+
     def append(self, record: Record) -> None:
         """Append one record and flush it to disk.
 
@@ -183,34 +200,43 @@ def refuse_other_settings(
     whose settings are not known here; a record that lacks one was made with it.
     """
     for record in existing:
-        for part in parts:
-            there: Any = shared_part(record.config, part)
-            here = shared_part(config, part)
-            if part == "data":  # the fingerprint tells; an older record may say less about them
-                there = {**here, **there}
-            elif defaults and part in defaults:
-                there = shared_part({part: {**defaults[part], **there}}, part)
-            if part == "training" and ("tuning" in record.config) != ("tuning" in config):
-                part = "tuning"  # it says more than the settings that differ because of it
-                there, here = record.config.get(part, {}), config.get(part, {})
-            if there == here:
-                continue
-            if part == "data" and there["fingerprint"] != here["fingerprint"]:
-                what = (
-                    f"data '{there['name']}' ({there['fingerprint'][:12]}), "
-                    f"not '{here['name']}' ({here['fingerprint'][:12]})"
-                )
-            elif part == "tuning":
-                what = f"{_tuning(there)}, not {_tuning(here)}"
-            elif isinstance(here, dict) and isinstance(there, dict):
-                what = ", ".join(
-                    f"{name}={there.get(name)!r}, not {here.get(name)!r}"
-                    for name in {**here, **there}
-                    if there.get(name) != here.get(name)
-                )
-            else:
-                what = f"{part} {there!r}, not {here!r}"
+        if what := differing(record.config, config, parts, defaults or {}):
             raise ZooError(f"--out {directory} holds records of {what}; choose another directory")
+
+
+def differing(
+    there: Mapping[str, Any],
+    here: Mapping[str, Any],
+    parts: Sequence[str],
+    defaults: Mapping[str, Mapping[str, Any]] = {},
+) -> str:
+    """The first of these parts in which two configs differ, in words; empty where none does."""
+    for part in parts:
+        one, other = shared_part(there, part), shared_part(here, part)
+        if part == "data":  # the fingerprint tells; an older record may say less about them
+            one = {**other, **one}
+        elif part in defaults:
+            one = shared_part({part: {**defaults[part], **one}}, part)
+        if part == "training" and ("tuning" in there) != ("tuning" in here):
+            part = "tuning"  # it says more than the settings that differ because of it
+            one, other = there.get(part, {}), here.get(part, {})
+        if one == other:
+            continue
+        if part == "data" and one["fingerprint"] != other["fingerprint"]:
+            return (
+                f"data '{one['name']}' ({one['fingerprint'][:12]}), "
+                f"not '{other['name']}' ({other['fingerprint'][:12]})"
+            )
+        if part == "tuning":
+            return f"{_tuning(one)}, not {_tuning(other)}"
+        if not isinstance(one, dict) or not isinstance(other, dict):
+            return f"{part} {one!r}, not {other!r}"
+        return ", ".join(
+            f"{name}={one.get(name)!r}, not {other.get(name)!r}"
+            for name in {**other, **one}
+            if one.get(name) != other.get(name)
+        )
+    return ""
 
 
 def _tuning(tuning: Mapping[str, Any]) -> str:

@@ -1,182 +1,490 @@
-"""A request becomes records: plan, data, trainings, cost measurements."""
+"""One request that is being carried out: its plan and data, what runs its jobs, its records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import contextlib
+import datetime
+import itertools
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Request
+from zoo.config.settings import Execution, Training
+from zoo.data.sources.splits import ScoringNotice
+from zoo.errors import ZooError
 from zoo.execution.artifacts import Artifacts
-from zoo.registry import Choice
-from zoo.registry.loading import Zoo
-from zoo.sweep.keep_models import Keep, KeptModels
-from zoo.sweep.keys import digest
-from zoo.sweep.measure_rows import measure_rows
-from zoo.sweep.plan import Plan
-from zoo.sweep.plan_time import (
-    PastTimes,
-    costs_seconds,
-    left_to_do,
-    past_records,
-    time_lines,
+from zoo.execution.base import (
+    DataReference,
+    Ended,
+    Executor,
+    InspectJob,
+    Job,
+    JobSetup,
+    Limits,
+    ModelSpec,
+    Notice,
+    PluginFile,
+    Result,
 )
-from zoo.sweep.prepare import open_executor
+from zoo.execution.cores import seems_to_compute_on
+from zoo.registry import Choice
+from zoo.registry.code_hash import plugin_code, plugin_hashes, zoo_code
+from zoo.registry.loading import Zoo
+from zoo.sweep.keys import JOB_CODE, digest
+from zoo.sweep.make_request import repeat_command
+from zoo.sweep.plan import Plan, PlanRow, all_fits, make_plan, probe_models, with_refusals
+from zoo.sweep.pretraining_data import with_pretraining
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import REUSABLE, Record, RecordFile, made_by, refuse_other_settings
-from zoo.sweep.run_state import RunState, Work, identity, prepare_work, what_was
-from zoo.sweep.slug import slug
-from zoo.sweep.train_rows import train_rows
+from zoo.sweep.records import (
+    REUSABLE,
+    Kind,
+    Record,
+    RecordFile,
+    Status,
+    refuse_other_settings,
+)
+from zoo.tasks.base import Loaded
+from zoo.tasks.data_of_task import refuse_missing, small_files
 
 # What all records of one directory share, so that their rows can be in one table.
 SHARED = ("task", "task_options", "data", "sizes", "training", "tuning", "execution", "pretraining")
-# Called with the plan, the records and their directory.
-Finished = Callable[[Plan, Sequence[Record], Path], None]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a run ended with. records: of this request alone, reused ones included."""
+@dataclass
+class Run:
+    """A request that can be carried out, and what it has come to.
 
+    config: task, data, sizes, training and execution as resolved, for records. limits, environment:
+    of trainings, on the machine that was inspected; cost_limits, cost_environment: of measurements
+    there, which have its cores for themselves. loaded: None for made-up data.
+
+    Once its directory is open (``at``): known: records that can be reused, by key. of_other_code:
+    where nothing is run, all that are there, by ``work_id``; other_code: those that were taken from
+    it. records: of this request alone, reused ones included. trained, measured: how many models.
+    """
+
+    request: Request
+    zoo: Zoo
     plan: Plan
-    records: list[Record]
-    directory: Path
-    trained: int
-    measured: int
+    executor: Executor
+    progress: Progress
+    setup: JobSetup
+    limits: Limits
+    cost_limits: Limits
+    config: dict[str, Any]
+    environment: Mapping[str, Any]
+    cost_environment: Mapping[str, Any]
+    loaded: Loaded | None = None
+    file: RecordFile = field(default_factory=lambda: RecordFile(Path()))
+    fresh: bool = False
+    collect: bool = False
+    known: dict[str, Record] = field(default_factory=dict)
+    of_other_code: dict[str, Record] = field(default_factory=dict)
+    other_code: list[Record] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+    trained: int = 0
+    measured: int = 0
+
+    @property
+    def directory(self) -> Path:
+        return self.file.directory
+
+    @property
+    def data(self) -> Loaded:
+        """Its data."""
+        assert self.loaded is not None
+        return self.loaded
 
     @property
     def failed(self) -> list[Record]:
         """Records of what should have run and did not end well."""
-        return [r for r in self.records if r.status not in ("ok", "skipped")]
+        return [r for r in self.records if r.status not in REUSABLE]
+
+    @cached_property
+    def metrics(self) -> tuple[MetricDescription, ...]:
+        """Of the task, the one that ranks rows first; none for made-up data."""
+        if self.loaded is None:
+            return ()
+        found = self.plan.task.metrics_from(self.zoo.registry, self.data.encoded.label_names)
+        return ranked_by([metric.description for metric in found], self.request.metric)
+
+    @contextlib.contextmanager
+    def at(self, directory: Path, *, fresh: bool = False, collect: bool = False) -> Iterator[None]:
+        """Open a directory of records, to which no other process may write meanwhile.
+
+        fresh: run again what is already there. collect: run nothing, only read what is there.
+        Raises ZooError where it holds records of other data or settings.
+        """
+        self.file, self.fresh, self.collect = RecordFile(directory), fresh, collect
+        self.progress.begins(directory, self.config)
+        with self.file.lock():
+            if self.file.repaired:
+                self.progress.notice(self.file.repaired)
+            existing = self.file.read()
+            now = {"task_options": self.plan.task.options().model_dump()}
+            refuse_other_settings(existing, self.config, SHARED, directory, now)
+            if not collect:
+                existing = self._ranked_again(existing)
+            # Failed work is done again, and --collect shows it where it did not end well later.
+            existing.sort(key=lambda record: record.status in REUSABLE)
+            self.known = {r.key: r for r in existing if collect or r.status in REUSABLE}
+            self.of_other_code = {work_id_of(r): r for r in existing} if collect else {}
+            if fresh and not collect:
+                Artifacts(directory).clear()
+            yield
+
+    def _ranked_again(self, records: Sequence[Record]) -> list[Record]:
+        """The records as if this run's metric had ranked their rows from the beginning.
+
+        Reports take it from the last record in the file, which is therefore written again where it
+        has another one. Not one of tuning, which would count twice.
+        """
+        name = self.metrics[0].name
+        changed = [record.ranked_by(name) for record in records]
+        last = next((r.metric_descriptions for r in records[::-1] if r.metric_descriptions), None)
+        scored = [record for record in changed if record.kind != "tune"]
+        if last and last[0].name != name and scored:
+            self.file.append(scored[-1])
+        return changed
+
+    def config_of(self, training: Training) -> dict[str, Any]:
+        """The config of a record whose model has these training settings."""
+        return {**self.config, "training": training.model_dump()}
+
+    def command(self, model: ModelSpec, training: Training, seed: int | None = None) -> str:
+        """The command that repeats a training of a model, or with no seed its cost.
+
+        It trains one model, which would by default have more threads, and with them other bits.
+        """
+        request = self.request
+        if seed is not None and self.limits.threads != self.cost_limits.threads:
+            request = request.model_copy(update={"threads": self.limits.threads})
+        return repeat_command(request, self.plan.task, model, training, seed)
+
+    def record(
+        self,
+        kind: Kind,
+        row: PlanRow,
+        key: str,
+        training: Training,
+        status: Status,
+        reason: str = "",
+        seed: int | None = None,
+        **rest: Any,
+    ) -> None:
+        """Write one record, at once. rest: other fields of it."""
+        environment = self.cost_environment if kind == "cost" else self.environment
+        fields = {"environment": dict(environment), "config": self.config_of(training), **rest}
+        if "command" not in fields:
+            fields["command"] = self.command(row.model, training, seed)
+        record = Record(
+            kind=kind,
+            status=status,
+            reason=reason,
+            cell=dict(row.model.cell),
+            baseline=row.model.baseline,
+            seed=seed,
+            key=key,
+            plugins=plugin_hashes([*row.choices, *self.plan.scoring]),
+            started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            metric_descriptions=self.metrics,
+            **fields,
+        )
+        self.file.append(record)
+        self.records.append(record)
+
+    def reuse(self, key: str, wanted: bool, work: str = "") -> bool:
+        """Take a known record over, if there is one and it is wanted; whether it was.
+
+        work: ``work_id`` of the result, where that of other code will do as well.
+        """
+        record = self.known.get(key) if wanted else None
+        if record is None and wanted and (record := self.of_other_code.get(work)):
+            self.other_code.append(record)
+        if record is not None:
+            self.records.append(record)
+        return record is not None
+
+    def replace(self, record: Record, **changes: Any) -> None:
+        """Write a record of this run again with these changes; the later one counts."""
+        changed = record.model_copy(update=changes)
+        self.file.append(changed)
+        self.records[self.records.index(record)] = changed
+
+    def run_jobs(
+        self, phase: str, jobs: Sequence[Job], ended: Callable[[Job, Result], None]
+    ) -> None:
+        """Run the jobs of a phase; ``ended`` has each result before anything else happens."""
+        known = [r for r in self.records if r.kind == phase and r.status == "ok"]
+        if known:
+            self.progress.notice(f"{phase}: {len(known)} there already")
+        if not jobs:
+            self.progress.phase(phase, 0)
+            return
+        limits = self.cost_limits if phase == "cost" else self.limits
+        environment = self.cost_environment if phase == "cost" else self.environment
+        if note := threads_note(known, environment):
+            self.progress.notice(f"{phase}: {note}")
+        self.execute(jobs, limits, ended, phase)
+
+    def execute(
+        self,
+        jobs: Sequence[Job],
+        limits: Limits,
+        ended: Callable[[Job, Result], None],
+        phase: str = "",
+    ) -> None:
+        """Run jobs. phase: a name to show, once the executor has accepted them."""
+        # Closed at once when the run is interrupted, which stops the jobs.
+        with contextlib.closing(
+            self.executor.run(jobs, limits=limits, directory=self.directory)
+        ) as events:
+            if phase:
+                self.progress.phase(phase, len(jobs))
+            for event in events:
+                if isinstance(event, Ended):
+                    ended(event.job, event.result)
+                self.progress.event(event, self.metrics)
 
 
-def run(
+def open_executor(zoo: Zoo, on: str | Choice) -> contextlib.closing[Executor]:
+    """The executor chosen, or of that name, connected now and closed at the end.
+
+    Raises ZooError where there is none, or it cannot connect.
+    """
+    choice = zoo.registry.choose("executor", on) if isinstance(on, str) else on
+    executor = choice.build()
+    executor.connect()
+    return contextlib.closing(executor)
+
+
+def prepare_run(
     request: Request,
     zoo: Zoo,
+    executor: Executor,
     progress: Progress,
     *,
-    on: str | Choice = "local",
-    out: Path | None = None,
-    **choices: Any,
-) -> Outcome:
-    """Carry out a request and return its records.
-
-    on: the executor. out: the directory of the records; by default one of its own for these data
-    and settings, under ``runs``. choices: of ``run_prepared``. Raises ZooError for anything asked
-    for that cannot be had.
-    """
-    with open_executor(zoo, on) as executor:
-        work = prepare_work(request, zoo, executor, progress, choices.get("collect", False))
-        directory = out or Path("runs") / directory_name(work.prepared.config)
-        return run_prepared(work, directory, **choices)
-
-
-def run_prepared(
-    work: Work,
-    directory: Path,
-    *,
-    fresh: bool = False,
     collect: bool = False,
-    finished: Finished = lambda *_: None,
-    keep: Keep | None = None,
-) -> Outcome:
-    """Carry out a request whose data are loaded.
+    all_data: bool = False,
+) -> Run:
+    """Plan a request, load its data, and inspect the machine.
 
-    fresh: run again what is already there. collect: run nothing, only read what is there. finished:
-    called with the records at the end, however the run ends. keep: how trained models are written,
-    for a request with ``save_models``.
+    Rows whose components were given parameters are built once, to see that they can be. collect:
+    nothing is going to run, so they are not. all_data: nothing is scored, and notices of what is
+    held out are not said. Raises ZooError for anything asked for that cannot be had.
     """
-    request, plan, prepared = work.request, work.plan, work.prepared
-    file = RecordFile(directory)
-    metrics = plan.task.metrics_from(work.zoo.registry, prepared.loaded.encoded.label_names)
-    descriptions = ranked_by([metric.description for metric in metrics], request.metric)
-    work.progress.begins(directory, prepared.config)
-    with file.lock():
-        if file.repaired:
-            work.progress.notice(file.repaired)
-        existing = file.read()
-        now = {"task_options": plan.task.options().model_dump()}
-        refuse_other_settings(existing, prepared.config, SHARED, directory, now)
-        if not collect:
-            existing = _ranked_again(file, existing, descriptions[0])
-        # Failed work is done again, and --collect shows it where it did not end well later.
-        existing.sort(key=lambda record: record.status in REUSABLE)
-        known = {r.key: r for r in existing if collect or r.status in REUSABLE}
-        alike = {what_was(r): r for r in existing} if collect else {}
-        this = RunState(work, file, descriptions, known, alike)
-        trained = measured = 0
-        if fresh and not collect:
-            Artifacts(directory).clear()
-        try:
-            _skipped(this)
-            # A phase that was not asked for shows what is already there, as --collect does.
-            only_known = collect or "train" not in request.phases
-            if not collect:
-                _say_how_long(this, fresh)
-            models = KeptModels(this, keep)
-            chosen, trained = train_rows(this, only_known, fresh, models)
-            work.progress.expect(0.0)
-            measured = measure_rows(this, chosen, collect or "cost" not in request.phases, fresh)
-            if note := other_code_note(this.read):
-                work.progress.notice(note)
-        finally:
-            finished(plan, this.records, directory)
-    return Outcome(plan, this.records, directory, trained, measured)
+    plan = make_plan(request, zoo.registry)
+    try:
+        loaded, pretraining = with_pretraining(request, load_data(request, plan, zoo))
+        for notice in loaded.notices:
+            if not (all_data and isinstance(notice, ScoringNotice)):
+                progress.notice(notice)
+        if not request.threads and (note := executor.cores_note()):
+            progress.notice(note)
+        data = DataReference(loaded.encoded.key, loaded.spec)
+        setup = replace(job_setup(request, plan, zoo, data), pretraining=pretraining)
+        alone = job_limits(request, executor)
+        environment, setup, refused = inspect(
+            executor,
+            setup,
+            alone,
+            progress,
+            () if collect else plan.runnable,
+            () if collect else probe_models(plan),
+        )
+    except ZooError as error:
+        if collect and type(error) is ZooError:
+            raise ZooError(f"{error}. zoo report DIR shows records without their data") from None
+        raise
+    limits, shared = alone, environment
+    if setup.execution.device == "cpu":
+        limits = job_limits(request, executor, models_trained(request, plan))
+    if limits.threads != alone.threads:
+        shared = {**environment, "threads": limits.threads}
+    config = {
+        "task": request.task,
+        "task_options": request.recorded_options,
+        "data": loaded.description,
+        "sizes": request.sizes.model_dump(),
+        "training": request.training.model_dump(),
+        "execution": {
+            "precision": environment["precision"],
+            "compile": request.execution.compile,
+        },
+    }
+    if pretraining.init:
+        config["pretraining"] = pretraining.model_dump()
+    if request.tuned:
+        config["tuning"] = {
+            "values": {name: list(values) for name, values in request.tuned.items()},
+            "seeds": request.tuning_seeds,
+            "share": request.tuning_share,
+        }
+    return Run(
+        request,
+        zoo,
+        with_refusals(plan.with_data(loaded.conditions), refused),
+        executor,
+        progress,
+        setup,
+        limits,
+        alone,
+        config,
+        environment=shared,
+        cost_environment=environment,
+        loaded=loaded,
+    )
 
 
-def _say_how_long(this: RunState, fresh: bool) -> None:
-    """How much there is to do, and how long it takes, from records of earlier runs."""
-    work, request = this.work, this.request
-    nodes = work.executor.nodes()
-    to_do = left_to_do(this, fresh)
-    device = "" if nodes is not None else work.prepared.environment.get("device_name", "")
-    past = PastTimes.of(past_records(this.directory), request, nodes is not None, device)
-    trains = to_do.trials + to_do.trainings > 0
-    if past.training or (past.cost and not trains):  # else it is said after the first steps
-        for line in time_lines(to_do, request, nodes, past, work.prepared.limits.jobs):
-            work.progress.notice(line)
-    machines = 1 if nodes is None else sum(not node.problem for node in nodes)
-    work.progress.expect(costs_seconds(to_do, past, machines) or 0.0)
+def dry_plan(request: Request, zoo: Zoo, executor: Executor) -> Plan:
+    """The plan with what components refuse, as the executor's machine says.
 
-
-def _ranked_again(
-    file: RecordFile, records: Sequence[Record], metric: MetricDescription
-) -> list[Record]:
-    """The records as if this metric had ranked their rows from the beginning.
-
-    Reports take it from the last record in the file, which is therefore written again where it has
-    another one. Not one of a trial, which would count twice.
+    Of data, only small files are read. On a cluster the nodes have described themselves afterwards
+    (``Node.problem``). Raises ZooError for data that do not exist, and for small files that cannot
+    be used.
     """
-    changed = [record.ranked_by(metric.name) for record in records]
-    last = next((r.metric_descriptions for r in reversed(records) if r.metric_descriptions), None)
-    scored = [record for record in changed if record.kind != "tune"]
-    if last and last[0].name != metric.name and scored:
-        file.append(scored[-1])
-    return changed
+    plan = make_plan(request, zoo.registry)
+    refuse_missing(zoo.registry, plan.task, request.data)
+    if (test := request.task_options.get("test")) and not Path(test).expanduser().exists():
+        raise ZooError(f"--test {test}: no such file or directory")
+    if small_files(zoo.registry, request.data):
+        plan = plan.with_data(load_data(request, plan, zoo).conditions)
+    probes = probe_models(plan)
+    if not probes and executor.nodes() is None:
+        return plan
+    setup, limits = job_setup(request, plan, zoo, None), job_limits(request, executor)
+    return with_refusals(plan, inspect(executor, setup, limits, Progress(), (), probes)[2])
 
 
-def other_code_note(read: Sequence[Record]) -> str:
-    """That a run would make these records again, for their code was other; empty where none was."""
-    if not read:
+def load_data(request: Request, plan: Plan, zoo: Zoo) -> Loaded:
+    """The data of a request, encoded; ZooError where they cannot be had."""
+    options = plan.task.options.model_validate(request.task_options)
+    given = {"tokenizer": request.initial.tokenizer} if request.initial else {}
+    return plan.task.load(request.data, options, request.sizes, zoo.registry, **given)
+
+
+def inspect(
+    executor: Executor,
+    setup: JobSetup,
+    limits: Limits,
+    progress: Progress,
+    rows: Sequence[PlanRow] = (),
+    probes: Sequence[ModelSpec] = (),
+) -> tuple[Mapping[str, Any], JobSetup, Mapping[str, str]]:
+    """The environment that jobs will run in, and the setup with device and precision resolved.
+
+    Third, the probes that a component refuses, by name, with the reason. Raises ZooError where the
+    machine has no such device or a component refuses its parameters.
+    """
+    given = tuple(
+        row.model
+        for row in rows
+        if any(one.given for choice in row.choices for one in choice.nested)
+    )
+    job = InspectJob(setup, "this machine", "inspect", models=given, trials=tuple(probes))
+    result = _run_one(executor, job, Limits(threads=limits.threads), progress)
+    if result.rejected:
+        raise ZooError(result.reason)
+    if result.status != "ok":
+        raise ZooError(f"the work cannot start: {result.reason}")
+    environment = result.environment
+    resolved = Execution(
+        device=environment["device"],
+        precision=environment["precision"],
+        compile=setup.execution.compile,
+    )
+    return environment, replace(setup, execution=resolved), result.metrics.get("refused", {})
+
+
+def _run_one(executor: Executor, job: InspectJob, limits: Limits, progress: Progress) -> Result:
+    """The result of a job that is run by itself. Of its events, only notices are shown."""
+    with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
+        for event in executor.run([job], limits=limits, directory=Path(scratch)):
+            if isinstance(event, Ended):
+                return event.result
+            if isinstance(event, Notice):
+                progress.event(event)
+    raise RuntimeError(f"the executor {type(executor).__name__} lost the job '{job.name}'")
+
+
+def job_setup(request: Request, plan: Plan, zoo: Zoo, data: DataReference | None) -> JobSetup:
+    """What jobs are given of a request; single-file plug-ins travel as bytes."""
+    used = [*(choice for row in plan.runnable for choice in row.choices), *plan.scoring]
+    files = [Path(file) for file in zoo.files]
+    names = {file.name for file in files}
+    plugins = [code for code in plugin_code(used) if code.distribution not in names]
+    return JobSetup(
+        task=request.task,
+        task_options=request.recorded_options,
+        sizes=request.sizes,
+        training=request.training,
+        execution=request.execution,
+        data=data,
+        plugin_files=tuple(PluginFile(file.name, file.read_bytes()) for file in files),
+        plugin_selection=os.environ.get("ZOO_PLUGINS"),
+        code=(zoo_code(JOB_CODE), *plugins),
+    )
+
+
+def job_limits(request: Request, executor: Executor, trainings: int = 1) -> Limits:
+    """What jobs may use; what is not asked for is as the executor has it.
+
+    trainings: as of ``Executor.default_limits``.
+    """
+    asked = Limits(request.jobs or 0, request.threads, request.memory_limit, request.timeout)
+    return executor.default_limits(asked, trainings)
+
+
+def likely_limits(request: Request, plan: Plan, executor: Executor) -> Limits:
+    """The limits of a plan's trainings, before the machine that runs them has been inspected."""
+    on_cpu = seems_to_compute_on(request.execution.device) == "cpu"
+    return job_limits(request, executor, models_trained(request, plan) if on_cpu else 1)
+
+
+def models_trained(request: Request, plan: Plan) -> int:
+    """How many trainings a plan has at most, without baselines that are fitted in seconds."""
+    return sum(fit.row.tunable for fit in itertools.chain(*all_fits(request, plan)))
+
+
+def work_id(kind: str, model: ModelSpec, seed: int | None, training: Training) -> str:
+    """Identifies a result among those of one directory, whatever code and machine made it."""
+    return digest([kind, model_id(model), seed, training.model_dump()])
+
+
+def work_id_of(record: Record) -> str:
+    """The same of a record. A setting that it lacks is newer than it, and had its default."""
+    model = ModelSpec(record.cell, record.baseline)
+    return work_id(record.kind, model, record.seed, Training(**record.config["training"]))
+
+
+def model_id(model: ModelSpec) -> dict[str, Any]:
+    """What a row is, for keys."""
+    return {"cell": dict(model.cell), "baseline": model.baseline}
+
+
+def environment_of(result: Result) -> dict[str, Any]:
+    """The environment of the machine that ran a job, where the job came far enough to say."""
+    return {"environment": dict(result.environment)} if result.environment else {}
+
+
+def threads_note(known: Sequence[Record], environment: Mapping[str, Any]) -> str:
+    """That trainings which are there already had another number of threads; empty if none had.
+
+    environment: of those that are to come. The order of additions, and with it the last digits of
+    scores, depends on the threads; on other devices than the CPU it does not.
+    """
+    now = environment.get("threads")
+    then = {record.environment.get("threads", now) for record in known} - {now}
+    if environment.get("device") != "cpu" or not then:
         return ""
-    commits = dict.fromkeys(made_by(record) for record in read)
-    count = "1 result is" if len(read) == 1 else f"{len(read)} results are"
-    return f"{count} of other code ({', '.join(commits)}): a run would make them again"
-
-
-def _skipped(this: RunState) -> None:
-    """A record for every row that cannot run."""
-    for row in this.plan.rows:
-        if not row.obstacle:
-            continue
-        key = digest(["skipped", identity(row), row.obstacle, this.prepared.config])
-        if not this.reuse(key, True):
-            this.record("train", row, key, this.request.training, "skipped", row.obstacle)
-
-
-def directory_name(config: Mapping[str, Any]) -> str:
-    """``TASK-DATA-HASH``: one directory for each task, data set and settings."""
-    data = config["data"]["name"]
-    return f"{config['task']}-{slug(data)}-{digest(config)[:8]}"
+    others = " or ".join(sorted(map(str, then)))
+    return (
+        f"models that are there already were trained with --threads {others}, the others get "
+        f"{now}; the last digits of scores depend on it"
+    )

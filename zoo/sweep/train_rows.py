@@ -1,123 +1,225 @@
-"""The training phase of a run: settings are chosen, then every row is trained with every seed."""
+"""The training phase of a run: settings are chosen, then every row is trained with every seed.
+
+To choose settings, every row is trained with every combination of the values, with the same seeds,
+on a part of the training split. The row's own becomes the first combination, in the order given,
+whose mean score on the held-out rest is within a standard error of the best (Breiman et al. 1984,
+section 3.4.3): a few held-out texts must not decide between two settings of which one fails with
+another seed. The scored split is not read before that, and every row has the same budget.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+import math
+import os
+import shutil
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
+from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
 from zoo.config.settings import Training
-from zoo.execution.base import Job, Result, TrainJob
+from zoo.execution.artifacts import UNFINISHED
+from zoo.execution.base import WEIGHTS, Job, ModelSpec, Result, TrainJob
 from zoo.registry.code_hash import plugin_hashes
-from zoo.sweep.keep_models import KeptModels
-from zoo.sweep.keys import digest, training_key
-from zoo.sweep.run_state import RunState, environment_of, identity, what_of
-from zoo.sweep.trials import Trial, seed_trials, tuning_trials
-from zoo.sweep.tune import chosen_settings
+from zoo.sweep.keys import digest, slug, training_key
+from zoo.sweep.plan import Fit, Plan, seed_fits, tuning_fits
+from zoo.sweep.records import Record
+from zoo.sweep.run import Run, environment_of, model_id, work_id
+
+MODELS = "models"  # where a run's directory has its models, and its unfinished work their weights
+OUTPUTS = "sample_outputs.json"  # beside the weights
+LONGEST = 100  # letters of a row's name in that of a directory
 
 
-def train_rows(
-    this: RunState, only_known: bool, fresh: bool, models: KeptModels
-) -> tuple[dict[str, Training], int]:
-    """Row name to the settings chosen for it, and how many models were trained.
+def train_rows(run: Run, only_known: bool) -> dict[str, Training]:
+    """Train every row that is not known; row name to the settings chosen for it.
 
-    only_known: train nothing, take over what is there. fresh: train again what is there. models:
-    where trained models are kept.
+    only_known: train nothing, take over what is there.
     """
-    request = this.request
-    trained = 0
+    request = run.request
     if request.tuned:
-        trained = _train(this, "tune", tuning_trials(request, this.plan), only_known, fresh, None)
-    chosen = chosen_settings(request, this.plan, this.records, this.metrics[0])
+        _train(run, "tune", tuning_fits(request, run.plan), only_known)
+    chosen = chosen_settings(request, run.plan, run.records, run.metrics[0])
     if not only_known:
-        _without_settings(this, chosen)
-    trials = seed_trials(request, this.plan, chosen)
-    trained += _train(this, "train", trials, only_known, fresh, models)
-    if not only_known:
-        trained += models.complete()
-    return chosen, trained
+        _without_settings(run, chosen)
+    _train(run, "train", seed_fits(request, run.plan, chosen), only_known)
+    return chosen
 
 
-def _without_settings(this: RunState, chosen: Mapping[str, Training]) -> None:
-    """A record for every row none of whose trials ended well: there is nothing to train it with."""
-    last = {record.name: record for record in this.records if record.kind == "tune"}
-    for row in this.plan.runnable:
-        if row.name not in chosen and row.name in last:
-            failed, training = last[row.name], this.request.training
-            reason = f"no {' and '.join(this.request.tuned)} could be chosen: {failed.reason}"
-            key = digest(["without settings", failed.key])
-            for seed in this.request.seeds:
-                this.record(
-                    "train",
-                    row,
-                    key,
-                    training,
-                    failed.status,
-                    reason,
-                    seed,
-                    environment=failed.environment,
-                    traceback=failed.traceback,
-                )
+def _without_settings(run: Run, chosen: Mapping[str, Training]) -> None:
+    """A record for every row none of whose tuning ended well: there is nothing to train it with."""
+    last = {record.name: record for record in run.records if record.kind == "tune"}
+    for row in run.plan.runnable:
+        if row.name in chosen or row.name not in last:
+            continue
+        failed = last[row.name]
+        reason = f"no {' and '.join(run.request.tuned)} could be chosen: {failed.reason}"
+        key = digest(["without settings", failed.key])
+        rest = {"environment": failed.environment, "traceback": failed.traceback}
+        for seed in run.request.seeds:
+            run.record("train", row, key, run.request.training, failed.status, reason, seed, **rest)
 
 
-def _train(
-    this: RunState,
-    kind: Literal["tune", "train"],
-    trials: Iterable[Trial],
-    only_known: bool,
-    fresh: bool,
-    models: KeptModels | None,
-) -> int:
-    """Carry out the trials that are not known; how many there were.
-
-    models: where their models are kept; None: nowhere.
-    """
+def _train(run: Run, kind: Literal["tune", "train"], fits: Iterable[Fit], only_known: bool) -> None:
+    """Carry out the trainings that are not known."""
     jobs: list[Job] = []
-    started: dict[str, Trial] = {}
-    for trial in trials:
-        row, key = trial.row, key_of_training(this, trial)
-        what = what_of(kind, identity(row), trial.seed, trial.training)
-        if not this.reuse(key, only_known or not fresh, what) and not only_known:
-            setup = replace(this.prepared.setup, training=trial.training)
-            name = f"{row.name} seed {trial.seed}{_values(this.request, trial)}"
-            weights = models is not None and models.wants(row.model)
-            job = TrainJob(setup, name, key, row.model, trial.seed, save_weights=weights)
-            jobs.append(job)
-            started[key] = trial
+    started: dict[str, Fit] = {}
+    for fit in fits:
+        row, key = fit.row, key_of_training(run, fit)
+        work = work_id(kind, row.model, fit.seed, fit.training)
+        if run.reuse(key, only_known or not run.fresh, work) or only_known:
+            continue
+        values = run.request.tuned if row.tunable else ()
+        shown = "".join(f" {name}={getattr(fit.training, name):g}" for name in values)
+        jobs.append(
+            TrainJob(
+                replace(run.setup, training=fit.training),
+                f"{row.name} seed {fit.seed}{shown}",
+                key,
+                row.model,
+                fit.seed,
+                # A baseline is no model that can be loaded.
+                save_weights=kind == "train"
+                and run.request.save_models != "none"
+                and row.cell is not None,
+            )
+        )
+        started[key] = fit
 
     def ended(job: Job, result: Result) -> None:
-        trial = started[job.key]
-        assert isinstance(job, TrainJob)
+        fit = started[job.key]
         # Before the record: what a kill leaves without a record is trained and kept again.
-        model = models.keep(job, result) if models and job.save_weights else ""
-        this.record(
+        kept = _keep_weights(run, job, result)
+        row, all_kept = fit.row, run.request.save_models == "all"
+        run.record(
             kind,
-            trial.row,
+            row,
             job.key,
-            trial.training,
+            fit.training,
             result.status,
             result.reason,
-            trial.seed,
+            fit.seed,
             metrics={**result.metrics, "seconds": result.seconds},
             curve=[dict(entry) for entry in result.curve],
             traceback=result.traceback,
-            model=model,
+            # Which models are the best row's is known at the end.
+            model=model_place(row.name, fit.seed, job.key) if kept and all_kept else "",
             **environment_of(result),
         )
 
-    this.run_jobs(kind, jobs, ended)
-    return len(jobs)
+    run.run_jobs(kind, jobs, ended)
+    run.trained += len(jobs)
 
 
-def key_of_training(this: RunState, trial: Trial) -> str:
+def key_of_training(run: Run, fit: Fit) -> str:
     """The key of a training's record."""
-    plugins = plugin_hashes([*trial.row.choices, *this.plan.scoring])
-    return training_key(identity(trial.row), trial.seed, this.config(trial.training), plugins)
+    plugins = plugin_hashes([*fit.row.choices, *run.plan.scoring])
+    return training_key(model_id(fit.row.model), fit.seed, run.config_of(fit.training), plugins)
 
 
-def _values(request: Request, trial: Trial) -> str:
-    """The values of the settings that are chosen for each row: `` lr=0.003``."""
-    if trial.row.is_estimator:
-        return ""
-    return "".join(f" {name}={getattr(trial.training, name):g}" for name in request.tuned)
+def train_again(run: Run, records: Sequence[Record]) -> None:
+    """Train models of earlier runs once more, for their weights; notices say what failed."""
+
+    def ended(job: Job, result: Result) -> None:
+        _keep_weights(run, job, result)
+        if result.status != "ok":
+            reason = f"{result.status}: {result.reason}"
+            run.progress.notice(f"{job.name}: {reason}; its model is not kept")
+
+    if jobs := [train_job(run, record) for record in records]:
+        run.run_jobs(MODELS, jobs, ended)
+    run.trained += len(jobs)
+
+
+def train_job(run: Run, record: Record) -> TrainJob:
+    """The job that trains the model of a record again and leaves its weights."""
+    setup = replace(run.setup, training=Training(**record.config["training"]))
+    name = f"{record.name} seed {record.seed} for its weights"
+    model, seed = ModelSpec(record.cell), record.seed or 0
+    return TrainJob(setup, name, record.key, model, seed, save_weights=True)
+
+
+def kept_weights(run: Run, key: str) -> Path:
+    """Where the weights of a training lie until its model is written, with ``OUTPUTS``."""
+    return run.directory / UNFINISHED / MODELS / key / WEIGHTS
+
+
+def model_place(row: str, seed: int | None, key: str) -> str:
+    """Where a run's directory has the model of a training, if it is kept."""
+    # The key tells rows apart whose names differ only in signs that a path cannot have.
+    return f"{MODELS}/{slug(row)[:LONGEST]}-seed-{seed}-{key[:8]}"
+
+
+def _keep_weights(run: Run, job: Job, result: Result) -> bool:
+    """Keep what a training left, if it ended well; whether it did."""
+    if kept := result.status == "ok" and WEIGHTS in result.artifacts:
+        place = kept_weights(run, job.key)
+        shutil.rmtree(place.parent, ignore_errors=True)
+        place.parent.mkdir(parents=True)
+        (place.parent / OUTPUTS).write_text(json.dumps(result.sample_outputs))
+        os.replace(result.artifacts[WEIGHTS], place)
+    return kept
+
+
+def chosen_settings(
+    request: Request, plan: Plan, records: Sequence[Record], metric: MetricDescription
+) -> dict[str, Training]:
+    """Row name to its training settings; a row is missing where none of its tuning ended well.
+
+    records: of the tuning. Of the combinations with the fewest failed trainings, the first is
+    chosen whose mean is within a standard error of the best; where no error is known, the best.
+    """
+    tried: dict[str, dict[Training, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    for record in records:
+        training = Training(**record.config["training"] | {"validation": 0.0})
+        scored = record.metrics.get(metric.name) is not None
+        if record.kind == "tune" and record.status == "ok" and scored:
+            tried[record.name][training].append(record)
+    chosen = {}
+    for row in plan.runnable:
+        if not request.tuned or not row.tunable:
+            chosen[row.name] = request.training
+        elif found := tried[row.name]:
+            most = max(map(len, found.values()))
+            chosen[row.name] = _first_of_the_best(
+                {t: found[t] for t in request.trainings() if len(found.get(t, ())) == most}, metric
+            )
+    return chosen
+
+
+def _first_of_the_best(
+    tried: Mapping[Training, Sequence[Record]], metric: MetricDescription
+) -> Training:
+    means = {
+        training: statistics.fmean(record.metrics[metric.name] for record in records)
+        for training, records in tried.items()
+    }
+    best = max(means, key=lambda training: metric.better(means[training]))
+    limit = means[best]
+    count = sum(_independent(record, metric) for record in tried[best])
+    if count and (metric.lowest, metric.highest) == (0.0, 1.0) and metric.higher_is_better:
+        limit = one_error_below(limit, count)
+    return next(t for t in means if metric.better(means[t]) >= metric.better(limit))
+
+
+def _independent(record: Record, metric: MetricDescription) -> float:
+    """How many independent examples the score is the mean of; 0 where unknown."""
+    metrics = record.metrics
+    known = metrics.get("effective_examples", {}).get(metric.name)
+    return float(known or metrics.get("texts") or metrics.get("examples") or 0)
+
+
+def one_error_below(share: float, count: float) -> float:
+    """A standard error below a share of so many examples.
+
+    The lower end of Wilson's interval (1927) with z = 1; the usual error √(p (1 - p) / n) is zero
+    where all examples are right.
+    """
+    centre = share + 1 / (2 * count)
+    half = math.sqrt(share * (1 - share) / count + 1 / (4 * count**2))
+    return (centre - half) / (1 + 1 / count)

@@ -8,10 +8,10 @@ import pytest
 from mixers_helpers import CAUSAL_ONLY, NAMES
 
 from zoo.registry.loading import load
+from zoo.sweep.carry_out import run
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
 from zoo.sweep.progress import Silent
-from zoo.sweep.run import run
 
 SIZES = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 2, "threads": 1, "device": "cpu"}
 OPTIONS = {
@@ -68,9 +68,9 @@ def test_a_plan_has_every_combination_and_why_some_are_left_out(task):
         )
         names.add(attention.component.name)
         if task == "classify" and attention.component.name in CAUSAL_ONLY:
-            assert "bidirectional" in row.obstacle
+            assert "bidirectional" in row.skip_reason
         elif any(pe.can(slot) and not attention.can(slot) for slot in SLOTS):
-            assert f"which {pe} needs" in row.obstacle
+            assert f"which {pe} needs" in row.skip_reason
         elif pe.component.name in BUILT_IN:  # others may have reasons of their own
-            assert row.obstacle == ""
+            assert row.skip_reason == ""
     assert names == set(NAMES)

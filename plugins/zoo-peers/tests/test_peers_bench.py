@@ -11,9 +11,8 @@ from zoo.execution import cost_steps
 from zoo.execution.base import CostMember, ModelSpec
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
-from zoo.sweep.plan import make_plan
-from zoo.sweep.prepare import open_executor, prepare
 from zoo.sweep.progress import Silent
+from zoo.sweep.run import open_executor, prepare_run
 
 PEERS = ("torch-encoder", "x-transformers", "hf-bert")
 LIBRARIES = ("transformers", "x_transformers")
@@ -43,9 +42,8 @@ def test_the_cost_of_every_peer_can_be_measured(
     options = {"data": str(corpus), "baseline": PEERS, "dim": 12, "heads": 2, "ffn_dim": 20}
     options |= {"layers": 2, "max_length": 16, "vocab_size": 120, "batch_size": 8, "device": "cpu"}
     request = make_request(options, loaded.registry)
-    plan = make_plan(request, loaded.registry)
     with open_executor(loaded, "inline") as executor:
-        setup = prepare(request, plan, loaded, executor, Silent(), []).setup
+        setup = prepare_run(request, loaded, executor, Silent()).setup
     for name in PEERS:
         state = {}
         known = cost_steps.prepare(state, setup, CostMember(ModelSpec(baseline=name)))

@@ -20,7 +20,7 @@ from zoo.tasks.base import Loaded, TextParts
 from zoo.tasks.encoder_task import without_scored
 
 
-def with_initial(request: Request, loaded: Loaded) -> tuple[Loaded, Pretraining]:
+def with_pretraining(request: Request, loaded: Loaded) -> tuple[Loaded, Pretraining]:
     """The data with the weights of a saved model, or the texts of ``--pretrain-data``.
 
     Second, what records and jobs say of them: names and hashes in place of paths. Raises ZooError

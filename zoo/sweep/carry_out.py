@@ -1,0 +1,156 @@
+"""The phases of a run, one after another; several data sets in one directory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from zoo.config.request import Request
+from zoo.errors import ZooError
+from zoo.registry import Choice
+from zoo.registry.loading import Zoo
+from zoo.sweep.cost import measure_rows
+from zoo.sweep.keys import digest, slug
+from zoo.sweep.plan_time import PastTimes, costs_seconds, left_to_do, past_records, time_lines
+from zoo.sweep.progress import Progress
+from zoo.sweep.records import FILE, Record, RecordFile, differing, made_by
+from zoo.sweep.run import Run, model_id, open_executor, prepare_run
+from zoo.sweep.train_rows import train_rows
+
+# What data sets of one task share in one directory, so that they can be in one profile.
+SETTINGS = ("sizes", "training", "tuning", "execution", "pretraining")
+
+
+def run(
+    request: Request,
+    zoo: Zoo,
+    progress: Progress,
+    *,
+    on: str | Choice = "local",
+    out: Path | None = None,
+    fresh: bool = False,
+    collect: bool = False,
+) -> Run:
+    """Carry out a request and return the run with its records; nothing is made of them.
+
+    on: the executor. out: the directory of the records; by default one of its own for these data
+    and settings, under ``runs``. fresh, collect: as of ``Run.at``. Raises ZooError for anything
+    asked for that cannot be had.
+    """
+    with open_executor(zoo, on) as executor:
+        made = prepare_run(request, zoo, executor, progress, collect=collect)
+        with made.at(place_of(made, out), fresh=fresh, collect=collect):
+            carry_out(made)
+        return made
+
+
+def carry_out(run: Run) -> None:
+    """Train and measure every row, in the directory that is open."""
+    request = run.request
+    _skipped(run)
+    # A phase that was not asked for shows what is already there, as --collect does.
+    only_known = run.collect or "train" not in request.phases
+    if not run.collect:
+        _say_how_long(run)
+    chosen = train_rows(run, only_known)
+    run.progress.expect(0.0)
+    measure_rows(run, chosen, run.collect or "cost" not in request.phases)
+    if note := other_code_note(run.other_code):
+        run.progress.notice(note)
+
+
+def _skipped(run: Run) -> None:
+    """A record for every row that cannot run."""
+    for row in run.plan.rows:
+        if row.skip_reason:
+            key = digest(["skipped", model_id(row.model), row.skip_reason, run.config])
+            if not run.reuse(key, True):
+                run.record("train", row, key, run.request.training, "skipped", row.skip_reason)
+
+
+def _say_how_long(run: Run) -> None:
+    """How much there is to do, and how long it takes, from records of earlier runs."""
+    request, nodes, to_do = run.request, run.executor.nodes(), left_to_do(run)
+    device = "" if nodes is not None else run.environment.get("device_name", "")
+    past = PastTimes.of(past_records(run.directory), request, nodes is not None, device)
+    trains = to_do.tuning + to_do.trainings > 0
+    if past.training or (past.cost and not trains):  # else it is said after the first steps
+        for line in time_lines(to_do, request, nodes, past, run.limits.jobs):
+            run.progress.notice(line)
+    machines = 1 if nodes is None else sum(not node.problem for node in nodes)
+    run.progress.expect(costs_seconds(to_do, past, machines) or 0.0)
+
+
+def other_code_note(read: Sequence[Record]) -> str:
+    """That a run would make these records again, for their code was other; empty where none was."""
+    if not read:
+        return ""
+    commits = dict.fromkeys(made_by(record) for record in read)
+    count = "1 result is" if len(read) == 1 else f"{len(read)} results are"
+    return f"{count} of other code ({', '.join(commits)}): a run would make them again"
+
+
+def place_of(run: Run, out: Path | None) -> Path:
+    """The directory of a run on one data set, by default ``runs/TASK-DATA-HASH``.
+
+    Raises ZooError where ``out`` holds a run on several.
+    """
+    config = run.config
+    if out is None:
+        data = slug(config["data"]["name"])
+        return Path("runs") / f"{config['task']}-{data}-{digest(config)[:8]}"
+    if others := _data_sets_in(out):
+        raise ZooError(
+            f"--out {out} holds a run on several data sets ({', '.join(others)}); choose another "
+            "directory"
+        )
+    return out
+
+
+def places_of(runs: Sequence[Run], name: str, out: Path | None) -> tuple[Path, list[Path]]:
+    """The directory of a run on several data sets, and beneath it one for each of them.
+
+    name: of the run, used for its directory under ``runs``. Raises ZooError where ``out`` holds a
+    run on one data set, or data sets with other settings.
+    """
+    configs = [run.config for run in runs]
+    root = out or Path("runs") / f"{name}-{digest(configs)[:8]}"
+    if (root / FILE).exists():
+        raise ZooError(
+            f"--out {root} holds a run on one data set, and this one is on {len(runs)}; choose "
+            "another directory"
+        )
+    names = directory_names([config["data"]["name"] for config in configs])
+    for other, record in _data_sets_in(root).items():
+        if other not in names:
+            _refuse_other_profile(record.config, configs, f"{root} holds data set {other}")
+    return root, [root / each for each in names]
+
+
+def _refuse_other_profile(
+    there: Mapping[str, Any], configs: Sequence[Mapping[str, Any]], where: str
+) -> None:
+    """ZooError where a data set has settings that no one of these of its task has."""
+    alike = [config for config in configs if config["task"] == there["task"]]
+    found = [differing(there, config, SETTINGS) for config in alike]
+    if found and all(found):
+        raise ZooError(
+            f"--out {where} with {found[0]}: one profile would mix them; choose another directory"
+        )
+
+
+def _data_sets_in(directory: Path) -> dict[str, Record]:
+    """The directories of data sets beneath a run's, each with a record of it."""
+    files = sorted(directory.glob(f"*/{FILE}"))
+    return {f.parent.name: record for f in files for record in RecordFile(f.parent).sample(1)[:1]}
+
+
+def directory_names(names: Sequence[str]) -> list[str]:
+    """A directory's name for each data set, all different: equal ones are numbered."""
+    wanted, found = [slug(name) for name in names], list[str]()
+    for name in wanted:
+        numbered = (f"{name}-{number}" for number in range(2, len(names) + 2))
+        free = (each for each in numbered if each not in found and each not in wanted)
+        found.append(name if name not in found else next(free))
+    return found

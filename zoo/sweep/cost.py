@@ -1,0 +1,274 @@
+"""Speed and memory: of every row of a run, and of every cell at growing values of an axis."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from zoo.config.request import Request
+from zoo.config.settings import Training
+from zoo.execution.base import CostJob, CostMember, Ended, Job, Result
+from zoo.measure.round_ratios import LEAST_ROUNDS, MOST_ROUNDS
+from zoo.measure.scaling import sizes_at
+from zoo.registry import Choice
+from zoo.registry.code_hash import plugin_hashes
+from zoo.registry.loading import Zoo
+from zoo.sweep.keys import cost_key, digest
+from zoo.sweep.make_request import refuse_several_values, scale_command
+from zoo.sweep.plan import PlanRow, make_plan
+from zoo.sweep.progress import Progress
+from zoo.sweep.records import REUSABLE, Record, RecordFile, refuse_other_settings
+from zoo.sweep.run import (
+    Run,
+    environment_of,
+    inspect,
+    job_limits,
+    job_setup,
+    model_id,
+    open_executor,
+    work_id,
+)
+
+GROUP_SIZE = 6  # models measured in turns besides the reference and its twin
+SCALE_FILE = "scale.jsonl"
+SCALE_SHARED = ("task", "task_options", "over", "base", "training", "execution")
+
+
+def measure_rows(run: Run, chosen: Mapping[str, Training], only_known: bool) -> None:
+    """Measure the cost of every row that is not known.
+
+    chosen: row name to its training settings; by default those of the request. only_known: measure
+    nothing, take over what is there.
+    """
+    rows: dict[str, PlanRow] = {}
+    keys: dict[str, str] = {}
+    for row in run.plan.runnable:
+        training = chosen.get(row.name, run.request.training)
+        key = key_of_cost(run, row, training)
+        if _failed_everywhere(run, row):
+            key = digest(["training failed", key])  # it is measured once a training succeeds
+            if not run.reuse(key, True) and not only_known:
+                run.record("cost", row, key, training, "skipped", "every training of it failed")
+            continue
+        work = work_id("cost", row.model, None, training)
+        if not run.reuse(key, only_known or not run.fresh, work) and not only_known:
+            rows[row.name], keys[row.name] = row, key
+    jobs = _cost_jobs(run, list(rows.values()), chosen)
+    run.measured = len(rows)
+
+    def ended(job: Job, result: Result) -> None:
+        assert isinstance(job, CostJob)
+        for member, own in zip(job.members, members_of(job, result), strict=True):
+            row = None if member.twin else rows.pop(member.model.name, None)
+            if row is not None:
+                training = chosen.get(row.name, run.request.training)
+                run.record(
+                    "cost",
+                    row,
+                    keys[row.name],
+                    training,
+                    own.status,
+                    own.reason,
+                    metrics={**own.metrics, "seconds": result.seconds / len(job.members)},
+                    samples=dict(own.samples),
+                    traceback=own.traceback,
+                    **environment_of(own),
+                )
+
+    run.run_jobs("cost", jobs, ended)
+
+
+def members_of(job: CostJob, result: Result) -> Sequence[Result]:
+    """The result of each member. Where the whole job failed, that is the result of each."""
+    return result.members or (result,) * len(job.members)
+
+
+def key_of_cost(run: Run, row: PlanRow, training: Training) -> str:
+    """The key of the record of a row's cost."""
+    reference = _reference(run)
+    plugins = plugin_hashes([*row.choices, *reference.choices, *run.plan.scoring])
+    config, more = run.config_of(training), (reference.name, run.request.rounds)
+    return cost_key("cost", model_id(row.model), config, plugins, run.cost_environment, *more)
+
+
+def cost_groups(rows: Sequence[PlanRow], reference: str) -> list[list[PlanRow]]:
+    """The rows besides the reference that are measured together with it; none without rows."""
+    others = [row for row in rows if row.name != reference]
+    groups = [others[i : i + GROUP_SIZE] for i in range(0, len(others), GROUP_SIZE)]
+    return groups or [[]] * bool(rows)
+
+
+def _reference(run: Run) -> PlanRow:
+    return next(row for row in run.plan.rows if row.name == run.plan.reference)
+
+
+def _failed_everywhere(run: Run, row: PlanRow) -> bool:
+    """Whether the row was trained in this run, and every training of it failed."""
+    trained = [r.status for r in run.records if r.kind == "train" and r.name == row.name]
+    return bool(trained) and "ok" not in trained
+
+
+def _cost_jobs(run: Run, rows: Sequence[PlanRow], chosen: Mapping[str, Training]) -> list[Job]:
+    """Groups of a few rows, each measured in turns with the reference and its twin."""
+
+    def member(row: PlanRow, *, twin: bool = False) -> CostMember:
+        training = chosen.get(row.name, run.request.training)
+        return CostMember(row.model, training=training, twin=twin)
+
+    reference, groups = _reference(run), cost_groups(rows, run.plan.reference)
+    asked = run.request.rounds
+    return [
+        CostJob(
+            run.setup,
+            f"group {number} of {len(groups)} ({len(group) + 1} models)",
+            digest(["group", [row.name for row in group], run.config]),
+            members=(member(reference), member(reference, twin=True), *map(member, group)),
+            rounds=asked or MOST_ROUNDS,
+            least_rounds=0 if asked else LEAST_ROUNDS,
+        )
+        for number, group in enumerate(groups, start=1)
+    ]
+
+
+def run_scale(
+    request: Request,
+    zoo: Zoo,
+    over: str,
+    values: Sequence[int],
+    progress: Progress,
+    *,
+    directory: Path,
+    on: str | Choice = "local",
+    fresh: bool = False,
+) -> list[Record]:
+    """Measure every cell at every value, all cells at one value before the next; their records.
+
+    A cell that runs out of memory or time at one value is skipped at the larger ones. Raises
+    ZooError for what cannot be had.
+    """
+    refuse_several_values(request, "zoo scale")
+    changes: dict[str, Any] = {"baseline": "none"}
+    if over == "layers":  # a pattern need not fit the smaller models, which are skipped
+        changes["sizes"] = sizes_at(over, max(values), request.sizes, 0)[0]
+    plan = make_plan(request.model_copy(update=changes), zoo.registry)
+    with open_executor(zoo, on) as executor:
+        limits = job_limits(request.model_copy(update={"jobs": 1}), executor)
+        setup = job_setup(request, plan, zoo, None)
+        environment, setup, _ = inspect(executor, setup, limits, progress)
+        config = {
+            "task": request.task,
+            "task_options": request.recorded_options,
+            "over": over,
+            "base": _base(request, over),
+            "training": {"dropout": request.training.dropout},
+            "execution": {
+                "precision": environment["precision"],
+                "compile": request.execution.compile,
+            },
+        }
+        file = RecordFile(directory, SCALE_FILE)
+        run = Run(
+            *(request, zoo, plan, executor, progress, setup, limits, limits),
+            *(config, environment, environment),
+            file=file,
+            fresh=fresh,
+        )
+        with file.lock():
+            if file.repaired:
+                progress.notice(file.repaired)
+            existing = file.read()
+            refuse_other_settings(existing, config, SCALE_SHARED, directory)
+            run.known = {} if fresh else {record.key: record for record in existing}
+            progress.phase("values", len(values))
+            stopped: dict[str, str] = {}
+            for value in values:
+                _scale_to(run, over, value, stopped)
+    return run.records
+
+
+def _base(request: Request, over: str) -> dict[str, int]:
+    """The sizes that stay the same, and those that others follow."""
+    base = {**request.sizes.model_dump(), "batch": request.training.batch_size}
+    base.pop({"length": "max_length"}.get(over, over))
+    return base
+
+
+def _scale_to(run: Run, over: str, value: int, stopped: dict[str, str]) -> None:
+    """Measure every cell at one value: take over what is known, record what cannot work.
+
+    stopped: cell to why it is not measured at larger values.
+    """
+    request, first = run.request, len(run.records)
+    sizes, batch = sizes_at(over, value, request.sizes, request.training.batch_size)
+    limits = {"memory_limit": request.memory_limit, "timeout": request.timeout}
+    rounds = request.rounds or MOST_ROUNDS
+    reasons: dict[str, str] = {}
+    rows: list[PlanRow] = []
+
+    def key(row: PlanRow) -> str:
+        """Of the work, whatever its limits; of a row that is skipped, with the reason."""
+        model = {"cell": dict(row.model.cell)}
+        plugins = plugin_hashes([*row.choices, *run.plan.scoring])
+        more = value, reasons[row.name], rounds
+        return cost_key("scale", model, run.config, plugins, run.environment, *more)
+
+    def record(row: PlanRow, **outcome: Any) -> None:
+        config = {**run.config, "value": value, "limits": limits}
+        command = scale_command(request, run.plan.task, row.model, over, value)
+        training = request.training
+        run.record("scale", row, key(row), training, config=config, command=command, **outcome)
+
+    for row in run.plan.rows:
+        assert row.cell is not None
+        reason = row.cell.refusal(sizes, run.plan.needs) or stopped.get(row.name, "")
+        reasons[row.name] = reason
+        known = run.known.get(key(row))
+        if known and (known.status in REUSABLE or known.config["limits"] == limits):
+            run.records.append(known)
+        elif reason:
+            record(row, status="skipped", reason=reason)
+        else:
+            rows.append(row)
+    name = f"{over} {value}"
+    job = CostJob(
+        replace(run.setup, sizes=sizes),
+        name,
+        digest(["scale", name, [row.name for row in rows], run.config]),
+        members=tuple(CostMember(row.model, sizes, full_length=batch) for row in rows),
+        rounds=rounds,
+        matrix_rate=False,
+    )
+
+    def ended(_: Job, result: Result) -> None:
+        for row, own in zip(rows, members_of(job, result), strict=True):
+            outcome = {"status": own.status, "reason": own.reason, "traceback": own.traceback}
+            record(row, **outcome, **(_costs(own) if own.status == "ok" else {}))
+
+    if rows:
+        run.execute([job], run.limits, ended)
+    else:
+        run.progress.event(Ended(job, Result()))
+    for each in run.records[first:]:
+        if each.status not in REUSABLE:
+            stopped[each.name] = f"{each.status} at {name}"
+
+
+def _costs(result: Result) -> dict[str, Any]:
+    """What the record of a measurement holds."""
+    rounds, memory = result.samples["rounds"], result.samples["memory"]
+    seconds = {
+        f"{phase}_seconds": statistics.median(statistics.median(r[phase]) for r in rounds)
+        for phase in ("train", "infer")
+    }
+    metrics = {
+        **seconds,
+        "train_memory_mib": memory["training"]["peak_mib"],
+        "infer_memory_mib": memory["inference"]["peak_mib"],
+        "memory_how": memory["training"]["how"],
+        "kernels": result.metrics["kernels"],
+    }
+    samples = {"rounds": rounds, "memory": memory}
+    return {"metrics": metrics, "samples": samples, "environment": dict(result.environment)}

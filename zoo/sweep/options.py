@@ -1,0 +1,153 @@
+"""Every option of a request: what the command line, and the functions of ``import zoo``, offer."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+import types
+import typing
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from zoo.config.request import flat_fields
+from zoo.config.settings import OF_SEVERAL, TUNABLE
+from zoo.execution.executor_choice import executor_options
+from zoo.registry import AXES, Registry
+from zoo.registry.loading import built_ins
+from zoo.tasks.base import Task, find_task
+
+F = TypeVar("F", bound=Callable[..., Any])
+WIDTH = 88
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option. An option of several tasks or executors has a field of each.
+
+    part: the model of a request that has it; None for an option of tasks or executors. only: who
+    alone has it, in words. defaults: of tasks, where they are not the field's. data: it only
+    decides which data are loaded. executor: it is an option of executors.
+    """
+
+    name: str
+    fields: Sequence[FieldInfo]
+    part: type[BaseModel] | None = None
+    only: str = ""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    data: bool = False
+    executor: bool = False
+
+    def help(self, *, several: bool) -> str:
+        """What it does and its defaults. several: whether one of several values is chosen."""
+        default = as_text(self.fields[0].default)
+        others = "".join(f"; {label}: {as_text(value)}" for label, value in self.defaults.items())
+        notes = filter(None, [self.only, f"default: {default}{others}" if default else ""])
+        text = f"{self.fields[0].description or ''}{f' {OF_SEVERAL}' if several else ''}"
+        return f"{text}  [{noted}]" if (noted := "; ".join(notes)) else text
+
+
+def request_options(registry: Registry, tasks: Mapping[str, Task]) -> Iterator[Option]:
+    """Every option that a request, one of these tasks or an executor has, shared ones first.
+
+    Plug-in files are not among them: they have a form of their own.
+    """
+    shared = flat_fields()
+    for name, model in shared.items():
+        if name != "plugins":
+            defaults = {
+                n: task.defaults[name] for n, task in tasks.items() if name in task.defaults
+            }
+            yield Option(name, [model.model_fields[name]], model, defaults=defaults)
+    found: dict[str, dict[str, FieldInfo]] = {}
+    for label, task in tasks.items():
+        for name, one in task.options.model_fields.items():
+            if name not in shared:
+                found.setdefault(name, {})[label] = one
+    for name, fields in found.items():
+        only = "" if len(fields) == len(tasks) else f"{' and '.join(fields)} only"
+        data = any(name in tasks[label].options.data_fields for label in fields)
+        yield Option(name, list(fields.values()), only=only, data=data)
+    for name, fields in executor_options(registry).items():
+        only = f"--on {' and '.join(fields)} only"
+        yield Option(name, list(fields.values()), only=only, executor=True)
+
+
+def as_text(value: Any) -> str:
+    """A default as it would be given; empty where there is none."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple | list):
+        return ",".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def with_options(without: Collection[str] = ()) -> Callable[[F], F]:
+    """Have a function with ``**options`` show every option by name in signature and docstring.
+
+    without: those that it does not take. An option is None where it is not given: the default is
+    the task's. ``**options`` stays, for tasks and executors of plug-ins.
+    """
+
+    def decorated(function: F) -> F:
+        own = inspect.signature(function)
+        *named, rest = own.parameters.values()
+        registry = built_ins()
+        tasks = {label: find_task(registry, label) for label in registry.labels("task")}
+        options = [
+            option
+            for option in request_options(registry, tasks)
+            if option.name not in without and option.name not in own.parameters
+        ]
+        keywords = [
+            inspect.Parameter(
+                option.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=f"{_annotation(option)} | None",
+            )
+            for option in options
+        ]
+        function.__signature__ = own.replace(parameters=[*named, *keywords, rest])  # type: ignore[attr-defined]
+        lines = [
+            textwrap.fill(
+                f"{option.name}: {option.help(several=option.name in TUNABLE)}",
+                WIDTH,
+                subsequent_indent="    ",
+            )
+            for option in options
+        ]
+        about = inspect.cleandoc(function.__doc__ or "")
+        function.__doc__ = "\n".join([about, "", "Options, all by name:", "", *lines, ""])
+        return function
+
+    return decorated
+
+
+def _annotation(option: Option) -> str:
+    """The type of an option's values, as a type checker reads it."""
+    if option.name in AXES:
+        return "str | Sequence[str]"
+    if option.name in TUNABLE:
+        return "float | Sequence[float]"
+    return " | ".join(dict.fromkeys(_type(one.annotation) for one in option.fields))
+
+
+def _type(annotation: Any) -> str:
+    """A type as a type checker reads it, without None."""
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return _type(inner[0])
+    if origin in (typing.Union, types.UnionType):
+        return " | ".join(dict.fromkeys(_type(one) for one in inner if one is not type(None)))
+    if origin is typing.Literal:
+        return f"Literal[{', '.join(map(repr, inner))}]"
+    if origin is tuple:
+        of = _type(inner[0])
+        return "str | Sequence[str]" if "Literal" in of or of == "str" else f"Sequence[{of}]"
+    if origin is None and annotation in (bool, int, float, str):
+        return str(annotation.__name__)
+    return "Any"
