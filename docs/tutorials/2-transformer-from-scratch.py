@@ -138,6 +138,7 @@ f"largest difference {difference:.1e}"
 # %%
 from zoo.components.attention.base import MultiHead
 from zoo.components.attention.projections import Packed
+from zoo.components.layer_context import LayerContext
 
 
 class Plain(MultiHead):
@@ -159,8 +160,8 @@ mine = Plain(64, 4)
 mine.load_state_dict(theirs.blocks[0].attention.state_dict())
 x = torch.randn(2, 10, 64)
 with torch.no_grad():
-    whole = {"tokens": Tokens.whole(10), "position": theirs.position}
-    gap = (mine(x, **whole) - theirs.blocks[0].attention(x, **whole)).abs().max().item()
+    layer = LayerContext(Tokens.whole(10), theirs.position)
+    gap = (mine(x, layer) - theirs.blocks[0].attention(x, layer)).abs().max().item()
 assert gap < 1e-5
 f"largest difference {gap:.1e}"
 

@@ -9,6 +9,7 @@
 import torch
 
 from zoo.components.attention.fused import Fused
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.none import NoPositions
 from zoo.components.tokens import Tokens
 
@@ -17,9 +18,9 @@ attention = Fused(32, 4).eval()
 sizes = {"dim": 32, "heads": 4, "head_dim": 8, "max_length": 64}
 x, order = torch.randn(1, 10, 32), torch.randperm(10)
 with torch.no_grad():
-    plain = {"tokens": Tokens.whole(10), "position": NoPositions(**sizes)}
-    shuffled_after = attention(x, **plain)[:, order]
-    shuffled_before = attention(x[:, order], **plain)
+    layer = LayerContext(Tokens.whole(10), NoPositions(**sizes))
+    shuffled_after = attention(x, layer)[:, order]
+    shuffled_before = attention(x[:, order], layer)
 assert torch.allclose(shuffled_after, shuffled_before, atol=1e-6)
 
 # %% [markdown]
