@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from zoo.cli.compare import compare
 from zoo.cli.report import report
 from zoo.errors import ZooError
 from zoo.registry.loading import load
+from zoo.sweep.carry_out import directory_names
 from zoo.sweep.make_request import make_requests
 
 ORDER = "order(train=60,test=12,max_distance=1)"
@@ -138,3 +140,51 @@ def test_two_runs_are_compared_data_set_by_data_set(run: tuple[Path, pd.DataFram
     assert [Path(one["before"]).name for one in found] == sorted(
         p.parent.name for p in out.glob("*/records.jsonl")
     )
+
+
+def test_other_settings_are_not_mixed_into_one_profile(run: tuple[Path, pd.DataFrame]) -> None:
+    """Refused before anything is trained, and nothing is written."""
+    out, _ = run
+    before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}
+    others = ["order(train=60,test=12,max_distance=2)", "order(train=60,test=12,max_distance=3)"]
+    settings = {**SETTINGS, "on": "inline", "out": out, "seeds": 1, "vocab_size": 120}
+    with pytest.raises(ZooError, match=r"holds data set order-\S+ with epochs=1, not 2: one pro"):
+        zoo.bench("fused", data=others, **{**settings, "epochs": 2})
+    assert {file: file.read_bytes() for file in out.rglob("*") if file.is_file()} == before
+
+
+def test_more_data_sets_with_the_same_settings_join_the_profile(
+    run: tuple[Path, pd.DataFrame], tmp_path: Path
+) -> None:
+    out = shutil.copytree(run[0], tmp_path / "out")
+    others = ["order(train=60,test=12,max_distance=2)", "order(train=60,test=12,max_distance=3)"]
+    settings = {**SETTINGS, "on": "inline", "out": out, "seeds": 1, "vocab_size": 120}
+    result = zoo.bench("fused", data=others, **settings)
+    assert result.table["data"].nunique() == 4
+
+
+def test_one_data_set_and_several_do_not_share_a_directory(
+    run: tuple[Path, pd.DataFrame], tmp_path: Path
+) -> None:
+    settings = {**SETTINGS, "on": "inline", "seeds": 1, "vocab_size": 120}
+    zoo.bench("fused", data=ORDER, out=tmp_path / "one", baseline="none", **settings)
+    with pytest.raises(ZooError, match="holds a run on one data set, and this one is on 2"):
+        zoo.bench("fused", data=DATA, out=tmp_path / "one", **SETTINGS, on="inline", seeds=1)
+    assert [path.name for path in (tmp_path / "one").iterdir() if path.is_dir()] == []
+    with pytest.raises(ZooError, match=r"holds a run on several data sets \(order-"):
+        zoo.bench("fused", data=ORDER, out=run[0], **settings)
+    assert not (run[0] / "records.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("names", "directories"),
+    [
+        (["news", "news", "news-2"], ["news", "news-3", "news-2"]),
+        (["news-2", "news", "news"], ["news-2", "news", "news-3"]),
+        (["a", "b", "a", "a"], ["a", "b", "a-2", "a-3"]),
+    ],
+)
+def test_every_data_set_has_a_directory_of_its_own(
+    names: list[str], directories: list[str]
+) -> None:
+    assert directory_names(names) == directories

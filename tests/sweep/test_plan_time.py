@@ -12,6 +12,7 @@ from zoo.registry import Registry
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
 from zoo.sweep.plan_time import (
+    SAMPLE,
     PastTimes,
     ToDo,
     all_to_do,
@@ -118,6 +119,20 @@ def test_records_of_any_run_with_these_settings_tell_the_time(
     on_a_node = [r.model_copy(update={"environment": {"node": "gpu-1"}}) for r in found]
     assert PastTimes.of(on_a_node, request) == PastTimes([], [])
     assert PastTimes.of(on_a_node, request, on_cluster=True).training == [5.0]
+
+
+def test_a_large_run_tells_the_time_without_being_read_whole(tmp_path: Path) -> None:
+    """What is between its first and last records is not even parsed."""
+    (tmp_path / "large").mkdir()
+    file = RecordFile(tmp_path / "large")
+    for seconds in range(10):
+        file.append(known(float(seconds)))
+    with file.path.open("a") as stream:
+        stream.write("this is no record\n" * 1000)
+    for seconds in range(10, 20):
+        file.append(known(float(seconds)))
+    seconds = [record.metrics["seconds"] for record in past_records(runs=tmp_path)]
+    assert seconds == [*range(SAMPLE), *range(20 - SAMPLE, 20)]
 
 
 def test_the_nodes_of_a_plan(registry: Registry) -> None:
