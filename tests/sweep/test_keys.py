@@ -14,7 +14,15 @@ from zoo.components.attention.fused import Fused
 from zoo.registry import Component, Owner, Registry, code_hash
 from zoo.registry.code_hash import hash_of, plugin_hashes
 from zoo.registry.loading import load
-from zoo.sweep.keys import cost_key, digest, training_key
+from zoo.sweep.keys import (
+    COST_CODE,
+    JOB_CODE,
+    SCALE_CODE,
+    TRAINING_CODE,
+    cost_key,
+    digest,
+    training_key,
+)
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
 
@@ -158,9 +166,9 @@ CHANGES = [
     ("training/trainer.py", statement, "train cost scale"),
     ("tasks/classify.py", statement, "train cost scale"),
     ("components/attention/fused.py", statement, "train cost scale"),
-    ("data/batching/document_batches.py", statement, "train cost scale"),
+    ("data/batches.py", statement, "train cost scale"),
     ("models/build.py", statement, "train cost scale"),
-    ("registry/pattern.py", statement, "train cost scale"),
+    ("registry/cell.py", statement, "train cost scale"),
     ("execution/train_job.py", statement, "train cost scale"),
     ("execution/open_setup.py", statement, "train cost scale"),
     ("execution/worker.py", statement, "train cost scale"),
@@ -175,6 +183,11 @@ CHANGES = [
     ("sweep/run.py", statement, ""),
 ]
 CODE = {file for file, _, _ in CHANGES}
+
+
+def test_all_the_code_that_keys_name_is_there() -> None:
+    for part in {*TRAINING_CODE, *COST_CODE, *SCALE_CODE, *JOB_CODE}:
+        assert (code_hash.PACKAGE / part).exists(), part
 
 
 @pytest.mark.parametrize(("file", "change", "changed"), CHANGES)

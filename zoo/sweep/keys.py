@@ -18,7 +18,7 @@ from zoo.registry.code_hash import zoo_code
 
 # The code that decides the number. Reports and the command line are not part of it.
 TRAINING_CODE = (
-    *("components", "models", "data", "tasks", "training", "registry/pattern.py"),
+    *("components", "models", "data", "tasks", "training", "registry/cell.py"),
     *("execution/train_job.py", "execution/open_setup.py", "execution/worker.py"),
     "execution/pretrain.py",
 )
