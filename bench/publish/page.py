@@ -15,7 +15,7 @@ from bench.commit import commit_sentence, written
 from bench.publish.markdown import grid, link
 from bench.publish.published import Figure, Published, PublishedDifference, published_differences
 from zoo.config.metric_description import MetricDescription
-from zoo.report.rows import Row, class_scores, confusions_of, labels_of
+from zoo.report.rows import Row, class_scores
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import Interval
 from zoo.report.stats.scores import Scores, row_intervals
@@ -200,12 +200,12 @@ def _plots(directory: Path) -> list[str]:
 
 def _classes(report: RunReport) -> list[str]:
     """Precision, recall, F1 and support of the best cell; F1 of every row."""
-    found = {row.name: c for row in report.rows if (c := confusions_of(row)) is not None}
+    found = {row.name: c for row in report.rows if (c := row.confusions) is not None}
     rows = [row for row in report.rows if row.name in found]
     if not rows:
         return []
     best = next((row for row in rows if not row.baseline), rows[0])
-    labels = labels_of(best) or [str(number) for number in range(found[best.name].shape[1])]
+    labels = best.labels or [str(number) for number in range(found[best.name].shape[1])]
     support = found[best.name].sum(axis=2).mean(axis=0)
     # (seeds, classes, 3) of each row
     scores = {name: class_scores(confusions) for name, confusions in found.items()}

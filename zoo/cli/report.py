@@ -19,6 +19,8 @@ from zoo.errors import ZooError
 from zoo.registry.catalog import split_list
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from zoo.report.profile import Profile
     from zoo.report.run_report import RunReport
 
@@ -84,23 +86,20 @@ def report(
     """
     from zoo.report.profile import Profile
     from zoo.report.tables.effects_text import effects_data, effects_text
-    from zoo.report.write import PAGE, report_data, report_text, write_report, write_tables
+    from zoo.report.write import report_data, report_text, write_report, write_tables
 
     if component and not effects:
         raise ZooError("--of names a component of --effects: use both")
     if only and not effects:
         raise ZooError("--only restricts the grid of --effects: use both")
     restricted = dict(_restriction(one) for one in only)
-    if out is None:
-        runs = [(place, _evaluated(place, reference, metric)) for place in directories]
-    else:
-        runs = [(out, _combined(directories, out, reference, metric))]
+    runs = _reports(directories, out, reference, metric)
     data: list[dict[str, Any]] = []
     for number, (directory, run) in enumerate(runs):
         if tables_only:
-            write_tables(run, directory)
+            written = write_tables(run, directory)
         else:
-            write_report(run, directory, directory.resolve().name)
+            written = write_report(run, directory, directory.resolve().name)
         found = None
         if effects and not isinstance(run, Profile):
             found = run.effects_in(restricted, component)
@@ -111,38 +110,38 @@ def report(
             click.echo(f"{'' if number == 0 else chr(10)}{directory}\n")
         text = report_text(run, None if wide else terminal_width())
         click.echo(effects_text(found) if found else text)
-        click.echo(f"Report: {directory / ('table.md' if tables_only else PAGE)}")
+        click.echo(f"Report: {written}")
     if as_json:
         print_json(data)
 
 
-def _evaluated(directory: Path, reference: str, metric: str) -> RunReport | Profile:
-    """The report of the run in a directory, or the profile of one on several data sets."""
-    from zoo.report.profile import read_profile
-    from zoo.report.read import read_run
-    from zoo.report.run_report import RunReport
+def _reports(
+    directories: tuple[Path, ...], out: Path | None, reference: str, metric: str
+) -> Sequence[tuple[Path, RunReport | Profile]]:
+    """Where to write, and what: a report for each directory, or one of all, whose ``out`` is made.
 
-    profile = read_profile(directory, metric)
-    return profile or RunReport(read_run(directory), reference, metric)
-
-
-def _combined(directories: tuple[Path, ...], out: Path, reference: str, metric: str) -> RunReport:
-    """One report of the records of all directories; ``out`` is made."""
+    A run on several data sets is a profile.
+    """
     from zoo.report.comparable import refuse_differing
     from zoo.report.profile import read_profile
     from zoo.report.read import read_run
     from zoo.report.run_report import RunReport
 
-    records = []
-    for directory in directories:
-        if read_profile(directory):
+    profiles = {directory: read_profile(directory, metric) for directory in directories}
+    if out is None:
+        return [
+            (directory, found or RunReport(read_run(directory), reference, metric))
+            for directory, found in profiles.items()
+        ]
+    for directory, found in profiles.items():
+        if found:
             raise ZooError(f"{directory} holds several data sets: --out combines runs on one")
-        records += read_run(directory)
+    records = [record for directory in directories for record in read_run(directory)]
     if len(directories) > 1:
         refuse_differing(records, directories)
     run = RunReport(records, reference, metric)
     out.mkdir(parents=True, exist_ok=True)
-    return run
+    return [(out, run)]
 
 
 def _restriction(text: str) -> tuple[str, list[str]]:

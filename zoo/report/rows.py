@@ -139,6 +139,18 @@ class Row:
         return next((r.model for _, r in sorted(self.trained.items()) if r.model), "")
 
     @property
+    def confusions(self) -> NDArray[np.int_] | None:
+        """Confusion matrices by seed (seeds, truth, predicted); None unless all seeds have one."""
+        matrices = [r.metrics.get("confusion") for _, r in sorted(self.trained.items())]
+        return np.array(matrices) if matrices and all(matrices) else None
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of the classes; empty where the records have none."""
+        found = (record.config["data"].get("labels") for record in self.trained.values())
+        return [str(label) for label in next(found, None) or []]
+
+    @property
     def cost_record(self) -> Record | None:
         """The latest cost measurement, whatever its status."""
         return self.cost_records[-1] if self.cost_records else None
@@ -266,18 +278,6 @@ def find_row(rows: Sequence[Row], wanted: str) -> Row | None:
         if not row.baseline and (row.name == wanted or parts <= set(row.cell.values())):
             return row
     return None
-
-
-def confusions_of(row: Row) -> NDArray[np.int_] | None:
-    """The confusion matrices by seed (seeds, truth, predicted); None unless all seeds have one."""
-    matrices = [r.metrics.get("confusion") for _, r in sorted(row.trained.items())]
-    return np.array(matrices) if matrices and all(matrices) else None
-
-
-def labels_of(row: Row) -> list[str]:
-    """The names of the classes; empty where the records have none."""
-    records = row.trained.values()
-    return next((list(map(str, r.config["data"].get("labels") or [])) for r in records), [])
 
 
 def class_scores(confusions: NDArray[np.int_]) -> NDArray[np.float64]:

@@ -70,28 +70,27 @@ def report_data(report: RunReport | Profile, directory: Path) -> dict[str, Any]:
     return found | {"rows": report.lines, "answer": report.answer, "notes": report.notes}
 
 
-def write_report(report: RunReport | Profile, directory: Path, name: str = "") -> None:
-    """Write tables, plots and page into an existing directory. name: of the run, for the page.
+def write_report(report: RunReport | Profile, directory: Path, name: str = "") -> Path:
+    """Write tables, plots and page into an existing directory; the page is returned.
 
-    ``report.html``, and under ``plots/``, as PNG and SVG, the plots that there are enough records
-    for; older files of the others are deleted. Of a run on several data sets, also the report of
-    each. The same records give the same bytes on every machine with the same versions of the
-    libraries. Raises WriteError where a file cannot be written.
+    name: of the run, for the page. Plots go to ``plots/``, as PNG and SVG, those that there are
+    enough records for; older files of the others are deleted. Of a run on several data sets, also
+    the report of each is written. The same records give the same bytes on every machine with the
+    same versions of the libraries. Raises WriteError where a file cannot be written.
     """
     from zoo.report.html.report_page import report_page
 
     if isinstance(report, Profile):
         for data in report.data_sets:
             write_report(data.run, directory / data.directory, f"{name}: {data.name}")
-        write_profile(report, directory, name)
-        return
+        return write_profile(report, directory, name)
     write_tables(report, directory)
     plots = make_plots(report)
     write_plots(plots, NAMES, directory / PLOTS)
-    write_file(directory / PAGE, report_page(report, plots, name))
+    return write_file(directory / PAGE, report_page(report, plots, name))
 
 
-def write_profile(profile: Profile, directory: Path, name: str) -> None:
+def write_profile(profile: Profile, directory: Path, name: str) -> Path:
     """Write tables, plots and page of the profile, without the reports of its data sets."""
     from zoo.report.html.report_page import profile_page
     from zoo.report.plots.heat import profile_plots
@@ -101,11 +100,11 @@ def write_profile(profile: Profile, directory: Path, name: str) -> None:
     with styled():
         plots = list(profile_plots(profile))
     write_plots(plots, PLOT_NAMES, directory / PLOTS)
-    write_file(directory / PAGE, profile_page(profile, plots, name))
+    return write_file(directory / PAGE, profile_page(profile, plots, name))
 
 
-def write_tables(report: RunReport | Profile, directory: Path) -> None:
-    """Write ``table.csv`` with every column, and ``table.md`` and ``table.tex`` for readers.
+def write_tables(report: RunReport | Profile, directory: Path) -> Path:
+    """Write ``table.csv`` with every column, and ``table.tex`` and ``table.md``, which is returned.
 
     Of a run on several data sets: ``profile.csv`` and ``profile.md``.
     """
@@ -121,13 +120,12 @@ def write_tables(report: RunReport | Profile, directory: Path) -> None:
         links = [f"[{line(d.name)}]({quote(d.directory)}/table.md)" for d in report.data_sets]
         parts += ["## Data sets", bullets(links)]
         write_file(directory / "profile.csv", report.table.to_csv(index=False))
-        write_file(directory / "profile.md", "\n\n".join(parts) + "\n")
-        return
+        return write_file(directory / "profile.md", "\n\n".join(parts) + "\n")
     answer, notes = line(" ".join(report.answer)), bullets([line(note) for note in report.notes])
     parts = [table_text(report, "github"), group_text(report, "github"), answer, notes]
     write_file(directory / "table.csv", report.table.to_csv(index=False))
-    write_file(directory / "table.md", "\n\n".join(filter(None, parts)) + "\n")
     write_file(directory / "table.tex", latex_table(report))
+    return write_file(directory / "table.md", "\n\n".join(filter(None, parts)) + "\n")
 
 
 def make_plots(run: RunReport) -> list[Plot]:
@@ -171,8 +169,8 @@ def write_scale(records: Sequence[Record], directory: Path) -> None:
     write_file(directory / "scale.png", plot.png)
 
 
-def write_file(file: Path, content: str | bytes) -> None:
-    """Write a whole file: a reader finds the old content or the new, never a part.
+def write_file(file: Path, content: str | bytes) -> Path:
+    """Write a whole file, whose path is returned: never does a reader find a part of it.
 
     Raises WriteError, and leaves the old file and no temporary one, where the disk is full.
     """
@@ -183,3 +181,4 @@ def write_file(file: Path, content: str | bytes) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise WriteError(f"cannot write {file}: {error.strerror}") from error
+    return file

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.report.rows import Row, class_scores, confusions_of, labels_of
+from zoo.report.rows import Row, class_scores
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import KEPT, Column
 from zoo.report.tables.table import NOT_TRAINED
@@ -148,7 +148,7 @@ def _whiskers(run: RunReport, column: str) -> list[list[float] | None]:
 
 def details_of(run: RunReport) -> dict[str, Any]:
     """The data of the page's script: of every row in the order of the table, plain values."""
-    labels = next((found for row in run.rows if (found := labels_of(row))), [])
+    labels = next((found for row in run.rows if (found := row.labels)), [])
     return {
         "labels": [plain(label) for label in labels],
         "metric": plain(run.metric.label),
@@ -164,7 +164,7 @@ def _details(run: RunReport, number: int, row: Row) -> dict[str, Any]:
         "command": row_command(row),
         "kernels": [plain(kernel) for kernel in row.cost.get("kernels") or []],
     }
-    confusions = confusions_of(row)
+    confusions = row.confusions
     if row.deterministic:  # one model, whatever the seed
         details["seeds"] = [["any: a deterministic fit", details["seeds"][0][1]]]
         confusions = None if confusions is None else confusions[:1]
