@@ -28,7 +28,7 @@ import numpy.typing as npt
 from tabulate import tabulate
 
 import zoo
-from zoo.config.suite import load_suite
+from zoo.config.request import load_suite
 from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.load_data import load_corpus
 from zoo.errors import ZooError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from zoo.cli import main
-from zoo.config.pretraining import Pretraining
+from zoo.config.settings import Pretraining
 
 PAGE = (Path(__file__).parents[1] / "docs" / "pretraining.md").read_text(encoding="utf-8")
 DATA = "newswire(train=60,test=30)"

@@ -41,7 +41,7 @@ REPORT_READS = {
     "zoo.errors",
     "zoo.wording",
     "zoo.sweep.records",
-    "zoo.config.machine",
+    "zoo.config.settings",
     "zoo.config.metric_description",
     "zoo.measure.round_ratios",
 }

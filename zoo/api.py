@@ -213,7 +213,7 @@ def build(
 
 
 def _suite(suite: str | Path | None) -> dict[str, Any]:
-    from zoo.config.suite import load_suite
+    from zoo.config.request import load_suite
 
     return load_suite(suite) if suite is not None else {}
 

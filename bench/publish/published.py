@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from zoo.config.suite import PUBLISHED, read_suite
+from zoo.config.request import PUBLISHED, read_suite
 from zoo.errors import ZooError, nearest
 from zoo.registry.kinds import AXES
 from zoo.report.rows import Row

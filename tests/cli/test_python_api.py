@@ -10,7 +10,7 @@ import pytest
 from classify_runs import FAILING, SMALL
 
 import zoo
-from zoo.config.suite import load_suite
+from zoo.config.request import load_suite
 from zoo.execution.base import Ended, Started
 from zoo.sweep.progress import Silent
 from zoo.sweep.records import RecordFile

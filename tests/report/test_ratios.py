@@ -12,7 +12,7 @@ from factory import BATCHES, cell, cost_record, name, record, timed
 from rates import at_least, at_rate
 from scipy import stats
 
-from zoo.config.machine import machine_of
+from zoo.config.settings import machine_of
 from zoo.report.rows import make_rows
 from zoo.report.stats.ratios import Speeds, memory_verdict
 from zoo.sweep.records import RecordFile

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from zoo.cli import main
-from zoo.config.suite import load_suite
+from zoo.config.request import load_suite
 from zoo.errors import ZooError
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_requests

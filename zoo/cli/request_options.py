@@ -90,7 +90,7 @@ class RequestCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Load the plug-ins that are named among the arguments, whose tasks have options too."""
         import zoo.registry.loading
-        from zoo.config.suite import load_suite
+        from zoo.config.request import load_suite
 
         files = list(_values(args, "--plugin"))
         if any(param.name == "suite" for param in self.params):
@@ -256,7 +256,7 @@ def build_requests(
     ignored: options that a suite may hold and that this command has no use for. Raises ZooError,
     which names the suite where the mistake is there.
     """
-    from zoo.config.suite import load_suite
+    from zoo.config.request import load_suite
     from zoo.inference.directory import with_initial_models
     from zoo.sweep.make_request import make_requests
 

@@ -1,10 +1,14 @@
-"""How models are trained, and where the arithmetic runs. No torch here."""
+"""How models are trained, what their encoders begin with, and where it runs. No torch here."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
+
+from zoo.config.sizes import Sizes
 
 # Settings that can be given several values, of which one is chosen for each row.
 TUNABLE = ("lr", "weight_decay", "dropout")
@@ -72,3 +76,79 @@ class Execution(BaseModel):
         default="auto", description="Precision of the arithmetic; auto: bf16 on a GPU that has it."
     )
     compile: bool = Field(default=False, description="Compile models with torch.compile.")
+
+
+# What tells machines apart whose timings must not be ranked together.
+MACHINE_FIELDS = ("device", "device_name", "driver", "torch", "threads", "precision", "cores")
+
+
+def machine_of(environment: Mapping[str, Any]) -> tuple[str, ...]:
+    """What timings depend on, in the order of MACHINE_FIELDS; "" for a field that is missing.
+
+    Timings are ranked together only where these are equal.
+    """
+    return tuple(str(environment.get(field) or "") for field in MACHINE_FIELDS)
+
+
+PRETRAIN = "pretrain"  # the value of ``init`` that is no directory
+# Files among the encoded data of a run, where it has such.
+GIVEN_TEXTS = "pretraining_texts.json"  # of --pretrain-data
+SAVED_MODEL = "initial.safetensors"  # of --init DIR
+
+
+class Pretraining(BaseModel):
+    """Where encoders begin, and how the stage before their training is trained.
+
+    The stage is masked language modelling; what is not here is as for the training.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    init: str = Field(
+        default="",
+        description="What encoders begin with: pretrain, for masked language modelling before each "
+        "training, or the directory of a masked language model; by default new weights.",
+    )
+    pretrain_data: str = Field(
+        default="",
+        description="Texts to pretrain on: a file of plain text, a table with a column of texts, "
+        "or a directory of text files; by default those of the training split. Texts that are "
+        "scored are left out.",
+    )
+    pretrain_epochs: PositiveInt = Field(
+        default=20, description="Passes over the texts to pretrain on."
+    )
+    pretrain_lr: PositiveFloat = Field(
+        default=3e-3, description="Peak learning rate of the pretraining."
+    )
+    pretrain_masked: Annotated[float, Field(gt=0, lt=1)] = Field(
+        default=0.3, description="Share of the word pieces that the pretraining masks."
+    )
+    pretrain_whole_words: bool = Field(
+        default=False, description="Mask words as a whole in the pretraining."
+    )
+
+    @property
+    def from_model(self) -> bool:
+        """Whether encoders begin with that of a saved model."""
+        return self.init not in ("", PRETRAIN)
+
+
+NO_PRETRAINING = Pretraining()
+
+
+class InitialModel(BaseModel):
+    """A saved model with whose encoder others begin.
+
+    name: what records call it, without a path, and enough to know it again. cell: axis to the
+    choice of every layer, for the axes that the encoder is made of.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    directory: Path
+    weights: Path
+    tokenizer: Path
+    sizes: Sizes
+    cell: dict[str, tuple[str, ...]]

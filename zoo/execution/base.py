@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel
 
-from zoo.config.pretraining import NO_PRETRAINING, Pretraining
-from zoo.config.settings import Execution, Training
+from zoo.config.settings import NO_PRETRAINING, Execution, Pretraining, Training
 from zoo.config.sizes import Sizes
 from zoo.execution.cores import default_jobs, default_threads, limits_note
 from zoo.registry.code_hash import CodeVersion

@@ -22,9 +22,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from zoo.config.machine import machine_of
-from zoo.config.pretraining import GIVEN_TEXTS, PRETRAIN, SAVED_MODEL
-from zoo.config.settings import Training
+from zoo.config.settings import GIVEN_TEXTS, PRETRAIN, SAVED_MODEL, Training, machine_of
 from zoo.data.cache import (
     cache_directory,
     entry,

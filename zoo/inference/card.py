@@ -18,8 +18,7 @@ from pydantic import (
 
 from zoo import __version__
 from zoo.config.metric_description import MetricDescription
-from zoo.config.pretraining import NO_PRETRAINING, Pretraining
-from zoo.config.settings import Training
+from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
 from zoo.config.usual_names import with_new_names
 from zoo.errors import ZooError

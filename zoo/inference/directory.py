@@ -14,8 +14,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from zoo.config.pretraining import InitialModel
 from zoo.config.request import Request
+from zoo.config.settings import InitialModel
 from zoo.data.cache import damaged_file, draft_directory, file_digest
 from zoo.data.tokenizer import CLS, MASK, PAD, UNK
 from zoo.errors import WriteError, ZooError

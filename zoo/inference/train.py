@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.config.pretraining import NO_PRETRAINING
 from zoo.config.request import PARTS, Request
+from zoo.config.settings import NO_PRETRAINING
 from zoo.errors import ZooError, nearest
 from zoo.execution.base import WEIGHTS, Job, Result, TrainJob
 from zoo.inference.card import Card, Part, SampleOutputs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from zoo.config.machine import MACHINE_FIELDS, machine_of
+from zoo.config.settings import MACHINE_FIELDS, machine_of
 from zoo.errors import ZooError
 from zoo.sweep.records import Record, shared_part
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from zoo.config.machine import MACHINE_FIELDS, machine_of
+from zoo.config.settings import MACHINE_FIELDS, machine_of
 from zoo.errors import ZooError
 from zoo.report.comparable import why_not_comparable
 from zoo.report.rows import Row, find_row

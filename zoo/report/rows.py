@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.config.machine import machine_of
 from zoo.config.metric_description import MetricDescription, ranked_by
+from zoo.config.settings import machine_of
 from zoo.errors import ZooError
 from zoo.sweep.records import Record
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from zoo.config.machine import machine_of
+from zoo.config.settings import machine_of
 from zoo.registry.code_hash import zoo_code
 
 # The code that decides the number. Reports and the command line are not part of it.

@@ -10,9 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from zoo.config.pretraining import PRETRAIN
 from zoo.config.request import PARTS, Request, flat_fields
-from zoo.config.settings import TUNABLE, Training
+from zoo.config.settings import PRETRAIN, TUNABLE, Training
 from zoo.config.usual_names import option_hint
 from zoo.errors import ZooError
 from zoo.execution.base import ModelSpec

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from zoo.config.pretraining import GIVEN_TEXTS, SAVED_MODEL, Pretraining
 from zoo.config.reading import Reading, TextReading
 from zoo.config.request import Request
+from zoo.config.settings import GIVEN_TEXTS, SAVED_MODEL, Pretraining
 from zoo.data.sources.corpus import content_digest
 from zoo.data.sources.load_data import TEXT, read_texts
 from zoo.data.sources.tables import FORMATS, SEPARATORS

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import BaseModel, ConfigDict
 
 from zoo.config.metric_description import MetricDescription
-from zoo.config.pretraining import NO_PRETRAINING, Pretraining
-from zoo.config.settings import Training
+from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry

@@ -17,7 +17,7 @@ from typing import Any
 
 import ray
 
-from zoo.config.machine import MACHINE_FIELDS, machine_of
+from zoo.config.settings import MACHINE_FIELDS, machine_of
 from zoo.data.cache import entry
 from zoo.errors import ZooError
 from zoo.execution.artifacts import OUTPUT

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from zoo.report.run_report import RunReport
 
 NAMED = 6  # rows that a note names
-STAGE = "pretrain"  # what ``init`` is where there was a stage, as in zoo.config.pretraining
+STAGE = "pretrain"  # what ``init`` is where there was a stage, as in zoo.config.settings
 
 
 def notes_of(run: RunReport) -> list[str]:
