@@ -276,6 +276,7 @@ def run_bench(
             directory = place_of(runs[0], out)
             places = [directory]
         report: RunReport | Profile | None = None
+        evaluated: dict[Path, RunReport] = {}
         try:
             for number, (run, place) in enumerate(zip(runs, places, strict=True), start=1):
                 if several:
@@ -286,22 +287,12 @@ def run_bench(
                         carry_out(run)
                         keep_models(run)
                     finally:
-                        report = _written(run.records, run.directory, metric)
+                        if run.records:
+                            report = evaluated[place] = RunReport(run.records, metric=metric)
+                            write_tables(report, place)
         finally:
-            if several and (report := read_profile(directory, metric)):
+            if several and (report := read_profile(directory, metric, evaluated)):
                 write_tables(report, directory)
     if report is None:
         report = the_profile(directory, metric) if several else RunReport([], metric=metric)
     return Bench(directory, runs, report)
-
-
-def _written(records: Sequence[Record], directory: Path, metric: str) -> RunReport | None:
-    """The report of what has been recorded, whose tables are written; None of nothing."""
-    from zoo.report.run_report import RunReport
-    from zoo.report.write import write_tables
-
-    if not records:
-        return None
-    report = RunReport(records, metric=metric)
-    write_tables(report, directory)
-    return report

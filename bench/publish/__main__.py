@@ -79,8 +79,9 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         write_report(run.report, run.directory, _name(run, pages))
         section = compared[run.place].section() if run.place in compared else ""
         write_file(run.directory / PAGE, page(run, section))
+    evaluated = {run.home: run.report for run in runs}
     for place, (suite, published) in pages.items():
-        if profile := read_profile(source / place):
+        if profile := read_profile(source / place, evaluated=evaluated):
             directory = (out or source) / place
             write_profile(profile, directory, published.title)
             write_file(directory / PAGE, profile_page(profile, published, directory))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -153,32 +153,36 @@ class Profile:
         return lines
 
 
-def read_profile(directory: Path, metric: str = "") -> Profile | None:
+def read_profile(
+    directory: Path, metric: str = "", evaluated: Mapping[Path, RunReport] = {}
+) -> Profile | None:
     """The profile of a run on several data sets; None where the directory is not one of these.
 
     metric: the one that ranks rows, on the data sets that have it; empty for each task's first.
+    evaluated: reports that there are already, by the data set's directory; the others are made.
     Raises ZooError where records are damaged, and for a metric that no data set has.
     """
     if (directory / FILE).exists() or not directory.is_dir():
         return None
-    runs = [(file.parent, read_run(file.parent)) for file in sorted(directory.glob(f"*/{FILE}"))]
+    places = [file.parent for file in sorted(directory.glob(f"*/{FILE}"))]
+    runs = {p: evaluated[p].records if p in evaluated else read_run(p) for p in places}
     if not runs:
         return None
-    runs.sort(key=lambda run: run[1][0].started)  # the order in which they were asked for
-    names = [records[0].config["data"]["name"] for _, records in runs]
-    known = [{m.name for r in records for m in r.metric_descriptions} for _, records in runs]
-    if metric and not any(metric in there for there in known):
-        raise ZooError(f"--metric {metric}: no such metric{nearest(metric, set().union(*known))}")
-    return Profile(
-        [
-            DataSet(
-                name if names.count(name) == 1 else place.name,
-                place.name,
-                RunReport(records, metric=metric if metric in there else ""),
-            )
-            for name, (place, records), there in zip(names, runs, known, strict=True)
-        ]
-    )
+    known = {p: {m.name for r in found for m in r.metric_descriptions} for p, found in runs.items()}
+    if metric and not any(metric in there for there in known.values()):
+        every = set().union(*known.values())
+        raise ZooError(f"--metric {metric}: no such metric{nearest(metric, every)}")
+    places.sort(key=lambda place: runs[place][0].started)  # the order in which they were asked for
+    names = [runs[place][0].config["data"]["name"] for place in places]
+    data_sets = []
+    for name, place in zip(names, places, strict=True):
+        report = evaluated.get(place)
+        if report is None:
+            report = RunReport(runs[place], metric=metric if metric in known[place] else "")
+        data_sets.append(
+            DataSet(name if names.count(name) == 1 else place.name, place.name, report)
+        )
+    return Profile(data_sets)
 
 
 def the_profile(directory: Path, metric: str = "") -> Profile:
