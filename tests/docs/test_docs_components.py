@@ -12,13 +12,14 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from bench.docs.catalog import catalog
+from bench.docs.catalog import catalog, plugins
 from bench.docs.component_pages import component_pages, documentation
 from bench.docs.evidence import COSTS, published_runs
 from bench.docs.pictures import Picture
 from bench.docs.place import RESULTS, ROOT
 from zoo.registry import AXES, CAPABILITIES, KINDS, Component
 
+PLUGINS = sorted((ROOT / "plugins").glob("*/pyproject.toml"))
 COMPONENTS = [c for kind in KINDS for c in catalog().components(kind)]
 # What a formula is written with.
 SIGNS = re.compile(r"[=·√Σ⊙ᵀ‖⌊σφζγαβ₀₁ᵢ²]| [+-] |\w\(\w+[,)]|\b\w_\w+\b")
@@ -39,9 +40,10 @@ def test_the_catalogue_has_what_the_program_lists_and_this_repositorys_plug_ins(
     listed = json.loads(subprocess.run(command, capture_output=True, env=env, check=True).stdout)
     found = {(c.kind, c.name) for c in COMPONENTS}
     assert {(one["kind"], one["name"]) for one in listed} <= found
-    distributions = {c.owner.distribution for c in COMPONENTS}
-    for file in (ROOT / "plugins").glob("*/pyproject.toml"):
-        assert tomllib.loads(file.read_text("utf-8"))["project"]["name"] in distributions
+    projects = [tomllib.loads(f.read_text("utf-8"))["project"] for f in PLUGINS]
+    registering = {one["name"] for one in projects if "zoo" in one.get("entry-points", {})}
+    found = {r.owner.distribution for r in plugins() if r.components or r.commands}
+    assert found == registering
 
 
 def test_every_component_and_every_kind_has_a_page(made) -> None:

@@ -330,7 +330,7 @@ def test_weights_are_told_under_the_pointer_by_a_tap_and_with_the_keyboard(brows
     emulate(browser, 390)
     browser.get((pages["attention"] / PAGE).as_uri())
     found, _ = attention_page()
-    mean = found.averaged[0]
+    mean = found.by_layer[1].mean(axis=0)
     details = browser.find_element("id", "details")
     assert browser.find_element("id", "outcome").text == "Predicted: sport (93.1%)"
     assert browser.find_element("id", "most").text == f"{mean.max():.3f}"

@@ -24,7 +24,7 @@ REASON, SHORT_REASON = 90, 24  # characters of a status with its reason; the who
 # Name, score, speed in training and memory stay on the narrowest terminal.
 KEPT = (
     *("train_tokens_per_s", "peak_memory_mib", "status", "rank", "train_ratio"),
-    *("infer_tokens_per_s", "seeds", "train_seconds", "params", "latency_ms", "front"),
+    *("front", "infer_tokens_per_s", "seeds", "train_seconds", "params", "latency_ms"),
 )
 _FRONTS = {"front": "{}", "tied": "({})"}
 
