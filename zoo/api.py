@@ -13,7 +13,7 @@ from zoo.config.request import COMPARING, Request
 from zoo.config.sizes import Sizes
 from zoo.data.sources.in_memory import stored
 from zoo.errors import ZooError
-from zoo.execution.executor_choice import choose_executor, executor_options
+from zoo.execution.executor_choice import choose_executor
 from zoo.inference.directory import with_initial_models
 from zoo.inference.keep_models import keep_models
 from zoo.registry import AXES, loading
@@ -85,7 +85,7 @@ def bench(
     held = _suite(suite)
     files = _files(plugins, held)
     loaded = loading.load(files)
-    executor = _executor(loaded, on, options)
+    executor = choose_executor(loaded.registry, on, options)
     given = {**options, "attention": attention, "pe": pe, "task": task, "seeds": seeds}
     requests = make_requests(
         {**given, "data": stored(data, options), "plugins": files or None},
@@ -154,7 +154,7 @@ def train(
         held = {"plugins": found.plugins}
     files = _files(plugins, held)
     loaded = loading.load(files)
-    executor = _executor(loaded, on, options)
+    executor = choose_executor(loaded.registry, on, options)
     trackers = find_trackers(track, loaded)
     given = {**options, "attention": attention, "pe": pe, "task": task}
     given |= {"data": stored(data, options), "plugins": files or None}
@@ -222,12 +222,6 @@ def _files(plugins: Files | None, held: Mapping[str, Any]) -> list[str]:
     """The plug-in files of a suite, and those given."""
     given = [plugins] if isinstance(plugins, str | Path) else list(plugins or ())
     return [*held.get("plugins", ()), *map(str, given)]
-
-
-def _executor(loaded: Zoo, on: str, options: dict[str, Any]) -> Choice:
-    """The executor with its own options, which are taken out of the others."""
-    own = {name: options.pop(name, None) for name in executor_options(loaded.registry)}
-    return choose_executor(loaded.registry, on, own)
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def test_an_option_of_another_executor_is_refused_by_name(with_remote: Registry)
 
 
 def test_an_executor_in_a_package_of_its_own_says_what_to_install(registry: Registry) -> None:
-    with pytest.raises(ZooError, match=r"pip install './plugins/zoo-ray'"):
+    with pytest.raises(ZooError, match=r"pip install ./plugins/zoo-ray"):
         choose_executor(registry, "ray", {})
 
 

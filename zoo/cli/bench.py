@@ -26,7 +26,6 @@ from zoo.cli.request_options import (
     TRACK,
     RequestCommand,
     build_requests,
-    chosen_executor,
     option,
 )
 from zoo.errors import ZooError
@@ -96,6 +95,7 @@ def bench(
     zoo bench --task lm --data book.txt
     """
     from zoo.api import run_bench
+    from zoo.execution.executor_choice import choose_executor
     from zoo.report.run_report import RunReport
     from zoo.report.write import answer_text, report_data, report_text
     from zoo.sweep.progress import Silent, for_stream
@@ -108,7 +108,7 @@ def bench(
     if fresh and collect:
         raise ZooError("--fresh runs everything again and --collect runs nothing: use one of them")
     loaded = load_zoo()
-    executor = chosen_executor(on, options, loaded.registry)
+    executor = choose_executor(loaded.registry, on, options)
     trackers = find_trackers(track, loaded)
     requests = build_requests(options, loaded.registry)
     if plan_only:
@@ -160,13 +160,17 @@ def _print_plans(
     requests: Sequence[Request], zoo: Zoo, on: Choice, out: Path | None, *, as_json: bool
 ) -> None:
     """What would run, and how long it would take."""
+    from zoo.execution.cores import seems_to_compute_on
     from zoo.sweep.plan_time import PastTimes, all_to_do, as_table, past_records, time_lines
-    from zoo.sweep.run import dry_plan, likely_limits, open_executor
+    from zoo.sweep.run import dry_plan, open_executor, training_limits
 
     with open_executor(zoo, on) as executor:
         plans = [(request, dry_plan(request, zoo, executor)) for request in requests]
         nodes = executor.nodes()
-        at_once = [likely_limits(request, plan, executor).jobs for request, plan in plans]
+        at_once = [
+            training_limits(r, p, executor, seems_to_compute_on(r.execution.device)).jobs
+            for r, p in plans
+        ]
     if as_json:
         print_json([_plan_data(request, plan) for request, plan in plans])
         return

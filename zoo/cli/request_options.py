@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from zoo.config.request import Request
-    from zoo.registry import Choice, Registry
+    from zoo.registry import Registry
     from zoo.sweep.options import Option
     from zoo.tasks.base import Task
 
@@ -235,17 +235,6 @@ TRACK = option(
     usual=False,
     help="Trackers that show the run while it goes on; 'zoo list tracker' names them.",
 )
-
-
-def chosen_executor(on: str, options: dict[str, Any], registry: Registry) -> Choice:
-    """The executor of ``--on`` with its own options, which are taken out of the others.
-
-    Raises ZooError where there is none, or an option is another executor's.
-    """
-    from zoo.execution.executor_choice import choose_executor, executor_options
-
-    own = {name: options.pop(name, None) for name in executor_options(registry)}
-    return choose_executor(registry, on, own)
 
 
 def build_requests(

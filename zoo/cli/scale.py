@@ -11,7 +11,7 @@ import click
 
 from zoo.cli.options import Place, load_zoo, plugin_option, print_tracebacks, resumable
 from zoo.cli.request_help import MEASURING, OUTPUT
-from zoo.cli.request_options import ON, RequestCommand, build_request, chosen_executor, option
+from zoo.cli.request_options import ON, RequestCommand, build_request, option
 from zoo.errors import ZooError
 from zoo.registry import AXES
 
@@ -79,6 +79,7 @@ def scale(
     zoo scale --attention fused,naive --over dim --values 64,128,256
     zoo scale --collect --out runs/scale-length
     """
+    from zoo.execution.executor_choice import choose_executor
     from zoo.measure.scaling import known_axis, parse_values
     from zoo.report.tables.scaling_table import as_text
     from zoo.report.write import write_scale
@@ -110,7 +111,7 @@ def scale(
         loaded = load_zoo()
         if options["batch_size"] is None:
             options["batch_size"] = 1
-        executor = chosen_executor(on, options, loaded.registry)
+        executor = choose_executor(loaded.registry, on, options)
         request = build_request(options, loaded.registry)
         with (
             contextlib.closing(for_stream(sys.stderr)) as progress,

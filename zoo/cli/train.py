@@ -17,7 +17,6 @@ from zoo.cli.request_options import (
     TRACK,
     RequestCommand,
     build_request,
-    chosen_executor,
     option,
 )
 from zoo.config.request import COMPARING
@@ -91,6 +90,7 @@ def train(
     It is the model that 'zoo bench' scores for the same options and seed. Options of a suite that
     are about comparing several models (seeds, baselines, costs) are ignored.
     """
+    from zoo.execution.executor_choice import choose_executor
     from zoo.inference.train import TrainingFailedError, find_run_row
     from zoo.inference.train import train as train_one
     from zoo.registry.loading import load as load_plugins
@@ -106,7 +106,7 @@ def train(
     found = find_run_row(Path(from_), row) if from_ is not None else None
     if found is not None and found.plugins:
         loaded = load_plugins([*found.plugins, *loaded.files])
-    executor = chosen_executor(on, options, loaded.registry)
+    executor = choose_executor(loaded.registry, on, options)
     trackers = find_trackers(track, loaded)
     if found is not None:
         given = {name: value for name, value in options.items() if value not in (None, ())}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -34,13 +33,14 @@ def executor_options(registry: Registry) -> dict[str, dict[str, FieldInfo]]:
     return found
 
 
-def choose_executor(registry: Registry, on: str, options: Mapping[str, Any]) -> Choice:
-    """The executor of that name with these options, of which None is not given.
+def choose_executor(registry: Registry, on: str, options: dict[str, Any]) -> Choice:
+    """The executor of that name, with its own options: they are taken out of ``options``.
 
     Raises ZooError where there is none, or an option is another executor's or has a bad value.
     """
     choice = registry.choose("executor", on)
-    given = {name: value for name, value in options.items() if value is not None}
+    own = {name: options.pop(name, None) for name in executor_options(registry)}
+    given = {name: value for name, value in own.items() if value is not None}
     fields = _fields(choice.component)
     for name, value in given.items():
         if name not in fields:

@@ -32,7 +32,6 @@ from zoo.execution.base import (
     PluginFile,
     Result,
 )
-from zoo.execution.cores import seems_to_compute_on
 from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, plugin_hashes, zoo_code
 from zoo.registry.loading import Zoo
@@ -302,9 +301,7 @@ def prepare_run(
         if collect and type(error) is ZooError:
             raise ZooError(f"{error}. zoo report DIR shows records without their data") from None
         raise
-    limits, shared = alone, environment
-    if setup.execution.device == "cpu":
-        limits = job_limits(request, executor, models_trained(request, plan))
+    limits, shared = training_limits(request, plan, executor, setup.execution.device), environment
     if limits.threads != alone.threads:
         shared = {**environment, "threads": limits.threads}
     config = {
@@ -388,7 +385,14 @@ def inspect(
         if any(one.given for choice in row.choices for one in choice.nested)
     )
     job = InspectJob(setup, "this machine", "inspect", models=given, trials=tuple(probes))
-    result = _run_one(executor, job, Limits(threads=limits.threads), progress)
+    result = Result("lost", "the executor lost the inspection of the machine")
+    with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
+        own = Limits(threads=limits.threads)
+        for event in executor.run([job], limits=own, directory=Path(scratch)):
+            if isinstance(event, Ended):
+                result = event.result
+            elif isinstance(event, Notice):
+                progress.event(event)
     if result.rejected:
         raise ZooError(result.reason)
     if result.status != "ok":
@@ -400,17 +404,6 @@ def inspect(
         compile=setup.execution.compile,
     )
     return environment, replace(setup, execution=resolved), result.metrics.get("refused", {})
-
-
-def _run_one(executor: Executor, job: InspectJob, limits: Limits, progress: Progress) -> Result:
-    """The result of a job that is run by itself. Of its events, only notices are shown."""
-    with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
-        for event in executor.run([job], limits=limits, directory=Path(scratch)):
-            if isinstance(event, Ended):
-                return event.result
-            if isinstance(event, Notice):
-                progress.event(event)
-    raise RuntimeError(f"the executor {type(executor).__name__} lost the job '{job.name}'")
 
 
 def job_setup(request: Request, plan: Plan, zoo: Zoo, data: DataReference | None) -> JobSetup:
@@ -441,15 +434,14 @@ def job_limits(request: Request, executor: Executor, trainings: int = 1) -> Limi
     return executor.default_limits(asked, trainings)
 
 
-def likely_limits(request: Request, plan: Plan, executor: Executor) -> Limits:
-    """The limits of a plan's trainings, before the machine that runs them has been inspected."""
-    on_cpu = seems_to_compute_on(request.execution.device) == "cpu"
-    return job_limits(request, executor, models_trained(request, plan) if on_cpu else 1)
+def training_limits(request: Request, plan: Plan, executor: Executor, device: str) -> Limits:
+    """The limits of a plan's trainings on this device.
 
-
-def models_trained(request: Request, plan: Plan) -> int:
-    """How many trainings a plan has at most, without baselines that are fitted in seconds."""
-    return sum(fit.row.tunable for fit in itertools.chain(*all_fits(request, plan)))
+    On a CPU they share its cores; baselines that are fitted in seconds do not count.
+    """
+    fits = itertools.chain(*all_fits(request, plan))
+    trainings = sum(fit.row.tunable for fit in fits) if device == "cpu" else 1
+    return job_limits(request, executor, trainings)
 
 
 def work_id(kind: str, model: ModelSpec, seed: int | None, training: Training) -> str:
