@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFlo
 
 from zoo.config.sizes import Sizes
 
-# Settings that can be given several values, of which one is chosen for each row.
+# Settings that can be given several values; one is chosen for each row.
 TUNABLE = ("lr", "weight_decay", "dropout")
 OF_SEVERAL = "Of several, one is chosen for each row on held-out training texts."
 

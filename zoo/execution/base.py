@@ -93,13 +93,13 @@ class Job:
 class InspectJob(Job):
     """Describe the machine, and build models whose components were given parameters.
 
-    trials: models that are built on the meta device, without memory or work; the result's metrics
+    probes: models that are built on the meta device, without memory or work; the result's metrics
     have ``refused``: the names of those that a component refuses, with the reason.
     """
 
     kind: ClassVar[str] = "inspect"
     models: tuple[ModelSpec, ...] = ()
-    trials: tuple[ModelSpec, ...] = ()
+    probes: tuple[ModelSpec, ...] = ()
 
 
 @dataclass(frozen=True)

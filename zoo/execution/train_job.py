@@ -47,7 +47,7 @@ def inspect(job: InspectJob, directory: Path, limits: Limits) -> Iterator[Step |
             continue
         except (ValueError, TypeError, RuntimeError) as error:
             raise ZooError(f"{model.name} cannot be built: {error}") from error
-    found = {trial.name: _refusal(setup, trial) for trial in job.trials}
+    found = {probe.name: _refusal(setup, probe) for probe in job.probes}
     refused = {name: reason for name, reason in found.items() if reason}
     yield Result(environment=environment(runtime), metrics={"refused": refused})
 

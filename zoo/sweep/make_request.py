@@ -26,7 +26,7 @@ def make_requests(
 ) -> list[Request]:
     """One request for each data set asked for.
 
-    given: flat options, of which ``data`` may be a comma list, a list, or tables as in a suite.
+    given: flat options. Their ``data`` may be a comma list, a list, or tables as in a suite.
     suite: options that those given replace. Its ``data`` may be a list of tables, each with the
     ``name`` of a data set and options for it alone. A data set that is given by its name alone has
     the options of the suite's table. Without a task, each data set is for the task that reads it.

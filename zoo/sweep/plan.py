@@ -74,7 +74,7 @@ class Plan:
     needs: Mapping[str, frozenset[str]]
 
     def with_data(self, conditions: Collection[str]) -> Plan:
-        """The plan for data of which these conditions are true; its rows have none left."""
+        """The plan for data that meet these conditions; its rows have none left."""
         there = (row for row in self.rows if not row.condition or row.condition in conditions)
         return replace(self, rows=tuple(replace(row, condition="") for row in there))
 
@@ -249,7 +249,7 @@ def probe_models(plan: Plan) -> tuple[ModelSpec, ...]:
 
 
 def with_refusals(plan: Plan, refused: Mapping[str, str]) -> Plan:
-    """The plan with a reason for every row of which a part is refused.
+    """The plan with a reason for every row that has a refused part.
 
     refused: names of ``probe_models`` to reasons. Raises ZooError where no cell is left.
     """

@@ -384,7 +384,7 @@ def inspect(
         for row in rows
         if any(one.given for choice in row.choices for one in choice.nested)
     )
-    job = InspectJob(setup, "this machine", "inspect", models=given, trials=tuple(probes))
+    job = InspectJob(setup, "this machine", "inspect", models=given, probes=tuple(probes))
     result = Result("lost", "the executor lost the inspection of the machine")
     with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
         own = Limits(threads=limits.threads)
