@@ -118,7 +118,7 @@ def prepared(options: Mapping[str, Any], plugins: tuple[Path, ...] = ()) -> Run:
     loaded = load(plugins)
     (request,) = with_initial_models([make_request(options, loaded.registry)], loaded.registry)
     with open_executor(loaded, "inline") as executor:
-        return prepare_run(request, loaded, executor, Silent(), collect=True)
+        return prepare_run(request, loaded, executor, Silent())
 
 
 def cell(**choices: str) -> ModelSpec:

@@ -32,7 +32,6 @@ def bench(
     on: str = "local",
     out: str | Path | None = None,
     fresh: bool = False,
-    collect: bool = False,
     track: str | None = None,
     plugins: Files | None = None,
     progress: bool | Progress | None = None,
@@ -122,7 +121,7 @@ def bench(
     suite: a file of options, or one of the zoo's own; those given here win. seeds: how many, or
     which. on: a registered executor, whose own options, such as the ``address`` of ``ray``, are
     among the others. out: the directory of records and tables, by default one under ``runs``.
-    fresh: run again what is already there; collect: run nothing, only read it. track: a comma list
+    fresh: run again what is already there. track: a comma list
     of trackers, which show the run while it goes on. plugins: single-file plug-ins. progress: True
     or False; by default bars in a notebook and on a terminal, and nothing elsewhere. An object of
     ``zoo.sweep.progress.Progress`` gets every event, and is closed at the end.

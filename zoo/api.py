@@ -52,7 +52,6 @@ def bench(
     on: str = "local",
     out: str | Path | None = None,
     fresh: bool = False,
-    collect: bool = False,
     track: str | None = None,
     plugins: Files | None = None,
     progress: bool | Progress | None = None,
@@ -71,7 +70,7 @@ def bench(
     suite: a file of options, or one of the zoo's own; those given here win. seeds: how many, or
     which. on: a registered executor, whose own options, such as the ``address`` of ``ray``, are
     among the others. out: the directory of records and tables, by default one under ``runs``.
-    fresh: run again what is already there; collect: run nothing, only read it. track: a comma list
+    fresh: run again what is already there. track: a comma list
     of trackers, which show the run while it goes on. plugins: single-file plug-ins. progress: True
     or False; by default bars in a notebook and on a terminal, and nothing elsewhere. An object of
     ``zoo.sweep.progress.Progress`` gets every event, and is closed at the end.
@@ -80,8 +79,6 @@ def bench(
     """
     from zoo.report.bench_result import BenchResult
 
-    if fresh and collect:
-        raise ZooError("fresh runs everything again and collect runs nothing: use one of them")
     held = _suite(suite)
     files = _files(plugins, held)
     loaded = loading.load(files)
@@ -103,7 +100,6 @@ def bench(
             on=executor,
             out=Path(out) if out is not None else None,
             fresh=fresh,
-            collect=collect,
         )
     return BenchResult.of(done.report, done.directory)
 
@@ -247,7 +243,6 @@ def run_bench(
     on: Choice,
     out: Path | None,
     fresh: bool,
-    collect: bool,
 ) -> Bench:
     """Carry out requests that differ in their data, write the tables, and keep models.
 
@@ -263,7 +258,7 @@ def run_bench(
     for request in requests if several else ():
         make_plan(request, zoo.registry)  # a wrong name is said before any data are loaded
     with open_executor(zoo, on) as executor:
-        runs = [prepare_run(r, zoo, executor, progress, collect=collect) for r in requests]
+        runs = [prepare_run(r, zoo, executor, progress) for r in requests]
         if several:
             directory, places = places_of(runs, name, out)
         else:
@@ -276,7 +271,7 @@ def run_bench(
                 if several:
                     data = f"{run.config['data']['name']} (--task {run.request.task})"
                     progress.notice(f"data set {number} of {len(runs)}: {data}")
-                with run.at(place, fresh=fresh, collect=collect):
+                with run.at(place, fresh=fresh):
                     try:
                         carry_out(run)
                         keep_models(run)

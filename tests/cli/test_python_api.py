@@ -36,7 +36,7 @@ def test_lists_become_comma_lists_and_the_table_is_a_data_frame(folder: Path) ->
     assert {record.seed for record in RecordFile(folder / "out").read()} == {0, 3}
     written = pd.read_csv(folder / "out" / "table.csv")
     assert sorted(written.columns) == sorted(table.columns)
-    again = zoo.bench("fused,naive", "rope,sin", seeds=(0, 3), out=Path("out"), collect=True, **RUN)
+    again = zoo.bench("fused,naive", "rope,sin", seeds=(0, 3), out=Path("out"), **RUN)
     pd.testing.assert_frame_equal(again.table, table)
     assert again.answer == result.answer
 
@@ -66,7 +66,7 @@ def test_another_task_and_a_suite_by_its_options(folder: Path) -> None:
     assert "exact_match_mean" in result.table.columns
     (record,) = RecordFile(folder / "out").read()
     assert record.config["task_options"]["beam"] == 2
-    again = zoo.bench(**load_suite("small.toml"), collect=True, **options)
+    again = zoo.bench(**load_suite("small.toml"), **options)
     pd.testing.assert_frame_equal(again.table, result.table)
 
 
@@ -114,7 +114,6 @@ def test_plug_in_files_are_paths_or_texts_and_failures_are_rows(folder: Path) ->
         ({"seeds": 0}, "--seeds 0"),
         ({"phases": "trial"}, "'train' or 'cost'"),
         ({"beam": 3}, "--beam is an option of --task seq2seq"),
-        ({"fresh": True, "collect": True}, "use one of them"),
     ],
     ids=str,
 )

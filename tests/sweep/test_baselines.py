@@ -16,7 +16,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.pipeline import make_pipeline
-from small_runs import CLASSIFY, COMMON, bench
+from small_runs import CLASSIFY, COMMON, bench, prepared
 from tokenizers import Tokenizer
 
 from zoo.cli import main
@@ -251,11 +251,9 @@ def test_where_nothing_is_cut_and_classes_are_even_each_baseline_is_one_row(
     ],
 )
 def test_a_baseline_that_says_what_it_reads_is_one_row(
-    baseline: str, rows: list[str], data: Path, tmp_path: Path
+    baseline: str, rows: list[str], data: Path
 ) -> None:
-    found = bench(
-        tmp_path, {**SMALL, "data": str(data), "baseline": baseline, "phases": "cost"}, collect=True
-    )
+    found = prepared({**SMALL, "data": str(data), "baseline": baseline})
     assert [row.name for row in found.plan.rows[1:]] == rows
 
 

@@ -31,7 +31,7 @@ def run(out: Path, corpus: Path, **options: Any) -> Run:
     loaded = load()
     request = make_request({**PAIR, "data": str(corpus), **options}, loaded.registry)
     on = loaded.registry.choose("executor", "inline")
-    settings = {"name": "", "on": on, "out": out, "fresh": fresh, "collect": False}
+    settings = {"name": "", "on": on, "out": out, "fresh": fresh}
     (done,) = run_bench([request], loaded, progress, **settings).runs
     return done
 

@@ -68,9 +68,6 @@ if TYPE_CHECKING:
 )
 @TRACK
 @option(OUTPUT, "--fresh", is_flag=True, help="Run again what is already there.")
-@option(
-    OUTPUT, "--collect", is_flag=True, usual=False, help="Show what is already there; run nothing."
-)
 @option(OUTPUT, "--plan", "plan_only", is_flag=True, help="Print what would run, and stop.")
 @option(OUTPUT, "--wide", is_flag=True, help="Print all columns; not only those that fit.")
 @option(OUTPUT, "--json", "as_json", is_flag=True, help="Print JSON; as zoo report --json does.")
@@ -80,7 +77,6 @@ def bench(
     out: str | None,
     track: str | None,
     fresh: bool,
-    collect: bool,
     plan_only: bool,
     wide: bool,
     as_json: bool,
@@ -105,8 +101,6 @@ def bench(
         raise ZooError("--seeds counts seeds from 0, --seed names them: use one of the two")
     if seed:
         options["seeds"] = tuple(dict.fromkeys(seed))
-    if fresh and collect:
-        raise ZooError("--fresh runs everything again and --collect runs nothing: use one of them")
     loaded = load_zoo()
     executor = choose_executor(loaded.registry, on, options)
     trackers = find_trackers(track, loaded)
@@ -127,7 +121,6 @@ def bench(
             on=executor,
             out=Path(out) if out else None,
             fresh=fresh,
-            collect=collect,
         )
     if isinstance(done.report, RunReport) and done.runs[0].measured:
         _warn_of_noise(done.report)

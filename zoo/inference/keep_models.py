@@ -27,7 +27,7 @@ def keep_models(run: Run) -> None:
     there are trained again: those of runs that kept no models, or others.
     """
     which = run.request.save_models
-    if which == "none" or run.collect or "train" not in run.request.phases:
+    if which == "none" or "train" not in run.request.phases:
         return
     best = None
     if which == "best" and run.records:

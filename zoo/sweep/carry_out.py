@@ -14,7 +14,7 @@ from zoo.sweep.cost import measure_rows
 from zoo.sweep.keys import digest, slug
 from zoo.sweep.plan_time import PastTimes, costs_seconds, left_to_do, past_records, time_lines
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import FILE, Record, RecordFile, differing, made_by
+from zoo.sweep.records import FILE, Record, RecordFile, differing
 from zoo.sweep.run import Run, model_id, open_executor, prepare_run
 from zoo.sweep.train_rows import train_rows
 
@@ -30,17 +30,16 @@ def run(
     on: str | Choice = "local",
     out: Path | None = None,
     fresh: bool = False,
-    collect: bool = False,
 ) -> Run:
     """Carry out a request and return the run with its records; nothing is made of them.
 
     on: the executor. out: the directory of the records; by default one of its own for these data
-    and settings, under ``runs``. fresh, collect: as of ``Run.at``. Raises ZooError for anything
+    and settings, under ``runs``. fresh: as of ``Run.at``. Raises ZooError for anything
     asked for that cannot be had.
     """
     with open_executor(zoo, on) as executor:
-        made = prepare_run(request, zoo, executor, progress, collect=collect)
-        with made.at(place_of(made, out), fresh=fresh, collect=collect):
+        made = prepare_run(request, zoo, executor, progress)
+        with made.at(place_of(made, out), fresh=fresh):
             carry_out(made)
         return made
 
@@ -49,15 +48,11 @@ def carry_out(run: Run) -> None:
     """Train and measure every row, in the directory that is open."""
     request = run.request
     _skipped(run)
-    # A phase that was not asked for shows what is already there, as --collect does.
-    only_known = run.collect or "train" not in request.phases
-    if not run.collect:
-        _say_how_long(run)
-    chosen = train_rows(run, only_known)
+    _say_how_long(run)
+    # A phase that was not asked for shows what is already there.
+    chosen = train_rows(run, "train" not in request.phases)
     run.progress.expect(0.0)
-    measure_rows(run, chosen, run.collect or "cost" not in request.phases)
-    if note := other_code_note(run.other_code):
-        run.progress.notice(note)
+    measure_rows(run, chosen, "cost" not in request.phases)
 
 
 def _skipped(run: Run) -> None:
@@ -80,15 +75,6 @@ def _say_how_long(run: Run) -> None:
             run.progress.notice(line)
     machines = 1 if nodes is None else sum(not node.problem for node in nodes)
     run.progress.expect(costs_seconds(to_do, past, machines) or 0.0)
-
-
-def other_code_note(read: Sequence[Record]) -> str:
-    """That a run would make these records again, for their code was other; empty where none was."""
-    if not read:
-        return ""
-    commits = dict.fromkeys(made_by(record) for record in read)
-    count = "1 result is" if len(read) == 1 else f"{len(read)} results are"
-    return f"{count} of other code ({', '.join(commits)}): a run would make them again"
 
 
 def place_of(run: Run, out: Path | None) -> Path:

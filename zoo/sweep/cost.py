@@ -29,7 +29,6 @@ from zoo.sweep.run import (
     job_setup,
     model_id,
     open_executor,
-    work_id,
 )
 
 GROUP_SIZE = 6  # models measured in turns besides the reference and its twin
@@ -53,8 +52,7 @@ def measure_rows(run: Run, chosen: Mapping[str, Training], only_known: bool) -> 
             if not run.reuse(key, True) and not only_known:
                 run.record("cost", row, key, training, "skipped", "every training of it failed")
             continue
-        work = work_id("cost", row.model, None, training)
-        if not run.reuse(key, only_known or not run.fresh, work) and not only_known:
+        if not run.reuse(key, only_known or not run.fresh) and not only_known:
             rows[row.name], keys[row.name] = row, key
     jobs = _cost_jobs(run, list(rows.values()), chosen)
     run.measured = len(rows)

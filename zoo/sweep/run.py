@@ -35,7 +35,7 @@ from zoo.execution.base import (
 from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, plugin_hashes, zoo_code
 from zoo.registry.loading import Zoo
-from zoo.sweep.keys import JOB_CODE, digest
+from zoo.sweep.keys import JOB_CODE
 from zoo.sweep.make_request import repeat_command
 from zoo.sweep.plan import Plan, PlanRow, all_fits, make_plan, probe_models, with_refusals
 from zoo.sweep.pretraining_data import with_pretraining
@@ -63,9 +63,8 @@ class Run:
     of trainings, on the machine that was inspected; cost_limits, cost_environment: of measurements
     there, which have its cores for themselves. loaded: None for made-up data.
 
-    Once its directory is open (``at``): known: records that can be reused, by key. of_other_code:
-    where nothing is run, all that are there, by ``work_id``; other_code: those that were taken from
-    it. records: of this request alone, reused ones included. trained, measured: how many models.
+    Once its directory is open (``at``): known: records that can be reused, by key. records: of this
+    request alone, reused ones included. trained, measured: how many models.
     """
 
     request: Request
@@ -82,10 +81,7 @@ class Run:
     loaded: Loaded | None = None
     file: RecordFile = field(default_factory=lambda: RecordFile(Path()))
     fresh: bool = False
-    collect: bool = False
     known: dict[str, Record] = field(default_factory=dict)
-    of_other_code: dict[str, Record] = field(default_factory=dict)
-    other_code: list[Record] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
     trained: int = 0
     measured: int = 0
@@ -114,13 +110,13 @@ class Run:
         return ranked_by([metric.description for metric in found], self.request.metric)
 
     @contextlib.contextmanager
-    def at(self, directory: Path, *, fresh: bool = False, collect: bool = False) -> Iterator[None]:
+    def at(self, directory: Path, *, fresh: bool = False) -> Iterator[None]:
         """Open a directory of records, to which no other process may write meanwhile.
 
-        fresh: run again what is already there. collect: run nothing, only read what is there.
-        Raises ZooError where it holds records of other data or settings.
+        fresh: run again what is already there. Raises ZooError where it holds records of other data
+        or settings.
         """
-        self.file, self.fresh, self.collect = RecordFile(directory), fresh, collect
+        self.file, self.fresh = RecordFile(directory), fresh
         self.progress.begins(directory, self.config)
         with self.file.lock():
             if self.file.repaired:
@@ -128,13 +124,9 @@ class Run:
             existing = self.file.read()
             now = {"task_options": self.plan.task.options().model_dump()}
             refuse_other_settings(existing, self.config, SHARED, directory, now)
-            if not collect:
-                existing = self._ranked_again(existing)
-            # Failed work is done again, and --collect shows it where it did not end well later.
-            existing.sort(key=lambda record: record.status in REUSABLE)
-            self.known = {r.key: r for r in existing if collect or r.status in REUSABLE}
-            self.of_other_code = {work_id_of(r): r for r in existing} if collect else {}
-            if fresh and not collect:
+            existing = self._ranked_again(existing)
+            self.known = {r.key: r for r in existing if r.status in REUSABLE}
+            if fresh:
                 Artifacts(directory).clear()
             yield
 
@@ -198,17 +190,11 @@ class Run:
         self.file.append(record)
         self.records.append(record)
 
-    def reuse(self, key: str, wanted: bool, work: str = "") -> bool:
-        """Take a known record over, if there is one and it is wanted; whether it was.
-
-        work: ``work_id`` of the result, where that of other code will do as well.
-        """
-        record = self.known.get(key) if wanted else None
-        if record is None and wanted and (record := self.of_other_code.get(work)):
-            self.other_code.append(record)
-        if record is not None:
-            self.records.append(record)
-        return record is not None
+    def reuse(self, key: str, wanted: bool) -> bool:
+        """Take a known record over, if there is one and it is wanted; whether it was."""
+        if found := wanted and key in self.known:
+            self.records.append(self.known[key])
+        return found
 
     def replace(self, record: Record, **changes: Any) -> None:
         """Write a record of this run again with these changes; the later one counts."""
@@ -269,38 +255,32 @@ def prepare_run(
     executor: Executor,
     progress: Progress,
     *,
-    collect: bool = False,
     all_data: bool = False,
 ) -> Run:
     """Plan a request, load its data, and inspect the machine.
 
-    Rows whose components were given parameters are built once, to see that they can be. collect:
-    nothing is going to run, so they are not. all_data: nothing is scored, and notices of what is
-    held out are not said. Raises ZooError for anything asked for that cannot be had.
+    Rows whose components were given parameters are built once, to see that they can be. all_data:
+    nothing is scored, and notices of what is held out are not said. Raises ZooError for anything
+    asked for that cannot be had.
     """
     plan = make_plan(request, zoo.registry)
-    try:
-        loaded, pretraining = with_pretraining(request, load_data(request, plan, zoo))
-        for notice in loaded.notices:
-            if not (all_data and isinstance(notice, ScoringNotice)):
-                progress.notice(notice)
-        if not request.threads and (note := executor.cores_note()):
-            progress.notice(note)
-        data = DataReference(loaded.encoded.key, loaded.spec)
-        setup = replace(job_setup(request, plan, zoo, data), pretraining=pretraining)
-        alone = job_limits(request, executor)
-        environment, setup, refused = inspect(
-            executor,
-            setup,
-            alone,
-            progress,
-            () if collect else plan.runnable,
-            () if collect else probe_models(plan),
-        )
-    except ZooError as error:
-        if collect and type(error) is ZooError:
-            raise ZooError(f"{error}. zoo report DIR shows records without their data") from None
-        raise
+    loaded, pretraining = with_pretraining(request, load_data(request, plan, zoo))
+    for notice in loaded.notices:
+        if not (all_data and isinstance(notice, ScoringNotice)):
+            progress.notice(notice)
+    if not request.threads and (note := executor.cores_note()):
+        progress.notice(note)
+    data = DataReference(loaded.encoded.key, loaded.spec)
+    setup = replace(job_setup(request, plan, zoo, data), pretraining=pretraining)
+    alone = job_limits(request, executor)
+    environment, setup, refused = inspect(
+        executor,
+        setup,
+        alone,
+        progress,
+        plan.runnable,
+        probe_models(plan),
+    )
     limits, shared = training_limits(request, plan, executor, setup.execution.device), environment
     if limits.threads != alone.threads:
         shared = {**environment, "threads": limits.threads}
@@ -442,17 +422,6 @@ def training_limits(request: Request, plan: Plan, executor: Executor, device: st
     fits = itertools.chain(*all_fits(request, plan))
     trainings = sum(fit.row.tunable for fit in fits) if device == "cpu" else 1
     return job_limits(request, executor, trainings)
-
-
-def work_id(kind: str, model: ModelSpec, seed: int | None, training: Training) -> str:
-    """Identifies a result among those of one directory, whatever code and machine made it."""
-    return digest([kind, model_id(model), seed, training.model_dump()])
-
-
-def work_id_of(record: Record) -> str:
-    """The same of a record. A setting that it lacks is newer than it, and had its default."""
-    model = ModelSpec(record.cell, record.baseline)
-    return work_id(record.kind, model, record.seed, Training(**record.config["training"]))
 
 
 def model_id(model: ModelSpec) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from zoo.registry.code_hash import plugin_hashes
 from zoo.sweep.keys import digest, slug, training_key
 from zoo.sweep.plan import Fit, Plan, seed_fits, tuning_fits
 from zoo.sweep.records import Record
-from zoo.sweep.run import Run, environment_of, model_id, work_id
+from zoo.sweep.run import Run, environment_of, model_id
 
 MODELS = "models"  # where a run's directory has its models, and its unfinished work their weights
 OUTPUTS = "sample_outputs.json"  # beside the weights
@@ -71,8 +71,7 @@ def _train(run: Run, kind: Literal["tune", "train"], fits: Iterable[Fit], only_k
     started: dict[str, Fit] = {}
     for fit in fits:
         row, key = fit.row, key_of_training(run, fit)
-        work = work_id(kind, row.model, fit.seed, fit.training)
-        if run.reuse(key, only_known or not run.fresh, work) or only_known:
+        if run.reuse(key, only_known or not run.fresh) or only_known:
             continue
         values = run.request.tuned if row.tunable else ()
         shown = "".join(f" {name}={getattr(fit.training, name):g}" for name in values)
