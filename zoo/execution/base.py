@@ -149,6 +149,11 @@ class CostJob(Job):
     least_rounds: int = 0
     matrix_rate: bool = True
 
+    def results(self, result: Result) -> Sequence[tuple[CostMember, Result]]:
+        """Each member with its result. Where the whole job failed, that is the result of each."""
+        found = result.members or (result,) * len(self.members)
+        return list(zip(self.members, found, strict=True))
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
 import statistics
 from collections import defaultdict
@@ -161,7 +160,7 @@ def _keep_weights(run: Run, job: Job, result: Result) -> bool:
         shutil.rmtree(place.parent, ignore_errors=True)
         place.parent.mkdir(parents=True)
         (place.parent / OUTPUTS).write_text(json.dumps(result.sample_outputs))
-        os.replace(result.artifacts[WEIGHTS], place)
+        shutil.move(result.artifacts[WEIGHTS], place)
     return kept
 
 
