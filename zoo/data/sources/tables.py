@@ -42,7 +42,7 @@ X = TypeVar("X")
 Y = TypeVar("Y")
 
 
-class Record(NamedTuple):
+class TableRow(NamedTuple):
     """One row of a table of text: its first line from 1, the line after its last, its fields."""
 
     line: int
@@ -189,7 +189,7 @@ def delimited_rows(
             yield place, dict(itertools.zip_longest(names, cells[: len(names)], fillvalue=""))
 
 
-def _records(text: str, delimiter: str, quotes: bool) -> list[Record]:
+def _records(text: str, delimiter: str, quotes: bool) -> list[TableRow]:
     """The rows of a table, without empty lines.
 
     With quotes a carriage return alone ends a line too, as spreadsheets have it.
@@ -197,13 +197,13 @@ def _records(text: str, delimiter: str, quotes: bool) -> list[Record]:
     if not quotes:
         lines = map(without_end, text.split("\n"))
         rows = [line.split(delimiter) if line else [] for line in lines]
-        return [Record(n, n + 1, fields) for n, fields in enumerate(rows, start=1) if fields]
+        return [TableRow(n, n + 1, fields) for n, fields in enumerate(rows, start=1) if fields]
     csv.field_size_limit(2**31 - 1)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     found, line = [], 1
     for fields in reader:
         if fields:
-            found.append(Record(line, reader.line_num + 1, fields))
+            found.append(TableRow(line, reader.line_num + 1, fields))
         line = reader.line_num + 1
     return found
 
@@ -218,7 +218,7 @@ def _column_names(fields: Sequence[str]) -> list[str]:
 
 
 def _note_swallowed_rows(
-    name: str, text: str, delimiter: str, records: Sequence[Record], notices: list[str]
+    name: str, text: str, delimiter: str, records: Sequence[TableRow], notices: list[str]
 ) -> None:
     """Add a notice of the fields over several lines that seem to hold rows with a known label.
 
@@ -249,7 +249,7 @@ def _note_swallowed_rows(
 
 def _odd(
     lines: Sequence[str],
-    record: Record,
+    record: TableRow,
     delimiter: str,
     width: int,
     labels: Mapping[int, set[str]] | None = None,

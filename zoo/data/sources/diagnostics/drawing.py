@@ -49,7 +49,7 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Part:
+class LengthGroup:
     """Texts to draw: how many, of which lengths, and the name of their group."""
 
     texts: int
@@ -57,9 +57,9 @@ class Part:
     group: str = ""
 
 
-def parts_of(
+def length_groups(
     name: str, train: int, test: int, length: int, test_length: int, shortest: int, step: int = 1
-) -> list[Part]:
+) -> list[LengthGroup]:
     """The training part, and the test parts: one, or one for each group of lengths.
 
     shortest, step: lengths are shortest, shortest + step, and so on. Raises ZooError for sizes that
@@ -73,15 +73,15 @@ def parts_of(
         raise ZooError(f"{name} needs test_length > length ({length}), or 0, not {test_length}")
     lengths = range(shortest, length + 1, step)
     if not test_length:
-        return [Part(train, lengths), Part(test, lengths)]
+        return [LengthGroup(train, lengths), LengthGroup(test, lengths)]
     bounds = [length, *(bound for bound in (test_length // 2,) if bound > length), test_length]
-    parts = [Part(train, lengths)]
+    parts = [LengthGroup(train, lengths)]
     for low, high in zip([0, *bounds], bounds, strict=False):
         its_lengths = [n for n in range(shortest, high + 1, step) if n > low]
         if not its_lengths:
             raise ZooError(f"{name} has no text of {low + 1} to {high} words: raise test_length")
         group = f"{low + 1} to {high}" if low else f"to {high}"
-        parts.append(Part(test // len(bounds), its_lengths, group))
+        parts.append(LengthGroup(test // len(bounds), its_lengths, group))
     if test % len(bounds):
         raise ZooError(f"{name} needs a multiple of {len(bounds)} test texts, not {test}")
     return parts
@@ -105,7 +105,7 @@ def labelled_corpus(
     """A corpus of drawn texts without duplicates, with as many of each class in every part.
 
     draw_text: a text of about that many words; one whose length does not fit is drawn again.
-    shortest, step: as in ``parts_of``. source: where the data come from, for the corpus's notes.
+    shortest, step: as in ``length_groups``. source: of the data, for the corpus's notes.
     Where the numbers of texts do not divide among the classes, the first classes have one more.
     """
 
@@ -113,11 +113,11 @@ def labelled_corpus(
         words = draw_text(draw, length)
         return words, label_of(words)
 
-    def wanted(part: Part) -> dict[str, int]:
+    def wanted(part: LengthGroup) -> dict[str, int]:
         each, more = divmod(part.texts, len(label_names))
         return {label: each + (number < more) for number, label in enumerate(label_names)}
 
-    parts = parts_of(name, train, test, length, test_length, shortest, step)
+    parts = length_groups(name, train, test, length, test_length, shortest, step)
     trained, tested = _drawn(name, draw_example, wanted, parts, seed)
     return Corpus(
         name=name,
@@ -133,23 +133,30 @@ def tagged_corpus(
     name: str,
     draw_text: Callable[[Draw, int], Tagged],
     label_names: Sequence[str],
-    parts: Sequence[Part],
     *,
-    seed: int,
+    shortest: int,
+    length: int,
+    step: int = 1,
+    seed: int = 0,
+    train: int = 4000,
+    test: int = 600,
+    test_length: int = 0,
 ) -> TaggedCorpus:
     """A tagged corpus of drawn texts without duplicates; tags are equally likely by guessing.
 
     draw_text: tokens and tags of a text of about that many tokens; one whose length does not fit
-    is drawn again. A tag is a name, or empty where it does not count.
+    is drawn again. A tag is a name, or empty where it does not count. shortest, step: as in
+    ``length_groups``.
     """
-    train, test = _drawn(name, draw_text, lambda part: {"": part.texts}, parts, seed)
+    parts = length_groups(name, train, test, length, test_length, shortest, step)
+    trained, tested = _drawn(name, draw_text, lambda part: {"": part.texts}, parts, seed)
     numbers = {"": IGNORED, **{label: number for number, label in enumerate(label_names)}}
     return TaggedCorpus(
         name=name,
-        train_tokens=[tokens for tokens, _ in train],
-        train_tags=[[numbers[tag] for tag in tags] for _, tags in train],
-        test_tokens=[tokens for tokens, _ in test],
-        test_tags=[[numbers[tag] for tag in tags] for _, tags in test],
+        train_tokens=[tokens for tokens, _ in trained],
+        train_tags=[[numbers[tag] for tag in tags] for _, tags in trained],
+        test_tokens=[tokens for tokens, _ in tested],
+        test_tags=[[numbers[tag] for tag in tags] for _, tags in tested],
         **_about(label_names, parts, seed, SOURCE),
     )
 
@@ -157,8 +164,8 @@ def tagged_corpus(
 def _drawn(
     name: str,
     draw_example: Callable[[Draw, int], tuple[Words, L]],
-    wanted_of: Callable[[Part], dict[Any, int]],
-    parts: Sequence[Part],
+    wanted_of: Callable[[LengthGroup], dict[Any, int]],
+    parts: Sequence[LengthGroup],
     seed: int,
 ) -> tuple[list[tuple[Words, L]], list[tuple[Words, L]]]:
     """Different texts with their labels, of the training part and of all test parts.
@@ -186,7 +193,7 @@ def _drawn(
     return made[0], [example for examples in made[1:] for example in examples]
 
 
-def _about(labels: Sequence[str], parts: Sequence[Part], seed: int, source: str) -> Any:
+def _about(labels: Sequence[str], parts: Sequence[LengthGroup], seed: int, source: str) -> Any:
     """The fields of a corpus that are not texts and labels."""
     return {
         "label_names": list(labels),

@@ -10,9 +10,10 @@ here 64 tokens, 8 tokens each for keys and values, and 4,000 texts.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from zoo.data.sources.corpus import TaggedCorpus
-from zoo.data.sources.diagnostics.drawing import Draw, Tagged, parts_of, tagged_corpus
+from zoo.data.sources.diagnostics.drawing import Draw, Tagged, tagged_corpus
 from zoo.errors import ZooError
 
 KEY_TOKENS = [f"k{number}" for number in range(8)]
@@ -20,23 +21,13 @@ SLOT = "?"
 MOST_TOKENS = 3  # of a key or a value
 
 
-def load(
-    *,
-    seed: int = 0,
-    train: int = 4000,
-    test: int = 600,
-    values: int = 8,
-    length: int = 64,
-    test_length: int = 0,
-) -> TaggedCorpus:
+def load(*, values: int = 8, length: int = 64, **sizes: Any) -> TaggedCorpus:
     """The corpus of that seed; sizes are as ``drawing`` says, and longer texts have more pairs.
 
     values: different tokens of values. Raises ZooError for impossible sizes.
     """
     if values < 2:
         raise ZooError(f"fuzzy-recall needs values >= 2, not {values}")
-    shortest = 4 * MOST_TOKENS
-    parts = parts_of("fuzzy-recall", train, test, length, test_length, shortest=shortest)
     names = [f"v{value}" for value in range(values)]
 
     def draw_text(draw: Draw, length: int) -> Tagged:
@@ -58,7 +49,9 @@ def load(
             tags += [*[""] * len(key), *held[key]]
         return tokens, tags
 
-    return tagged_corpus("fuzzy-recall", draw_text, names, parts, seed=seed)
+    return tagged_corpus(
+        "fuzzy-recall", draw_text, names, shortest=4 * MOST_TOKENS, length=length, **sizes
+    )
 
 
 def _motif(draw: Draw, tokens: Sequence[str]) -> tuple[str, ...]:

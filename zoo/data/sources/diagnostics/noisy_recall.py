@@ -8,23 +8,16 @@ recall, scaled down: there texts have 128 tokens of a vocabulary of 16, with 16 
 
 from __future__ import annotations
 
+from typing import Any
+
 from zoo.data.sources.corpus import TaggedCorpus
-from zoo.data.sources.diagnostics.drawing import Draw, Tagged, parts_of, tagged_corpus
+from zoo.data.sources.diagnostics.drawing import Draw, Tagged, tagged_corpus
 from zoo.errors import ZooError
 
 KEYS, NOISE = 16, [f"n{number}" for number in range(8)]
 
 
-def load(
-    *,
-    seed: int = 0,
-    train: int = 4000,
-    test: int = 600,
-    pairs: int = 8,
-    values: int = 8,
-    length: int = 64,
-    test_length: int = 0,
-) -> TaggedCorpus:
+def load(*, pairs: int = 8, values: int = 8, length: int = 64, **sizes: Any) -> TaggedCorpus:
     """The corpus of that seed; sizes are as ``drawing`` says, and longer texts have more noise.
 
     pairs: keys of a text, of 16. values: different values of a key. Raises ZooError for impossible
@@ -34,7 +27,6 @@ def load(
         raise ZooError(
             f"noisy-recall needs 1 <= pairs <= {KEYS} and values >= 2, not {pairs} and {values}"
         )
-    parts = parts_of("noisy-recall", train, test, length, test_length, shortest=3 * pairs)
     names = [f"v{value}" for value in range(values)]
 
     def draw_text(draw: Draw, length: int) -> Tagged:
@@ -46,4 +38,6 @@ def load(
         tags = [*([""] * len(tokens)), *(held[key] for key in queries)]
         return [*tokens, *(f"k{key}?" for key in queries)], tags
 
-    return tagged_corpus("noisy-recall", draw_text, names, parts, seed=seed)
+    return tagged_corpus(
+        "noisy-recall", draw_text, names, shortest=3 * pairs, length=length, **sizes
+    )

@@ -8,20 +8,14 @@ them; there texts have 64 to 512 tokens.
 
 from __future__ import annotations
 
+from typing import Any
+
 from zoo.data.sources.corpus import TaggedCorpus
-from zoo.data.sources.diagnostics.drawing import Draw, Tagged, parts_of, tagged_corpus
+from zoo.data.sources.diagnostics.drawing import Draw, Tagged, tagged_corpus
 from zoo.errors import ZooError
 
 
-def load(
-    *,
-    seed: int = 0,
-    train: int = 4000,
-    test: int = 600,
-    pairs: int = 32,
-    values: int = 8,
-    test_length: int = 0,
-) -> TaggedCorpus:
+def load(*, pairs: int = 32, values: int = 8, test_length: int = 0, **sizes: Any) -> TaggedCorpus:
     """The corpus of that seed.
 
     pairs: keys of a training text, which has twice as many tokens. values: different values of a
@@ -30,8 +24,6 @@ def load(
     """
     if pairs < 1 or values < 2:
         raise ZooError(f"recall needs pairs >= 1 and values >= 2, not {pairs} and {values}")
-    length = 2 * pairs
-    parts = parts_of("recall", train, test, length, test_length, shortest=length, step=2)
     keys = range(max(pairs, test_length // 2))
     names = [f"v{value}" for value in range(values)]
 
@@ -42,4 +34,5 @@ def load(
         tags = [*([""] * len(held)), *(held[key] for key in queries)]
         return [*tokens, *(f"k{key}?" for key in queries)], tags
 
-    return tagged_corpus("recall", draw_text, names, parts, seed=seed)
+    sizes |= {"shortest": 2 * pairs, "length": 2 * pairs, "step": 2, "test_length": test_length}
+    return tagged_corpus("recall", draw_text, names, **sizes)

@@ -8,23 +8,16 @@ training texts; here 64 tokens, 8 to copy, 8 symbols and 4,000 texts.
 
 from __future__ import annotations
 
+from typing import Any
+
 from zoo.data.sources.corpus import TaggedCorpus
-from zoo.data.sources.diagnostics.drawing import Draw, Tagged, parts_of, tagged_corpus
+from zoo.data.sources.diagnostics.drawing import Draw, Tagged, tagged_corpus
 from zoo.errors import ZooError
 
 BLANK, SLOT = "blank", "copy"
 
 
-def load(
-    *,
-    seed: int = 0,
-    train: int = 4000,
-    test: int = 600,
-    items: int = 8,
-    symbols: int = 8,
-    length: int = 64,
-    test_length: int = 0,
-) -> TaggedCorpus:
+def load(*, items: int = 8, symbols: int = 8, length: int = 64, **sizes: Any) -> TaggedCorpus:
     """The corpus of that seed; sizes are as ``drawing`` says, and longer texts have more blanks.
 
     items: symbols of a text to copy. symbols: different ones. Raises ZooError for impossible sizes.
@@ -33,7 +26,6 @@ def load(
         raise ZooError(
             f"selective-copy needs items >= 1 and symbols >= 2, not {items} and {symbols}"
         )
-    parts = parts_of("selective-copy", train, test, length, test_length, shortest=2 * items)
     names = [f"s{symbol}" for symbol in range(symbols)]
 
     def draw_text(draw: Draw, length: int) -> Tagged:
@@ -45,4 +37,5 @@ def load(
             tokens[place] = symbol
         return [*tokens, *[SLOT] * items], [*[""] * len(tokens), *copied]
 
-    return tagged_corpus("selective-copy", draw_text, names, parts, seed=seed)
+    sizes |= {"shortest": 2 * items, "length": length}
+    return tagged_corpus("selective-copy", draw_text, names, **sizes)
