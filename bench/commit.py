@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from zoo.execution.environment import git_state
+from zoo.execution.machine import git_state
 
 
 def code_commit() -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from zoo.execution.environment import environment
+from zoo.execution.machine import environment
 from zoo.training.device import Runtime
 
 

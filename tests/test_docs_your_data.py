@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from zoo.cli.request_options import build_requests
-from zoo.execution.executor_choice import executor_options
+from zoo.execution import executor_options
 from zoo.registry import Registry
 from zoo.tasks.base import find_task
 

@@ -13,7 +13,7 @@ from zoo.config.request import COMPARING, Request
 from zoo.config.sizes import Sizes
 from zoo.data.sources.in_memory import stored
 from zoo.errors import ZooError
-from zoo.execution.executor_choice import choose_executor
+from zoo.execution import choose_executor
 from zoo.inference.directory import with_initial_models
 from zoo.inference.keep_models import keep_models
 from zoo.registry import AXES, loading

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from bench.peers.options import CLASSES, Shape
 from bench.peers.turns import Step
 from zoo.components.tokens import Tokens
-from zoo.measure.allocator import MIB, keep_blocks, set_thresholds
+from zoo.measure.memory import MIB, keep_blocks, set_thresholds
 from zoo.training.device import Runtime
 
 Batch = tuple[Tensor, Tokens, Tensor]  # ids (B, L), their tokens, labels (B)

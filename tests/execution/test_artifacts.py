@@ -11,8 +11,7 @@ from small_runs import SIZES, bench, cell
 
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
-from zoo.execution.artifacts import Artifacts
-from zoo.execution.base import WEIGHTS, JobSetup, Result, TrainJob
+from zoo.execution.base import WEIGHTS, Artifacts, JobSetup, Result, TrainJob
 from zoo.training.checkpoint import write_tensors
 
 SETUP = JobSetup("classify", {}, Sizes(), Training(), Execution())

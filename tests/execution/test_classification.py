@@ -13,9 +13,9 @@ import torch
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 from zoo.errors import DivergedError, ZooError
-from zoo.execution import failures, run_job
+from zoo.execution import run_job
 from zoo.execution.base import InspectJob, JobSetup, Limits
-from zoo.execution.failures import JobError, from_exception, from_exit, oom_kills
+from zoo.execution.run_job import JobError, from_exception, from_exit, oom_kills
 
 ALLOCATOR = (
     "[enforce fail at alloc_cpu.cpp:119] err == 0. DefaultCPUAllocator: can't allocate memory: "
@@ -82,20 +82,19 @@ def test_a_failure_that_is_classified_already_stays_as_it_is_also_through_a_pipe
     [
         (7, "the process exited with status 7"),
         (0, "the process exited with status 0"),
-        (None, "the process exited with status None"),
         (-signal.SIGSEGV, "the process was killed by SIGSEGV"),
         (-signal.SIGKILL, "the process was killed by SIGKILL"),
     ],
 )
 def test_a_dead_process_is_a_crash_with_the_end_of_its_output(
-    code: int | None, reason: str, tmp_path: Path
+    code: int, reason: str, tmp_path: Path
 ) -> None:
     log = tmp_path / "output.log"
     log.write_bytes(b"early\n" * 10_000 + b"\xff last line\n")
     failure = from_exit(code, oom_kills(), log)
     assert (failure.status, failure.reason) == ("crashed", reason)
     assert failure.traceback.endswith(" last line\n")
-    assert len(failure.traceback) <= failures.LOG_TAIL
+    assert len(failure.traceback) <= run_job.LOG_TAIL
     assert from_exit(code, oom_kills(), tmp_path / "none").traceback == ""
 
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from zoo.execution.cluster.cluster_executor import ClusterExecutor
 
-from zoo.execution import cores
+from zoo.execution import machine
 from zoo.execution.base import Limits
-from zoo.execution.cores import default_threads, limits_note, own_cores
-from zoo.execution.inline import InlineExecutor
-from zoo.execution.local import LocalExecutor
+from zoo.execution.local import InlineExecutor, LocalExecutor
+from zoo.execution.machine import default_threads, limits_note, own_cores
 
 
 @pytest.fixture(autouse=True)
 def _eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cores, "allowed_cores", lambda: 8)
+    monkeypatch.setattr(machine, "allowed_cores", lambda: 8)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
 
 
@@ -113,5 +111,3 @@ def test_what_limits_is_told_and_what_is_asked_for_is_given(
     assert "2 of 8 cores; OMP_NUM_THREADS gives each job at most 1 of 2" in limits_note(root)
     assert LocalExecutor().default_limits(Limits(0, 5)).threads == 5
     assert LocalExecutor().default_limits(Limits(0, 0)).threads == 1
-    assert "OMP_NUM_THREADS" in LocalExecutor().cores_note()
-    assert ClusterExecutor(lambda: pytest.fail("no engine is needed")).cores_note() == ""

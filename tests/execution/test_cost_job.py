@@ -26,7 +26,7 @@ from zoo.execution.base import (
     Result,
     Started,
 )
-from zoo.execution.inline import InlineExecutor
+from zoo.execution.local import InlineExecutor
 
 FAILING = Path(__file__).with_name("failing.py")
 MEMBERS = (

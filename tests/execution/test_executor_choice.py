@@ -9,10 +9,10 @@ from pydantic import Field
 from small_runs import zoo
 
 from zoo.errors import ZooError
-from zoo.execution.base import Limits
-from zoo.execution.cores import own_cores
-from zoo.execution.executor_choice import ExecutorOptions, choose_executor, executor_options
+from zoo.execution import choose_executor, executor_options
+from zoo.execution.base import ExecutorOptions, Limits
 from zoo.execution.local import LocalExecutor
+from zoo.execution.machine import own_cores
 from zoo.registry import Owner, Register, Registry
 
 

@@ -31,8 +31,7 @@ from small_runs import (
 
 from zoo.errors import ZooError
 from zoo.execution.base import Ended, Event, Limits, Notice, Progress, Started, TrainJob
-from zoo.execution.inline import InlineExecutor
-from zoo.execution.local import LocalExecutor
+from zoo.execution.local import InlineExecutor, LocalExecutor
 from zoo.execution.process import Worker
 from zoo.sweep.records import Record, RecordFile
 

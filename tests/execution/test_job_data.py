@@ -24,7 +24,7 @@ from zoo.execution.base import (
     Result,
     TrainJob,
 )
-from zoo.execution.inline import InlineExecutor
+from zoo.execution.local import InlineExecutor
 from zoo.execution.run_job import run_job
 
 PLUGIN = '''

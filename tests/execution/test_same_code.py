@@ -14,8 +14,7 @@ from wheels import write_wheel
 from zoo import __version__
 from zoo.errors import ZooError
 from zoo.execution.base import CostJob, CostMember, Ended, Executor, Job, Limits, Result, TrainJob
-from zoo.execution.inline import InlineExecutor
-from zoo.execution.local import LocalExecutor
+from zoo.execution.local import InlineExecutor, LocalExecutor
 from zoo.registry import BUILT_IN
 from zoo.sweep.progress import Silent
 from zoo.sweep.run import inspect

@@ -9,9 +9,9 @@ import pytest
 
 SCRIPT = """
 import sys, torch
-from zoo.measure import allocator
+from zoo.measure import memory
 import psutil
-getattr(allocator, sys.argv[1])()
+getattr(memory, sys.argv[1])()
 own = psutil.Process()
 torch.ones(8).sum()
 before = own.memory_info().rss

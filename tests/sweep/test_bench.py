@@ -20,7 +20,7 @@ from small_runs import CLASSIFY, LM, SEQ2SEQ, bench, flags, result_of
 import zoo
 from zoo.cli import main
 from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Result
-from zoo.execution.inline import InlineExecutor
+from zoo.execution.local import InlineExecutor
 from zoo.report.run_report import RunReport
 from zoo.sweep.records import Record, RecordFile
 

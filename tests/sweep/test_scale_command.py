@@ -13,7 +13,7 @@ import pytest
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Result, Started
-from zoo.execution.inline import InlineExecutor
+from zoo.execution.local import InlineExecutor
 from zoo.registry.loading import load
 from zoo.sweep.cost import run_scale
 from zoo.sweep.make_request import make_request

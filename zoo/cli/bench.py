@@ -91,7 +91,7 @@ def bench(
     zoo bench --task lm --data book.txt
     """
     from zoo.api import run_bench
-    from zoo.execution.executor_choice import choose_executor
+    from zoo.execution import choose_executor
     from zoo.report.run_report import RunReport
     from zoo.report.write import answer_text, report_data, report_text
     from zoo.sweep.progress import Silent, for_stream
@@ -153,7 +153,7 @@ def _print_plans(
     requests: Sequence[Request], zoo: Zoo, on: Choice, out: Path | None, *, as_json: bool
 ) -> None:
     """What would run, and how long it would take."""
-    from zoo.execution.cores import seems_to_compute_on
+    from zoo.execution.machine import seems_to_compute_on
     from zoo.sweep.plan_time import PastTimes, all_to_do, as_table, past_records, time_lines
     from zoo.sweep.run import dry_plan, open_executor, training_limits
 

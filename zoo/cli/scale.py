@@ -79,7 +79,7 @@ def scale(
     zoo scale --attention fused,naive --over dim --values 64,128,256
     zoo scale --collect --out runs/scale-length
     """
-    from zoo.execution.executor_choice import choose_executor
+    from zoo.execution import choose_executor
     from zoo.measure.scaling import known_axis, parse_values
     from zoo.report.tables.scaling_table import as_text
     from zoo.report.write import write_scale

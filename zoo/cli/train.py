@@ -90,7 +90,7 @@ def train(
     It is the model that 'zoo bench' scores for the same options and seed. Options of a suite that
     are about comparing several models (seeds, baselines, costs) are ignored.
     """
-    from zoo.execution.executor_choice import choose_executor
+    from zoo.execution import choose_executor
     from zoo.inference.train import TrainingFailedError, find_run_row
     from zoo.inference.train import train as train_one
     from zoo.registry.loading import load as load_plugins

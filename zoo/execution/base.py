@@ -7,21 +7,24 @@ in the cache of the machine that runs it, single-file plug-ins travel as bytes, 
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from zoo.config.settings import NO_PRETRAINING, Execution, Pretraining, Training
 from zoo.config.sizes import Sizes
-from zoo.execution.cores import default_jobs, default_threads, limits_note
+from zoo.execution.machine import default_jobs, default_threads
 from zoo.registry.code_hash import CodeVersion
 
 Status = Literal["ok", "oom", "timeout", "crashed", "diverged", "lost"]
 WEIGHTS = "weights.safetensors"
+UNFINISHED, OUTPUT = "unfinished", "output.log"  # names of a directory and a file of a run
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class JobSetup:
 
     execution: device and precision as resolved before the first job. plugin_selection: the value
     of ``ZOO_PLUGINS``; None where it is not set. code: of the zoo, and of every distribution whose
-    components are used; a job is refused where other code is installed (``same_code``).
+    components are used; a job is refused where other code is installed.
     pretraining: what encoders begin with, without paths: a saved model has its name there, and its
     weights, like given texts, are among the data.
     """
@@ -148,11 +151,6 @@ class CostJob(Job):
     rounds: int = 5
     least_rounds: int = 0
     matrix_rate: bool = True
-
-    def results(self, result: Result) -> Sequence[tuple[CostMember, Result]]:
-        """Each member with its result. Where the whole job failed, that is the result of each."""
-        found = result.members or (result,) * len(self.members)
-        return list(zip(self.members, found, strict=True))
 
 
 @dataclass(frozen=True)
@@ -254,20 +252,69 @@ class Node:
     problem: str = ""
 
 
+class Artifacts:
+    """Files of unfinished jobs within a run's directory, so that any executor can resume them.
+
+    Each job has a directory under its key. As a context manager it removes the root at the end, if
+    no unfinished job is left there.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.root = directory.absolute() / UNFINISHED
+
+    def of(self, job: Job) -> Path:
+        """The directory of a job, made where it does not exist."""
+        directory = self.root / job.key
+        directory.mkdir(parents=True, exist_ok=True)
+        return directory
+
+    def with_files(self, job: Job, result: Result) -> Result:
+        """The result with the artifacts that the job left; they exist until ``remove``."""
+        weights = self.root / job.key / WEIGHTS
+        return replace(result, artifacts={WEIGHTS: weights}) if weights.is_file() else result
+
+    def remove(self, job: Job) -> None:
+        """Remove what a finished job no longer needs. The root stays until the end.
+
+        Removing the root as well would race with a job that is about to write there.
+        """
+        shutil.rmtree(self.root / job.key, ignore_errors=True)
+
+    def clear(self) -> None:
+        """Remove everything, so that no job resumes."""
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def __enter__(self) -> Artifacts:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):
+            self.root.rmdir()
+
+
+class ExecutorOptions(BaseModel):
+    """Base of an executor's own options; every field needs a default and a description.
+
+    They say where jobs run, never what they are: no record and no suite has them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
 class Executor(ABC):
     """Runs jobs. Registered as ``register("executor", name, factory, ...)``; opened once a run.
 
     options: a pydantic model of its registered parameters, from which ``zoo bench`` takes options
-    (``executor_choice.ExecutorOptions``); None where it has none.
+    ; None where it has none.
     """
 
-    options: ClassVar[type[BaseModel] | None] = None
+    options: ClassVar[type[ExecutorOptions] | None] = None
 
     @abstractmethod
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run the jobs and yield events as they happen, in any order.
 
-        directory: of the run, where artifacts of unfinished jobs stay (``artifacts.Artifacts``), so
+        directory: of the run, where artifacts of unfinished jobs stay (``Artifacts``), so
         that the same request resumes them, on this executor or another. A cost job runs with no
         other job on its machine. A result without an environment counts as of the machine that ran
         the run's InspectJob: an executor of several machines adds what is missing. Closing the
@@ -296,7 +343,3 @@ class Executor(ABC):
         """
         jobs = asked.jobs or (1 if asked.threads else default_jobs(trainings))
         return replace(asked, jobs=jobs, threads=asked.threads or default_threads(trainings))
-
-    def cores_note(self) -> str:
-        """What leaves jobs fewer cores than the machine offers; empty where nothing is known."""
-        return limits_note()

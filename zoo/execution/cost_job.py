@@ -9,15 +9,15 @@ import contextlib
 import functools
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from zoo.execution.base import CostJob, CostMember, Limits, Result, Step
-from zoo.execution.cores import own_cores
-from zoo.execution.cost_memory import peaks
-from zoo.execution.failures import JobError
+from zoo.execution.local import Call, Done, run_calls
+from zoo.execution.machine import own_cores
 from zoo.execution.process import Worker
+from zoo.execution.run_job import JobError
 from zoo.measure.round_ratios import narrow_enough, ratios_of
 from zoo.measure.summary import summarise
 
@@ -47,13 +47,7 @@ def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Re
     group = [_Measured(member) for member in job.members]
     try:
         environment, rate = _machine(job, limits, log)
-        members = {n: one.member for n, one in enumerate(group) if not one.member.twin}
-        with contextlib.closing(peaks(job.setup, members, limits, log)) as found:
-            for place, peak in found:
-                if isinstance(peak, JobError):
-                    group[place].failure = peak
-                else:
-                    group[place].memory = peak
+        _measure_memory(job, group, limits, log)
         able = _prepared(job, group, limits, log)
         steps = _steps(able)
         for number in range(job.rounds if able else 0):
@@ -71,6 +65,27 @@ def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Re
     session = uuid.uuid4().hex[:12]
     results = tuple(_result(one, group, session, rate, environment) for one in group)
     yield Result(members=results, environment=environment)
+
+
+def _measure_memory(job: CostJob, group: Sequence[_Measured], limits: Limits, log: Path) -> None:
+    """The peaks of every member but the twin, each in a process of its own.
+
+    On the CPU as many run at once as there are cores, each with its share of the threads: the peak
+    of a process does not depend on what else runs. One that runs out of memory beside others is
+    measured again alone. On other devices one runs at a time.
+    """
+    measured = [one for one in group if not one.member.twin]
+    at_once = 1
+    if measured and job.setup.execution.device == "cpu":
+        at_once = min(own_cores(), len(measured))
+    calls = [Call(one, f"{STEPS}:memory", (job.setup, one.member), log) for one in measured]
+    own = replace(limits, threads=max(1, limits.threads // at_once))
+    with contextlib.closing(run_calls(calls, own, at_once)) as events:
+        for call, event in events:
+            if isinstance(event, Done) and isinstance(event.value, JobError):
+                call.of.failure = event.value
+            elif isinstance(event, Done):
+                call.of.memory = event.value
 
 
 def _known(group: Sequence[_Measured]) -> bool:

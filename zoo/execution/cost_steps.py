@@ -10,7 +10,7 @@ import torch
 
 from zoo.config.sizes import Sizes
 from zoo.execution.base import CostMember, JobSetup
-from zoo.execution.environment import environment
+from zoo.execution.machine import environment
 from zoo.execution.open_setup import build_model, find_estimator, open_setup
 from zoo.measure.matrix_rate import measure_matrix_rate
 from zoo.measure.memory import peaks_of

@@ -1,18 +1,25 @@
-"""The local executor: each training in a process of its own on this machine.
+"""The executors of this machine: ``local``, each job in a process, and ``inline``, in this one.
 
-It survives whatever happens to a job: an exception, an exit, a crash in native code, a lack of
-memory, a hang.
+``local`` survives whatever happens to a job: an exception, an exit, a crash in native code, a lack
+of memory, a hang. ``inline`` is for debuggers, notebooks and tests: nothing can stop a job that
+hangs there, and a crash of native code ends everything.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
+import importlib.util
+import time
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing import connection
 from pathlib import Path
+from typing import Any
 
-from zoo.execution.artifacts import OUTPUT, Artifacts
+from zoo.errors import ZooError
 from zoo.execution.base import (
+    OUTPUT,
+    Artifacts,
     CostJob,
     Ended,
     Event,
@@ -21,11 +28,12 @@ from zoo.execution.base import (
     Limits,
     Notice,
     Progress,
+    Result,
     Started,
 )
-from zoo.execution.failures import JobError
-from zoo.execution.inline import run_here
-from zoo.execution.pool import Again, Began, Call, Done, run_calls
+from zoo.execution.machine import use_threads
+from zoo.execution.process import Worker
+from zoo.execution.run_job import JobError, run_job, timeout
 
 RUN_JOB = "zoo.execution.run_job:run_job"
 
@@ -35,32 +43,185 @@ class LocalExecutor(Executor):
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run ``limits.jobs`` jobs at once, and cost jobs alone, after all others."""
-        with Artifacts(directory) as artifacts:
-            others = [job for job in jobs if not isinstance(job, CostJob)]
-            yield from _parallel(others, limits, artifacts)
-            for job in jobs:
-                if isinstance(job, CostJob):
-                    # It starts processes of its own, so it is coordinated in this one.
-                    yield from run_here(job, limits, artifacts)
+        if limits.memory_limit and importlib.util.find_spec("resource") is None:
+            raise ZooError("--memory-limit: this system cannot limit the memory of a process")
+        return _with_workers(jobs, limits, directory)
 
 
-def _parallel(jobs: Sequence[Job], limits: Limits, artifacts: Artifacts) -> Iterator[Event]:
-    def call(job: Job) -> Call:
-        directory = artifacts.of(job)
-        return Call(job, RUN_JOB, (job, directory, limits), directory / OUTPUT)
+class InlineExecutor(Executor):
+    """Runs jobs in this process, one after another; see ``zoo.execution.base.Executor``."""
 
-    with contextlib.closing(run_calls(map(call, jobs), limits, limits.jobs)) as events:
-        for made, event in events:
-            job: Job = made.of
-            if isinstance(event, Began):
-                yield Started(job)
-            elif isinstance(event, Again):
-                yield Notice(f"{job.name}: out of memory beside others; it is run again, alone")
-            elif isinstance(event, Done):
-                result = event.value
-                result = result.result() if isinstance(result, JobError) else result
-                result = replace(result, seconds=event.seconds)
-                yield Ended(job, artifacts.with_files(job, result))
-                artifacts.remove(job)
-            else:
-                yield Progress(job, event)
+    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
+        """Run the jobs in order. Raises ZooError for limits that take other processes."""
+        training = [job for job in jobs if not isinstance(job, CostJob)]
+        if training and limits.jobs > 1:
+            raise ZooError("--on inline runs one job at a time: leave out --jobs or use --on local")
+        if training and (limits.timeout is not None or limits.memory_limit):
+            raise ZooError(
+                "--on inline cannot stop a job: leave out --timeout and --memory-limit, or use "
+                "--on local"
+            )
+        return _one_by_one(jobs, limits, directory)
+
+    def default_limits(self, asked: Limits, trainings: int = 1) -> Limits:
+        """As on ``local``, one after another."""
+        return replace(super().default_limits(asked, trainings), jobs=asked.jobs or 1)
+
+
+def _one_by_one(jobs: Sequence[Job], limits: Limits, directory: Path) -> Generator[Event]:
+    with Artifacts(directory) as artifacts:
+        for job in jobs:
+            if isinstance(job, CostJob):  # starts processes of its own, and needs no torch here
+                yield from _run_here(job, limits, artifacts)
+                continue
+            import torch
+
+            # The threads that a process of ``local`` would have, which decide the bits.
+            before = torch.get_num_threads()
+            try:
+                with use_threads(limits.threads):
+                    yield from _run_here(job, limits, artifacts)
+            finally:
+                torch.set_num_threads(before)
+
+
+def _run_here(job: Job, limits: Limits, artifacts: Artifacts) -> Iterator[Event]:
+    yield Started(job)
+    for item in run_job(job, artifacts.of(job), limits):
+        if isinstance(item, Result):
+            yield Ended(job, artifacts.with_files(job, item))
+        else:
+            yield Progress(job, item)
+    artifacts.remove(job)
+
+
+def _with_workers(jobs: Sequence[Job], limits: Limits, directory: Path) -> Generator[Event]:
+    with Artifacts(directory) as artifacts:
+
+        def call(job: Job) -> Call:
+            own = artifacts.of(job)
+            return Call(job, RUN_JOB, (job, own, limits), own / OUTPUT)
+
+        calls = map(call, (job for job in jobs if not isinstance(job, CostJob)))
+        with contextlib.closing(run_calls(calls, limits, limits.jobs)) as events:
+            for made, event in events:
+                job: Job = made.of
+                if isinstance(event, Began):
+                    yield Started(job)
+                elif isinstance(event, Again):
+                    yield Notice(f"{job.name}: out of memory beside others; it is run again, alone")
+                elif isinstance(event, Done):
+                    result = event.value
+                    result = result.result() if isinstance(result, JobError) else result
+                    result = replace(result, seconds=event.seconds)
+                    yield Ended(job, artifacts.with_files(job, result))
+                    artifacts.remove(job)
+                else:
+                    yield Progress(job, event)
+        for job in jobs:
+            if isinstance(job, CostJob):  # it starts workers of its own
+                yield from _run_here(job, limits, artifacts)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function (``"module:name"``) and its arguments, for a worker process of its own.
+
+    of: what the caller knows it by. log: the file that receives what the process prints.
+    """
+
+    of: Any
+    function: str
+    arguments: tuple[Any, ...]
+    log: Path
+
+
+@dataclass(frozen=True)
+class Began:
+    """The call has a process now."""
+
+
+@dataclass(frozen=True)
+class Again:
+    """It ran out of memory while others ran; it is made once more, alone, after all others."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """The call has ended: what it returned, or its last item where that is a Result, or a JobError.
+
+    seconds: since it began.
+    """
+
+    value: Any
+    seconds: float
+
+
+@dataclass
+class _Active:
+    call: Call
+    worker: Worker
+    started: float
+    shares: bool  # the machine with others, or did at any time
+
+
+def run_calls(
+    calls: Iterable[Call], limits: Limits, at_once: int
+) -> Generator[tuple[Call, Began | Again | Done | Any]]:
+    """Make the calls, so many at once, and yield what happens and what the functions yield.
+
+    Every call has one Done, whose value is a JobError where it failed, took longer than
+    ``limits.timeout`` or died. Closing the iterator stops the processes.
+    """
+    waiting, again, alone = iter(calls), list[Call](), False
+    following = next(waiting, None)
+    active: dict[Any, _Active] = {}  # by what its worker's messages come through
+
+    def end(one: _Active, value: Any) -> tuple[Call, Again | Done]:
+        del active[one.worker.waitable]
+        one.worker.stop()
+        if one.shares and getattr(value, "status", "") == "oom":
+            again.append(one.call)
+            return one.call, Again()
+        return one.call, Done(value, time.monotonic() - one.started)
+
+    try:
+        while following or active or again:
+            if not following and not active:
+                following, at_once, alone = again.pop(0), 1, True
+            while following and len(active) < at_once:
+                worker = Worker(limits, following.log)
+                worker.send(following.function, *following.arguments)
+                one = _Active(following, worker, time.monotonic(), shares=False)
+                active[worker.waitable] = one
+                if len(active) > 1:
+                    for each in active.values():
+                        each.shares = True
+                if not alone:
+                    yield one.call, Began()
+                following = next(waiting, None)
+            for pipe in connection.wait(list(active), _patience(active.values(), limits.timeout)):
+                one = active[pipe]
+                try:
+                    kind, item = one.worker.receive()
+                except JobError as failure:
+                    kind, item = "failed", failure
+                if kind != "yielded" or isinstance(item, Result):
+                    yield end(one, item)
+                else:
+                    yield one.call, item
+            for one in list(active.values()):
+                spent = time.monotonic() - one.started
+                if limits.timeout is not None and spent > limits.timeout:
+                    yield end(one, timeout(limits.timeout))
+    finally:
+        for one in active.values():
+            one.worker.stop()
+
+
+def _patience(active: Iterable[_Active], limit: float | None) -> float | None:
+    """Seconds until the first of the active calls will have taken too long."""
+    if limit is None:
+        return None
+    first = min(one.started for one in active)
+    return max(0.0, first + limit - time.monotonic()) + 0.01

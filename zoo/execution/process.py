@@ -1,21 +1,33 @@
-"""Worker processes: a crash, hang or lack of memory costs one piece of work and nothing else."""
+"""Worker processes: a crash, hang or lack of memory costs one piece of work and nothing else.
+
+Where the system can fork, one server process imports torch once and forks each worker; elsewhere
+each worker is started anew. Nothing imports the caller's script again, as multiprocessing would, so
+that ``zoo.bench(...)`` in a script needs no ``if __name__`` guard.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import signal
+import socket
+import struct
+import subprocess
 import sys
+import threading
 import time
-import types
-from collections.abc import Iterator, Mapping
-from multiprocessing import connection, resource_tracker
+from collections.abc import Mapping
+from multiprocessing import Pipe, connection
 from pathlib import Path
 from typing import Any
 
 from zoo.execution.base import Limits
-from zoo.execution.failures import from_exit, oom_kills, timeout
+from zoo.execution.run_job import from_exit, oom_kills, timeout
+
+FORKS = hasattr(os, "fork") and hasattr(socket, "send_fds")
+DEVNULL = subprocess.DEVNULL
+EXIT_SECONDS = 10.0  # for a process that said its last to end
+_START = "import sys; sys.path[:] = {}; from zoo.execution.worker import {}; {}({})"
 
 
 class Worker:
@@ -27,18 +39,13 @@ class Worker:
     def __init__(
         self, limits: Limits, log: Path, environment: Mapping[str, str] | None = None
     ) -> None:
-        context = _context()
-        self._pipe, theirs = context.Pipe()
-        life, self._life = context.Pipe(duplex=False)
         self._log, self._oom_kills = log, oom_kills()
+        self._pipe, theirs = Pipe()
+        start = _fork if FORKS else _Spawned
+        with theirs:
+            self._process = start(theirs)
         variables = {**os.environ, **(environment or {})}
-        self._process = context.Process(
-            target=_serve, args=(theirs, life, limits, str(log), variables), daemon=True
-        )
-        with _without_main(), _interrupts_held_back():
-            self._process.start()
-        theirs.close()
-        life.close()
+        self._send((list(sys.path), os.getcwd(), variables, limits, str(log)))
 
     def __enter__(self) -> Worker:
         return self
@@ -49,16 +56,18 @@ class Worker:
     @property
     def waitable(self) -> connection.Connection:
         """Ready for ``multiprocessing.connection.wait`` when there is something to receive."""
-        pipe: connection.Connection = self._pipe
-        return pipe
+        return self._pipe
 
     def send(self, function: str, *arguments: Any) -> None:
         """Have the worker call ``function`` (``"module:name"``), a function or a generator.
 
         A first parameter named ``state`` receives a dict that lives as long as the process.
         """
+        self._send((function, arguments))
+
+    def _send(self, message: Any) -> None:
         with contextlib.suppress(OSError):  # receive reports a dead worker
-            self._pipe.send((function, arguments))
+            self._pipe.send(message)
 
     def receive(self) -> tuple[str, Any]:
         """The next message: ("yielded", …) or ("returned", …). Blocks.
@@ -68,8 +77,7 @@ class Worker:
         try:
             kind, body = self._pipe.recv()
         except (EOFError, OSError):
-            self._process.join(timeout=10)
-            raise from_exit(self._process.exitcode, self._oom_kills, self._log) from None
+            raise from_exit(self._process.exit_code(), self._oom_kills, self._log) from None
         if kind == "failed":
             raise body
         return kind, body
@@ -98,65 +106,89 @@ class Worker:
         """End the process, whatever it is doing."""
         with contextlib.suppress(OSError):
             self._pipe.close()
-        if self._process.is_alive():
-            self._process.kill()
-        self._process.join()
-        self._life.close()
+        self._process.kill()
 
 
-def _serve(
-    pipe: connection.Connection,
-    life: connection.Connection,
-    limits: Limits,
-    log: str,
-    environment: dict[str, str],
-) -> None:
-    """Run in the worker; in a module without torch, so that starting a worker needs none.
+def _start(function: str, channel: int) -> subprocess.Popen[bytes]:
+    """A new process that calls a function of ``worker`` with a handle that it inherits.
 
-    life: never written to; it closes when the process that submits ends. environment: of that
-    process now. The fork server has that of its own start, and a variable such as ``ZOO_CACHE`` may
-    have been set since.
+    Ctrl-C in the terminal is for the process that submits: this one is in a group of its own.
     """
-    os.environ.clear()
-    os.environ.update(environment)
-    from zoo.execution.worker import end_with, serve
-
-    end_with(life)
-    serve(pipe, limits, log)
-
-
-def _context() -> Any:
-    methods = multiprocessing.get_all_start_methods()
-    context: Any = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if "forkserver" in methods:
-        context.set_forkserver_preload(["zoo.execution.worker"])
-    return context
+    code = _START.format(sys.path, function, function, channel)
+    command = [sys.executable, "-c", code]
+    if sys.platform == "win32":
+        os.set_handle_inheritable(channel, True)
+        group = subprocess.CREATE_NEW_PROCESS_GROUP
+        return subprocess.Popen(command, stdin=DEVNULL, close_fds=False, creationflags=group)
+    return subprocess.Popen(command, stdin=DEVNULL, pass_fds=[channel], start_new_session=True)
 
 
-@contextlib.contextmanager
-def _without_main() -> Iterator[None]:
-    """Keep multiprocessing from importing the caller's script again in the worker.
+class _Spawned:
+    """A worker that was started anew."""
 
-    Without this, ``zoo.bench(...)`` in a script would need an ``if __name__`` guard.
-    """
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
+    def __init__(self, pipe: connection.Connection) -> None:
+        self._process = _start("serve_alone", pipe.fileno())
+
+    def exit_code(self) -> int:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(EXIT_SECONDS)
+        self.kill()
+        return self._process.returncode
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
 
 
-@contextlib.contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Start processes with SIGINT blocked: Ctrl-C is for the process that submits.
+class _Server:
+    """The process that forks workers; it ends them when this process ends, however it does."""
 
-    It reaches all processes of the terminal, and one that is still importing would print a
-    traceback. This process gets it as soon as the mask is restored.
-    """
-    resource_tracker.ensure_running()  # started later, it would unblock the signal again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    def __init__(self) -> None:
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            self._process = _start("fork_workers", theirs.fileno())
+        self._lock = threading.Lock()
+
+    def ask(self, number: int, *handles: int) -> int:
+        """Fork a worker with these handles (the answer is its process), or how one has ended."""
+        with self._lock:
+            socket.send_fds(self._socket, [struct.pack("q", number)], handles)
+            answer: int = struct.unpack("q", self._socket.recv(8))[0]
+            return answer
+
+
+class _Forked:
+    """A worker of a server."""
+
+    def __init__(self, server: _Server, pipe: connection.Connection) -> None:
+        self._server = server
+        self._code: int | None = None
+        self._pid = server.ask(0, pipe.fileno())
+
+    def exit_code(self) -> int:
+        if self._code is None:
+            try:
+                self._code = self._server.ask(self._pid)
+            except (OSError, struct.error):  # the server is gone, and with it how this one ended
+                return -signal.SIGKILL
+        return self._code
+
+    def kill(self) -> None:
+        if self._code is None:  # until the server is asked, the number is of no other process
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+            self.exit_code()
+
+
+_servers: dict[int, _Server] = {}  # by the process that started it: a fork of it has its own
+_starting = threading.Lock()
+
+
+def _fork(pipe: connection.Connection) -> _Forked:
+    with _starting:
+        own = os.getpid()
+        try:
+            return _Forked(_servers.setdefault(own, _servers.get(own) or _Server()), pipe)
+        except (OSError, struct.error):  # it was killed
+            _servers[own] = _Server()
+            return _Forked(_servers[own], pipe)

@@ -1,18 +1,25 @@
-"""Carry out one job in this process; every failure becomes the status of its result."""
+"""Carry out one job in this process; the one place where a failure becomes a status."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import platform
+import signal
 import sys
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from zoo.execution.base import Job, Limits, Result, Step
-from zoo.execution.failures import from_exception
-from zoo.execution.same_code import require_same_code
+import zoo
+from zoo.errors import DivergedError, ZooError, one_line
+from zoo.execution.base import Job, Limits, Result, Status, Step
+from zoo.registry import BUILT_IN
+from zoo.registry.code_hash import CodeVersion, ModuleCode, module_hash
+from zoo.registry.plugins import version_of
 
 # Imported where a job runs: inspecting and training need torch, coordinating a cost job does not.
 RUNNERS = {
@@ -20,6 +27,7 @@ RUNNERS = {
     "train": "zoo.execution.train_job:train",
     "cost": "zoo.execution.cost_job:measure",
 }
+LOG_TAIL = 4000  # characters of a dead process' output that are kept
 
 
 def run_job(job: Job, directory: Path, limits: Limits) -> Iterator[Step | Result]:
@@ -27,7 +35,7 @@ def run_job(job: Job, directory: Path, limits: Limits) -> Iterator[Step | Result
 
     directory: for the job's artifacts; it exists. A training that finds its checkpoint there
     resumes. An executor passes on what this yields; itself it classifies only a process that died
-    (``failures.from_exit``).
+    (``from_exit``).
     """
     start = time.monotonic()
     module, _, name = RUNNERS[job.kind].partition(":")
@@ -46,10 +54,112 @@ def _environment(job: Job) -> dict[str, Any]:
     """The environment of this machine; empty where the job ended before torch was imported."""
     if "torch" not in sys.modules:
         return {}
-    from zoo.execution.environment import environment
+    from zoo.execution.machine import environment
     from zoo.training.device import resolve
 
     try:
         return environment(resolve(job.setup.execution))
     except Exception:  # noqa: BLE001 - the job's own failure is what is reported
         return {}
+
+
+def require_same_code(versions: Iterable[CodeVersion]) -> None:
+    """Raise ZooError for a distribution that is missing here, or is of another version or code.
+
+    Reads files and imports none. What code does is compared only where its bytes differ.
+    """
+    host = platform.node() or "this machine"
+    for job in versions:
+        name, needs = job.distribution, f"the job needs {job.distribution} {job.version}"
+        here = zoo.__version__ if name == BUILT_IN else version_of(name)
+        install = f"install it there: pip install {name}=={job.version}"
+        if here is None:
+            raise ZooError(f"{needs}, which is not installed on {host}; {install}")
+        if here != job.version:
+            raise ZooError(f"{needs}, and {host} has {name} {here}; {install}")
+        if changed := [text for module in job.modules if (text := _change(name, module))]:
+            raise ZooError(
+                f"{needs} with the code that it has where the run was started, and on {host} it "
+                f"has other code in {', '.join(changed)}; install the same code there, or start "
+                "the run again if the code was edited while it ran"
+            )
+
+
+def _change(distribution: str, module: ModuleCode) -> str:
+    """How a module differs here; empty where it does the same."""
+    if module_hash(distribution, module.name, as_bytes=True) == module.content:
+        return ""
+    here = module_hash(distribution, module.name)
+    return "" if here == module.code else f"{module.name} (hash {here}, expected {module.code})"
+
+
+class JobError(Exception):
+    """Work that ended without a result. rejected: the reason is a ZooError's."""
+
+    def __init__(
+        self, status: Status, reason: str, traceback: str = "", rejected: bool = False
+    ) -> None:
+        super().__init__(status, reason, traceback, rejected)  # from which pickle makes it again
+        self.status, self.reason = status, reason
+        self.traceback, self.rejected = traceback, rejected
+
+    def __str__(self) -> str:
+        return self.reason
+
+    def result(self, seconds: float = 0.0) -> Result:
+        """The result of a job that ended so."""
+        return Result(
+            self.status, self.reason, self.traceback, rejected=self.rejected, seconds=seconds
+        )
+
+
+def from_exception(error: BaseException) -> JobError:
+    """The failure that an exception is."""
+    if isinstance(error, JobError):
+        return error
+    trace = "".join(traceback.format_exception(error))
+    if isinstance(error, ZooError):
+        return JobError("crashed", str(error), trace, rejected=True)
+    if isinstance(error, SystemExit):
+        return JobError("crashed", f"exited with status {error.code}", trace)
+    if isinstance(error, DivergedError):
+        return JobError("diverged", str(error), trace)
+    # By name, for this module must not import torch.
+    out_of_memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    if out_of_memory or "allocate memory" in str(error):
+        return JobError("oom", f"out of memory: {one_line(error)}"[:300], trace)
+    where = ""
+    if frames := traceback.extract_tb(error.__traceback__):
+        where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})"
+    return JobError("crashed", f"{one_line(error)[:300]}{where}", trace)
+
+
+def from_exit(exit_code: int, oom_kills_before: int, log: Path) -> JobError:
+    """The failure of a process that ended without an answer. log: what it printed."""
+    output = ""
+    with contextlib.suppress(OSError):
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+        # faulthandler's list of modules is longer than the traceback above it.
+        output = "".join(x for x in lines if not x.startswith("Extension modules: "))[-LOG_TAIL:]
+    if exit_code >= 0:
+        return JobError("crashed", f"the process exited with status {exit_code}", output)
+    if -exit_code == signal.SIGKILL and oom_kills() > oom_kills_before:
+        return JobError("oom", "the machine ran out of memory and killed the process", output)
+    name = signal.Signals(-exit_code).name
+    return JobError("crashed", f"the process was killed by {name}", output)
+
+
+def timeout(seconds: float) -> JobError:
+    """The failure of work that took too long."""
+    return JobError("timeout", f"took longer than {seconds:g} s")
+
+
+def oom_kills() -> int:
+    """How many processes the kernel has killed for lack of memory, as far as it says."""
+    kills = 0
+    for path in ("/proc/vmstat", "/sys/fs/cgroup/memory.events"):
+        with contextlib.suppress(OSError):
+            for line in Path(path).read_text().splitlines():
+                name, _, count = line.partition(" ")
+                kills += int(count) if name == "oom_kill" else 0
+    return kills

@@ -13,11 +13,9 @@ import torch
 
 from zoo.errors import ComponentError, ZooError
 from zoo.execution.base import WEIGHTS, InspectJob, Limits, ModelSpec, Result, Step, TrainJob
-from zoo.execution.environment import environment
-from zoo.execution.epoch_steps import run_epoch
+from zoo.execution.machine import environment, use_threads
 from zoo.execution.open_setup import build_model, find_estimator, open_setup
-from zoo.execution.pretrain import begin
-from zoo.execution.threads import use_threads
+from zoo.execution.pretrain import begin, run_epoch
 from zoo.models.seeding import derive
 from zoo.tasks.base import Estimator, Evaluation, TaskSetup
 from zoo.training import checkpoint

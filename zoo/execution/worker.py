@@ -2,40 +2,100 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
-import fcntl
 import importlib
 import inspect
 import os
 import queue
 import signal
+import socket
+import struct
+import sys
 import threading
+import time
 import traceback
-from multiprocessing.connection import Connection
+from multiprocessing import connection
 from typing import Any
 
-# Preloaded into the fork server, so that no worker imports these again.
+# Imported by the server before it forks, so that no worker imports these again.
 import sklearn.linear_model
 import sklearn.metrics  # noqa: F401
 import torch._dynamo  # noqa: F401 - the first optimizer of a process imports it: a second
 
-from zoo.execution.base import Limits
-from zoo.execution.environment import git_state
-from zoo.execution.failures import from_exception
-from zoo.execution.threads import use_threads
-from zoo.measure.allocator import keep_blocks
+from zoo.execution.machine import git_state, use_threads
+from zoo.execution.run_job import from_exception
+from zoo.measure.memory import keep_blocks
 
-git_state()  # runs git once, in the fork server, and not in every worker
+EXIT_SECONDS = 10.0  # for a worker to end that has closed its pipe
 
 
-def serve(pipe: Connection, limits: Limits, log: str) -> None:
-    """Carry out the calls that come through the pipe, one at a time, until it closes."""
+def fork_workers(channel: int) -> None:
+    """Fork a worker for each pipe that comes; say how one ended; end all with the submitter.
+
+    A request is a number: 0 with a pipe has a worker forked, and the answer is its process; that
+    number has the answer how it ended. Native code in a worker that hangs may hold the
+    interpreter's lock, so that no thread of its own could end it.
+    """
+    git_state()  # runs git once, here, and not in every worker
+    control, workers = socket.socket(fileno=channel), set[int]()
+    while True:
+        message, handles, _, _ = socket.recv_fds(control, 8, 1)
+        if not message:
+            break
+        (process,) = struct.unpack("q", message)
+        if not handles:
+            workers.discard(process)
+            control.sendall(struct.pack("q", _exit_code(process)))
+            continue
+        process = os.fork()
+        if process == 0:
+            control.close()
+            serve_alone(handles[0])
+        os.close(handles[0])
+        workers.add(process)
+        control.sendall(struct.pack("q", process))
+    for process in workers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+
+def _exit_code(process: int) -> int:
+    end = time.monotonic() + EXIT_SECONDS
+    while time.monotonic() < end:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+    os.kill(process, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def serve_alone(channel: int) -> None:
+    """Carry out the calls that come through a pipe, one at a time, until it closes."""
+    kind = getattr(connection, "PipeConnection", connection.Connection)  # the first on Windows
+    try:
+        serve(kind(channel))
+    finally:
+        os._exit(1)
+
+
+def serve(pipe: connection.Connection) -> None:
+    """The same. The first message says how: paths, variables, limits, and the file for output."""
+    path, directory, variables, limits, log = pipe.recv()
+    sys.path[:] = path
+    os.chdir(directory)
+    os.environ.clear()
+    os.environ.update(variables)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that submits
     _print_to(log)
     keep_blocks()
     use_threads(limits.threads)
     if limits.memory_limit:
-        _limit_memory(limits.memory_limit)
+        import resource
+
+        size = limits.memory_limit * 2**20
+        resource.setrlimit(resource.RLIMIT_DATA, (size, size))
     calls: queue.SimpleQueue[tuple[str, tuple[Any, ...]]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(pipe, calls), daemon=True).start()
     state: dict[str, Any] = {}
@@ -43,22 +103,14 @@ def serve(pipe: Connection, limits: Limits, log: str) -> None:
         name, arguments = calls.get()
         try:
             pipe.send(("returned", _call(pipe, state, name, arguments)))
-        except Exception as error:  # noqa: BLE001 - a component may raise anything
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a component may raise anything
             traceback.print_exc()
             pipe.send(("failed", from_exception(error)))
 
 
-def end_with(life: Connection) -> None:
-    """Have the kernel end this process when the other end of a pipe is closed.
-
-    Native code that hangs may hold the interpreter's lock, and no thread of Python's has a turn.
-    """
-    fcntl.fcntl(life, fcntl.F_SETOWN, os.getpid())
-    signal.signal(signal.SIGIO, signal.SIG_DFL)
-    fcntl.fcntl(life, fcntl.F_SETFL, fcntl.fcntl(life, fcntl.F_GETFL) | os.O_ASYNC)
-
-
-def _call(pipe: Connection, state: dict[str, Any], name: str, arguments: tuple[Any, ...]) -> Any:
+def _call(
+    pipe: connection.Connection, state: dict[str, Any], name: str, arguments: tuple[Any, ...]
+) -> Any:
     """What ``module:function`` returns; what a generator yields is sent as it comes."""
     module, _, attribute = name.partition(":")
     function = getattr(importlib.import_module(module), attribute)
@@ -71,7 +123,9 @@ def _call(pipe: Connection, state: dict[str, Any], name: str, arguments: tuple[A
     return None
 
 
-def _listen(pipe: Connection, calls: queue.SimpleQueue[tuple[str, tuple[Any, ...]]]) -> None:
+def _listen(
+    pipe: connection.Connection, calls: queue.SimpleQueue[tuple[str, tuple[Any, ...]]]
+) -> None:
     """Pass calls on; when the process that submits is gone, end this one."""
     while True:
         try:
@@ -90,10 +144,3 @@ def _print_to(log: str) -> None:
         for descriptor in (1, 2):
             os.dup2(file.fileno(), descriptor)
     faulthandler.enable(2)
-
-
-def _limit_memory(mebibytes: int) -> None:
-    import resource
-
-    size = mebibytes * 2**20
-    resource.setrlimit(resource.RLIMIT_DATA, (size, size))

@@ -11,8 +11,7 @@ import contextlib
 import json
 import shutil
 
-from zoo.execution.artifacts import UNFINISHED
-from zoo.execution.base import WEIGHTS, Result
+from zoo.execution.base import UNFINISHED, WEIGHTS, Result
 from zoo.inference.train import write_model
 from zoo.report.run_report import RunReport
 from zoo.sweep.records import Record

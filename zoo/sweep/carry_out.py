@@ -86,7 +86,7 @@ def place_of(run: Run, out: Path | None) -> Path:
     if out is None:
         data = slug(config["data"]["name"])
         return Path("runs") / f"{config['task']}-{data}-{digest(config)[:8]}"
-    if not (out / FILE).exists() and (others := _data_sets_in(out)):
+    if others := _data_sets_in(out):
         raise ZooError(
             f"--out {out} holds a run on several data sets ({', '.join(others)}); choose another "
             "directory"

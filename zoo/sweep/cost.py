@@ -59,7 +59,7 @@ def measure_rows(run: Run, chosen: Mapping[str, Training], only_known: bool) -> 
 
     def ended(job: Job, result: Result) -> None:
         assert isinstance(job, CostJob)
-        for member, own in job.results(result):
+        for member, own in zip(job.members, members_of(job, result), strict=True):
             row = None if member.twin else rows.pop(member.model.name, None)
             if row is not None:
                 training = chosen.get(row.name, run.request.training)
@@ -77,6 +77,11 @@ def measure_rows(run: Run, chosen: Mapping[str, Training], only_known: bool) -> 
                 )
 
     run.run_jobs("cost", jobs, ended)
+
+
+def members_of(job: CostJob, result: Result) -> Sequence[Result]:
+    """The result of each member. Where the whole job failed, that is the result of each."""
+    return result.members or (result,) * len(job.members)
 
 
 def key_of_cost(run: Run, row: PlanRow, training: Training) -> str:
@@ -236,7 +241,7 @@ def _scale_to(run: Run, over: str, value: int, stopped: dict[str, str]) -> None:
     )
 
     def ended(_: Job, result: Result) -> None:
-        for row, (_member, own) in zip(rows, job.results(result), strict=True):
+        for row, own in zip(rows, members_of(job, result), strict=True):
             outcome = {"status": own.status, "reason": own.reason, "traceback": own.traceback}
             record(row, **outcome, **(_costs(own) if own.status == "ok" else {}))
 

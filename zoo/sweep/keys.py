@@ -24,7 +24,7 @@ TRAINING_CODE = (
 )
 COST_CODE = (
     *(*TRAINING_CODE, "measure"),
-    *("execution/cost_job.py", "execution/cost_memory.py", "execution/cost_steps.py"),
+    *("execution/cost_job.py", "execution/cost_steps.py"),
 )
 SCALE_CODE = (*COST_CODE, "sweep/cost.py")
 # What runs where a job runs, and must be the same there as where the run was started.

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from zoo.config.request import flat_fields
 from zoo.config.settings import OF_SEVERAL, TUNABLE
-from zoo.execution.executor_choice import executor_options
+from zoo.execution import executor_options
 from zoo.registry import AXES, Registry
 from zoo.registry.loading import built_ins
 from zoo.tasks.base import Task, find_task

@@ -138,15 +138,13 @@ def _seconds(records: Sequence[Record]) -> list[float]:
 
 def costs_seconds(to_do: ToDo, past: PastTimes, machines: int = 1) -> float | None:
     """How long the cost measurements take, one after another on each machine; None: not known."""
-    if to_do.groups and not past.cost:
+    if not to_do.groups:
+        return 0.0
+    if not past.cost:
         return None
-    return _costs_at_once(to_do, machines) * statistics.median(past.cost or [0.0])
-
-
-def _costs_at_once(to_do: ToDo, machines: int) -> int:
-    """How many cost measurements the machine with the most has."""
     turns = math.ceil(len(to_do.groups) / max(1, machines))
-    return sum(sorted(to_do.groups, reverse=True)[:turns])
+    models = sum(sorted(to_do.groups, reverse=True)[:turns])
+    return models * statistics.median(past.cost)
 
 
 def time_lines(
@@ -156,43 +154,54 @@ def time_lines(
 
     nodes: of a cluster; None: this machine alone, which runs ``at_once`` trainings.
     """
-    count = to_do.tuning + to_do.trainings
-    slots, machines = min(at_once, count), 1
-    if nodes is not None:
-        able = [slots_of(node, request) for node in nodes]
-        slots, machines = min(sum(able), request.jobs or sum(able)), sum(map(bool, able))
-    found: list[tuple[str, float | None]] = []
-    if count:
-        text = counted(count, "training")
-        if to_do.tuning:
-            text += f" ({to_do.tuning} to choose settings)"
-        turns = math.ceil(count / slots) if slots else 0
-        if slots > 1:
-            text += f", {slots} at once: the time of {turns} one after another"
-        unknown = "a run says so after its first steps, and there are no records of such trainings"
-        found.append(
-            _with_time(text, turns, past.training, unknown)
-            if slots
-            else (f"{text}, and no node to run them", None)
-        )
+    able = None if nodes is None else [slots_of(node, request) for node in nodes]
+    slots = at_once if able is None else min(sum(able), request.jobs or sum(able))
+    trainings, training_seconds = _trainings(to_do, past, slots, on_cluster=nodes is not None)
+    lines = [trainings] if trainings else []
+    machines = 1 if able is None else sum(map(bool, able))
+    seconds = costs_seconds(to_do, past, machines)
     if to_do.groups:
         models, groups = sum(to_do.groups), len(to_do.groups)
         text = f"{counted(models, 'cost measurement')} in {counted(groups, 'group')}"
-        turns = _costs_at_once(to_do, machines)
-        found.append(_with_time(text, turns, past.cost, "there are no records of any here"))
-    lines, known = [text for text, _ in found], [s for _, s in found if s is not None]
-    return [*lines, f"in all {about(sum(known))}"] if len(known) > 1 else lines
+        if seconds is None:
+            text += "; how long they take is not known yet: there are no records of any here"
+        else:
+            one = statistics.median(past.cost)
+            text += f", {about(seconds)} at {one:.1f} s each ({_known(past.cost)})"
+        lines.append(text)
+    if len(lines) > 1 and seconds is not None and training_seconds is not None:
+        lines.append(f"in all {about(seconds + training_seconds)}")
+    return lines
 
 
-def _with_time(
-    text: str, turns: int, past: Sequence[float], unknown: str
+def _trainings(
+    to_do: ToDo, past: PastTimes, slots: int, *, on_cluster: bool
 ) -> tuple[str, float | None]:
-    """The text with how long so many take one after another, and these seconds if known."""
-    if not past:
-        return f"{text}; how long they take is not known yet: {unknown}", None
-    one = statistics.median(past)
-    known = f"the median of {len(past)} records" if len(past) > 1 else "one record"
-    return f"{text}, {about(turns * one)} at {one:.1f} s each ({known})", turns * one
+    """What is trained, in words, and the seconds that it takes; None: not known."""
+    count = to_do.tuning + to_do.trainings
+    if not count:
+        return "", 0.0
+    text = counted(count, "training")
+    if to_do.tuning:
+        text += f" ({to_do.tuning} to choose settings)"
+    if not slots:
+        return f"{text}, and no node to run them", None
+    at_once = slots if on_cluster else min(slots, count)
+    turns = math.ceil(count / at_once)
+    if at_once > 1:
+        text += f", {at_once} at once: the time of {turns} one after another"
+    if not past.training:
+        return (
+            f"{text}; how long they take is not known yet: a run says so after its first "
+            "steps, and there are no records of such trainings"
+        ), None
+    one = statistics.median(past.training)
+    text += f", {about(turns * one)} at {one:.1f} s each ({_known(past.training)})"
+    return text, turns * one
+
+
+def _known(seconds: Sequence[float]) -> str:
+    return f"the median of {len(seconds)} records" if len(seconds) > 1 else "one record"
 
 
 def as_table(nodes: Sequence[Node], request: Request) -> str:

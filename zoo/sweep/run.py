@@ -18,8 +18,8 @@ from zoo.config.request import Request
 from zoo.config.settings import Execution, Training
 from zoo.data.sources.splits import ScoringNotice
 from zoo.errors import ZooError
-from zoo.execution.artifacts import Artifacts
 from zoo.execution.base import (
+    Artifacts,
     DataReference,
     Ended,
     Executor,
@@ -32,6 +32,7 @@ from zoo.execution.base import (
     PluginFile,
     Result,
 )
+from zoo.execution.machine import limits_note
 from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, plugin_hashes, zoo_code
 from zoo.registry.loading import Zoo
@@ -268,7 +269,7 @@ def prepare_run(
     for notice in loaded.notices:
         if not (all_data and isinstance(notice, ScoringNotice)):
             progress.notice(notice)
-    if not request.threads and (note := executor.cores_note()):
+    if not request.threads and executor.nodes() is None and (note := limits_note()):
         progress.notice(note)
     data = DataReference(loaded.encoded.key, loaded.spec)
     setup = replace(job_setup(request, plan, zoo, data), pretraining=pretraining)

@@ -99,7 +99,9 @@ class TrackedProgress(Progress):
         if event.job.key in self.running:
             self._end(event.job.key, result)
         if isinstance(event.job, CostJob):
-            for member, own in event.job.results(result):
+            members = event.job.members
+            results = result.members or (result,) * len(members)
+            for member, own in zip(members, results, strict=True):
                 name = member.model.name
                 if name in self.measured:  # the reference is in every group, and has a twin
                     continue

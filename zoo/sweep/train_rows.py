@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 import statistics
 from collections import defaultdict
@@ -22,8 +23,7 @@ from typing import Literal
 from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
 from zoo.config.settings import Training
-from zoo.execution.artifacts import UNFINISHED
-from zoo.execution.base import WEIGHTS, Job, ModelSpec, Result, TrainJob
+from zoo.execution.base import UNFINISHED, WEIGHTS, Job, ModelSpec, Result, TrainJob
 from zoo.registry.code_hash import plugin_hashes
 from zoo.sweep.keys import digest, slug, training_key
 from zoo.sweep.plan import Fit, Plan, seed_fits, tuning_fits
@@ -160,7 +160,7 @@ def _keep_weights(run: Run, job: Job, result: Result) -> bool:
         shutil.rmtree(place.parent, ignore_errors=True)
         place.parent.mkdir(parents=True)
         (place.parent / OUTPUTS).write_text(json.dumps(result.sample_outputs))
-        shutil.move(result.artifacts[WEIGHTS], place)
+        os.replace(result.artifacts[WEIGHTS], place)
     return kept
 
 

@@ -52,6 +52,18 @@ def test_a_node_that_is_lost_loses_and_doubles_nothing(
 
 
 @pytest.mark.slow
+def test_a_wrong_token_is_refused_in_one_line(cluster: RayCluster, tmp_path: Path) -> None:
+    for name, value in (("RAY_AUTH_TOKEN", "another" * 8), ("RAY_AUTH_MODE", "disabled")):
+        environment = {**cluster.environment, name: value}
+        process = bench(tmp_path, environment, on="ray", address=cluster.address)
+        _, err = process.communicate(timeout=60)
+        print(err)
+        assert process.returncode == 2
+        assert err.splitlines()[-1].startswith(f"zoo bench: error: --address {cluster.address}: ")
+        assert err.count("\n") == 1
+
+
+@pytest.mark.slow
 def test_ctrl_c_ends_everything_soon_and_the_same_command_goes_on(
     cluster: RayCluster, tmp_path: Path
 ) -> None:

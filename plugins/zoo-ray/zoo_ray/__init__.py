@@ -18,6 +18,5 @@ def zoo_register(register: Register) -> None:
         "ray",
         "zoo_ray.executor:RayExecutor",
         summary="on the machines of a Ray cluster, or on a Ray of this machine's own",
-        source="https://docs.ray.io",
         parameters={"address": ""},
     )

@@ -18,8 +18,17 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from zoo.data.cache import cached_entry
 from zoo.errors import ZooError, one_line
 from zoo.execution import base
-from zoo.execution.artifacts import Artifacts
-from zoo.execution.base import CostJob, Event, InspectJob, Job, JobSetup, Limits, Node, Result
+from zoo.execution.base import (
+    Artifacts,
+    CostJob,
+    Event,
+    InspectJob,
+    Job,
+    JobSetup,
+    Limits,
+    Node,
+    Result,
+)
 from zoo.execution.open_setup import open_setup
 from zoo_ray.job import Board, Done, run_job, torch_version, with_environment
 
@@ -34,34 +43,24 @@ def connect(state: dict[str, Any], address: str) -> None:
     try:
         ray.init(log_to_driver=False, namespace="zoo", **options)
     except (RuntimeError, ValueError, OSError, RayError) as error:
-        if not address:
-            raise ZooError(f"Ray does not start here: {one_line(error)}") from None
-        raise ZooError(
-            f"--address {address}: Ray cannot use this cluster from here: {one_line(error)}. This "
-            "machine must be one of its nodes, with its token; one that is to do no work joins it "
-            f"by 'ray start --address={address} --num-cpus=0'"
-        ) from None
+        join = f"; this machine needs the token, and to join: 'ray start --address={address}'"
+        where = f"--address {address}" if address else "--on ray"
+        raise ZooError(f"{where}: {one_line(error)}{join if address else ''}") from None
     state["cluster"] = Cluster()
-
-
-def disconnect(state: dict[str, Any]) -> None:
-    """End all jobs, and a Ray that ``connect`` started."""
-    ray.shutdown()
 
 
 def nodes(state: dict[str, Any]) -> list[Node]:
     """The nodes that are there now."""
-    found: list[Node] = state["cluster"].nodes()
-    return found
+    return list(state["cluster"].nodes())
 
 
 def run(
     state: dict[str, Any], jobs: Sequence[Job], limits: Limits, directory: Path
 ) -> Iterator[Event]:
     """Run jobs and yield their events; cost jobs after all others."""
-    for costs in (False, True):
-        chosen = [job for job in jobs if isinstance(job, CostJob) == costs]
-        yield from state["cluster"].run(chosen, limits, Artifacts(directory), costs)
+    costs = [job for job in jobs if isinstance(job, CostJob)]
+    for chosen in ([job for job in jobs if job not in costs], costs):
+        yield from state["cluster"].run(chosen, limits, Artifacts(directory))
 
 
 class Cluster:
@@ -95,9 +94,7 @@ class Cluster:
         self._known |= {node.id: node for node in found}
         return found
 
-    def run(
-        self, jobs: Sequence[Job], limits: Limits, artifacts: Artifacts, costs: bool
-    ) -> Iterator[Event]:
+    def run(self, jobs: Sequence[Job], limits: Limits, artifacts: Artifacts) -> Iterator[Event]:
         """Run jobs that are all cost jobs, or none of which is."""
         waiting, looked, alone_since = deque(jobs), -LOOK_SECONDS, 0.0
         if jobs and isinstance(jobs[0], InspectJob):  # of other code, or for another device
@@ -111,18 +108,12 @@ class Cluster:
                 yield from self._heard()
             while able and waiting and self._submit(waiting[0], able, limits):
                 waiting.popleft()
-            ended: list[Any] = []
-            if self._running:
-                ended = ray.wait(list(self._running), timeout=LOOK_SECONDS)[0]
-            else:
+            if not self._running:
                 time.sleep(LOOK_SECONDS)
-            for reference in ended:
+                continue
+            for reference in ray.wait(list(self._running), timeout=LOOK_SECONDS)[0]:
                 yield from self._heard()
-                job, looked = self._running.pop(reference), -LOOK_SECONDS
-                done = self._done(job, reference)
-                if done.unfit:
-                    waiting.appendleft(job)
-                yield from self._left_out(done) if done.unfit else self._ended(job, done, artifacts)
+                yield from self._ended(reference, waiting, artifacts)
 
     def _alone(self, seconds: float) -> Iterator[base.Notice]:
         """No node can run the jobs: ZooError at once where none ever could, or in the end."""
@@ -159,15 +150,14 @@ class Cluster:
         self._running[remote.remote(*given)] = job
         return True
 
-    def _data_of(self, setup: JobSetup) -> list[Any]:
-        """A reference to the files of a setup's data, which Ray is given once. Raises ZooError."""
-        if setup.data is None:
-            return []
-        if (key := setup.data.key) not in self._data:
+    def _data_of(self, setup: JobSetup) -> Any:
+        """A reference to the files of a setup's data, which Ray is given once; None without."""
+        key = setup.data.key if setup.data is not None else ""
+        if key and key not in self._data:
             open_setup(setup)  # makes them again where this machine's cache has lost them
             files = cached_entry(key).iterdir()
             self._data[key] = ray.put({file.name: file.read_bytes() for file in files})
-        return [self._data[key]]
+        return self._data.get(key)
 
     def _heard(self) -> Iterator[Event]:
         """What running jobs have said."""
@@ -183,30 +173,29 @@ class Cluster:
             else:
                 yield base.Notice(f"again: {job.name}: {self._known[before].name} was lost")
 
-    def _done(self, job: Job, reference: Any) -> Done:
-        """What became of a job; ZooError where a node has no zoo that could run it."""
-        node = self._began.get(job.key, "")
+    def _ended(self, reference: Any, waiting: deque[Job], artifacts: Artifacts) -> Iterator[Event]:
+        """A job has ended, or waits again where its node cannot run it."""
+        job = self._running.pop(reference)
+        began = self._began.pop(job.key, "")
         try:
-            found: Done = ray.get(reference)
-            return found
-        except RayTaskError as error:
+            done: Done = ray.get(reference)
+        except RayTaskError as error:  # such as a node without a zoo
             raise ZooError(f"{job.name}: a node cannot run jobs: {one_line(error)}") from None
         except RayError as error:
-            full = isinstance(error, OutOfMemoryError)
-            return Done(node, Result("oom" if full else "lost", one_line(error)[:300]))
-
-    def _left_out(self, done: Done) -> Iterator[base.Notice]:
-        if done.node not in self.problems:
-            self.problems[done.node] = done.unfit
-            yield base.Notice(f"{self._known[done.node].name} is left out: {done.unfit}")
-
-    def _ended(self, job: Job, done: Done, artifacts: Artifacts) -> Iterator[Event]:
-        node = self._known[done.node].name if done.node in self._known else done.node
+            full, reason = isinstance(error, OutOfMemoryError), one_line(error)[:300]
+            done = Done(began, Result("oom" if full else "lost", reason))
+        node = self._known[done.node].name if done.node in self._known else "a node"
+        if done.unfit:
+            waiting.appendleft(job)
+            if done.node not in self.problems:
+                self.problems[done.node] = done.unfit
+                yield base.Notice(f"{node} is left out: {done.unfit}")
+            return
         if isinstance(job, InspectJob):
             self.reference = done.result.environment
         for name, content in done.files.items():
             (artifacts.of(job) / name).write_bytes(content)
-        if self._began.pop(job.key, None) is None:
+        if not began:
             yield base.Started(job, node)
         result = with_environment(done.result, {}, {"node": node})
         yield base.Ended(job, artifacts.with_files(job, result), node)

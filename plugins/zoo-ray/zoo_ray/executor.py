@@ -16,11 +16,19 @@ from pathlib import Path
 from pydantic import Field
 
 from zoo.errors import ZooError
-from zoo.execution.artifacts import Artifacts
-from zoo.execution.base import Ended, Event, Executor, InspectJob, Job, Limits, Node
-from zoo.execution.executor_choice import ExecutorOptions
-from zoo.execution.failures import JobError
+from zoo.execution.base import (
+    Artifacts,
+    Ended,
+    Event,
+    Executor,
+    ExecutorOptions,
+    InspectJob,
+    Job,
+    Limits,
+    Node,
+)
 from zoo.execution.process import Worker
+from zoo.execution.run_job import JobError
 
 DRIVER, LOG = "zoo_ray.driver", "ray.log"
 # Read when Ray is imported. No usage statistics; the usual priority for workers; an end soon where
@@ -33,6 +41,8 @@ ENVIRONMENT = {
     "RAY_task_oom_retries": "0",
     "RAY_ADDRESS": "",
 }
+# A Ray of one's own asks for its token, and binds to 127.0.0.1: no other setting has it do so.
+PRIVATE = {"RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 CONNECT_SECONDS = 3.0  # for the head's port to answer
 START_SECONDS = 120.0  # for Ray to begin here; it takes 6 on a machine that is not busy
 CLOSE_SECONDS = 3.0  # for Ray to end what it started, before its driver is killed
@@ -67,61 +77,17 @@ class RayExecutor(Executor):
         self._driver: Worker | None = None
         self._directory: Path | None = None  # of the run, which is given Ray's log at the end
 
-    def cores_note(self) -> str:
-        return ""
-
     def default_limits(self, asked: Limits, trainings: int = 1) -> Limits:
         """One thread for each job; so many jobs at once as there are cores."""
         return replace(asked, threads=asked.threads or 1)
 
     def connect(self) -> None:
-        """Connect now, and not with the first job. Raises ZooError."""
-        self._connected()
-
-    def nodes(self) -> list[Node]:
-        """The nodes that are there now. Raises ZooError where it cannot connect."""
-        with _explained():
-            found: list[Node] = self._connected().call(f"{DRIVER}:nodes")
-            return found
-
-    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
-        """Run the jobs wherever there is room. Raises ZooError where no node can."""
-        driver, kind = self._connected(), ""
-        if not all(isinstance(job, InspectJob) for job in jobs):
-            self._directory = directory
-        driver.send(f"{DRIVER}:run", jobs, limits, directory.absolute())
-        try:
-            with Artifacts(directory) as artifacts:
-                while kind != "returned":
-                    with _explained():
-                        kind, event = driver.receive()
-                    if kind == "yielded":
-                        yield event
-                    if isinstance(event, Ended):
-                        artifacts.remove(event.job)
-        finally:
-            if kind != "returned":
-                self.close()  # and with the connection all jobs
-
-    def close(self) -> None:
-        """End all jobs, and the Ray that was started here."""
-        if self._driver is None:
-            return
-        with contextlib.suppress(JobError):
-            self._driver.call(f"{DRIVER}:disconnect", seconds=CLOSE_SECONDS)
-        self._driver.stop()
-        self._driver = None
-        if self._directory is not None and self._directory.is_dir():
-            shutil.copyfile(Path(self._scratch.name) / LOG, self._directory / LOG)
-        self._scratch.cleanup()
-
-    def _connected(self) -> Worker:
-        if self._driver is not None:
-            return self._driver
+        """Connect to the cluster, or start one here. Raises ZooError."""
         if self._address:
             _check(self._address)
         self._scratch = tempfile.TemporaryDirectory(prefix="zray-", ignore_cleanup_errors=True)
-        environment = ENVIRONMENT if self._address else ENVIRONMENT | _own(self._scratch.name)
+        own = {"RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_TMPDIR": self._scratch.name} | PRIVATE
+        environment = ENVIRONMENT | ({} if self._address else own)
         self._driver = Worker(Limits(), Path(self._scratch.name) / LOG, environment)
         try:
             with _explained():
@@ -129,18 +95,48 @@ class RayExecutor(Executor):
         except BaseException:
             self.close()
             raise
-        return self._driver
 
+    def nodes(self) -> list[Node]:
+        """The nodes that are there now."""
+        assert self._driver is not None, "it is not connected"
+        with _explained():
+            return list(self._driver.call(f"{DRIVER}:nodes"))
 
-def _own(directory: str) -> dict[str, str]:
-    """Variables of a Ray that this machine alone can reach, and only with its token."""
-    return {
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN": secrets.token_hex(32),
-        # The only setting of Ray's with which it binds to 127.0.0.1.
-        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-        "RAY_TMPDIR": directory,
-    }
+    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
+        """Run the jobs wherever there is room. Raises ZooError where no node can."""
+        assert self._driver is not None, "it is not connected"
+        if not all(isinstance(job, InspectJob) for job in jobs):
+            self._directory = directory
+        self._driver.send(f"{DRIVER}:run", jobs, limits, directory.absolute())
+        kind, left = "", {job.key for job in jobs}
+        try:
+            with Artifacts(directory) as artifacts:
+                while kind != "returned":
+                    with _explained():
+                        kind, event = self._driver.receive()
+                    if isinstance(event, Ended):
+                        left.discard(event.job.key)
+                    if kind == "yielded":
+                        yield event
+                    if isinstance(event, Ended):
+                        artifacts.remove(event.job)
+        finally:
+            if left:
+                self.close()  # and with the connection all jobs
+            elif kind != "returned":  # closed after the last result
+                self._driver.receive()
+
+    def close(self) -> None:
+        """End all jobs, and the Ray that was started here."""
+        if self._driver is None:
+            return
+        with contextlib.suppress(JobError):
+            self._driver.call("ray:shutdown", seconds=CLOSE_SECONDS)
+        self._driver.stop()
+        self._driver = None
+        if self._directory is not None and self._directory.is_dir():
+            shutil.copyfile(Path(self._scratch.name) / LOG, self._directory / LOG)
+        self._scratch.cleanup()
 
 
 @contextlib.contextmanager
@@ -156,9 +152,9 @@ def _explained() -> Iterator[None]:
 
 
 def _check(address: str) -> None:
-    """ZooError, within 5 seconds, where no Ray head answers, or the token here will not do.
+    """ZooError, within 5 seconds, where no Ray head answers, or where others can read the token.
 
-    Ray itself tries for half a minute where nobody answers, and aborts without its token.
+    Ray itself tries for half a minute where nobody answers.
     """
     host, _, port = address.rpartition(":")
     try:
@@ -171,9 +167,6 @@ def _check(address: str) -> None:
         why = "no answer" if isinstance(error, TimeoutError) else error.strerror or error
         raise ZooError(f"--address {address}: no head of a Ray cluster is there ({why})") from None
     file = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token")
-    if os.environ.get("RAY_AUTH_TOKEN"):  # comes before any file
-        return
-    if os.environ.get("RAY_AUTH_MODE", "").lower() == "token" and not file.is_file():
-        raise ZooError(f"RAY_AUTH_MODE is token, and there is none at {file}: copy the head's")
-    if file.is_file() and file.stat().st_mode & 0o044:
+    unread = os.environ.get("RAY_AUTH_TOKEN") or not file.is_file()  # the variable comes first
+    if not unread and file.stat().st_mode & 0o044:
         raise ZooError(f"{file}: others can read this token of Ray's; chmod 600 {file}")

@@ -5,7 +5,6 @@ Exit codes, signals, limits and bits are what they are on one machine, because t
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib.metadata
 import os
@@ -20,11 +19,12 @@ import ray
 from zoo.config.settings import MACHINE_FIELDS, machine_of
 from zoo.data.cache import entry
 from zoo.errors import ZooError
-from zoo.execution.artifacts import OUTPUT
-from zoo.execution.base import CostJob, Ended, Job, Limits, Progress, Result, Step
+from zoo.execution.base import OUTPUT, CostJob, Ended, Job, Limits, Progress, Result, Step
 from zoo.execution.local import LocalExecutor
 from zoo.execution.process import Worker
-from zoo.execution.same_code import require_same_code
+from zoo.execution.run_job import require_same_code
+
+Files = dict[str, bytes]  # name to content
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Done:
 
     node: str
     result: Result
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    files: Files = field(default_factory=dict)
     unfit: str = ""
 
 
@@ -62,18 +62,13 @@ def torch_version() -> str:
 
 
 def run_job(
-    job: Job,
-    limits: Limits,
-    torch: str,
-    reference: Mapping[str, Any],
-    data: list[Any],
-    board: Any,
+    job: Job, limits: Limits, torch: str, reference: Mapping[str, Any], data: Files, board: Any
 ) -> Done:
     """Run a job on this node: the remote function.
 
     torch: the version of the submitting machine. reference: the environment of the machine that a
-    cost job needs the like of; empty: any. data: a reference to the files of the job's data, in a
-    list so that Ray fetches them only where this node's cache lacks them; empty: it has none.
+    cost job needs the like of; empty: any. data: the files of the job's data. Nothing here waits
+    for Ray, which would give this job's cores to another one meanwhile.
     """
     node = ray.get_runtime_context().get_node_id()
     with tempfile.TemporaryDirectory(prefix="zoo-ray-") as scratch:
@@ -86,12 +81,8 @@ def run_job(
                 _require_same_machine(described(), reference)
         except ZooError as error:
             return Done(node, Result(), unfit=str(error))
-        if data:
-            assert job.setup.data is not None
-            entry(job.setup.data.key, functools.partial(_fetch, data[0]))
-        here: dict[str, Any] = {"nice": _usual_niceness(), "load": round(os.getloadavg()[0], 2)}
-        if gpus := os.environ.get("CUDA_VISIBLE_DEVICES"):
-            here["visible_gpus"] = gpus
+        if job.setup.data is not None:
+            entry(job.setup.data.key, functools.partial(_write, data))
         board.say.remote(job.key, node, None)
         one = replace(limits, jobs=1)
         for event in LocalExecutor().run([job], limits=one, directory=Path(scratch)):
@@ -101,7 +92,7 @@ def run_job(
                 files = {name: file.read_bytes() for name, file in event.result.artifacts.items()}
                 result = replace(event.result, artifacts={})
         environment = {} if result.environment else described()
-        return Done(node, with_environment(result, environment, here), files)
+        return Done(node, with_environment(result, environment, {"nice": os.nice(0)}), files)
 
 
 def with_environment(
@@ -115,20 +106,15 @@ def with_environment(
     )
 
 
-def _fetch(data: Any, draft: Path) -> None:
-    """Write the files that a reference stands for.
-
-    By its future: Ray's ``get`` would give this job's cores to another one while it waits.
-    """
-    for name, content in data.future().result().items():
-        (draft / name).write_bytes(content)
+def _write(files: Files, directory: Path) -> None:
+    for name, content in files.items():
+        (directory / name).write_bytes(content)
 
 
 def _environment(job: Job, limits: Limits, log: Path) -> dict[str, Any]:
     """The environment of a job on this node, asked of a process like the job's own."""
     with Worker(limits, log) as worker:
-        found: dict[str, Any] = worker.call("zoo.execution.cost_steps:describe", job.setup)
-        return found
+        return dict(worker.call("zoo.execution.cost_steps:describe", job.setup))
 
 
 def _require_same_machine(environment: Mapping[str, Any], reference: Mapping[str, Any]) -> None:
@@ -137,11 +123,3 @@ def _require_same_machine(environment: Mapping[str, Any], reference: Mapping[str
     differ = [f"its {name} is {its}, not {other}" for name, its, other in pairs if its != other]
     if differ:
         raise ZooError(f"costs are measured on machines of one kind, and {', '.join(differ)}")
-
-
-def _usual_niceness() -> int:
-    """Give this process, and those that it starts, the usual priority if it may; what it is."""
-    if os.nice(0) > 0:
-        with contextlib.suppress(PermissionError):
-            os.setpriority(os.PRIO_PROCESS, 0, 0)
-    return os.nice(0)

@@ -146,8 +146,7 @@ class LoggedExecutor(Executor):
     """Runs jobs in this process and writes down which, in the file that ZOO_COUNTING_LOG names."""
 
     def run(self, jobs, *, limits, directory):
-        from zoo.execution.artifacts import Artifacts
-        from zoo.execution.base import Ended, Progress, Result, Started
+        from zoo.execution.base import Artifacts, Ended, Progress, Result, Started
         from zoo.execution.run_job import run_job
 
         with Artifacts(directory) as artifacts:

@@ -1,0 +1,108 @@
+"""Worker processes on every system, started beside whatever else the submitting process does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from zoo.errors import ZooError
+from zoo.execution import process
+from zoo.execution.base import Limits
+from zoo.execution.local import LocalExecutor
+from zoo.execution.process import Worker
+from zoo.execution.run_job import JobError
+
+# What Windows lacks, for the process that submits and for all that it starts; `resource` is what
+# psutil for Linux needs.
+NO_POSIX = """
+import os, signal, socket, sys
+sys.modules["fcntl"] = None
+for module, name in ((os, "fork"), (socket, "send_fds"), (signal, "pthread_sigmask")):
+    delattr(module, name)
+"""
+SCRIPT = """
+import zoo
+report = zoo.bench("fused", "sin", data="newswire(train=24,test=8)", epochs=1, dim=16, heads=2,
+    layers=1, max_length=24, device="cpu", threads=1, baseline="none", phases="train", out="out")
+print(len(report.table), report.table["status"][0])
+"""
+
+
+def test_a_script_without_a_main_guard_trains_where_nothing_can_be_forked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No fcntl, no pthread_sigmask, no fork: as on Windows."""
+    (tmp_path / "sitecustomize.py").write_text(NO_POSIX)
+    script = tmp_path / "script.py"
+    script.write_text(f"print('begun')\n{SCRIPT}")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.stdout.splitlines() == ["begun", "1 ok"], done.stderr
+
+
+def test_a_limit_that_the_system_lacks_is_refused_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ZooError, match="--memory-limit: this system cannot"):
+        LocalExecutor().run([], limits=Limits(memory_limit=100), directory=tmp_path)
+
+
+def test_the_main_module_stays_as_it_is_while_a_worker_starts(tmp_path: Path) -> None:
+    """Another thread may look for a class there, as pickle does."""
+    main, stop = sys.modules["__main__"], threading.Event()
+    others: list[object] = []
+
+    def watch() -> None:
+        while not stop.is_set():
+            if sys.modules["__main__"] is not main:
+                others.append(sys.modules["__main__"])
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        for _ in range(3):
+            with Worker(Limits(), tmp_path / "log") as worker:
+                assert worker.call("os:getpid") > 0
+    finally:
+        stop.set()
+        watching.join()
+    assert others == []
+
+
+@pytest.mark.parametrize("forks", [True, False])
+def test_a_process_that_ends_says_how(
+    forks: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "FORKS", forks)
+    for call, argument, how in (
+        ("os:_exit", 3, "exited with status 3"),
+        ("os:abort", None, "killed by SIGABRT"),
+        ("sys:exit", 4, "exited with status 4"),
+    ):
+        with Worker(Limits(), tmp_path / "log") as worker:
+            arguments = () if argument is None else (argument,)
+            with pytest.raises(JobError, match=how) as failed:
+                worker.call(call, *arguments)
+            assert failed.value.status == "crashed"
+
+
+def test_a_server_that_was_killed_is_replaced(tmp_path: Path) -> None:
+    with Worker(Limits(), tmp_path / "log") as worker:
+        worker.call("os:getpid")
+        (server,) = process._servers.values()
+        server._process.kill()
+        server._process.wait()
+    with Worker(Limits(), tmp_path / "log") as worker:
+        assert worker.call("os:getpid") > 0
