@@ -88,7 +88,8 @@ def _best(
         tie = "others tie" if others[1:] else "other ties"
         text += f"; {len(others)} {tie} with it: {listed(map(run.short_name, others), NAMED)}"
         if equal := sum(_equal(run, best, row) for row in others):
-            text += f" ({equal} of these {'are' if equal > 1 else 'is'} equal to it, "
+            some = f"{equal} of these {'are' if equal > 1 else 'is'} " if others[1:] else ""
+            text += f" ({some}equal to it, "
             text += "example by example)" if best.examples else "with every seed)"
     rest = [row for row in cells if row is not best]
     if rest and all(run.verdicts.verdict(best.name, row.name) == 1 for row in rest):
@@ -105,7 +106,7 @@ def _cheapest(run: RunReport, tied: Sequence[Row]) -> list[str]:
     """The fastest in training and the smallest of these rows; or that speeds do not compare."""
     if len(tied) < 2:
         return []
-    said, parts = [], []
+    said, parts, fastest = [], [], None
     timed = [row for row in tied if row.cost.get("train_tokens_per_s")]
     busy = too_noisy(run.speeds.floor("train", [row.name for row in timed]))
     if timed[1:] and busy:  # not how busy: the notes say that, of all rows and not only of these
@@ -123,7 +124,9 @@ def _cheapest(run: RunReport, tied: Sequence[Row]) -> list[str]:
             about += f", {statistics.fmean(seconds):.3g} s a training"
         about += f"; {close} not reliably slower" if close else ""
         parts.append(f"{run.short_name(fastest)} trains fastest ({about})")
-    parts += _smallest(run, tied)
+    least, size = _smallest(tied)
+    if size:
+        parts.append(size if least is fastest else f"{run.short_name(least)} {size}")
     return [*said, f"Of these, {' and '.join(parts)}."] if parts else said
 
 
@@ -141,8 +144,11 @@ def _fastest(run: RunReport, timed: Sequence[Row]) -> Row:
     return max(timed, key=lambda row: float(row.cost["train_tokens_per_s"]))
 
 
-def _smallest(run: RunReport, tied: Sequence[Row]) -> list[str]:
-    """The row with the fewest parameters; where all have as many, with the least memory."""
+def _smallest(tied: Sequence[Row]) -> tuple[Row, str]:
+    """The row with the fewest parameters; where all have as many, with the least memory.
+
+    And what is said of it; nothing where neither is known.
+    """
     sizes = {row.name: row.parameters for row in tied}
     peaks = {row.name: float(row.cost.get("peak_memory_mib") or 0) for row in tied}
     if all(sizes.values()) and len(set(sizes.values())) > 1:
@@ -156,8 +162,8 @@ def _smallest(run: RunReport, tied: Sequence[Row]) -> list[str]:
         more = f", as {same} more within the error" if same else ""
         about = f"needs the least memory ({peaks[least.name]:,.0f} MiB{more})"
     else:
-        return []
-    return [f"{run.short_name(least)} {about}"]
+        return tied[0], ""
+    return least, about
 
 
 def _against_baselines(run: RunReport, cells: Sequence[Row], baselines: Sequence[Row]) -> list[str]:
