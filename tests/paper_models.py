@@ -11,7 +11,7 @@ from paper_attention import register_attentions
 from paper_parts import register_parts
 from torch import Tensor
 
-from zoo.models.encoder import Encoder
+from zoo.models.stack import Encoder
 from zoo.registry import Owner, Register, Registry
 
 # Of a layer: its number, its block and the normed input (B, L, D), to its attention's output.

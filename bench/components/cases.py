@@ -15,7 +15,7 @@ from zoo.components.layer_context import LayerContext
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.models.parts import build_attention, build_norm, build_position
+from zoo.models.build import build_attention, build_norm, build_position
 from zoo.models.seeding import seeded
 from zoo.registry import AXES, Choice, Registry
 

@@ -21,7 +21,7 @@ from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.models.parts import build_attention, build_ffn, build_position
+from zoo.models.build import build_attention, build_ffn, build_position
 from zoo.models.seeding import seeded
 from zoo.registry import Component
 from zoo.report.plots.plot import FAMILY, HUES, INK, MUTED, styled

@@ -19,8 +19,7 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         (
             "zoo.api",
             "zoo.inference.load",
-            "zoo.models.text_classifier",
-            "zoo.models.text_tagger",
+            "zoo.models.text_model",
             "zoo.models.text_generator",
             "zoo.models.mask_filler",
             "zoo.report.bench_result",

@@ -24,8 +24,8 @@ from zoo.config.sizes import Sizes
 from zoo.data.batches import Batch, PaddedSplit
 from zoo.data.encoding import encode_labelled
 from zoo.data.token_arrays import TokenArrays
+from zoo.models.architectures import Classifier
 from zoo.models.build import build_classifier
-from zoo.models.classifier import Classifier
 from zoo.registry import loading
 from zoo.registry.cell import Cell
 from zoo.training.device import Runtime

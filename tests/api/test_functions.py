@@ -20,7 +20,7 @@ import zoo
 from bench import stub
 from zoo.cli.bench import bench as bench_command
 from zoo.cli.train import train as train_command
-from zoo.models.parts import build_stack
+from zoo.models.build import build_stack
 from zoo.registry.loading import load
 
 # What the command line writes in another way: help and plan print and stop, others say what is
@@ -116,7 +116,7 @@ def test_build_gives_the_encoder_that_a_bench_begins_with() -> None:
     model = zoo.build({"attention": "fused", "pe": "rope", "norm": "rms"}, sizes, seed=3)
     assert isinstance(model, nn.Module)
     from zoo.config.sizes import Sizes
-    from zoo.models.encoder import Encoder
+    from zoo.models.stack import Encoder
     from zoo.registry.cell import Cell
 
     names = ("fused", "rope", "rms", "gelu", "pre", "mean")

@@ -20,8 +20,8 @@ from zoo.execution.base import Event, Limits, Progress, Result, TrainJob
 from zoo.execution.open_setup import build_model, open_setup
 from zoo.execution.pretrain import CHECKPOINT, FINISHED, begin
 from zoo.execution.run_job import run_job
+from zoo.models.architectures import DeepEnsemble
 from zoo.models.build import build_masked_language_model
-from zoo.models.deep_ensemble import DeepEnsemble
 from zoo.registry.cell import Cell
 from zoo.sweep.progress import Silent
 from zoo.sweep.records import Record

@@ -14,7 +14,7 @@ from saved_models import GENERATOR, PLUGIN, TINY, write_corpus
 
 from zoo.cli import main
 from zoo.inference.load import load
-from zoo.models.text_classifier import TextClassifier
+from zoo.models.text_model import TextClassifier
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from zoo.inference.load import load
 from zoo.models.build import build_classifier
-from zoo.models.text_classifier import TextClassifier
+from zoo.models.text_model import TextClassifier
 from zoo.registry import AXES, Registry
 from zoo.registry.cell import Cell
 

@@ -17,7 +17,7 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.inference import attention_map as maps_module
 from zoo.inference.attention_map import View, attention_map, render_page, write_picture
-from zoo.models.text_classifier import TextClassifier
+from zoo.models.text_model import TextClassifier
 from zoo.registry import Registry
 from zoo.report.plots.plot import SMALL
 

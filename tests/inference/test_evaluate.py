@@ -15,7 +15,7 @@ from sklearn.metrics import (
 
 from zoo.cli import main
 from zoo.inference.evaluate import evaluate
-from zoo.models.text_classifier import TextClassifier
+from zoo.models.text_model import TextClassifier
 from zoo.tasks.metrics import macro_f1
 
 

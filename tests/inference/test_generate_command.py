@@ -11,7 +11,7 @@ import torch
 
 import zoo
 from zoo.cli import main
-from zoo.models.decoding.sampling import Sampling
+from zoo.models.decoding import Sampling
 from zoo.models.text_generator import TextGenerator
 
 PROMPT = ["--prompt", "the owl saw"]

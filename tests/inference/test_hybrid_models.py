@@ -15,7 +15,7 @@ from saved_models import PLUGIN, TINY, change_config, similar, test_documents
 import zoo
 from zoo.cli import main
 from zoo.inference.attention_map import attention_map, render_page, views
-from zoo.models.text_classifier import TextClassifier
+from zoo.models.text_model import TextClassifier
 from zoo.registry import Registry
 from zoo.sweep.records import RecordFile
 

@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 from zoo.cli import main
 from zoo.components.tokens import Tokens
 from zoo.errors import ZooError
-from zoo.models.text_classifier import TextClassifier
+from zoo.models.text_model import TextClassifier
 from zoo.registry import Registry
 
 TEXTS = ["the striker scored a goal", "shares of the bank", "a song"]

@@ -16,7 +16,7 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.inference.attention_map import attention_map
 from zoo.inference.load import load
-from zoo.models.text_tagger import TextTagger
+from zoo.models.text_model import TextTagger
 
 PEOPLE, PLACES = ["Anna", "Ben", "Carla"], ["Rome", "Oslo", "Lima"]
 

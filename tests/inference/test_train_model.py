@@ -15,7 +15,7 @@ from saved_models import TINY, test_documents
 
 import zoo
 from zoo.cli import main
-from zoo.models.text_classifier import TextClassifier
+from zoo.models.text_model import TextClassifier
 from zoo.sweep.records import RecordFile
 
 ROOT = str(Path(zoo.__file__).parents[1])

@@ -9,7 +9,7 @@ import pytest
 import torch
 from small_models import classifier
 
-from zoo.models.classifier import Classifier
+from zoo.models.architectures import Classifier
 from zoo.registry import Registry
 
 Assemble = Callable[..., Classifier]

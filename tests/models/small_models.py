@@ -14,16 +14,13 @@ from torch import Tensor, nn
 from zoo.components.block.base import Block
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
+from zoo.models.architectures import Classifier, DeepEnsemble, EncoderDecoder, LanguageModel
 from zoo.models.build import (
     build_classifier,
     build_encoder_decoder,
     build_ensemble,
     build_language_model,
 )
-from zoo.models.classifier import Classifier
-from zoo.models.deep_ensemble import DeepEnsemble
-from zoo.models.encoder_decoder import EncoderDecoder
-from zoo.models.language_model import LanguageModel
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 

@@ -17,8 +17,8 @@ from zoo.components.norm.layer import LayerNorm
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
+from zoo.models.architectures import Classifier
 from zoo.models.build import build_classifier
-from zoo.models.classifier import Classifier
 from zoo.models.seeding import derive, seeded
 from zoo.registry import Owner, Register, Registry
 from zoo.registry.cell import Cell

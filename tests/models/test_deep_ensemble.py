@@ -10,8 +10,7 @@ from small_models import CLASSES, classifier, deep_ensemble
 from torch import Tensor
 
 from zoo.components.tokens import Tokens
-from zoo.models.classifier import Classifier
-from zoo.models.deep_ensemble import mean_log_probability
+from zoo.models.architectures import Classifier, mean_log_probability
 from zoo.registry import Registry
 
 TEXTS, LENGTH = 4, 6

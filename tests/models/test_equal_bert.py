@@ -17,7 +17,7 @@ from zoo.components.norm.layer import LayerNorm
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.models.build import build_classifier
-from zoo.models.encoder import Encoder
+from zoo.models.stack import Encoder
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 

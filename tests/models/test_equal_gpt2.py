@@ -17,8 +17,8 @@ from zoo.components.block.post import Post
 from zoo.components.block.pre import Pre
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.tokens import Tokens
+from zoo.models.architectures import LanguageModel
 from zoo.models.decoding import Decoding, Sampling, generate
-from zoo.models.language_model import LanguageModel
 from zoo.registry import Registry
 
 transformers = pytest.importorskip("transformers", reason="compares with transformers")

@@ -11,8 +11,8 @@ from small_models import padded
 from test_equal_bert import CELL, EQUAL, TEXTS, our_bert
 
 from zoo.config.sizes import Sizes
+from zoo.models.architectures import MaskedLanguageModel
 from zoo.models.build import build_masked_language_model
-from zoo.models.masked_language_model import MaskedLanguageModel
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 

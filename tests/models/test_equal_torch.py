@@ -18,7 +18,7 @@ from zoo.components.block.pre import Pre
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.pe.none import NoPositions
 from zoo.components.tokens import Tokens
-from zoo.models.encoder_decoder import EncoderDecoder
+from zoo.models.architectures import EncoderDecoder
 from zoo.registry import Registry
 
 EQUAL = 1e-5

@@ -13,10 +13,8 @@ from small_models import CACHING, ENCODINGS, encoder_decoder, language_model, pa
 from torch import Tensor
 
 from zoo.components.tokens import Tokens
-from zoo.models.decoding import Decoding, Generation, Sampling, generate, transduce
-from zoo.models.decoding.sampling import repeats
-from zoo.models.encoder_decoder import EncoderDecoder
-from zoo.models.language_model import LanguageModel
+from zoo.models.architectures import EncoderDecoder, LanguageModel
+from zoo.models.decoding import Decoding, Generation, Sampling, generate, repeats, transduce
 from zoo.registry import Registry
 
 TEXTS = [[3, 1, 4, 1], [2, 6], [5, 3, 5]]

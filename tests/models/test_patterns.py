@@ -32,8 +32,8 @@ from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.models.build import build_classifier, build_ensemble
-from zoo.models.decoding.generate import Decoding, generate, transduce
-from zoo.models.encoder import Encoder
+from zoo.models.decoding import Decoding, generate, transduce
+from zoo.models.stack import Encoder
 from zoo.registry import Owner, Pattern, Register, Registry
 from zoo.registry.cell import Cell
 

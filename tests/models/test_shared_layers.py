@@ -13,7 +13,7 @@ from small_models import classifier, encoder_decoder, language_model, padded, so
 from torch import Tensor
 
 from zoo.components.tokens import Tokens
-from zoo.models.decoding.generate import Decoding, generate, transduce
+from zoo.models.decoding import Decoding, generate, transduce
 from zoo.registry import Registry
 
 HEADS, WIDTH = 2, 4

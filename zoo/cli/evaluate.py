@@ -76,7 +76,7 @@ def evaluate(
     from zoo.inference.evaluate import evaluate as evaluate_texts
     from zoo.inference.evaluate import evaluate_tags, trained_on_warning
     from zoo.models.mask_filler import MaskFiller
-    from zoo.models.text_tagger import TextTagger
+    from zoo.models.text_model import TextTagger
     from zoo.sweep.make_request import validated
     from zoo.tasks.data_of_task import refuse_unread
     from zoo.tasks.encoder_task import EncoderTask

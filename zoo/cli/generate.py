@@ -80,7 +80,7 @@ def generate(
     given = given_texts(prompts, source, text_column, reading, "prompt")
     model = saved.open("generate")
 
-    from zoo.models.decoding.sampling import Sampling
+    from zoo.models.decoding import Sampling
 
     try:
         divisor = 1.0 if temperature is None else temperature

@@ -72,7 +72,7 @@ def predict(
 
     from zoo.data.sources.text_file import data_suffix
     from zoo.models.mask_filler import MaskFiller
-    from zoo.models.text_tagger import TextTagger
+    from zoo.models.text_model import TextTagger
 
     is_tagger = isinstance(model, TextTagger)
     if source is not None and data_suffix(Path(source)) == CONLL:

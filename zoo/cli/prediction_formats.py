@@ -14,8 +14,7 @@ from zoo.cli.table import printable
 
 if TYPE_CHECKING:
     from zoo.models.mask_filler import FilledText
-    from zoo.models.text_model import Prediction
-    from zoo.models.text_tagger import TaggedText
+    from zoo.models.text_model import Prediction, TaggedText
 
 Writer = Callable[[Iterable[Any]], None]
 COUNTS = ("tokens", "cut", "unknown")

@@ -19,8 +19,8 @@ from zoo.conformance.modules import DROPOUT, MODULES, of_modules
 from zoo.conformance.registration import ENCODINGS, PLAIN
 from zoo.conformance.setup import DIM, HEADS, HIDDEN, PLACE, ModuleSetup, padded_mask, perturb
 from zoo.conformance.training import agrees
+from zoo.models.architectures import LanguageModel
 from zoo.models.build import build_classifier, build_language_model
-from zoo.models.language_model import LanguageModel
 from zoo.models.seeding import seeded
 from zoo.registry import AXES, Pattern
 from zoo.registry.cell import Cell

@@ -37,9 +37,9 @@ from zoo.data.tokenizer import Vocabulary
 from zoo.errors import DivergedError, ZooError
 from zoo.execution.base import Step, TrainJob
 from zoo.execution.machine import environment
-from zoo.models.encoder import Encoder
-from zoo.models.masked_language_model import MaskedLanguageModel, masked_head
+from zoo.models.architectures import MaskedLanguageModel, masked_head
 from zoo.models.seeding import seeded
+from zoo.models.stack import Encoder
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.mlm import masked_loss
 from zoo.training import checkpoint

@@ -19,13 +19,9 @@ from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.data.batches import padded
 from zoo.errors import ZooError
-from zoo.models.classifier import Classifier
-from zoo.models.decoder import Decoder
-from zoo.models.encoder import Encoder
-from zoo.models.tagger import Tagger
-from zoo.models.text_classifier import TextClassifier
-from zoo.models.text_model import evaluating
-from zoo.models.text_tagger import TaggedText, TextTagger
+from zoo.models.architectures import Classifier, Tagger
+from zoo.models.stack import Decoder, Encoder
+from zoo.models.text_model import TaggedText, TextClassifier, TextTagger, evaluating
 
 # Of a picture, in inches: a token, a whole map at least and at most, and from label to label.
 CELL, LEAST, MOST, LABEL = 0.3, 2.5, 20.0, 0.17

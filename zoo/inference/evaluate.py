@@ -18,8 +18,7 @@ from zoo.data.tokenizer import Vocabulary
 from zoo.errors import ZooError, nearest
 from zoo.inference.card import Card
 from zoo.models.mask_filler import MaskFiller
-from zoo.models.text_classifier import TextClassifier
-from zoo.models.text_tagger import TextTagger
+from zoo.models.text_model import TextClassifier, TextTagger
 from zoo.registry import Registry
 from zoo.sweep.make_request import values_in
 from zoo.tasks.base import Evaluation as Outputs

@@ -6,30 +6,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from zoo.models.classifier import Classifier
-    from zoo.models.decoder import Decoder
-    from zoo.models.encoder import Encoder
-    from zoo.models.encoder_decoder import EncoderDecoder
-    from zoo.models.language_model import LanguageModel
-    from zoo.models.masked_language_model import MaskedLanguageModel
-
-__all__ = [
-    "Classifier",
-    "Decoder",
-    "Encoder",
-    "EncoderDecoder",
-    "LanguageModel",
-    "MaskedLanguageModel",
-]
+    from zoo.models.architectures import Classifier as Classifier
+    from zoo.models.architectures import EncoderDecoder as EncoderDecoder
+    from zoo.models.architectures import LanguageModel as LanguageModel
+    from zoo.models.architectures import MaskedLanguageModel as MaskedLanguageModel
+    from zoo.models.stack import Decoder as Decoder
+    from zoo.models.stack import Encoder as Encoder
 
 _WHERE = {
-    "Classifier": "classifier",
-    "Decoder": "decoder",
-    "Encoder": "encoder",
-    "EncoderDecoder": "encoder_decoder",
-    "LanguageModel": "language_model",
-    "MaskedLanguageModel": "masked_language_model",
+    "Classifier": "architectures",
+    "Decoder": "stack",
+    "Encoder": "stack",
+    "EncoderDecoder": "architectures",
+    "LanguageModel": "architectures",
+    "MaskedLanguageModel": "architectures",
 }
+__all__ = list(_WHERE)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,23 +1,212 @@
-"""A cell, sizes and a seed become a classifier, a language model or an encoder-decoder."""
+"""A cell, sizes and a seed become a model, each part with initial weights of its own."""
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+import functools
+import itertools
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from torch import nn
 
+from zoo.components.attention.base import Attention
+from zoo.components.block.base import Block
+from zoo.components.pe.base import PositionalEncoding
+from zoo.components.pool.base import Pool
 from zoo.config.sizes import Sizes
-from zoo.models.classifier import Classifier, classification_head
-from zoo.models.decoder import Decoder
-from zoo.models.deep_ensemble import DeepEnsemble
-from zoo.models.encoder import Encoder
-from zoo.models.encoder_decoder import EncoderDecoder
-from zoo.models.language_model import LanguageModel
-from zoo.models.masked_language_model import MaskedLanguageModel, masked_head
-from zoo.models.parts import StackOptions, build_pool, build_stack
+from zoo.errors import ComponentError, one_line
+from zoo.models.architectures import (
+    Classifier,
+    DeepEnsemble,
+    EncoderDecoder,
+    LanguageModel,
+    MaskedLanguageModel,
+    Tagger,
+    classification_head,
+    masked_head,
+)
 from zoo.models.seeding import derive, seeded
-from zoo.models.tagger import Tagger
+from zoo.models.stack import Decoder, Encoder, ScaledEmbedding, Stack
+from zoo.registry import Choice
 from zoo.registry.cell import Cell
+
+Place = Mapping[str, int]  # layer_index, from 0, and layer_count: offered to every part of a layer
+T = TypeVar("T")
+S = TypeVar("S", bound=Stack)
+
+
+class StackOptions(TypedDict, total=False):
+    """The options of ``build_stack`` that every builder of a model takes."""
+
+    dropout: float
+    attention_dropout: float
+    embedding_std: float
+
+
+def build_stack(
+    kind: type[S],
+    cell: Cell,
+    sizes: Sizes,
+    *,
+    vocab_size: int,
+    seed: int,
+    prefix: str = "",
+    cross: bool = False,
+    all_positions: bool = False,
+    dropout: float = 0.0,
+    attention_dropout: float = 0.0,
+    embedding_std: float = 1.0,
+) -> S:
+    """An encoder or a decoder: embedding, encoding, ``sizes.layers`` blocks and the final norm.
+
+    Each layer has the cell's components of its place in their patterns. The encoding that adds to
+    the embeddings does so once, below the first layer, whichever layers have it; a layer's own
+    encoding rotates and biases. The last layer's block and norm decide on the final norm.
+    prefix: of the name of every part that is seeded, where a model has two stacks. cross: give
+    every block a cross-attention. all_positions: see ``Stack``. embedding_std: of the initial
+    embeddings, relative to ``torch.nn.Embedding``'s. Raises ComponentError where a component is not
+    what its kind promises, ValueError where one refuses its arguments.
+    """
+
+    def part(name: str) -> AbstractContextManager[None]:
+        return seeded(seed, prefix + name)
+
+    blocks: list[Block] = []
+    encodings: dict[tuple[object, ...], PositionalEncoding] = {}
+    positions: list[PositionalEncoding] = []
+    for layer in range(sizes.layers):
+        place = {"layer_index": layer, "layer_count": sizes.layers}
+        with part(f"layers.{layer}.attention"):
+            attention = build_attention(cell.attention.at(layer), sizes, attention_dropout, place)
+        pe = cell.pe.at(layer)
+        # One for all layers that have it, except for attentions whose heads have other widths and
+        # encodings that differ from layer to layer.
+        in_heads = pe.can("rotate") or pe.can("bias") or pe.can("content-bias")
+        key: tuple[object, ...] = (str(pe),)
+        key += (attention.heads, _position_dim(attention)) if in_heads else ()
+        key += (layer,) if any(map(pe.takes, place)) else ()
+        if key not in encodings:
+            with part(f"layers.{layer}.position" if encodings else "position"):
+                encodings[key] = build_position(pe, sizes, attention, place)
+        positions.append(encodings[key])
+        options: dict[str, Any] = {"dropout": dropout}
+        if cross:
+            with part(f"layers.{layer}.cross"):
+                options["cross"] = build_attention(
+                    cell.attention.at(layer), sizes, attention_dropout, place
+                )
+        with part(f"layers.{layer}.ffn"):
+            ffn = build_ffn(cell.ffn.at(layer), sizes, dropout, place)
+        norm = functools.partial(build_norm, cell.norm.at(layer), sizes.dim, place)
+        numbers = itertools.count(2)
+
+        def make_ffn(
+            layer: int = layer, place: Place = place, numbers: Iterator[int] = numbers
+        ) -> nn.Module | None:
+            with part(f"layers.{layer}.ffn.{next(numbers)}"):
+                return build_ffn(cell.ffn.at(layer), sizes, dropout, place)
+
+        offered = {**place, "make_ffn": make_ffn}
+        with part(f"layers.{layer}.block"):
+            block = _call(cell.block.at(layer), attention, ffn, norm, offered=offered, **options)
+        blocks.append(_expect(cell.block.at(layer), block, Block))
+    with part("embedding"):
+        embedding = ScaledEmbedding(vocab_size, sizes.dim, embedding_std)
+    with part("final_norm"):
+        final_norm = norm() if blocks[-1].final_norm else None
+    embeds = (p for i, p in enumerate(positions) if cell.pe.at(i).can("embed"))
+    fixed = any(choice.can("fixed-length") for choice in (*cell.pe, *cell.attention))
+    last = sizes.layers - 1
+    # Fewer queries than keys, in the last layer, need an attention that takes a context.
+    few = cell.attention.at(last).can("cross") and not cell.ffn.at(last).can("neighbours")
+    return kind(
+        embedding,
+        next(embeds, positions[0]),
+        blocks,
+        final_norm,
+        layer_positions=positions,
+        dropout=dropout,
+        max_length=sizes.max_length if fixed else None,
+        caches=cell.attention.can("cache")
+        and all(ffn.can("cache") or not ffn.can("neighbours") for ffn in cell.ffn),
+        all_positions=all_positions or not few,
+    )
+
+
+def build_attention(
+    choice: Choice, sizes: Sizes, dropout: float, place: Place | None = None
+) -> Attention:
+    """One layer's attention."""
+    fixed = {"max_length": sizes.max_length} if choice.can("fixed-length") else {}
+    attention = _call(choice, sizes.dim, sizes.heads, dropout=dropout, offered=place, **fixed)
+    return _expect(choice, attention, Attention)
+
+
+def build_position(
+    choice: Choice, sizes: Sizes, attention: Attention, place: Place | None = None
+) -> PositionalEncoding:
+    """The positional encoding of all layers that have attentions like this one."""
+    position = _call(
+        choice,
+        dim=sizes.dim,
+        heads=attention.heads,
+        head_dim=_position_dim(attention),
+        max_length=sizes.max_length,
+        offered=place,
+    )
+    return _expect(choice, position, PositionalEncoding)
+
+
+def _position_dim(attention: Attention) -> int:
+    """The width of the queries and keys that an encoding is given."""
+    return attention.head_dim if attention.position_dim is None else attention.position_dim
+
+
+def build_ffn(
+    choice: Choice, sizes: Sizes, dropout: float, place: Place | None = None
+) -> nn.Module | None:
+    """One layer's feed-forward network; None for a layer without."""
+    ffn = _call(choice, sizes.dim, sizes.ffn_dim, dropout, offered=place)
+    return None if ffn is None else _expect(choice, ffn, nn.Module)
+
+
+def build_norm(choice: Choice, dim: int, place: Place | None = None) -> nn.Module:
+    """One norm."""
+    norm: nn.Module = _expect(choice, _call(choice, dim, offered=place), nn.Module)
+    return norm
+
+
+def build_pool(choice: Choice, dim: int) -> Pool:
+    """The pool of a classifier."""
+    return _expect(choice, _call(choice, dim), Pool)
+
+
+def _call(choice: Choice, *args: Any, **kwargs: Any) -> Any:
+    """What the component's factory returns.
+
+    A wrong signature or import becomes a ComponentError that names the owner. Refused values and
+    lack of memory keep their type.
+    """
+    try:
+        return choice.build(*args, **kwargs)
+    except (ComponentError, ValueError, MemoryError, RuntimeError):
+        raise
+    except Exception as error:
+        raise ComponentError(
+            f"{choice.component.kind} '{choice}' of {choice.component.owner} cannot be built: "
+            f"{one_line(error)}"
+        ) from error
+
+
+def _expect(choice: Choice, built: object, kind: type[T]) -> T:
+    """What was built; ComponentError naming the owner where it is not of the kind's class."""
+    if not isinstance(built, kind):
+        raise ComponentError(
+            f"{choice.component.kind} '{choice}' of {choice.component.owner} built a "
+            f"{type(built).__name__}, not a {kind.__module__}.{kind.__name__}"
+        )
+    return built
 
 
 def build_classifier(

@@ -9,9 +9,8 @@ from torch import Tensor, nn
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
-from zoo.models.build import build_classifier
-from zoo.models.encoder import Encoder
-from zoo.models.parts import build_stack
+from zoo.models.build import build_classifier, build_stack
+from zoo.models.stack import Encoder
 from zoo.registry import AXES, Registry
 from zoo.registry.cell import Cell
 

@@ -1,7 +1,8 @@
-"""Embedding, encoding and a stack of blocks: the common part of encoders and decoders."""
+"""Encoders and decoders: embedding, encoding and a stack of blocks."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
@@ -14,6 +15,24 @@ from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.models.key_value_cache import DecoderCache
+
+
+class ScaledEmbedding(nn.Embedding):
+    """√D · W[id], with W ~ N(0, σ²/D) (Vaswani et al. 2017, section 3.4, for σ = 1).
+
+    With σ = 1 the vectors start like nn.Embedding's and learn √D times as fast at the same learning
+    rate, as a model trained from scratch on a thousand documents needs. Where no norm follows, a
+    small σ keeps rare words, which training hardly changes, from dominating the others.
+    """
+
+    def __init__(self, vocab_size: int, dim: int, std: float = 1.0) -> None:
+        super().__init__(vocab_size, dim)
+        self.scale = math.sqrt(dim)
+        nn.init.normal_(self.weight, std=std / self.scale)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Ids (B, L) to vectors (B, L, D)."""
+        return super().forward(ids) * self.scale
 
 
 class Stack(nn.Module):
@@ -97,3 +116,53 @@ def _placed(position: PositionalEncoding, tokens: Tokens) -> Tokens:
     """The tokens at the positions where an encoding places them; most leave them as they are."""
     placed = position.place(tokens.positions)
     return tokens if placed is tokens.positions else replace(tokens, positions=placed)
+
+
+class Encoder(Stack):
+    """The left half of Vaswani et al. 2017, figure 1."""
+
+    def forward(self, ids: Tensor, tokens: Tokens, read: slice | None = None) -> Tensor:
+        """Ids (B, L) to vectors (B, L, D), or to the positions of L in ``read``."""
+        return self.run(ids, LayerContext(tokens, self.position, read=read))
+
+
+class Decoder(Stack):
+    """The right half of Vaswani et al. 2017, figure 1; without cross-attention, GPT's.
+
+    A token may attend to real tokens whose position is not above its own. So padding may stand to
+    the left or to the right, as long as the positions count real tokens only.
+    """
+
+    def forward(
+        self,
+        ids: Tensor,
+        tokens: Tokens,
+        memory: Tensor | None = None,
+        memory_tokens: Tokens | None = None,
+        *,
+        read: slice | None = None,
+        cache: DecoderCache | None = None,
+    ) -> Tensor:
+        """Ids (B, L) to vectors (B, L, D), or to the positions of L in ``read``.
+
+        memory (B, Lm, D), memory_tokens: an encoder's output, for cross-attention.
+        cache: of this decoder; ids and tokens are those after the ones it holds.
+        """
+        if cache is not None and cache.length and memory is not None and memory_tokens is not None:
+            # The cache holds its keys and values: there is nothing new to project.
+            memory, memory_tokens = memory[:, :0], memory_tokens[:0]
+        layer = LayerContext(
+            tokens,
+            self.position,
+            causal=True,
+            read=read,
+            memory=memory,
+            memory_tokens=memory_tokens,
+        )
+        return self.run(ids, layer, cache)
+
+    def new_cache(self) -> DecoderCache:
+        """An empty cache; ValueError where the attention supports none."""
+        if not self.caches:
+            raise ValueError("this model's attention keeps no cache")
+        return DecoderCache(len(self.blocks))

@@ -9,10 +9,8 @@ import torch
 
 from zoo.data.encoding import END, END_OF_TEXT, PAD, START, decode_target, encode_source
 from zoo.errors import ZooError
-from zoo.models.decoding.generate import Decoding, generate, transduce
-from zoo.models.decoding.sampling import Sampling
-from zoo.models.encoder_decoder import EncoderDecoder
-from zoo.models.language_model import LanguageModel
+from zoo.models.architectures import EncoderDecoder, LanguageModel
+from zoo.models.decoding import Decoding, Sampling, generate, transduce
 from zoo.models.text_model import TextModel, refuse_no_text
 
 NEW_TOKENS = 50  # of a language model, without max_new

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from zoo.data.sources.corpus import Corpus
     from zoo.data.sources.labelled_texts import LabelledTexts
     from zoo.data.token_arrays import EncodedData
-    from zoo.models.text_classifier import TextClassifier
+    from zoo.models.text_model import TextClassifier
     from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
 
@@ -192,7 +192,7 @@ class Classify(EncoderTask):
         import torch.nn.functional as F
 
         from zoo.components.tokens import Tokens
-        from zoo.models.deep_ensemble import DeepEnsemble, mean_log_probability
+        from zoo.models.architectures import DeepEnsemble, mean_log_probability
         from zoo.training.token_noise import delete_tokens, hide_tokens
 
         members = len(model.members) if isinstance(model, DeepEnsemble) else 1
@@ -225,7 +225,7 @@ class Classify(EncoderTask):
     def text_model(
         self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer
     ) -> TextClassifier:
-        from zoo.models.text_classifier import TextClassifier
+        from zoo.models.text_model import TextClassifier
 
         return TextClassifier(model, tokenizer, setup.sizes.max_length, setup.labels)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from zoo.data.batches import PairBatch, PairSplit
-    from zoo.models.encoder_decoder import EncoderDecoder
+    from zoo.models.architectures import EncoderDecoder
     from zoo.models.text_generator import TextGenerator
     from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
@@ -127,7 +127,7 @@ class SequenceToSequence(Task):
         import torch
 
         from zoo.data.encoding import decode_target
-        from zoo.models.encoder_decoder import EncoderDecoder
+        from zoo.models.architectures import EncoderDecoder
 
         assert isinstance(model, EncoderDecoder)
         model.eval()
@@ -185,7 +185,7 @@ def generate_targets(
 ) -> list[list[int]]:
     """The target ids that the model generates for each source (B, Ls), END left out."""
     from zoo.data.encoding import END, PAD, START
-    from zoo.models.decoding.generate import Decoding, transduce
+    from zoo.models.decoding import Decoding, transduce
 
     decoding = Decoding(max_length - 1, end=END, beams=beams, banned=(PAD, START))
     generated = transduce(model, source, decoding, start=START, attention_mask=attention_mask)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from zoo.data.batches import Batch, PaddedSplit
     from zoo.data.sources.corpus import TaggedCorpus
     from zoo.data.sources.tagged_texts import TaggedTexts
-    from zoo.models.text_tagger import TextTagger
+    from zoo.models.text_model import TextTagger
     from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
 
@@ -214,7 +214,7 @@ class Tag(EncoderTask):
         return tag_evaluation(predicted, tags, setup.labels, self.scored_groups(setup))
 
     def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> TextTagger:
-        from zoo.models.text_tagger import TextTagger
+        from zoo.models.text_model import TextTagger
 
         return TextTagger(model, tokenizer, setup.sizes.max_length, setup.labels)
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.components.layer_context import AuxiliaryLoss
-from zoo.models.deep_ensemble import DeepEnsemble
+from zoo.models.architectures import DeepEnsemble
 from zoo.models.stack import Stack
 
 

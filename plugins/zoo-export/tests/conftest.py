@@ -14,7 +14,7 @@ from export_models import GENERATOR, TINY
 
 from zoo.cli import main
 from zoo.inference.load import load
-from zoo.models.text_classifier import TextClassifier
+from zoo.models.text_model import TextClassifier
 
 WORDS = {
     "market": "shares profit bank stock trader bond growth".split(),

@@ -20,9 +20,7 @@ import zoo
 from zoo.cli import main
 from zoo.components.tokens import Tokens
 from zoo.inference.load import load
-from zoo.models.text_classifier import TextClassifier
-from zoo.models.text_model import TextModel
-from zoo.models.text_tagger import TextTagger
+from zoo.models.text_model import TextClassifier, TextModel, TextTagger
 
 PAGE = (Path(__file__).parents[3] / "docs" / "export.md").read_text("utf-8")
 CODE = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

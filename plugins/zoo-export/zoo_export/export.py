@@ -16,8 +16,7 @@ from zoo.data.tokenizer import PAD, PAD_ID
 from zoo.errors import ZooError
 from zoo.inference.directory import TOKENIZER, draft
 from zoo.inference.load import load_from
-from zoo.models.text_model import TextModel
-from zoo.models.text_tagger import TextTagger
+from zoo.models.text_model import TextModel, TextTagger
 from zoo.registry import AXES, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import built_ins

@@ -23,7 +23,7 @@ from transformers import (
 )
 
 import zoo
-from zoo.models.text_classifier import TextClassifier
+from zoo.models.text_model import TextClassifier
 
 
 def logits(model: torch.nn.Module, directory: Path, texts: list[str]) -> Tensor:

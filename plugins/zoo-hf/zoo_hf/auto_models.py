@@ -28,13 +28,9 @@ from zoo.components.tokens import Tokens
 from zoo.errors import ZooError
 from zoo.inference.card import Card
 from zoo.inference.directory import first_error, read, saved_by_zoo
-from zoo.models.build import build_classifier, build_tagger
-from zoo.models.classifier import Classifier
-from zoo.models.deep_ensemble import DeepEnsemble
-from zoo.models.encoder import Encoder
-from zoo.models.parts import StackOptions
-from zoo.models.stack import Stack
-from zoo.models.tagger import Tagger
+from zoo.models.architectures import Classifier, DeepEnsemble, Tagger
+from zoo.models.build import StackOptions, build_classifier, build_tagger
+from zoo.models.stack import Encoder, Stack
 from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
 from zoo.training.auxiliary_losses import AuxiliaryLosses

@@ -8,7 +8,7 @@ from transformers.utils.generic import can_return_tuple
 
 from zoo.errors import ZooError
 from zoo.inference.card import Card
-from zoo.models.masked_language_model import MaskedLanguageModel
+from zoo.models.architectures import MaskedLanguageModel
 from zoo.registry.cell import Cell
 from zoo_hf.auto_models import ZooPreTrainedModel
 

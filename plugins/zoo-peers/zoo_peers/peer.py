@@ -16,8 +16,8 @@ from zoo.components.pool.mean import Mean
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.errors import ComponentError, one_line
-from zoo.models.classifier import classification_head
-from zoo.models.embedding import ScaledEmbedding
+from zoo.models.architectures import classification_head
+from zoo.models.stack import ScaledEmbedding
 
 POOLS: dict[str, type[Pool]] = {"mean": Mean, "cls": Cls}
 

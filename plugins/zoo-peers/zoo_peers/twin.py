@@ -11,8 +11,8 @@ from torch import Tensor
 
 from zoo.components.norm.layer import LayerNorm
 from zoo.config.sizes import Sizes
+from zoo.models.architectures import Classifier
 from zoo.models.build import build_classifier
-from zoo.models.classifier import Classifier
 from zoo.registry import loading
 from zoo.registry.cell import Cell
 from zoo_peers.hf_bert import HfBert

@@ -1,0 +1,194 @@
+"""What stands on a stack: classifier, tagger, language models and encoder-decoder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from zoo.components.pool.base import Pool
+from zoo.components.tokens import Tokens
+from zoo.models.key_value_cache import DecoderCache
+from zoo.models.stack import Decoder, Encoder
+
+
+class Classifier(nn.Module):
+    """Token ids to one score per class."""
+
+    def __init__(self, encoder: Encoder, pool: Pool, head: nn.Module) -> None:
+        super().__init__()
+        self.encoder, self.pool, self.head = encoder, pool, head
+
+    def forward(self, ids: Tensor, tokens: Tokens) -> Tensor:
+        """Ids (B, L) to logits (B, classes)."""
+        reads = self.pool.reads
+        x = self.encoder(ids, tokens, reads)
+        attention_mask = tokens.attention_mask
+        if reads is not None and attention_mask is not None:
+            attention_mask = attention_mask[:, reads]
+        logits: Tensor = self.head(self.pool(x, attention_mask))
+        return logits
+
+
+def classification_head(dim: int, hidden: int, classes: int, dropout: float) -> nn.Module:
+    """Linear, ReLU, linear; a single linear layer where hidden is 0."""
+    if hidden == 0:
+        return nn.Sequential(nn.Dropout(dropout), nn.Linear(dim, classes))
+    return nn.Sequential(
+        nn.Dropout(dropout), nn.Linear(dim, hidden), nn.ReLU(), nn.Linear(hidden, classes)
+    )
+
+
+class DeepEnsemble(nn.Module):
+    """A deep ensemble (Lakshminarayanan et al. 2017, section 2.4): p(y|x) = 1/M Σ p_m(y|x).
+
+    Its members differ in their initial weights, dropout and token noise; they share the order of
+    the batches.
+    """
+
+    def __init__(self, members: Sequence[Classifier]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
+
+    def forward(self, ids: Tensor, tokens: Tokens, *, per_member: bool = False) -> Tensor:
+        """Ids (B, L) to log p (B, classes); positions are (L).
+
+        per_member: instead, ids (M·B, L) to logits (M·B, classes); each of the M members gets its
+        own B texts, in their order. Raises ValueError for a number of texts that M does not divide.
+        """
+        if not per_member:
+            return mean_log_probability(
+                torch.stack([member(ids, tokens) for member in self.members])
+            )
+        count, mask = len(self.members), tokens.attention_mask
+        if len(ids) % count:
+            raise ValueError(f"{len(ids)} texts do not divide among {count} members")
+        masks = [None] * count if mask is None else mask.chunk(count)
+        parts = zip(self.members, ids.chunk(count), masks, strict=True)
+        return torch.cat(
+            [member(own, replace(tokens, attention_mask=real)) for member, own, real in parts]
+        )
+
+
+def mean_log_probability(logits: Tensor) -> Tensor:
+    """Logits (M, B, classes) to the log of the members' mean probability, in float32."""
+    return logits.float().log_softmax(dim=-1).logsumexp(dim=0) - math.log(len(logits))
+
+
+class Tagger(nn.Module):
+    """Token ids to one score per tag for every token (Devlin et al. 2019, section 5.3).
+
+    encoder: an Encoder; or a Decoder, in which a token sees itself and those before it alone.
+    """
+
+    def __init__(self, encoder: Encoder | Decoder, head: nn.Module) -> None:
+        super().__init__()
+        self.encoder, self.head = encoder, head
+
+    def forward(self, ids: Tensor, tokens: Tokens) -> Tensor:
+        """Ids (B, L) to logits (B, L, tags)."""
+        logits: Tensor = self.head(self.encoder(ids, tokens))
+        return logits
+
+
+class MaskedLanguageModel(nn.Module):
+    """Token ids to scores of what each token is (Devlin et al. 2019, section 3.1).
+
+    transform: (…, D) to (…, D), before the token embeddings score the tokens. A token has a bias.
+    """
+
+    def __init__(self, encoder: Encoder, transform: nn.Module) -> None:
+        super().__init__()
+        self.encoder, self.transform = encoder, transform
+        self.bias = nn.Parameter(torch.zeros(encoder.embedding.num_embeddings))
+
+    @torch.no_grad()
+    def expect(self, counts: npt.NDArray[np.int64]) -> None:
+        """Begin with the bias ln P(token), of the tokens of the training texts.
+
+        counts: (vocabulary), how often each occurs; one is added. A bias of zeros takes thousands
+        of steps to become that, in which little else is learned.
+        """
+        self.bias.copy_(torch.from_numpy(np.log((counts + 1) / (counts + 1).sum())))
+
+    def forward(self, ids: Tensor, tokens: Tokens, places: Tensor | None = None) -> Tensor:
+        """Ids (B, L) to logits (B, L, vocabulary).
+
+        places: int (n), of the B · L tokens those that are wanted; the logits are then (n,
+        vocabulary), and the others, which are most of the work, are not computed.
+        """
+        x = self.encoder(ids, tokens)
+        if places is not None:
+            x = x.flatten(0, 1)[places]
+        return F.linear(self.transform(x), self.encoder.embedding.weight, self.bias)
+
+
+def masked_head(dim: int) -> nn.Module:
+    """BERT's: linear, GELU, layer norm."""
+    return nn.Sequential(nn.Linear(dim, dim), nn.GELU(), nn.LayerNorm(dim))
+
+
+class TokenScorer(nn.Module):
+    """A decoder and its projection to the vocabulary.
+
+    head: (…, D) to (…, vocabulary); None for the token embeddings themselves, so that input and
+    output share their weights (Press and Wolf 2017; Vaswani et al. 2017, section 3.4).
+    """
+
+    def __init__(self, decoder: Decoder, head: nn.Module | None = None) -> None:
+        super().__init__()
+        self.decoder, self.head = decoder, head
+
+    def logits(self, x: Tensor) -> Tensor:
+        """The decoder's vectors (…, D) to a score per token (…, vocabulary)."""
+        if self.head is None:
+            return F.linear(x, self.decoder.embedding.weight)
+        scores: Tensor = self.head(x)
+        return scores
+
+
+class LanguageModel(TokenScorer):
+    """Token ids to scores of the next token (Radford et al. 2019)."""
+
+    def forward(self, ids: Tensor, tokens: Tokens, *, cache: DecoderCache | None = None) -> Tensor:
+        """Ids (B, L) to logits (B, L, vocabulary); position i scores token i + 1."""
+        return self.logits(self.decoder(ids, tokens, cache=cache))
+
+
+class EncoderDecoder(TokenScorer):
+    """The whole transformer (Vaswani et al. 2017, figure 1).
+
+    In cross-attention the queries are the decoder's, the keys and values the encoder's.
+    """
+
+    def __init__(self, encoder: Encoder, decoder: Decoder, head: nn.Module | None = None) -> None:
+        super().__init__(decoder, head)
+        self.encoder = encoder
+
+    def forward(
+        self, source: Tensor, source_tokens: Tokens, target: Tensor, target_tokens: Tokens
+    ) -> Tensor:
+        """Source (B, Ls) and target (B, Lt) to logits (B, Lt, vocabulary of the target).
+
+        Position i scores the target's token i + 1, given the source and the target up to i.
+        """
+        memory = self.encoder(source, source_tokens)
+        return self.decode(target, target_tokens, memory, source_tokens)
+
+    def decode(
+        self,
+        target: Tensor,
+        target_tokens: Tokens,
+        memory: Tensor,
+        memory_tokens: Tokens,
+        *,
+        cache: DecoderCache | None = None,
+    ) -> Tensor:
+        """As ``forward``, from the encoder's output memory (B, Ls, D)."""
+        return self.logits(self.decoder(target, target_tokens, memory, memory_tokens, cache=cache))
