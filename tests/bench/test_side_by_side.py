@@ -23,7 +23,7 @@ from bench.peers.turns import Ratio, interval, ratio, time_in_turns
 from bench.readme import SPEED
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.measure.matrix_rate import measure_matrix_rate
+from zoo.measure.timing import measure_matrix_rate
 from zoo.training.device import Runtime
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")

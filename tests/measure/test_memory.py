@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from zoo.measure.summary import summarise
+from zoo.measure.round_ratios import summarise
 
 SCRIPT = """
 import json, torch

@@ -27,10 +27,8 @@ from zoo.report.run_report import RunReport
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.classify import Classify, ClassifyOptions
 from zoo.training import checkpoint
-from zoo.training.auxiliary_losses import AuxiliaryLosses
 from zoo.training.device import Runtime
-from zoo.training.optimizer import make_optimizer
-from zoo.training.trainer import Trainer
+from zoo.training.trainer import AuxiliaryLosses, Trainer, make_optimizer
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 SIZES = Sizes(dim=8, layers=2, heads=2, ffn_dim=12, max_length=16, vocab_size=40)

@@ -25,8 +25,7 @@ from zoo.tasks.classify import Classify, ClassifyOptions, class_evaluation, pred
 from zoo.tasks.metrics import accuracy, macro_f1
 from zoo.training import checkpoint
 from zoo.training.device import Runtime
-from zoo.training.optimizer import schedule
-from zoo.training.trainer import Loss, Trainer
+from zoo.training.trainer import Loss, Trainer, schedule
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 quick = settings(max_examples=50, deadline=None, derandomize=True, database=None)

@@ -25,8 +25,7 @@ from zoo.models.seeding import seeded
 from zoo.registry import AXES, Pattern
 from zoo.registry.cell import Cell
 from zoo.registry.loading import built_ins
-from zoo.training.auxiliary_losses import AuxiliaryLosses
-from zoo.training.optimizer import after_step, undecayed
+from zoo.training.trainer import AuxiliaryLosses, after_step, undecayed
 
 SIZES = Sizes(dim=DIM, layers=3, heads=HEADS, ffn_dim=HIDDEN, max_length=14, vocab_size=50)
 # Ids, tokens of the longest text, more of padding, and tokens of the longest prompt.

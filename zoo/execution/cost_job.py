@@ -18,8 +18,7 @@ from zoo.execution.local import Call, Done, run_calls
 from zoo.execution.machine import own_cores
 from zoo.execution.process import Worker
 from zoo.execution.run_job import JobError
-from zoo.measure.round_ratios import narrow_enough, ratios_of
-from zoo.measure.summary import summarise
+from zoo.measure.round_ratios import narrow_enough, ratios_of, summarise
 
 ROUND_SECONDS = 1.0  # most time of one model in one round
 STEPS = "zoo.execution.cost_steps"

@@ -12,9 +12,8 @@ from zoo.config.sizes import Sizes
 from zoo.execution.base import CostMember, JobSetup
 from zoo.execution.machine import environment
 from zoo.execution.open_setup import build_model, find_estimator, open_setup
-from zoo.measure.matrix_rate import measure_matrix_rate
 from zoo.measure.memory import peaks_of
-from zoo.measure.timing import EstimatorTiming, ModelTiming
+from zoo.measure.timing import EstimatorTiming, ModelTiming, measure_matrix_rate
 from zoo.registry.catalog import split_pattern
 from zoo.tasks.base import TaskSetup
 from zoo.training.device import resolve

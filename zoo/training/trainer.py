@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import fnmatch
 import math
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from zoo.components.layer_context import AuxiliaryLoss
 from zoo.config.settings import Training
 from zoo.errors import DivergedError
+from zoo.models.architectures import DeepEnsemble
 from zoo.models.seeding import derive
-from zoo.training.auxiliary_losses import AuxiliaryLosses
+from zoo.models.stack import Stack
 from zoo.training.device import Runtime
-from zoo.training.optimizer import after_step, make_optimizer, schedule
 
 # Of a model and a batch: the mean loss (scalar, nats), and how many items the model had right.
 Loss = Callable[[nn.Module, Any], tuple[Tensor, Tensor]]
@@ -145,3 +148,106 @@ class Trainer:
     def _lr(self) -> float:
         total = self.training.epochs * self.steps_per_epoch
         return self.training.lr * schedule(self.training, self.step, total)
+
+
+class AuxiliaryLosses:
+    """Collects what the layers of a model add (``LayerContext.add_loss``), and their means."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.stacks = [module for module in model.modules() if isinstance(module, Stack)]
+        # An ensemble's loss is the mean of its members', so theirs are averaged as well.
+        self.share = 1 / len(model.members) if isinstance(model, DeepEnsemble) else 1.0
+        self.sums: dict[str, Tensor] = {}
+
+    @contextmanager
+    def collected(self) -> Iterator[list[AuxiliaryLoss]]:
+        """The list that the model's passes inside of the block add to."""
+        found: list[AuxiliaryLoss] = []
+        for stack in self.stacks:
+            stack.losses = found
+        try:
+            yield found
+        finally:
+            for stack in self.stacks:
+                stack.losses = None
+
+    def total(self, loss: Tensor, found: list[AuxiliaryLoss], items: int) -> Tensor:
+        """The loss (scalar) of a batch plus weight · value of each that was found.
+
+        items: by how much the batch counts in the means.
+        """
+        values: dict[str, list[Tensor]] = {}
+        for one in found:
+            loss = loss + self.share * one.weight * one.value
+            values.setdefault(one.name, []).append(one.value.detach().float())
+        for name, several in values.items():
+            # Over the layers, and the members of an ensemble, that add it.
+            self.sums[name] = self.sums.get(name, 0.0) + torch.stack(several).mean() * items
+        return loss
+
+    def means(self, items: int) -> dict[str, float]:
+        """The mean of each unweighted loss over batches of so many items; begins anew."""
+        if not self.sums:
+            return {}
+        values = (torch.stack(list(self.sums.values())) / items).tolist()
+        means = dict(zip(self.sums, values, strict=True))
+        self.sums = {}
+        return means
+
+
+def schedule(training: Training, step: int, total: int) -> float:
+    """The share of the peak learning rate at a step: up over ``warmup``, then down to zero."""
+    warm = round(training.warmup * total)
+    if step < warm:
+        return (step + 1) / warm
+    if training.schedule == "constant":
+        return 1.0
+    done = min(1.0, (step - warm) / max(1, total - warm))
+    return 1 - done if training.schedule == "linear" else (1 + math.cos(math.pi * done)) / 2
+
+
+def make_optimizer(model: nn.Module, training: Training, runtime: Runtime) -> torch.optim.AdamW:
+    """AdamW (Loshchilov and Hutter 2019) that decays matrices, and not biases, scales or shifts.
+
+    Nor does it decay the parameters that a module names in ``no_weight_decay``: see ``undecayed``.
+    """
+    spared = undecayed(model)
+    named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+    decay = {n for n, p in named if p.dim() >= 2} - spared
+    groups = [
+        {
+            "params": [p for n, p in named if n in decay],
+            "weight_decay": training.weight_decay,
+        },
+        {"params": [p for n, p in named if n not in decay], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(
+        [g for g in groups if g["params"]], lr=training.lr, fused=runtime.device.type != "mps"
+    )
+
+
+def undecayed(model: nn.Module) -> set[str]:
+    """The names of the parameters that modules ask not to decay.
+
+    A module's ``no_weight_decay`` is a tuple of patterns, as of a shell, for the names of its
+    parameters and those of its parts: ``("a_log",)``; ``("*",)`` for all. ValueError where one
+    fits no parameter.
+    """
+    found = set()
+    for path, module in model.named_modules():
+        own = [name for name, _ in module.named_parameters()]
+        for pattern in getattr(module, "no_weight_decay", ()):
+            names = fnmatch.filter(own, pattern)
+            if not names:
+                raise ValueError(f"{type(module).__name__} has no parameter '{pattern}'")
+            found |= {f"{path}.{name}" if path else name for name in names}
+    return found
+
+
+@torch.no_grad()
+def after_step(model: nn.Module) -> None:
+    """Call ``after_step()`` of every module that has one: its own step after the optimizer's."""
+    for module in model.modules():
+        step = getattr(module, "after_step", None)
+        if step is not None:
+            step()

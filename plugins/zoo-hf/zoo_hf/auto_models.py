@@ -33,8 +33,8 @@ from zoo.models.build import StackOptions, build_classifier, build_tagger
 from zoo.models.stack import Encoder, Stack
 from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
-from zoo.training.auxiliary_losses import AuxiliaryLosses
 from zoo.training.sample_outputs import Scores, same_outputs
+from zoo.training.trainer import AuxiliaryLosses
 from zoo_hf.plugin_files import components
 from zoo_hf.zoo_config import ZooConfig
 

@@ -125,7 +125,7 @@ def test_what_a_layer_with_another_block_adds_is_shared_out() -> None:
 
 
 def test_the_static_weights_do_not_decay() -> None:
-    from zoo.training.optimizer import undecayed
+    from zoo.training.trainer import undecayed
 
     block = build("hyper-connections")
     spared = {f"{c}.{n}" for c in ("attention_norm", "ffn_norm") for n in ("read", "mix", "write")}

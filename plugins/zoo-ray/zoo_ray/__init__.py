@@ -1,13 +1,7 @@
 """Jobs on a Ray cluster."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from zoo import hookimpl
-
-if TYPE_CHECKING:
-    from zoo.registry import Register
+from zoo.registry import Register
 
 
 @hookimpl

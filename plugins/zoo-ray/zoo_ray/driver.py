@@ -18,17 +18,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from zoo.data.cache import cached_entry
 from zoo.errors import ZooError, one_line
 from zoo.execution import base
-from zoo.execution.base import (
-    Artifacts,
-    CostJob,
-    Event,
-    InspectJob,
-    Job,
-    JobSetup,
-    Limits,
-    Node,
-    Result,
-)
+from zoo.execution.base import Artifacts, Event, Job, JobSetup, Limits, Node, Result
 from zoo.execution.open_setup import open_setup
 from zoo_ray.job import Board, Done, run_job, torch_version, with_environment
 
@@ -58,7 +48,7 @@ def run(
     state: dict[str, Any], jobs: Sequence[Job], limits: Limits, directory: Path
 ) -> Iterator[Event]:
     """Run jobs and yield their events; cost jobs after all others."""
-    costs = [job for job in jobs if isinstance(job, CostJob)]
+    costs = [job for job in jobs if isinstance(job, base.CostJob)]
     for chosen in ([job for job in jobs if job not in costs], costs):
         yield from state["cluster"].run(chosen, limits, Artifacts(directory))
 
@@ -94,10 +84,15 @@ class Cluster:
         self._known |= {node.id: node for node in found}
         return found
 
+    def _name(self, node: str) -> str:
+        if node not in self._known:  # it has just come
+            self.nodes()
+        return self._known[node].name if node in self._known else "a node"
+
     def run(self, jobs: Sequence[Job], limits: Limits, artifacts: Artifacts) -> Iterator[Event]:
         """Run jobs that are all cost jobs, or none of which is."""
         waiting, looked, alone_since = deque(jobs), -LOOK_SECONDS, 0.0
-        if jobs and isinstance(jobs[0], InspectJob):  # of other code, or for another device
+        if jobs and isinstance(jobs[0], base.InspectJob):  # of other code, or for another device
             self.problems, self.reference = {}, {}
         while waiting or self._running:
             if (now := time.monotonic()) - looked >= LOOK_SECONDS:
@@ -132,7 +127,7 @@ class Cluster:
         """
         largest = max(able, key=lambda node: (node.cores, node.gpus))
         cores, gpus, most = largest.cores, largest.gpus, 0  # a cost job has a node for itself
-        if not isinstance(job, CostJob):
+        if not isinstance(job, base.CostJob):
             device, most = job.setup.execution.device, limits.jobs
             cores = min(limits.threads, largest.cores)
             gpus = int(device == "cuda" or (device == "auto" and any(n.gpus for n in able)))
@@ -169,9 +164,9 @@ class Cluster:
             if step is not None:
                 yield base.Progress(job, step)
             elif before is None:
-                yield base.Started(job, self._known[node].name)
+                yield base.Started(job, self._name(node))
             else:
-                yield base.Notice(f"again: {job.name}: {self._known[before].name} was lost")
+                yield base.Notice(f"again: {job.name}: {self._name(before)} was lost")
 
     def _ended(self, reference: Any, waiting: deque[Job], artifacts: Artifacts) -> Iterator[Event]:
         """A job has ended, or waits again where its node cannot run it."""
@@ -184,14 +179,14 @@ class Cluster:
         except RayError as error:
             full, reason = isinstance(error, OutOfMemoryError), one_line(error)[:300]
             done = Done(began, Result("oom" if full else "lost", reason))
-        node = self._known[done.node].name if done.node in self._known else "a node"
+        node = self._name(done.node)
         if done.unfit:
             waiting.appendleft(job)
             if done.node not in self.problems:
                 self.problems[done.node] = done.unfit
                 yield base.Notice(f"{node} is left out: {done.unfit}")
             return
-        if isinstance(job, InspectJob):
+        if isinstance(job, base.InspectJob):
             self.reference = done.result.environment
         for name, content in done.files.items():
             (artifacts.of(job) / name).write_bytes(content)

@@ -16,24 +16,14 @@ from pathlib import Path
 from pydantic import Field
 
 from zoo.errors import ZooError
-from zoo.execution.base import (
-    Artifacts,
-    Ended,
-    Event,
-    Executor,
-    ExecutorOptions,
-    InspectJob,
-    Job,
-    Limits,
-    Node,
-)
+from zoo.execution import base
+from zoo.execution.base import Event, Executor, ExecutorOptions, Job, Limits, Node
 from zoo.execution.process import Worker
 from zoo.execution.run_job import JobError
 
 DRIVER, LOG = "zoo_ray.driver", "ray.log"
-# Read when Ray is imported. No usage statistics; the usual priority for workers; an end soon where
-# the head is gone, and not after minutes of attempts; a job that Ray kills because its node is out
-# of memory is not tried again.
+# Read when Ray is imported. No usage statistics; the usual priority; an end soon where the head is
+# gone; a job that Ray kills because its node is out of memory is not tried again.
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_worker_niceness": "0",
@@ -105,20 +95,20 @@ class RayExecutor(Executor):
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run the jobs wherever there is room. Raises ZooError where no node can."""
         assert self._driver is not None, "it is not connected"
-        if not all(isinstance(job, InspectJob) for job in jobs):
+        if not all(isinstance(job, base.InspectJob) for job in jobs):
             self._directory = directory
         self._driver.send(f"{DRIVER}:run", jobs, limits, directory.absolute())
         kind, left = "", {job.key for job in jobs}
         try:
-            with Artifacts(directory) as artifacts:
+            with base.Artifacts(directory) as artifacts:
                 while kind != "returned":
                     with _explained():
                         kind, event = self._driver.receive()
-                    if isinstance(event, Ended):
+                    if isinstance(event, base.Ended):
                         left.discard(event.job.key)
                     if kind == "yielded":
                         yield event
-                    if isinstance(event, Ended):
+                    if isinstance(event, base.Ended):
                         artifacts.remove(event.job)
         finally:
             if left:
