@@ -14,8 +14,7 @@ from zoo.components.attention.projections import Projection, Separate
 from zoo.components.attention.split import Split
 from zoo.components.dropout import dropout as drop
 from zoo.components.layer_context import LayerContext
-from zoo.components.past_tokens import past_tokens
-from zoo.components.tokens import Tokens, may_attend
+from zoo.components.tokens import Tokens, may_attend, past_tokens
 from zoo.registry import Register
 
 

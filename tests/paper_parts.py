@@ -16,11 +16,10 @@ from zoo.components.block.base import Block, Sublayer
 from zoo.components.block.pre import Pre
 from zoo.components.ffn.gelu import GELU
 from zoo.components.layer_context import LayerContext
-from zoo.components.past_tokens import past_tokens
-from zoo.components.pe.angles import Angles
-from zoo.components.pe.base import PositionalEncoding
+from zoo.components.pe.base import Angles, PositionalEncoding
 from zoo.components.pe.rope import Rotary
 from zoo.components.pool.base import Pool
+from zoo.components.tokens import past_tokens
 from zoo.registry import Register
 
 

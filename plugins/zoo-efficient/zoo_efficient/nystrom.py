@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from zoo.components.attention.base import ProjectedAttention
+from zoo.components.attention.base import ProjectedAttention, softmax_weights
 from zoo.components.attention.projections import Packed
-from zoo.components.attention.softmax import softmax_weights
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens, may_attend

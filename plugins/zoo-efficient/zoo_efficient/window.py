@@ -6,9 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from zoo.components.attention.base import ProjectedAttention
+from zoo.components.attention.base import ProjectedAttention, softmax_weights
 from zoo.components.attention.projections import Packed
-from zoo.components.attention.softmax import softmax_weights
 from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import may_attend
 from zoo_efficient.blocks import Blocks

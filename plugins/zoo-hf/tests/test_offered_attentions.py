@@ -197,7 +197,7 @@ from torch import nn
 from zoo import hookimpl
 from zoo.components.attention.base import MultiHead, ProjectedAttention
 from zoo.components.attention.projections import Packed
-from zoo.components.attention.softmax import softmax_attend
+from zoo.components.attention.base import softmax_attend
 
 
 class Own(MultiHead):

@@ -10,8 +10,7 @@ from specimens import Specimens
 from zoo import hookimpl
 from zoo.components.attention.split import Split
 from zoo.components.ffn.gelu import GELU
-from zoo.components.past_tokens import past_tokens
-from zoo.components.tokens import Tokens
+from zoo.components.tokens import Tokens, past_tokens
 from zoo.models.key_value_cache import KeyValues
 from zoo.registry import Register
 

@@ -11,8 +11,7 @@ from zoo import hookimpl
 from zoo.components.ffn.gelu import GELU
 from zoo.components.ffn.relu import ReLU
 from zoo.components.ffn.swiglu import SwiGLU
-from zoo.components.past_tokens import past_tokens
-from zoo.components.tokens import Tokens
+from zoo.components.tokens import Tokens, past_tokens
 from zoo.registry import Register
 
 broken = Specimens("ffn")

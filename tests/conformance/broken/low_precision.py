@@ -8,7 +8,7 @@ from specimens import Specimens
 from torch import nn
 
 from zoo import hookimpl
-from zoo.components.attention.softmax import softmax_weights
+from zoo.components.attention.base import softmax_weights
 from zoo.components.attention.split import Split
 from zoo.components.ffn.gelu import GELU
 from zoo.components.norm.rms import RMSNorm

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import replace
@@ -11,10 +12,33 @@ import torch
 from torch import Tensor, nn
 
 from zoo.components.attention.projections import CanonicalWeights, Projection
-from zoo.components.attention.softmax import softmax_weights
+from zoo.components.dropout import dropout as drop
 from zoo.components.layer_context import Cache as Cache
 from zoo.components.layer_context import LayerContext, refuse_other_arguments
 from zoo.components.tokens import may_attend
+
+
+def softmax_weights(q: Tensor, k: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor:
+    """softmax(Q Kᵀ / √Dh + bias) over the keys that mask allows: (B, H, Lq, Lk)."""
+    # q is scaled and not the scores: (Lq, Dh) numbers instead of (Lq, Lk), in both passes.
+    scores = q / math.sqrt(q.shape[-1]) @ k.transpose(-2, -1)
+    if bias is not None:
+        scores = scores + bias
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    return scores.softmax(dim=-1)
+
+
+def softmax_attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    dropout: float = 0.0,
+) -> Tensor:
+    """softmax(Q Kᵀ / √Dh + bias) V, with dropout on the weights: (B, H, Lq, Dh)."""
+    return drop(softmax_weights(q, k, mask, bias), dropout) @ v
 
 
 class Attention(nn.Module, ABC):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from zoo.components.attention.base import MultiHead
+from zoo.components.attention.base import MultiHead, softmax_attend
 from zoo.components.attention.projections import PerHead
-from zoo.components.attention.softmax import softmax_attend
 
 
 class Naive(MultiHead):

@@ -6,9 +6,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from zoo.components.attention.base import MultiHead
+from zoo.components.attention.base import MultiHead, softmax_attend
 from zoo.components.attention.projections import Projection, Separate
-from zoo.components.attention.softmax import softmax_attend
 
 
 class Split(MultiHead):

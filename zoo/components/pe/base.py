@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import torch
 from torch import Tensor, nn
 
 
@@ -63,3 +66,34 @@ class PositionalEncoding(nn.Module):
 
 
 NO_POSITIONS = PositionalEncoding(dim=0, heads=0, head_dim=0, max_length=0)
+
+
+class Angles(nn.Module):
+    """position · base^(-2i/width) for i = 0 .. width/2 - 1 (Vaswani et al. 2017, section 3.5).
+
+    Raises ValueError for a base of 1 or less, whose wavelengths would not grow.
+    """
+
+    frequencies: Tensor
+
+    def __init__(self, width: int, base: float) -> None:
+        super().__init__()
+        if not base > 1:
+            raise ValueError(f"base must be above 1, not {base}")
+        frequencies = base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+        self.register_buffer("frequencies", frequencies.float(), persistent=False)
+
+    def forward(self, positions: Tensor) -> Tensor:
+        """Positions (L) or (B, L) to angles (L, width / 2) or (B, L, width / 2)."""
+        return positions[..., None] * self.frequencies
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Angles:
+        """Follow the model's device and type, but stay in float32 or wider.
+
+        In bfloat16 the angle of position 500 would be off by whole radians.
+        """
+        exact = self.frequencies
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        if torch.finfo(self.frequencies.dtype).bits < 32:
+            self.frequencies = exact.to(self.frequencies.device)
+        return self

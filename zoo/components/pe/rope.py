@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from zoo.components.pe.angles import Angles
-from zoo.components.pe.base import PositionalEncoding
+from zoo.components.pe.base import Angles, PositionalEncoding
 
 
 class Rotary(PositionalEncoding):

@@ -10,8 +10,7 @@ from torch import Tensor, nn
 
 from zoo.components.attention.base import Attention
 from zoo.components.layer_context import LayerContext
-from zoo.components.past_tokens import past_tokens
-from zoo.components.tokens import Tokens
+from zoo.components.tokens import Tokens, past_tokens
 
 
 class CausalMixer(Attention):
