@@ -10,12 +10,13 @@ from typing import Any
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from small_runs import SIZES
+from small_runs import SIZES, Stop, StopAfter
 
 import zoo
 from zoo.cli.compare import compare
 from zoo.cli.report import report
 from zoo.errors import ZooError
+from zoo.execution.base import Ended
 from zoo.registry.loading import load
 from zoo.sweep.carry_out import directory_names
 from zoo.sweep.make_request import make_requests
@@ -174,6 +175,18 @@ def test_one_data_set_and_several_do_not_share_a_directory(
     with pytest.raises(ZooError, match=r"holds a run on several data sets \(order-"):
         zoo.bench("fused", data=ORDER, out=run[0], **settings)
     assert not (run[0] / "records.jsonl").exists()
+
+
+def test_tables_of_what_is_recorded_are_written_where_a_run_is_interrupted(tmp_path: Path) -> None:
+    settings = {**SETTINGS, "on": "inline", "seeds": 1, "vocab_size": 120, "baseline": "none"}
+    others = ["order(train=60,test=12,max_distance=2)", "order(train=60,test=12,max_distance=3)"]
+    for data, tables in ((ORDER, ["table.csv"]), (others, ["profile.csv", "*/table.csv"])):
+        out = tmp_path / str(len(tables))
+        with pytest.raises(Stop):
+            zoo.bench("fused,naive", data=data, out=out, progress=StopAfter(Ended), **settings)
+        (file,) = out.rglob("records.jsonl")
+        assert len(file.read_text().splitlines()) == 1
+        assert all(len(list(out.glob(name))) == 1 for name in tables)
 
 
 @pytest.mark.parametrize(
