@@ -9,6 +9,7 @@ from pathlib import Path
 
 import griffe
 
+from bench.docs.catalog import plugins
 from bench.docs.place import ROOT, SITE
 from zoo.errors import ZooError
 
@@ -126,6 +127,7 @@ def undocumented(module: str) -> Iterator[str]:
 
 def reference_pages() -> Iterator[tuple[str, str]]:
     """Path and text of each page; ZooError that names every public name without a docstring."""
+    plugins()  # from here on they can be imported, installed or not
     modules = [module for _, names in PAGES.values() for module in names]
     if missing := [name for module in modules for name in undocumented(module)]:
         raise ZooError(f"public names without a docstring: {', '.join(missing)}")
