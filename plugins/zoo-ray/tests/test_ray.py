@@ -24,7 +24,12 @@ def local(cluster: RayCluster, tmp_path_factory: pytest.TempPathFactory) -> Path
 def test_a_cluster_gives_the_records_of_one_machine(
     cluster: RayCluster, local: Path, tmp_path: Path
 ) -> None:
+    users = (
+        cluster.root / "one/tmp/zoo-2024-results"
+    )  # the temporary folder of the node is not ours
+    users.mkdir()
     err = finished(cluster.bench(tmp_path, seeds=2, epochs=12, phases="train,cost", rounds=2))
+    assert users.is_dir()
     trained = [record for record in records(tmp_path) if record["kind"] == "train"]
     costs = [record for record in records(tmp_path) if record["kind"] == "cost"]
     assert {record["key"] for record in trained} == set(results(local))
