@@ -146,7 +146,7 @@ def test_no_two_files_have_one_name():
 
 TASK_NAMES = {"classify", "tag", "lm", "mlm", "seq2seq"}
 # The default of --task, and the heading of a column.
-MAY_NAME = {("zoo.config.request", "classify"), ("zoo.cli.prediction_formats", "tag")}
+MAY_NAME = {("zoo.config.request", "classify"), ("zoo.cli.predict", "tag")}
 
 
 def test_no_code_knows_the_name_of_a_task():

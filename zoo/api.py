@@ -15,7 +15,7 @@ from zoo.data.sources.in_memory import stored
 from zoo.errors import ZooError
 from zoo.execution import choose_executor
 from zoo.inference.directory import with_initial_models
-from zoo.inference.keep_models import keep_models
+from zoo.inference.train import keep_models
 from zoo.registry import AXES, loading
 from zoo.sweep.carry_out import carry_out, place_of, places_of
 from zoo.sweep.make_request import make_requests, validated

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from example import run
 from factory import CONFIG, MACHINE, cell, skipped, write_records
 
-from zoo.cli.failures import run as run_command
+from zoo.cli import run as run_command
 from zoo.cli.report import report
 from zoo.errors import WriteError
 from zoo.report.run_report import RunReport

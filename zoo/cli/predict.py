@@ -1,10 +1,13 @@
-"""``zoo predict``: what a saved model predicts for texts, a batch at a time."""
+"""``zoo predict``: what a saved model predicts for texts, printed a batch at a time."""
 
 from __future__ import annotations
 
+import csv
+import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,10 +18,17 @@ from zoo.cli.model import (
     report_limits,
     source_options,
 )
-from zoo.cli.prediction_formats import FILL_WRITERS, TAG_WRITERS, TEXT_WRITERS
+from zoo.cli.table import printable
 from zoo.errors import ZooError
 
+if TYPE_CHECKING:
+    from zoo.models.mask_filler import FilledText
+    from zoo.models.text_model import Prediction
+    from zoo.models.text_tagger import TaggedText
+
 CONLL = ".conll"
+COUNTS = ("tokens", "cut", "unknown")
+DIGITS = 6  # of a probability; float32 knows no more
 
 
 @click.command()
@@ -95,8 +105,8 @@ def predict(
             unknown += prediction.unknown > 0
             yield prediction
 
-    writers = TAG_WRITERS if is_tagger else TEXT_WRITERS
-    (FILL_WRITERS if isinstance(model, MaskFiller) else writers)[form](counted())
+    layout: Any = _TagLayout() if is_tagger else _TextLayout()
+    _print(counted(), _FillLayout() if isinstance(model, MaskFiller) else layout, form)
     report_limits(cut, unknown, seen, model.max_length)
 
 
@@ -126,3 +136,98 @@ def _conll_texts(
     if not texts:
         raise ZooError(f"{path} contains no text")
     return iter(texts)
+
+
+def _print(predictions: Iterable[Any], layout: Any, form: str) -> None:
+    """Print each prediction as it comes, as a table, CSV or JSON lines."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    for number, prediction in enumerate(predictions, start=1):
+        if form == "jsonl":
+            click.echo(json.dumps(layout.json(prediction), ensure_ascii=False))
+        elif form == "csv":
+            if number == 1:
+                writer.writerow(layout.header(prediction))
+            writer.writerows(layout.rows(number, prediction))
+        else:
+            layout.echo(number, prediction)
+
+
+class _TextLayout:
+    """A line for every text."""
+
+    width = 0  # of the column of labels, by the first prediction
+
+    def echo(self, number: int, p: Prediction) -> None:
+        if number == 1:
+            self.width = max(map(len, ["label", p.label, *p.probabilities]))
+            heading = "" if p.probability is None else "  probability"
+            click.secho(f"{'label':<{self.width}}{heading}  text", bold=True)
+        share = "" if p.probability is None else f"  {p.probability:>11.3f}"
+        note = "  (every token is unknown to the model)" if p.all_unknown else ""
+        click.echo(f"{p.label:<{self.width}}{share}  {printable(p.text)}{note}")
+
+    def header(self, first: Prediction) -> list[str]:
+        shares = [f"p({label})" for label in first.probabilities]
+        return ["text", "label", "probability", *COUNTS, *shares]
+
+    def rows(self, number: int, p: Prediction) -> Iterator[list[Any]]:
+        most = "" if p.probability is None else f"{p.probability:.{DIGITS}f}"
+        each = [f"{share:.{DIGITS}f}" for share in p.probabilities.values()]
+        yield [p.text, p.label, most, *_counts(p).values(), *each]
+
+    def json(self, p: Prediction) -> dict[str, Any]:
+        most = None if p.probability is None else round(p.probability, DIGITS)
+        each = {label: round(share, DIGITS) for label, share in p.probabilities.items()}
+        about = {"text": p.text, "label": p.label, "probability": most, "probabilities": each}
+        return about | _counts(p)
+
+
+class _TagLayout:
+    """A line for every token with its tag, and an empty line between two texts."""
+
+    def echo(self, number: int, p: TaggedText) -> None:
+        shown = [printable(token) for token in p.tokens]
+        widths = [max(map(len, column)) for column in (["token", *shown], ["tag", *p.tags])]
+        if number == 1:
+            click.secho(f"{'token':<{widths[0]}}  {'tag':<{widths[1]}}  probability", bold=True)
+        else:
+            click.echo()
+        for token, tag, share in zip(shown, p.tags, p.probabilities, strict=True):
+            click.echo(f"{token:<{widths[0]}}  {tag:<{widths[1]}}  {share:>11.3f}")
+
+    def header(self, first: TaggedText) -> list[str]:
+        return ["text", "token", "tag", "probability"]
+
+    def rows(self, number: int, p: TaggedText) -> Iterator[list[Any]]:
+        for token, tag, share in zip(p.tokens, p.tags, p.probabilities, strict=True):
+            yield [number, token, tag, f"{share:.{DIGITS}f}"]
+
+    def json(self, p: TaggedText) -> dict[str, Any]:
+        shares = [round(share, DIGITS) for share in p.probabilities]
+        about = {"tokens": p.tokens, "tags": p.tags, "probabilities": shares}
+        return about | {"cut": p.cut, "unknown": p.unknown}
+
+
+class _FillLayout:
+    """A line for every filled text, and beneath it a line for each of its masks."""
+
+    def echo(self, number: int, p: FilledText) -> None:
+        click.echo(printable(p.filled))
+        for mask, pieces in enumerate(p.masks, start=1):
+            shown = ", ".join(f"{printable(piece)} {share:.3f}" for piece, share in pieces)
+            click.echo(f"  mask {mask}: {shown}")
+
+    def header(self, first: FilledText) -> list[str]:
+        return ["text", "mask", "piece", "probability"]
+
+    def rows(self, number: int, p: FilledText) -> Iterator[list[Any]]:
+        for mask, pieces in enumerate(p.masks, start=1):
+            yield from ([number, mask, piece, f"{share:.{DIGITS}f}"] for piece, share in pieces)
+
+    def json(self, p: FilledText) -> dict[str, Any]:
+        masks = [{piece: round(share, DIGITS) for piece, share in pieces} for pieces in p.masks]
+        return {"text": p.text, "filled": p.filled, "masks": masks} | _counts(p)
+
+
+def _counts(prediction: Prediction | FilledText) -> dict[str, int]:
+    return {name: getattr(prediction, name) for name in COUNTS}

@@ -1,4 +1,4 @@
-"""One model trained as ``zoo bench`` trains it, or a row of its run once more, and saved.
+"""Models trained and saved: one as ``zoo bench`` trains it, a row of a run, those a run keeps.
 
 Torch is imported only to load the model back.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
+import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from zoo.config.request import PARTS, Request
 from zoo.config.settings import NO_PRETRAINING
 from zoo.errors import ZooError, nearest
-from zoo.execution.base import WEIGHTS, Job, Result, TrainJob
+from zoo.execution.base import UNFINISHED, WEIGHTS, Job, Result, TrainJob
 from zoo.inference.card import Card, Part, SampleOutputs
 from zoo.inference.directory import (
     TakenError,
@@ -38,7 +40,15 @@ from zoo.sweep.plan import Fit, make_plan
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import Record, RecordFile
 from zoo.sweep.run import Run, open_executor, prepare_run
-from zoo.sweep.train_rows import key_of_training
+from zoo.sweep.train_rows import (
+    MODELS,
+    OUTPUTS,
+    kept_weights,
+    key_of_training,
+    model_place,
+    train_again,
+    train_job,
+)
 from zoo.tasks.base import find_task
 
 if TYPE_CHECKING:
@@ -147,12 +157,6 @@ def _card(run: Run, job: TrainJob, result: Result) -> Card:
     )
 
 
-def write_model(run: Run, job: TrainJob, result: Result, directory: Path) -> None:
-    """Write the model of a job that kept its weights into a new directory, without loading it."""
-    with draft(directory) as folder:
-        _write(folder, run, job, result)
-
-
 def _saved(run: Run, job: TrainJob, result: Result, save: Path) -> tuple[TextModel, Path]:
     """Write the model to ``save``, or next to it with the first number that is free."""
     numbered = (save.with_name(f"{save.name}-{number}") for number in itertools.count(2))
@@ -182,6 +186,64 @@ def _write(directory: Path, run: Run, job: TrainJob, result: Result) -> None:
     card, tokenizer = _card(run, job, result), run.data.encoded.tokenizer_path
     write(directory, card, result.artifacts[WEIGHTS], tokenizer)
     write_model_card(directory, card=card)
+
+
+def keep_models(run: Run) -> None:
+    """Have every model in its directory that ``--save-models`` keeps: ``models/ROW-seed-S-KEY``.
+
+    The best are those of the row that the report's answer names. A training leaves its weights
+    among the unfinished work until it is known which models are kept. Models whose weights are not
+    there are trained again: those of runs that kept no models, or others.
+    """
+    which = run.request.save_models
+    if which == "none" or "train" not in run.request.phases:
+        return
+    best = None
+    if which == "best" and run.records:
+        best = RunReport(run.records, metric=run.request.metric).best
+    for left in (run.directory / MODELS).glob(".*.draft"):  # left by a kill
+        shutil.rmtree(left)
+    records = [
+        record
+        for record in run.records
+        if record.kind == "train"
+        and record.status == "ok"
+        and record.cell
+        and (which == "all" or (best and record.name == best.name))
+    ]
+    missing = [record for record in records if not _is_kept(run, record)]
+    train_again(run, missing)
+    for record in missing:
+        _is_kept(run, record)
+    # Of jobs too whose record was written just before an interruption.
+    for name in (MODELS, *(record.key for record in run.records)):
+        shutil.rmtree(run.directory / UNFINISHED / name, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        (run.directory / UNFINISHED).rmdir()
+
+
+def _is_kept(run: Run, record: Record) -> bool:
+    """Whether the model of a record is in its directory, where it is put if its weights are there.
+
+    The record then says where it is.
+    """
+    place = model_place(record.name, record.seed, record.key)
+    directory, weights = run.directory / place, kept_weights(run, record.key)
+    if weights.is_file():
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.parent.mkdir(exist_ok=True)
+        result = Result(
+            metrics={n: value for n, value in record.metrics.items() if n != "seconds"},
+            curve=record.curve,
+            environment=record.environment,
+            sample_outputs=json.loads((weights.parent / OUTPUTS).read_text()),
+            artifacts={WEIGHTS: weights},
+        )
+        with draft(directory) as folder:
+            _write(folder, run, train_job(run, record), result)
+    if directory.is_dir() and record.model != place:
+        run.replace(record, model=place)
+    return directory.is_dir()
 
 
 @dataclass(frozen=True)
