@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
-
-from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
+from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ComponentError, ZooError
 from zoo.registry import Choice, Component, Register, Registry
 from zoo.registry.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
 
 
 @hookimpl
@@ -47,6 +48,8 @@ def choose_executor(registry: Registry, on: str, options: dict[str, Any]) -> Cho
 
     Raises ZooError where there is none, or an option is another executor's or has a bad value.
     """
+    from pydantic import ValidationError
+
     choice = registry.choose("executor", on)
     own = {name: options.pop(name, None) for name in executor_options(registry)}
     given = {name: value for name, value in own.items() if value is not None}
