@@ -23,8 +23,7 @@ from zoo.errors import ZooError
 
 if TYPE_CHECKING:
     from zoo.models.mask_filler import FilledText
-    from zoo.models.text_model import Prediction
-    from zoo.models.text_tagger import TaggedText
+    from zoo.models.text_model import Prediction, TaggedText
 
 CONLL = ".conll"
 COUNTS = ("tokens", "cut", "unknown")
