@@ -13,7 +13,6 @@ PACKAGE = Path(__file__).parent.parent / "zoo"
 # From the ground up: a room may import itself and the rooms before it.
 ROOMS = (
     "errors",
-    "wording",
     "config",
     "registry",
     "components",
@@ -39,7 +38,6 @@ ROOMS = (
 # as the measurement itself sees them.
 REPORT_READS = {
     "zoo.errors",
-    "zoo.wording",
     "zoo.sweep.records",
     "zoo.config.settings",
     "zoo.config.metric_description",

@@ -1,9 +1,10 @@
-"""The errors a user can cause, and how they are worded."""
+"""The errors a user can cause, and words that messages share."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class ZooError(Exception):
@@ -47,3 +48,8 @@ def one_line(error: BaseException) -> str:
     words = "".join(c if c.isprintable() else " " for c in str(error)).split()
     text = " ".join(words)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def counted(count: Any, noun: str) -> str:
+    """``1 effect``, ``3 effects``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"

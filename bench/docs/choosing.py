@@ -9,11 +9,10 @@ from bench.docs.catalog import catalog
 from bench.docs.evidence import published_runs
 from bench.publish.markdown import link
 from zoo.config.metric_description import MetricDescription
-from zoo.errors import ZooError
+from zoo.errors import ZooError, counted
 from zoo.report.profile import DataSet, Profile
 from zoo.report.profile_text import profile_answer
 from zoo.report.tables.text import bullets, code, line
-from zoo.wording import counted
 
 NAMED = 6  # rows that a sentence names
 EFFECTS = 4  # differences that a task shows

@@ -19,9 +19,9 @@ from bench.docs.place import RESULTS
 from bench.inventory import FILE
 from bench.publish.markdown import grid, link
 from zoo.conformance.check import checks_of
+from zoo.errors import counted
 from zoo.registry import AXES, BUILT_IN, CAPABILITIES, KINDS, Component
 from zoo.report.tables.text import code, escaped, line
-from zoo.wording import counted
 
 UP = "../../"  # from a component's page to the root of the site
 ABOUT = {

@@ -13,9 +13,9 @@ from tabulate import tabulate
 
 from bench.peers.comparison import Comparison, Kind, read
 from bench.peers.turns import LEAST_ROUNDS
+from zoo.errors import counted
 from zoo.report.stats.intervals import ALPHA, t_quantile
 from zoo.report.stats.paired import holm
-from zoo.wording import counted
 
 CONDITIONS = ("work", "sizes", "against", "device", "precision", "threads")
 NO_GPU = "On a GPU: not yet measured."

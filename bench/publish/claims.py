@@ -11,14 +11,13 @@ import numpy as np
 
 from bench.publish.markdown import grid
 from bench.publish.published import Claim
-from zoo.errors import ZooError
+from zoo.errors import ZooError, counted
 from zoo.report.profile import DataSet, Profile
 from zoo.report.rows import Row, find_row
 from zoo.report.run_report import RunReport
 from zoo.report.stats.paired import Difference, judged, tested
 from zoo.report.stats.scores import Scores, scores_of
 from zoo.report.tables.text import code, line
-from zoo.wording import counted
 
 HOLDS, NOT, UNKNOWN = "holds", "does not hold", "undecided"
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from bench.publish.markdown import grid, link
 from bench.publish.page import Run, ScaleRun, scale_overview
 from bench.publish.profile_page import ProfileRun
+from zoo.errors import counted
 from zoo.report.profile_text import as_text, mark_notes, scores_table
 from zoo.report.tables.notes import noise_note
 from zoo.report.tables.text import escaped, from_to, line
 from zoo.sweep.records import Record
-from zoo.wording import counted
 
 ABOUT = """\
 # Published results

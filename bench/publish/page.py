@@ -15,6 +15,7 @@ from bench.commit import commit_sentence, written
 from bench.publish.markdown import grid, link
 from bench.publish.published import Figure, Published, PublishedDifference, published_differences
 from zoo.config.metric_description import MetricDescription
+from zoo.errors import counted
 from zoo.report.rows import Row, class_scores
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import Interval
@@ -26,7 +27,6 @@ from zoo.report.tables.scaling_table import axis
 from zoo.report.tables.text import bullets, code, escaped, line
 from zoo.report.write import NAMES, PLOTS, write_file, write_scale
 from zoo.sweep.records import Record, RecordFile
-from zoo.wording import counted
 
 SVG = "{http://www.w3.org/2000/svg}"
 

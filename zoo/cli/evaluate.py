@@ -14,8 +14,7 @@ from zoo.cli.options import json_option, print_json
 from zoo.cli.request_help import DATA
 from zoo.cli.request_options import RequestCommand, option
 from zoo.cli.table import print_table
-from zoo.errors import ZooError
-from zoo.wording import counted
+from zoo.errors import ZooError, counted
 
 if TYPE_CHECKING:
     from zoo.data.sources.row_reader import LabelledRows

@@ -90,13 +90,13 @@ def train(
     It is the model that 'zoo bench' scores for the same options and seed. Options of a suite that
     are about comparing several models (seeds, baselines, costs) are ignored.
     """
+    from zoo.errors import counted
     from zoo.execution import choose_executor
     from zoo.inference.train import TrainingFailedError, find_run_row
     from zoo.inference.train import train as train_one
     from zoo.registry.loading import load as load_plugins
     from zoo.sweep.progress import for_stream
     from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
-    from zoo.wording import counted
 
     if from_ is None and row:
         raise ZooError("--row is of a run: say which with --from")

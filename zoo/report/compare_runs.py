@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from zoo.config.metric_description import MetricDescription
-from zoo.errors import ZooError
+from zoo.errors import ZooError, counted
 from zoo.report.comparable import changed_settings, why_not_comparable
 from zoo.report.compare_costs import REFERENCE, REFERENCE_DIFFERS, Change, CostChanges, Verdict
 from zoo.report.rows import Row
@@ -28,7 +28,6 @@ from zoo.report.stats.paired import Difference, holm, p_of_models, tested
 from zoo.report.stats.ratios import within
 from zoo.report.stats.scores import scores_of
 from zoo.sweep.records import Record
-from zoo.wording import counted
 
 MODELS_DIFFER = "models differ"
 TOLD = ("", REFERENCE, REFERENCE_DIFFERS)  # told once for the whole table, not in a verdict

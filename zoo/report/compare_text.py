@@ -6,12 +6,12 @@ from dataclasses import asdict
 from typing import Any
 
 from zoo.config.metric_description import MetricDescription
+from zoo.errors import counted
 from zoo.report.compare_costs import REFERENCE, Change
 from zoo.report.compare_runs import ComparedRow, Comparison
 from zoo.report.stats.intervals import Interval
 from zoo.report.stats.ratios import MEMORY_TIE
 from zoo.report.tables.text import bullets, line, percent, plain, tabulated
-from zoo.wording import counted
 
 HEADS = {"train speed": "× train", "inference speed": "× infer", "memory": "× memory"}
 

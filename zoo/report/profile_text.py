@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from zoo.errors import counted
 from zoo.report.profile import DataSet, Profile, Score
 from zoo.report.stats.effects import Effect
 from zoo.report.tables.text import plain, tabulated
-from zoo.wording import counted
 
 Table = tuple[list[str], list[list[str]]]  # heads, and rows of cells
 NAMED = 4  # rows or data sets that a sentence names

@@ -11,6 +11,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from zoo.config.request import Request
+from zoo.errors import counted
 from zoo.execution.base import Node
 from zoo.sweep.cost import cost_groups, key_of_cost
 from zoo.sweep.plan import Fit, Plan, PlanRow, all_fits
@@ -18,7 +19,6 @@ from zoo.sweep.progress import about
 from zoo.sweep.records import FILE, Record, RecordFile
 from zoo.sweep.run import Run
 from zoo.sweep.train_rows import key_of_training
-from zoo.wording import counted
 
 LATEST = 20  # runs whose records tell how long work takes
 SAMPLE = 8  # records at the beginning and at the end of each that are read

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.errors import counted
 from zoo.report.rows import Row, class_scores
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import KEPT, Column
 from zoo.report.tables.table import NOT_TRAINED
 from zoo.report.tables.text import plain
-from zoo.wording import counted
 
 LONGEST = 120  # characters of a row's name
 WORDS = 24  # characters from which on a cell is a text that may be broken

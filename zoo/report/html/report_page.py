@@ -11,6 +11,7 @@ from datetime import date
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from zoo.errors import counted
 from zoo.report.comparable import differing_settings
 from zoo.report.html.page_data import (
     details_of,
@@ -27,7 +28,6 @@ from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import group_table
 from zoo.report.tables.notes import made_on
 from zoo.report.tables.text import plain
-from zoo.wording import counted
 
 LEAST = 11  # pixels: of text in plots
 POINTS = 72  # per inch

@@ -7,13 +7,13 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from zoo.errors import counted
 from zoo.report.rows import Row, trained_on_one_kind_of_machine
 from zoo.report.stats.effects import Effects
 from zoo.report.stats.intervals import ALPHA, ENOUGH
 from zoo.report.stats.paired import p_of_models
 from zoo.report.stats.ratios import NOISY, memory_verdict, too_noisy
 from zoo.report.tables.text import listed, percent
-from zoo.wording import counted
 
 if TYPE_CHECKING:
     from zoo.report.run_report import RunReport

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from zoo.config.metric_description import MetricDescription
+from zoo.errors import counted
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import Interval, over_seeds
 from zoo.report.stats.ratios import PHASES
 from zoo.report.tables.text import line as markdown
 from zoo.report.tables.text import plain, tabulated
-from zoo.wording import counted
 
 if TYPE_CHECKING:
     from zoo.report.run_report import RunReport

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from zoo.errors import counted
 from zoo.report.stats.effects import Effect, Effects
 from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.ratios import memory_verdict
 from zoo.report.tables.notes import lower_is_better
 from zoo.report.tables.text import percent, plain
-from zoo.wording import counted
 
 LARGEST = 3  # interactions that are printed
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zoo.config.metric_description import MetricDescription
+from zoo.errors import counted
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.ratios import MEMORY_TIE, too_noisy
 from zoo.report.tables.table import at_chance
 from zoo.report.tables.text import from_to, listed, percent, plain
 from zoo.sweep.records import Record, made_by, shared_part
-from zoo.wording import counted
 
 if TYPE_CHECKING:
     from zoo.report.run_report import RunReport
