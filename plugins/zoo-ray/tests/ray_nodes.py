@@ -141,7 +141,7 @@ def bench(out: Path, environment: dict[str, str], **options: Any) -> subprocess.
 def finished(process: subprocess.Popen[str]) -> str:
     """What a run that ended well wrote to stderr."""
     _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, err
+    assert process.returncode == 0, f"status {process.returncode}: {err}"
     return err
 
 
