@@ -24,19 +24,18 @@ WORDS = {
 COMMON = "the a of and to in said on it was for with as at by from".split()
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """An empty cache, this plug-in alone, and one thread."""
+    """An empty cache, and one thread."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "ZOO_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.setitem(os.environ, "ZOO_PLUGINS", "zoo-export")
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
         yield
         torch.set_num_threads(threads)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """72 training and 30 test documents of three classes that share most of their words."""
     directory, draw = tmp_path_factory.mktemp("data"), random.Random(0)
@@ -57,28 +56,28 @@ def train(directory: Path, *arguments: str) -> Path:
     return directory
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def trained(corpus: Path, tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
     """The directory of a classifier."""
     directory = tmp_path_factory.mktemp("trained") / "model"
     return train(directory, *TINY, "--data", str(corpus), "--seed", "1")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def model(trained: Path) -> TextClassifier:
     loaded = load(trained)
     assert isinstance(loaded, TextClassifier)
     return loaded
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ensemble(corpus: Path, tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
     """The directory of a deep ensemble of two."""
     directory = tmp_path_factory.mktemp("ensemble") / "model"
     return train(directory, *TINY, "--data", str(corpus), "--ensemble", "2")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def language_model(tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
     """A language model of lines of the same words."""
     home = tmp_path_factory.mktemp("language_model")
@@ -87,7 +86,7 @@ def language_model(tmp_path_factory: pytest.TempPathFactory, _environment: None)
     return train(home / "model", *options, "--data", str(home / "book.txt"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def encoder_decoder(tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
     """An encoder-decoder that copies short texts."""
     directory = tmp_path_factory.mktemp("encoder_decoder") / "model"

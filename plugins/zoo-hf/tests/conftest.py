@@ -25,7 +25,7 @@ TINY = (
 ).split()
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """An empty cache, no installed plug-ins, no network, and one thread."""
     with pytest.MonkeyPatch.context() as patch:
@@ -42,7 +42,7 @@ def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def texts() -> list[str]:
     """Texts of several lengths, one longer than a model here reads."""
     return [
@@ -53,7 +53,7 @@ def texts() -> list[str]:
     ]
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """72 training and 30 test documents of three classes that share most of their words."""
     directory, draw = tmp_path_factory.mktemp("data"), random.Random(0)
@@ -72,7 +72,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 Train = Callable[..., Path]
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def train(corpus: Path, tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Train:
     """Train a tiny model with further options and save it."""
 
@@ -85,26 +85,26 @@ def train(corpus: Path, tmp_path_factory: pytest.TempPathFactory, _environment: 
     return run
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def classifier(train: Train) -> Path:
     """A classifier with rotary positions, whose tables are in no file of weights."""
     return train("--pe", "rope")
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def ensemble(train: Train) -> Path:
     """A deep ensemble of two, with learned positions, so that its length is limited."""
     return train("--pe", "learned", "--ensemble", "2")
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def tagger(train: Train) -> Path:
     """A tagger of made-up sequences."""
     options = ("--task", "tag", "--head-hidden", "8", "--max-length", "100")
     return train(*options, data="recall(train=40,test=10)")
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def masked(train: Train) -> Path:
     """A masked language model of the documents."""
     return train("--task", "mlm")
