@@ -138,7 +138,7 @@ def test_its_readme_names_what_was_written(written: Path) -> None:
     assert f"    zoo bench --pe my-pe,rope --data newswire {QUICK}\n" in text
     for kind in WRITTEN_KINDS:
         for file in (written / f"zoo-my-{kind}").rglob("*.*"):
-            assert file.is_dir() or "$" not in file.read_text(), file
+            assert file.is_dir() or file.suffix == ".pyc" or "$" not in file.read_text(), file
 
 
 @pytest.mark.parametrize("kind", ["attention", "data", "baseline", "task"])

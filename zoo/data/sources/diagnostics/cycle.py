@@ -8,9 +8,7 @@ and the Chomsky Hierarchy", appendix A.
 
 from __future__ import annotations
 
-from functools import partial
-
-from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_corpus
+from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_loader
 
 MOVES = {"stay": 0, "next": 1, "back": -1}
 LABEL_NAMES = ["zero", "one", "two", "three", "four"]
@@ -24,4 +22,4 @@ def _label(words: Words) -> str:
     return LABEL_NAMES[sum(MOVES[word] for word in words) % len(LABEL_NAMES)]
 
 
-load = partial(labelled_corpus, "cycle", _draw_text, _label, LABEL_NAMES, shortest=2)
+load = labelled_loader("cycle", _draw_text, _label, LABEL_NAMES, shortest=2)

@@ -129,6 +129,42 @@ def labelled_corpus(
     )
 
 
+def labelled_loader(
+    name: str,
+    draw_text: Callable[[Draw, int], Words],
+    label_of: Callable[[Words], str],
+    label_names: Sequence[str],
+    *,
+    shortest: int,
+    step: int = 1,
+) -> Callable[..., Corpus]:
+    """``labelled_corpus`` as a function of the parameters that a user chooses."""
+
+    def load(
+        *,
+        seed: int = 0,
+        train: int = 6000,
+        test: int = 1200,
+        length: int = 40,
+        test_length: int = 0,
+    ) -> Corpus:
+        return labelled_corpus(
+            name,
+            draw_text,
+            label_of,
+            label_names,
+            shortest=shortest,
+            step=step,
+            seed=seed,
+            train=train,
+            test=test,
+            length=length,
+            test_length=test_length,
+        )
+
+    return load
+
+
 def tagged_corpus(
     name: str,
     draw_text: Callable[[Draw, int], Tagged],

@@ -8,9 +8,8 @@ appendix A.
 from __future__ import annotations
 
 import itertools
-from functools import partial
 
-from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_corpus
+from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_loader
 
 SYMBOLS = ("zero", "one")
 LABEL_NAMES = ["even", "odd"]
@@ -25,4 +24,4 @@ def _label(words: Words) -> str:
     return LABEL_NAMES[unequal % 2]
 
 
-load = partial(labelled_corpus, "even-pairs", _draw_text, _label, LABEL_NAMES, shortest=2)
+load = labelled_loader("even-pairs", _draw_text, _label, LABEL_NAMES, shortest=2)

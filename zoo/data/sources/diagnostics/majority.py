@@ -7,9 +7,7 @@ Threshold Circuits"; compare the regular languages of Delétang et al. 2023.
 
 from __future__ import annotations
 
-from functools import partial
-
-from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_corpus
+from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_loader
 
 SYMBOLS = ("zero", "one")
 LABEL_NAMES = ["one", "zero"]
@@ -23,4 +21,4 @@ def _label(words: Words) -> str:
     return "one" if 2 * words.count("one") > len(words) else "zero"
 
 
-load = partial(labelled_corpus, "majority", _draw_text, _label, LABEL_NAMES, shortest=3, step=2)
+load = labelled_loader("majority", _draw_text, _label, LABEL_NAMES, shortest=3, step=2)

@@ -10,9 +10,7 @@ too, and different classes: every classifier by counts is right for one of the t
 
 from __future__ import annotations
 
-from functools import partial
-
-from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_corpus
+from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_loader
 
 SYMBOLS = ("zero", "one")
 HIDDEN, LOST = "hidden", "lost"
@@ -33,6 +31,4 @@ def _label(words: Words) -> str:
     return words[(words.index(HIDDEN) + half) % len(words)]
 
 
-load = partial(
-    labelled_corpus, "missing-duplicate", _draw_text, _label, LABEL_NAMES, shortest=4, step=2
-)
+load = labelled_loader("missing-duplicate", _draw_text, _label, LABEL_NAMES, shortest=4, step=2)

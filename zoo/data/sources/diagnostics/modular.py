@@ -6,9 +6,7 @@ Networks and the Chomsky Hierarchy", appendix A (modular arithmetic, simple).
 
 from __future__ import annotations
 
-from functools import partial
-
-from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_corpus
+from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_loader
 
 NUMBERS = ["zero", "one", "two", "three", "four"]
 OPERATIONS = ("plus", "minus", "times")
@@ -29,4 +27,4 @@ def _label(words: Words) -> str:
     return NUMBERS[(total + product) % len(NUMBERS)]
 
 
-load = partial(labelled_corpus, "modular", _draw_text, _label, NUMBERS, shortest=3, step=2)
+load = labelled_loader("modular", _draw_text, _label, NUMBERS, shortest=3, step=2)

@@ -8,9 +8,7 @@ Networks and the Chomsky Hierarchy", appendix A.
 
 from __future__ import annotations
 
-from functools import partial
-
-from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_corpus
+from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_loader
 
 SYMBOLS = ("zero", "one")
 LABEL_NAMES = ["even", "odd"]
@@ -24,4 +22,4 @@ def _label(words: Words) -> str:
     return LABEL_NAMES[words.count("one") % 2]
 
 
-load = partial(labelled_corpus, "parity", _draw_text, _label, LABEL_NAMES, shortest=2)
+load = labelled_loader("parity", _draw_text, _label, LABEL_NAMES, shortest=2)
