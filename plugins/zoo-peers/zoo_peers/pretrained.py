@@ -53,7 +53,7 @@ class Pretrained:
             "dim": (sizes.dim, self.config.hidden_size),
             "layers": (sizes.layers, self.config.num_hidden_layers),
             "heads": (sizes.heads, self.config.num_attention_heads),
-            "ffn_dim": (sizes.ffn_dim, self.config.intermediate_size),
+            "ffn-dim": (sizes.ffn_dim, self.config.intermediate_size),
         }
         if any(asked != has for asked, has in options.values()):
             wanted = " ".join(f"--{name} {has}" for name, (_, has) in options.items())
