@@ -93,6 +93,18 @@ def randoms(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_()
 
 
+class WithLayer(nn.Module):
+    """A feed-forward network as other libraries call theirs: with the hidden states alone."""
+
+    def __init__(self, network: nn.Module, layer: LayerContext) -> None:
+        super().__init__()
+        self.network, self.layer = network, layer
+
+    def forward(self, h: Tensor) -> Tensor:
+        out: Tensor = self.network(h, self.layer)
+        return out
+
+
 class Wrapped(nn.Module):
     """A block's self-attention, called as the attentions of ``transformers`` are."""
 

@@ -10,6 +10,7 @@ from block_helpers import (
     DIM,
     HEADS,
     LENGTH,
+    WithLayer,
     Wrapped,
     assert_same,
     build,
@@ -32,7 +33,7 @@ def test_sandwich_is_gemma_2s_layer() -> None:
 
     block, x, layer_context = build("sandwich"), randoms(2, LENGTH, DIM), context()
     layer = Gemma2DecoderLayer(Gemma2Config(**SMALL, num_key_value_heads=1, head_dim=4), 0)
-    layer.self_attn, layer.mlp = Wrapped(block, layer_context), block.ffn
+    layer.self_attn, layer.mlp = Wrapped(block, layer_context), WithLayer(block.ffn, layer_context)
     layer.input_layernorm = block.attention_norm.before
     layer.post_attention_layernorm = block.attention_norm.after
     layer.pre_feedforward_layernorm = block.ffn_norm.before
@@ -46,7 +47,7 @@ def test_parallel_is_gpt_neoxs_layer() -> None:
 
     block, x, layer_context = build("parallel"), randoms(2, LENGTH, DIM), context()
     layer = GPTNeoXLayer(GPTNeoXConfig(**SMALL, use_parallel_residual=True), 0).eval()
-    layer.attention, layer.mlp = Wrapped(block, layer_context), block.ffn
+    layer.attention, layer.mlp = Wrapped(block, layer_context), WithLayer(block.ffn, layer_context)
     layer.attention.forward = lambda h, **unused: Wrapped.forward(layer.attention, h)
     layer.input_layernorm = block.attention_norm
     layer.post_attention_layernorm = block.ffn_norm
@@ -61,7 +62,11 @@ def test_parallel_with_one_norm_is_gpt_js_layer() -> None:
     block, layer_context = build("parallel(shared_norm=True)"), context()
     x = randoms(2, LENGTH, DIM)
     layer = GPTJBlock(config).eval()
-    layer.attn, layer.mlp, layer.ln_1 = Wrapped(block, layer_context), block.ffn, block.shared_norm
+    layer.attn, layer.mlp, layer.ln_1 = (
+        Wrapped(block, layer_context),
+        WithLayer(block.ffn, layer_context),
+        block.shared_norm,
+    )
     assert_same(block(x, layer_context), layer(x)[0], [x, *block.parameters()])
 
 
@@ -71,7 +76,7 @@ def test_layer_scale_is_dinov2s_layer() -> None:
 
     block, x, layer_context = build("layer-scale"), randoms(2, LENGTH, DIM), context()
     layer = Dinov2Layer(Dinov2Config(hidden_size=DIM, num_attention_heads=HEADS)).eval()
-    layer.attention, layer.mlp = Wrapped(block, layer_context), block.ffn
+    layer.attention, layer.mlp = Wrapped(block, layer_context), WithLayer(block.ffn, layer_context)
     layer.norm1, layer.norm2 = block.attention_norm.norm, block.ffn_norm.norm
     layer.layer_scale1.lambda1 = block.attention_norm.factors
     layer.layer_scale2.lambda1 = block.ffn_norm.factors
@@ -89,7 +94,7 @@ def test_drop_path_in_training_leaves_out_what_dinov2s_layer_does() -> None:
     )
     config = Dinov2Config(hidden_size=DIM, num_attention_heads=HEADS, drop_path_rate=0.4)
     layer, x = Dinov2Layer(config), randoms(64, LENGTH, DIM).float()
-    layer.attention, layer.mlp = Wrapped(block, layer_context), block.ffn
+    layer.attention, layer.mlp = Wrapped(block, layer_context), WithLayer(block.ffn, layer_context)
     layer.norm1, layer.norm2 = block.attention_norm, block.ffn_norm
     layer.layer_scale1 = layer.layer_scale2 = nn.Identity()
     outputs = []
@@ -109,7 +114,8 @@ def test_macaron_is_a_conformers_layer_without_convolution_and_last_norm() -> No
     block, x, layer_context = build("macaron"), randoms(2, LENGTH, DIM), context()
     config = Wav2Vec2ConformerConfig(**SMALL, conv_depthwise_kernel_size=3)
     layer = Wav2Vec2ConformerEncoderLayer(config).eval()
-    layer.ffn1, layer.ffn2 = block.first_ffn, block.ffn
+    layer.ffn1 = WithLayer(block.first_ffn, layer_context)
+    layer.ffn2 = WithLayer(block.ffn, layer_context)
     layer.ffn1_layer_norm, layer.ffn2_layer_norm = block.first_norm, block.ffn_norm
     layer.self_attn, layer.self_attn_layer_norm = (
         Wrapped(block, layer_context),

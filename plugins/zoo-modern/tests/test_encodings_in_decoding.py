@@ -29,8 +29,7 @@ def test_step_by_step_is_the_whole_pass_and_the_text_alone(name):
     tokens = Tokens(real, (real.cumsum(dim=1) - 1).clamp_min(0))
 
     def run(rows, cache=None):
-        given = {"tokens": tokens[rows], "position": position, "causal": True, "cache": cache}
-        return attention(x[:, rows], **given)
+        return attention(x[:, rows], LayerContext(tokens[rows], position, causal=True, cache=cache))
 
     cache, whole = KeyValues(), run(slice(None))
     steps = [slice(0, PROMPT), *(slice(t, t + 1) for t in range(PROMPT, LENGTH))]

@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 import torch
-from block_helpers import DIM, LENGTH, Wrapped, assert_same, build, context, randoms, with_memory
+from block_helpers import (
+    DIM,
+    LENGTH,
+    WithLayer,
+    Wrapped,
+    assert_same,
+    build,
+    context,
+    randoms,
+    with_memory,
+)
 from torch import Tensor
 
 from zoo.components.tokens import Tokens
@@ -50,7 +60,8 @@ def by_hand(blocks: list[Any], x: Tensor, layer_context: Any, n: int) -> Tensor:
     for block in blocks:
         attend = Wrapped(block, layer_context)
         streams = connect(block.attention_norm, streams, lambda h, attend=attend: attend(h)[0])
-        streams = connect(block.ffn_norm, streams, block.ffn)
+        network = WithLayer(block.ffn, layer_context)
+        streams = connect(block.ffn_norm, streams, network)
     return torch.stack([torch.stack([sum(own) for own in text]) for text in streams])
 
 
