@@ -48,7 +48,7 @@ def read(path: Path, **options: Any) -> tuple[Corpus, list[str]]:
 
 
 def texts_of(path: Path, **options: Any) -> list[str]:
-    return reader(**options).read_undivided(path, []).texts
+    return [one.text for one in reader(**options).read_undivided(path, [])]
 
 
 def reader(**options: Any) -> LabelledTexts:

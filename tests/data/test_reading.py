@@ -35,7 +35,7 @@ def read(path: Path, **options: Any) -> tuple[Corpus, list[str]]:
 def texts_of(path: Path, **options: Any) -> list[tuple[str, str]]:
     """Every text with the name of its label, in the order of the file."""
     rows = Classify().reader(validated(ClassifyOptions, options)).read_undivided(path, [])
-    return list(zip(rows.texts, rows.labels, strict=True))
+    return [(row.text, row.label) for row in rows]
 
 
 # AG News: no header, three columns that are all quoted, Windows line ends.

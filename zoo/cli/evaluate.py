@@ -17,7 +17,7 @@ from zoo.cli.table import print_table
 from zoo.errors import ZooError, counted
 
 if TYPE_CHECKING:
-    from zoo.data.sources.row_reader import LabelledRows
+    from zoo.data.sources.row_reader import Example
     from zoo.inference.evaluate import Evaluation
     from zoo.models.mask_filler import MaskFiller
 
@@ -71,6 +71,7 @@ def evaluate(
     zoo evaluate encoder --data book.txt --split all
     """
     from zoo.data.sources.load_data import find_registered
+    from zoo.data.sources.row_reader import examples_digest
     from zoo.data.sources.splits import DivisionError
     from zoo.inference.evaluate import evaluate as evaluate_texts
     from zoo.inference.evaluate import evaluate_tags, trained_on_warning
@@ -102,19 +103,20 @@ def evaluate(
     path = Path(data).expanduser()
     if split == "all" and path.exists() and not find_registered(saved.registry, data):
         scored = task.reader(options).read_undivided(path, notices)
-        name, fingerprint = path.resolve().name, scored.fingerprint
+        name, fingerprint = path.resolve().name, examples_digest(scored)
     else:
         try:
             corpus, notices = task.read(data, options, saved.registry)
         except DivisionError as error:
             raise ZooError(f"{error}; --split all scores them undivided") from error
-        scored = _rows_of(corpus, split)
+        scored = _examples_of(corpus, split)
         name, fingerprint = corpus.name, corpus.fingerprint
     for notice in notices:
         click.echo(notice, err=True)
     metrics = task.metrics_from(saved.registry, model.labels)
     score = evaluate_tags if isinstance(model, TextTagger) else evaluate_texts
-    found = score(model, scored.texts, scored.labels, metrics, scored.groups)
+    texts, labels = [one.text for one in scored], [one.label for one in scored]
+    found = score(model, texts, labels, metrics, [one.group for one in scored if one.group])
     if as_json:
         content: dict[str, Any] = {"data": name, "fingerprint": fingerprint, "split": split}
         content |= {**asdict(found), **found.metrics}
@@ -167,23 +169,24 @@ def _evaluate_masks(
     report_limits(0, found["unknown"], len(scored), model.max_length)
 
 
-def _rows_of(corpus: Any, split: str) -> LabelledRows:
-    """The rows of a corpus that are in this split, or in any."""
+def _examples_of(corpus: Any, split: str) -> list[Example]:
+    """The examples of a corpus that are in this split, or in any."""
     from zoo.data.sources.corpus import IGNORED
-    from zoo.data.sources.row_reader import LabelledRows
+    from zoo.data.sources.row_reader import Example
 
     names = {IGNORED: None, **dict(enumerate(corpus.label_names))}
-    texts, labels = list[Any](), list[Any]()
-    for part, its_texts, its_labels in corpus.splits():
-        if split in (part, "all"):
-            texts += its_texts
-            labels += [
-                names[label] if isinstance(label, int) else [names[tag] for tag in label]
-                for label in its_labels
-            ]
-    if not texts:
+    found = [
+        Example(text, names[label] if isinstance(label, int) else [names[tag] for tag in label])
+        for part, texts, labels in corpus.splits()
+        if split in (part, "all")
+        for text, label in zip(texts, labels, strict=True)
+    ]
+    if not found:
         raise ZooError(f"{corpus.name} has no {split} split")
-    return LabelledRows(texts, labels, corpus.test_groups if split == "test" else [])
+    if split == "test" and corpus.test_groups:
+        groups = zip(found, corpus.test_groups, strict=True)
+        found = [example._replace(group=group) for example, group in groups]
+    return found
 
 
 def _print(found: Evaluation, mistakes: int) -> None:

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from zoo.data.sources.corpus import TRAIN, Corpus
 from zoo.data.sources.labelled_texts import LabelledTexts
-from zoo.data.sources.row_reader import C, LabelledRows, RowReader
+from zoo.data.sources.row_reader import C, Example, RowReader
 from zoo.data.sources.splits import NAMES
 from zoo.data.sources.tables import name_classes
 from zoo.errors import ZooError, nearest, one_line
@@ -64,7 +64,7 @@ def load(
     reader.refuse_formats(f"'{name}' is read as the Hub gives it")
     revision = match["revision"] or "main"
 
-    def fetch(*, cached: bool) -> tuple[str, dict[str, LabelledRows], list[str]] | str:
+    def fetch(*, cached: bool) -> tuple[str, dict[str, list[Example]], list[str]] | str:
         """Commit, splits and notices, or why there are none."""
         try:
             folder = _download(match["id"], revision, cached=cached)
@@ -154,7 +154,7 @@ def _download(repository: str, revision: str, *, cached: bool) -> Path:
 
 def _read_splits(
     name: str, folder: Path, required: Sequence[str], reader: RowReader[C]
-) -> tuple[dict[str, LabelledRows], list[str]]:
+) -> tuple[dict[str, list[Example]], list[str]]:
     """Train, test and validation as ``datasets`` reads the files, and notices."""
     import datasets
 
@@ -165,7 +165,7 @@ def _read_splits(
             raise ValueError(f"it has no {' and no '.join(missing)} split")
         if TRAIN not in found:
             raise ZooError(f"{name} has no train split{nearest(TRAIN, found)}")
-        splits: dict[str, LabelledRows] = {}
+        splits: dict[str, list[Example]] = {}
         notices: list[str] = []
         for split, names in NAMES.items():
             if theirs := next((one for one in names if one in found), None):

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from itertools import chain
 from typing import Any
 
-from zoo.data.sources.corpus import TEST, TRAIN, Corpus, check_characters
-from zoo.data.sources.row_reader import LabelledRows, RowReader, ordered
+from zoo.data.sources.corpus import TRAIN, Corpus, check_characters
+from zoo.data.sources.row_reader import Example, RowReader, column_names
 from zoo.data.sources.splits import SHOWN, stratified
 from zoo.data.sources.tables import FORMATS, NAMES_COLUMN, Row
 from zoo.errors import ZooError
-from zoo.registry.catalog import split_list
 
 RARE = 10  # a class with fewer training texts, and a tenth of the largest's, is told of
 
@@ -31,44 +28,36 @@ class LabelledTexts(RowReader[Corpus]):
     label_column: str = "label"
     min_class: int = 0
 
+    kind = Corpus
     formats = FORMATS
     more_columns = (NAMES_COLUMN,)
     class_folders = True
 
-    @property
-    def columns(self) -> dict[str, str]:
-        columns = super().columns
-        columns.pop(self.text_column, None)
-        return {**dict.fromkeys(column_names(self.text_column), "text_column"), **columns}
-
     def given(self) -> list[str]:
         return [*super().given(), *(["--min-class"] if self.min_class else [])]
 
-    def parse(self, where: str, row: Row) -> tuple[str, str, str]:
+    def parse(self, where: str, row: Row) -> Example:
         text = joined_text(where, row, column_names(self.text_column))
         label = _label(f"{where}: '{self.label_column}'", row.get(self.label_column))
         name = row.get(NAMES_COLUMN)
-        return text, label, name.strip() if isinstance(name, str) else ""
+        return Example(text, label, name=name.strip() if isinstance(name, str) else "")
 
     def selected(
-        self, splits: dict[str, LabelledRows], notices: list[str]
-    ) -> dict[str, LabelledRows]:
+        self, splits: dict[str, list[Example]], notices: list[str]
+    ) -> dict[str, list[Example]]:
         if not self.min_class:
             return splits
-        counts = Counter(splits[TRAIN].labels)
-        found = {label: 0 for rows in splits.values() for label in rows.labels} | counts
+        counts = Counter(one.label for one in splits[TRAIN])
+        found = {one.label: 0 for its in splits.values() for one in its} | counts
         rare = {label: count for label, count in found.items() if count < self.min_class}
         if len(rare) > len(found) - 2:
             most = ", ".join(f"'{label}' ({n})" for label, n in counts.most_common(2))
             raise ZooError(
                 f"--min-class {self.min_class} leaves too little: the largest are {most}"
             )
-        kept = {
-            split: rows.take(i for i, label in enumerate(rows.labels) if label not in rare)
-            for split, rows in splits.items()
-        }
+        kept = {s: [one for one in its if one.label not in rare] for s, its in splits.items()}
         if rare:
-            dropped = sum(len(splits[s].labels) - len(kept[s].labels) for s in splits)
+            dropped = sum(len(splits[split]) - len(kept[split]) for split in splits)
             classes = f"{len(rare)} class{'es' * (len(rare) > 1)}"
             notices.append(
                 f"{classes} with fewer than {self.min_class} training texts left out "
@@ -76,34 +65,10 @@ class LabelledTexts(RowReader[Corpus]):
             )
         return kept
 
-    def divided(self, name: str, rows: LabelledRows) -> tuple[list[int], list[int], str]:
-        seed = self.division.split_seed
-        train, test = stratified(rows.labels, seed, share=self.test_share, what=name)
-        return train, test, f"stratified, seed {seed}, {len(test)} of {len(rows.labels)} for test"
-
-    def corpus(
-        self, name: str, splits: Mapping[str, LabelledRows], notes: dict[str, str]
-    ) -> Corpus:
-        labels, are_numbers = ordered(chain.from_iterable(rows.labels for rows in splits.values()))
-        codes = {label: code for code, label in enumerate(labels)}
-        names: dict[str, str] = {}
-        if are_numbers and splits[TRAIN].names:
-            for rows in splits.values():
-                for label, given in zip(rows.labels, rows.names, strict=False):
-                    if names.setdefault(label, given) != given:
-                        both = f"'{names[label]}' in one row and '{given}' in another"
-                        raise ZooError(f"{name}: label {label} is {both}")
-        of_split: dict[str, Any] = {}
-        for split, rows in splits.items():
-            of_split[f"{split}_texts"] = rows.texts
-            of_split[f"{split}_labels"] = [codes[label] for label in rows.labels]
-        return Corpus(
-            name=name,
-            label_names=[names.get(label, label) for label in labels],
-            notes=notes,
-            test_groups=splits[TEST].groups,
-            **of_split,
-        )
+    def divided(self, name: str, examples: list[Example]) -> tuple[list[int], list[int], str]:
+        seed, labels = self.division.split_seed, [one.label for one in examples]
+        train, test = stratified(labels, seed, share=self.test_share, what=name)
+        return train, test, f"stratified, seed {seed}, {len(test)} of {len(labels)} for test"
 
     def remarks(self, corpus: Corpus) -> list[str]:
         counts = Counter(corpus.train_labels)
@@ -116,12 +81,6 @@ class LabelledTexts(RowReader[Corpus]):
             f"{has} fewer than {RARE} training texts, and than a tenth of the largest class: "
             f"{_counted(rare)}; --min-class N leaves out classes with fewer than N"
         ]
-
-
-@cache
-def column_names(option: str) -> list[str]:
-    """The columns that ``--text-column`` names: one, or a comma list."""
-    return split_list(option, "--text-column ") or [option]
 
 
 def joined_text(where: str, row: Row, columns: Iterable[str]) -> str:

@@ -13,8 +13,8 @@ from typing import Any, TypeVar, cast
 from zoo.config.reading import TABLES_ONLY, Reading, TextReading, given_flags
 from zoo.data.sources.corpus import Corpus, Pair, Pairs, Texts, plain_words
 from zoo.data.sources.in_memory import given_as
-from zoo.data.sources.labelled_texts import LabelledTexts, column_names, joined_text
-from zoo.data.sources.row_reader import C, RowReader
+from zoo.data.sources.labelled_texts import LabelledTexts, joined_text
+from zoo.data.sources.row_reader import C, RowReader, column_names
 from zoo.data.sources.splits import read_folder, stratified
 from zoo.data.sources.tables import FORMATS, JSON_LINES, Placed, listed, read_rows, usable
 from zoo.data.sources.text_file import (

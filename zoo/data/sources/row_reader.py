@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
+from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 from zoo.config.reading import Division, Reading, TextReading, given_flags
 from zoo.data.sources.corpus import (
+    IGNORED,
     TEST,
     TRAIN,
     VALIDATION,
@@ -20,59 +22,28 @@ from zoo.data.sources.corpus import (
     TaggedCorpus,
     content_digest,
 )
-from zoo.data.sources.splits import (
-    TEST_SHARE,
-    ScoringNotice,
-    files_of_splits,
-    read_class_folders,
-)
-from zoo.data.sources.tables import (
-    JSON_LINES,
-    Placed,
-    Row,
-    listed,
-    read_rows,
-    usable,
-)
+from zoo.data.sources.splits import TEST_SHARE, ScoringNotice, files_of_splits, read_folder
+from zoo.data.sources.tables import JSON_LINES, Placed, Row, listed, read_rows, usable
 from zoo.data.sources.text_file import DataFile, within
 from zoo.errors import ZooError, nearest
+from zoo.registry.catalog import split_list
 
 LONG = 40  # characters of a column's name that an error shows
 
 C = TypeVar("C", Corpus, TaggedCorpus)
 
 
-@dataclass(frozen=True)
-class LabelledRows:
-    """Texts of a split with their labels, which are text as it is written.
+class Example(NamedTuple):
+    """A text with its label, which is text as it is written.
 
-    Of tagged texts, a text is a list of tokens and its label a list of tags, None for one that does
-    not count. names: of the labels, where each row has one. groups: of the texts, where asked for.
+    Of tagged texts, the text is a list of tokens and the label a list of tags, None for one that
+    does not count. group: where groups are asked for. name: of the label, where the row has one.
     """
 
-    texts: list[Any]
-    labels: list[Any]
-    groups: list[str] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 in hex of texts and labels."""
-        return content_digest([json.dumps([self.texts, self.labels])])
-
-    def take(self, indices: Iterable[int]) -> LabelledRows:
-        """The rows of these indices, in their order."""
-        rows = list(indices)
-        columns = (self.texts, self.labels, self.groups, self.names)
-        return LabelledRows(*([column[i] for i in rows] if column else [] for column in columns))
-
-    @classmethod
-    def joined(cls, tables: Collection[LabelledRows]) -> LabelledRows:
-        """The rows of all tables, one table after another."""
-        texts, labels, groups, names = (
-            [value for table in tables for value in getattr(table, of.name)] for of in fields(cls)
-        )
-        return cls(texts, labels, groups, names if len(names) == len(texts) else [])
+    text: Any
+    label: Any
+    group: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,10 +52,12 @@ class RowReader(ABC, Generic[C]):
 
     The field of ``--text-column`` is ``text_column``, and so on; one that is empty is not read.
     reading: how files are read. division: where the test split comes from.
-    formats: endings of the files that it reads. more_columns: those of Hub data that it reads
-    where they are there. class_folders: it reads a folder of text files for every class.
+    kind: the class of its data sets. formats: endings of the files that it reads. more_columns:
+    those of Hub data that it reads where they are there. class_folders: it reads a folder of text
+    files for every class.
     """
 
+    kind: ClassVar[type[Corpus] | type[TaggedCorpus]]
     formats: ClassVar[tuple[str, ...]]
     more_columns: ClassVar[tuple[str, ...]] = ()
     class_folders: ClassVar[bool] = False
@@ -94,16 +67,12 @@ class RowReader(ABC, Generic[C]):
     division: Division = field(default=Division(), kw_only=True)
 
     @abstractmethod
-    def parse(self, where: str, row: Row) -> tuple[Any, Any, str]:
-        """Text, label and the label's name, which may be empty; ZooError for a broken row."""
+    def parse(self, where: str, row: Row) -> Example:
+        """The example of a row, without its group; ZooError for a broken row."""
 
     @abstractmethod
-    def divided(self, name: str, rows: LabelledRows) -> tuple[list[int], list[int], str]:
-        """Indices for train and test, and a note of how rows without a test split are divided."""
-
-    @abstractmethod
-    def corpus(self, name: str, splits: Mapping[str, LabelledRows], notes: dict[str, str]) -> C:
-        """The data set of its splits; ZooError where they do not fit."""
+    def divided(self, name: str, examples: list[Example]) -> tuple[list[int], list[int], str]:
+        """Indices for train and test, and a note of how data without a test split are divided."""
 
     def rows(self, file: DataFile, notices: list[str]) -> Iterable[Placed]:
         """The rows of a file, or the error of one that is broken, each after its place.
@@ -113,9 +82,9 @@ class RowReader(ABC, Generic[C]):
         return read_rows(file, self.reading, notices)
 
     def selected(
-        self, splits: dict[str, LabelledRows], notices: list[str]
-    ) -> dict[str, LabelledRows]:
-        """The splits with what is left of each; a reader may leave rows out, and say so."""
+        self, splits: dict[str, list[Example]], notices: list[str]
+    ) -> dict[str, list[Example]]:
+        """The splits with what is left of each; a reader may leave examples out, and say so."""
         return splits
 
     def remarks(self, corpus: C) -> list[str]:
@@ -125,8 +94,12 @@ class RowReader(ABC, Generic[C]):
     @property
     def columns(self) -> dict[str, str]:
         """The columns to read, each with the field that names it."""
-        named = ((getattr(self, field.name), field.name) for field in self._column_fields())
-        return {column: field for column, field in named if column}
+        found: dict[str, str] = {}
+        for its in self._column_fields():
+            value = getattr(self, its.name)
+            columns = column_names(value) if its.name == "text_column" else [value]
+            found |= {c: its.name for c in columns if c and c not in found}
+        return found
 
     @property
     def test_share(self) -> float:
@@ -142,21 +115,23 @@ class RowReader(ABC, Generic[C]):
         notices: list[str] = []
         return self.make(name, self._splits(path, notices, given_as), notices, (path,))
 
-    def read_undivided(self, path: Path, notices: list[str]) -> LabelledRows:
-        """All rows of a file, or of all splits of a directory; raises as ``read`` does.
+    def read_undivided(self, path: Path, notices: list[str]) -> list[Example]:
+        """All examples of a file, or of all splits of a directory; raises as ``read`` does.
 
-        For scoring alone: of any number of rows, whatever their labels, which have their names.
+        For scoring alone: any number, whatever their labels, which have their names.
         """
         of_reading = given_flags(self.reading).values()
         if given := [flag for flag in self.given() if flag not in of_reading]:
             raise ZooError(f"{listed(given)}: for data that are divided, and these are read whole")
-        rows = LabelledRows.joined(self._splits(path, notices).values())
-        return LabelledRows(rows.texts, rows.names or rows.labels, rows.groups)
+        examples = [*chain.from_iterable(self._splits(path, notices).values())]
+        if all(example.name for example in examples):
+            examples = [example._replace(label=example.name) for example in examples]
+        return examples
 
     def make(
         self,
         name: str,
-        given_splits: Mapping[str, LabelledRows],
+        given_splits: Mapping[str, list[Example]],
         notices: Sequence[str] = (),
         read: Sequence[Path] = (),
     ) -> tuple[C, list[str]]:
@@ -178,15 +153,16 @@ class RowReader(ABC, Generic[C]):
             if len(given) > 1:
                 raise ZooError(f"{listed(given)}: a test file, or a part held out, but not both")
             test_file = Path(path).expanduser()
-            splits[TEST] = LabelledRows.joined(self._splits(test_file, told).values())
+            splits[TEST] = [*chain.from_iterable(self._splits(test_file, told).values())]
             split, read = f"test split from {test_file.name}", (*read, test_file)
         elif TEST not in splits and VALIDATION in splits and not given:
             splits[TEST] = splits.pop(VALIDATION)
             about = [f"{name} has no test split; its validation split is used"]
         splits = self.selected(splits, told)
         if TEST not in splits:
-            train, test, split = self.divided(name, splits[TRAIN])
-            splits |= {TRAIN: splits[TRAIN].take(train), TEST: splits[TRAIN].take(test)}
+            every = splits[TRAIN]
+            train, test, split = self.divided(name, every)
+            splits |= {TRAIN: [every[row] for row in train], TEST: [every[row] for row in test]}
             about = [f"{name} has no test split; {split}"]
         notes = {"split": split}
         if told:
@@ -194,19 +170,41 @@ class RowReader(ABC, Generic[C]):
         # The same data in another directory are the same data. The name of "." is empty.
         for one in (path for path in read if path.name):
             notes = {what: note.replace(str(one), one.name) for what, note in notes.items()}
-        corpus: C = self.corpus(name, splits, notes)
+        corpus = self._corpus(name, splits, notes)
         return corpus, [*told, *map(ScoringNotice, [*about, *self.remarks(corpus)])]
 
-    def split(self, source: str, rows: Iterable[Placed], notices: list[str]) -> LabelledRows:
-        """The rows of one table as texts and labels. source: what an error names.
+    def _corpus(self, name: str, splits: Mapping[str, list[Example]], notes: dict[str, str]) -> C:
+        """The data set of its splits; ZooError where they do not fit."""
+        every = [*chain.from_iterable(splits.values())]
+        labels, are_numbers = ordered(label for one in every for label in _labels(one))
+        codes = {None: IGNORED, **{label: code for code, label in enumerate(labels)}}
+        names: dict[str, str] = {}
+        if are_numbers and all(one.name for one in splits[TRAIN]):
+            for one in every:
+                if one.name and names.setdefault(one.label, one.name) != one.name:
+                    both = f"'{names[one.label]}' in one row and '{one.name}' in another"
+                    raise ZooError(f"{name}: label {one.label} is {both}")
+        values: dict[str, Any] = {}
+        texts_of, labels_of = self.kind.fields_of_split
+        for split, its in splits.items():
+            values[f"{split}_{texts_of}"] = [one.text for one in its]
+            values[f"{split}_{labels_of}"] = [
+                [codes[tag] for tag in label] if isinstance(label, list) else codes[label]
+                for label in (one.label for one in its)
+            ]
+        values["label_names"] = [names.get(label, label) for label in labels]
+        groups = [one.group for one in splits[TEST] if one.group]
+        return cast(C, self.kind(name=name, notes=notes, test_groups=groups, **values))
+
+    def split(self, source: str, rows: Iterable[Placed], notices: list[str]) -> list[Example]:
+        """The examples of one table. source: what an error names.
 
         Where asked to, broken rows are left out, and a notice says which. Raises ZooError for these
         otherwise, and where there is no row or no row has one of the columns.
         """
 
-        def parse(where: str, row: Row) -> tuple[Any, Any, str, str]:
-            text, label, name = self.parse(where, row)
-            return text, label, self._group(where, row), name
+        def parse(where: str, row: Row) -> Example:
+            return self.parse(where, row)._replace(group=self._group(where, row))
 
         placed = list(rows)
         drop = self.reading.drop_bad_rows
@@ -217,10 +215,7 @@ class RowReader(ABC, Generic[C]):
         parsed = list(usable(source, placed, parse, drop, notices))
         if not parsed:
             raise ZooError(f"{source}: no row can be used")
-        texts, labels, groups, names = map(list, zip(*parsed, strict=True))
-        return LabelledRows(
-            texts, labels, groups if self.group_column else [], names if all(names) else []
-        )
+        return parsed
 
     def given(self) -> list[str]:
         """The flags of the options that are not about columns, as far as they were given."""
@@ -276,19 +271,18 @@ class RowReader(ABC, Generic[C]):
 
     def _splits(
         self, path: Path, notices: list[str], given_as: str = ""
-    ) -> dict[str, LabelledRows]:
-        """The rows of each split of a file or a directory; given_as: as of ``read``."""
+    ) -> dict[str, list[Example]]:
+        """The examples of each split of a file or a directory; given_as: as of ``read``."""
         if not path.exists():
             raise ZooError(f"no file or directory '{path}'")
         files = files_of_splits(within(path), self.formats, folders=self.class_folders)
-        splits: dict[str, LabelledRows] = {}
+        splits: dict[str, list[Example]] = {}
         for split, its_files in files.items():
-            tables = []
+            splits[split] = []
             for file in its_files:
                 source = given_as and f"{split} of {given_as}" if len(files) > 1 else given_as
                 rows = (self._folder_rows if file.is_dir() else self.rows)(file, notices)
-                tables.append(self.split(source or str(file), rows, notices))
-            splits[split] = LabelledRows.joined(tables)
+                splits[split] += self.split(source or str(file), rows, notices)
         return splits
 
     def _folder_rows(self, folder: DataFile, notices: list[str]) -> Iterator[Placed]:
@@ -298,11 +292,29 @@ class RowReader(ABC, Generic[C]):
             raise ZooError(
                 f"{listed(given)}: for tables, and {folder} has a folder for every class"
             )
-        return read_class_folders(folder, self.reading.encoding, notices)
+        return read_folder(folder, self.reading.encoding, notices, classes=True)
 
     def _column_fields(self) -> list[Field[Any]]:
         found = [field for field in fields(self) if field.name.endswith("_column")]
         return sorted(found, key=lambda field: field.name == "group_column")
+
+
+@cache
+def column_names(option: str) -> list[str]:
+    """The columns that ``--text-column`` names: one, or a comma list."""
+    return split_list(option, "--text-column ") or [option]
+
+
+def examples_digest(examples: Sequence[Example]) -> str:
+    """SHA-256 in hex of texts and labels."""
+    texts, labels = [one.text for one in examples], [one.label for one in examples]
+    return content_digest([json.dumps([texts, labels])])
+
+
+def _labels(example: Example) -> list[str]:
+    """The label of a text, or the tags of its tokens that count."""
+    given = example.label if isinstance(example.label, list) else [example.label]
+    return [label for label in given if label is not None]
 
 
 def ordered(labels: Iterable[str]) -> tuple[list[str], bool]:

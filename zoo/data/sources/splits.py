@@ -89,31 +89,21 @@ def _class_folders(directory: DataFile) -> dict[str, list[DataFile]]:
     return {TRAIN: [directory]} if len(_classes(directory)) > 1 else {}
 
 
-def read_class_folders(directory: DataFile, encoding: str, notices: list[str]) -> Iterator[Placed]:
-    """A row with ``text`` and ``label`` for every file in the folders, after ``sport/one.txt``.
-
-    encoding, notices: as in ``decoded``. Raises ZooError for a file that cannot be read.
-    """
-    folders = {folder.name: _visible(folder, folders=False) for folder in _classes(directory)}
-    files = [(f"{name}/{file.name}", file) for name, its in folders.items() for file in its]
-    for place, text in _texts(files, encoding, notices):
-        yield place, {"text": text, "label": place.partition("/")[0]}
-
-
-def read_folder(directory: DataFile, encoding: str, notices: list[str]) -> Iterator[Placed]:
+def read_folder(
+    directory: DataFile, encoding: str, notices: list[str], *, classes: bool = False
+) -> Iterator[Placed]:
     """A row with ``text`` for every file of a directory and of the folders in it, after its path.
 
-    The rest is as in ``read_class_folders``.
+    classes: for every file in the folders of the classes, and with ``label``. encoding, notices: as
+    in ``decoded``. Raises ZooError for a file that cannot be read.
     """
-    for place, text in _texts(list(_all_files(directory)), encoding, notices):
-        yield place, {"text": text}
-
-
-def _texts(
-    files: Sequence[tuple[str, DataFile]], encoding: str, notices: list[str]
-) -> list[tuple[str, str]]:
+    files = list(_all_files(directory))
+    if classes:
+        folders = _classes(directory)
+        files = [(f"{d.name}/{f.name}", f) for d in folders for f in _visible(d, folders=False)]
     texts = decoded([(file, read_bytes(file)) for _, file in files], encoding, notices)
-    return [(place, text) for (place, _), text in zip(files, texts, strict=True)]
+    for (place, _), text in zip(files, texts, strict=True):
+        yield place, {"text": text, "label": place.partition("/")[0]}
 
 
 def _all_files(directory: DataFile, above: str = "") -> Iterator[tuple[str, DataFile]]:

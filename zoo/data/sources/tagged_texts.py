@@ -12,12 +12,12 @@ without the space, as in ``#tag O``, it is a token.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from zoo.data.sources.corpus import IGNORED, TEST, TaggedCorpus, check_tokens
-from zoo.data.sources.row_reader import LabelledRows, RowReader, ordered
+from zoo.data.sources.corpus import IGNORED, TaggedCorpus, check_tokens
+from zoo.data.sources.row_reader import Example, RowReader
 from zoo.data.sources.splits import DivisionError, stratified
 from zoo.data.sources.tables import FORMATS, SEPARATORS, Placed, Row, read_rows
 from zoo.data.sources.text_file import DataFile, data_suffix, read_text
@@ -40,6 +40,7 @@ class TaggedTexts(RowReader[TaggedCorpus]):
     tokens_column: str = TOKENS
     tags_column: str = TAGS
 
+    kind = TaggedCorpus
     formats = (*CONLL, *(name for name in FORMATS if name not in SEPARATORS))
 
     def rows(self, file: DataFile, notices: list[str]) -> Iterable[Placed]:
@@ -64,46 +65,31 @@ class TaggedTexts(RowReader[TaggedCorpus]):
             tokens, tags = [c[token] for c in lines], [c[tag].strip() for c in lines]
             yield place, {self.tokens_column: tokens, self.tags_column: tags}
 
-    def parse(self, where: str, row: Row) -> tuple[list[str], list[str | None], str]:
+    def parse(self, where: str, row: Row) -> Example:
         tokens, tags = (
             _list(f"{where}: '{column}'", row.get(column))
             for column in (self.tokens_column, self.tags_column)
         )
         check_tokens(where, tokens, tags)
-        return tokens, [_tag(f"{where}: '{self.tags_column}'", tag) for tag in tags], ""
+        return Example(tokens, [_tag(f"{where}: '{self.tags_column}'", tag) for tag in tags])
 
-    def divided(self, name: str, rows: LabelledRows) -> tuple[list[int], list[int], str]:
-        texts = len(rows.texts)
+    def divided(self, name: str, examples: list[Example]) -> tuple[list[int], list[int], str]:
+        texts = len(examples)
         if texts < 2:
             raise DivisionError(f"{name} has no test split and cannot be divided: it has one text")
         seed = self.division.split_seed
         train, drawn = stratified([""] * texts, seed, share=self.test_share)
-        seen = {tag for row in train for tag in rows.labels[row]}
+        seen = {tag for row in train for tag in examples[row].label}
         test: list[int] = []
         for row in drawn:  # a tag that only test has could not be learned
-            if seen.issuperset(rows.labels[row]):
+            if seen.issuperset(examples[row].label):
                 test.append(row)
             else:
                 train.append(row)
-                seen.update(rows.labels[row])
+                seen.update(examples[row].label)
         if not test:
             raise DivisionError(f"{name} has no test split and is too small to be divided")
         return sorted(train), test, f"by text, seed {seed}, {len(test)} of {texts} for test"
-
-    def corpus(
-        self, name: str, splits: Mapping[str, LabelledRows], notes: dict[str, str]
-    ) -> TaggedCorpus:
-        every = (tag for rows in splits.values() for tags in rows.labels for tag in tags)
-        tags, _ = ordered(tag for tag in every if tag is not None)
-        codes: dict[str | None, int] = {tag: code for code, tag in enumerate(tags)}
-        codes[None] = IGNORED
-        of_split: dict[str, Any] = {}
-        for split, rows in splits.items():
-            of_split[f"{split}_tokens"] = rows.texts
-            of_split[f"{split}_tags"] = [[codes[tag] for tag in its] for its in rows.labels]
-        return TaggedCorpus(
-            name=name, label_names=tags, notes=notes, test_groups=splits[TEST].groups, **of_split
-        )
 
 
 def read_conll(
