@@ -145,7 +145,7 @@ class RowReader(ABC, Generic[C]):
         splits = dict(given_splits)
         told: list[str] = list(notices)
         about: list[str] = []
-        given = list(given_flags(self.division).values())
+        given: list[str] = list(given_flags(self.division).values())
         if given and TEST in splits:
             raise ZooError(f"{listed(given)}: for data without a test split, and {name} has one")
         split = "as given"
