@@ -152,7 +152,7 @@ class RowReader(ABC, Generic[C]):
         if path := self.division.test:
             if len(given) > 1:
                 raise ZooError(f"{listed(given)}: a test file, or a part held out, but not both")
-            test_file = Path(path).expanduser()
+            test_file: Path = Path(path).expanduser()
             splits[TEST] = [*chain.from_iterable(self._splits(test_file, told).values())]
             split, read = f"test split from {test_file.name}", (*read, test_file)
         elif TEST not in splits and VALIDATION in splits and not given:
@@ -170,14 +170,17 @@ class RowReader(ABC, Generic[C]):
         # The same data in another directory are the same data. The name of "." is empty.
         for one in (path for path in read if path.name):
             notes = {what: note.replace(str(one), one.name) for what, note in notes.items()}
-        corpus = self._corpus(name, splits, notes)
+        corpus: C = self._corpus(name, splits, notes)
         return corpus, [*told, *map(ScoringNotice, [*about, *self.remarks(corpus)])]
 
     def _corpus(self, name: str, splits: Mapping[str, list[Example]], notes: dict[str, str]) -> C:
         """The data set of its splits; ZooError where they do not fit."""
         every = [*chain.from_iterable(splits.values())]
         labels, are_numbers = ordered(label for one in every for label in _labels(one))
-        codes = {None: IGNORED, **{label: code for code, label in enumerate(labels)}}
+        codes: dict[str | None, int] = {
+            None: IGNORED,
+            **{label: code for code, label in enumerate(labels)},
+        }
         names: dict[str, str] = {}
         if are_numbers and all(one.name for one in splits[TRAIN]):
             for one in every:
