@@ -6,13 +6,13 @@ import functools
 import html
 import inspect
 import re
+from typing import Any
 
 import click
 
-from bench.docs.catalog import plugins
+from bench.docs.catalog import catalog
 from bench.publish.markdown import grid
 from zoo.cli import cli
-from zoo.registry.loading import built_in_commands
 from zoo.report.tables.text import escaped
 
 OTHER = "Other"  # the heading of options without one, where there are headings
@@ -23,11 +23,10 @@ _OPTION = re.compile(r"(?<![\w`-])(--?[a-z][\w-]*)")
 def commands() -> dict[str, tuple[click.Command, click.Context]]:
     """Every command by its name, with a context to ask it for its options."""
     found = {}
-    of_plugins = [command for register in plugins() for command in register.commands]
-    for registered in (*built_in_commands().values(), *of_plugins):
+    for registered in catalog().commands.values():
         # A parent of its own: a command keeps its options in what contexts of one parent share.
         root = click.Context(cli, info_name="zoo", **cli.context_settings)
-        command: click.Command = registered.resolve()
+        command: Any = registered.resolve()
         context = click.Context(command, info_name=registered.name, parent=root)
         found[registered.name] = command, context
     return found

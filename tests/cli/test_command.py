@@ -14,9 +14,9 @@ from console import ENV, run_zoo
 
 from zoo import __version__
 from zoo.cli import main
-from zoo.registry.loading import built_in_commands
+from zoo.registry.loading import built_ins
 
-COMMANDS = built_in_commands()
+COMMANDS = built_ins().commands
 Capture = pytest.CaptureFixture[str]
 
 

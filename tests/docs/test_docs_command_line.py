@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 from bench.docs.command_line import reference
 from zoo.cli import cli
-from zoo.registry.loading import built_in_commands
+from zoo.registry.loading import built_ins
 
-COMMANDS = list(built_in_commands())
+COMMANDS = list(built_ins().commands)
 SECTIONS = dict(zip(*[iter(re.split(r"^## zoo (\S+)$", reference(), flags=re.MULTILINE)[1:])] * 2,
                     strict=True))  # fmt: skip
 

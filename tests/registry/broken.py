@@ -155,7 +155,7 @@ BROKEN = [
     failed(
         "no-command",
         f"{HEAD}\n@hookimpl\ndef zoo_commands(app): app('half', 3, summary='of a test')",
-        "command 'half' must be a click command or 'package.module:name'",
+        "the factory of command 'half' must be callable or 'package.module:name'",
     ),
     failed(
         "taken-command",

@@ -76,9 +76,7 @@ def test_built_in_components_need_no_hash(registry: Registry) -> None:
 
 def test_the_file_of_a_partial_is_that_of_what_it_wraps() -> None:
     wrapped = functools.partial(functools.partial(Fused, heads=2), dropout=0.1)
-    component = Component(
-        "attention", "part", wrapped, "", "", frozenset(), {}, Owner("somebody", "1")
-    )
+    component = Component("attention", "part", wrapped, "", Owner("somebody", "1"))
     assert component.file() is not None
     assert component.file().endswith("attention/fused.py")
 

@@ -22,7 +22,7 @@ from zoo.errors import WriteError, ZooError, nearest, one_line
 from zoo.registry.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from zoo.registry.component import Command
+    from zoo.registry import Component
 
 __all__ = ["cli", "main", "run"]
 
@@ -57,13 +57,13 @@ class RegisteredCommands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         from zoo.registry.loading import load
 
-        return list(load().commands)
+        return list(load().registry.commands)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from zoo.registry.loading import load
 
         with formatter.section("Commands"):
-            formatter.write_dl([(c.name, c.summary) for c in load().commands.values()])
+            formatter.write_dl([(c.name, c.summary) for c in load().registry.commands.values()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command's name and summary, for the completion of shells."""
@@ -82,10 +82,10 @@ class RegisteredCommands(click.Group):
             raise click.UsageError(f"command '{name}' of {found.owner} is no click command", ctx)
         return name, command, rest
 
-    def _find(self, name: str) -> Command | None:
-        from zoo.registry.loading import built_in_commands, load
+    def _find(self, name: str) -> Component | None:
+        from zoo.registry.loading import built_ins, load
 
-        return built_in_commands().get(name) or load().commands.get(name)
+        return built_ins().commands.get(name) or load().registry.commands.get(name)
 
     def _unknown(self, name: str) -> str:
         """Why there is no such command: which package has it, or which are like it."""
@@ -97,7 +97,7 @@ class RegisteredCommands(click.Group):
             click.echo(f"warning: {warning}", err=True)
         if install := to_install("command", name):
             return f"zoo {name} is in a package of its own: {install}"
-        return f"no command '{name}'{nearest(name, loaded.commands)}"
+        return f"no command '{name}'{nearest(name, loaded.registry.commands)}"
 
 
 @click.group(

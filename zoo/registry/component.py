@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import inspect
@@ -9,17 +10,19 @@ import pkgutil
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.machinery import ModuleSpec
 from keyword import iskeyword
 from types import MappingProxyType
 from typing import Any, cast
 
 from zoo.errors import ComponentError, nearest, one_line
-from zoo.registry.kinds import CAPABILITIES, HARNESS_PARAMETERS, KINDS
+from zoo.registry.kinds import CAPABILITIES, COMMAND, KINDS
 
 BUILT_IN = "encoder-zoo"  # the owner of what the zoo itself registers
 _NAME = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
+_DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
+_LAZY = re.compile(f"{_DOTTED}:{_DOTTED}")
 
 
 @dataclass(frozen=True)
@@ -52,16 +55,16 @@ class Wraps:
 
 @dataclass(frozen=True)
 class Component:
-    """One registered choice of a kind."""
+    """One registered choice of a kind, or a command."""
 
     kind: str
     name: str
     factory: Callable[..., Any] | str
     summary: str
-    source: str
-    capabilities: frozenset[str]
-    parameters: Mapping[str, Any]
     owner: Owner
+    source: str = ""
+    capabilities: frozenset[str] = frozenset()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     wraps: Wraps | None = None
 
     @property
@@ -75,15 +78,29 @@ class Component:
 
     @property
     def harness_parameters(self) -> dict[str, Any]:
-        """Parameters that the harness carries out, with their defaults."""
-        return _harness_parameters(self.kind, self.capabilities)
+        """Parameters, with defaults, that the harness carries out; the component never sees them.
+
+        ``whole``: whether a baseline reads whole texts, and not only the tokens that a cell reads.
+        """
+        return {"whole": False} if self.kind == "baseline" and self.can("texts") else {}
 
     def resolve(self) -> Callable[..., Any]:
         """The factory; a lazy ``"module:attribute"`` is imported now.
 
         Raises ComponentError, naming the owner, where that fails or gives nothing callable.
         """
-        return _loaded(f"{self.kind} '{self.name}' of {self.owner}", self.factory)
+        if not isinstance(self.factory, str):
+            return self.factory
+        what = f"{self.kind} '{self.name}' of {self.owner}"
+        try:
+            found: Any = pkgutil.resolve_name(self.factory)
+        except Exception as error:
+            reason = f"cannot be loaded from '{self.factory}': {one_line(error)}"
+            raise ComponentError(f"{what} {reason}") from error
+        if not callable(found):
+            kind = type(found).__name__
+            raise ComponentError(f"{what}: '{self.factory}' is no factory but a {kind}")
+        return cast(Callable[..., Any], found)
 
     @property
     def module(self) -> str:
@@ -97,53 +114,28 @@ class Component:
 
     def file(self) -> str | None:
         """The factory's source file, found without importing its module; None if unknown."""
-        try:
-            spec = find_module(self.module)
-        except (ImportError, ValueError):
-            return None
+        spec = find_module(self.module)
         return spec.origin if spec else None
-
-
-def _loaded(what: str, target: object) -> Callable[..., Any]:
-    """The object, or what a lazy ``"module:attribute"`` names; ComponentError where that fails."""
-    if not isinstance(target, str):
-        return cast(Callable[..., Any], target)
-    try:
-        found: Any = pkgutil.resolve_name(target)
-    except Exception as error:
-        raise ComponentError(
-            f"{what} cannot be loaded from '{target}': {one_line(error)}"
-        ) from error
-    if not callable(found):
-        raise ComponentError(f"{what}: '{target}' is no factory but a {type(found).__name__}")
-    return cast(Callable[..., Any], found)
-
-
-def _harness_parameters(kind: str, capabilities: Collection[str]) -> dict[str, Any]:
-    """The parameters that a component with these capabilities can be given besides its own."""
-    found: dict[str, Any] = {}
-    for capability, parameters in HARNESS_PARAMETERS.get(kind, {}).items():
-        if capability in capabilities:
-            found |= parameters
-    return found
 
 
 def find_module(path: str) -> ModuleSpec | None:
     """Find a module without importing the packages above it, which may import torch.
 
-    Raises ValueError for a loaded module without a spec, as ``__main__``.
+    None where there is none, or where it has no spec, as ``__main__``.
     """
-    if path in sys.modules:
-        return importlib.util.find_spec(path)
-    top, *names = path.split(".")
-    spec = importlib.util.find_spec(top)
-    for name in names:
-        if spec is None or spec.submodule_search_locations is None:
-            return None
-        path, locations = f"{spec.name}.{name}", list(spec.submodule_search_locations)
-        found = (finder.find_spec(path, locations) for finder in sys.meta_path)
-        spec = next((one for one in found if one is not None), None)
-    return spec
+    with contextlib.suppress(ImportError, ValueError):
+        if path in sys.modules:
+            return importlib.util.find_spec(path)
+        top, *names = path.split(".")
+        spec = importlib.util.find_spec(top)
+        for name in names:
+            if spec is None or spec.submodule_search_locations is None:
+                return None
+            path, locations = f"{spec.name}.{name}", list(spec.submodule_search_locations)
+            found = (finder.find_spec(path, locations) for finder in sys.meta_path)
+            spec = next((one for one in found if one is not None), None)
+        return spec
+    return None
 
 
 @dataclass(frozen=True)
@@ -168,19 +160,16 @@ class Choice:
         shown = shown if self.inner is None else [str(self.inner), *shown]
         return f"{self.label}({', '.join(shown)})" if shown else self.label
 
-    def can(self, *capabilities: str) -> bool:
-        """Whether it declares every one of the capabilities, itself or by what it is around."""
-        component = self.component
-        kept = component.wraps.keeps if component.wraps and self.inner else ()
-        return all(
-            component.can(one) or (one in kept and self.inner is not None and self.inner.can(one))
-            for one in capabilities
-        )
-
     @property
     def capabilities(self) -> frozenset[str]:
         """Those that it declares, itself or by what it is around."""
-        return frozenset(c for c in CAPABILITIES[self.component.kind] if self.can(c))
+        wraps, inner = self.component.wraps, self.inner
+        kept = inner.capabilities.intersection(wraps.keeps) if wraps and inner else ()
+        return self.component.capabilities.union(kept)
+
+    def can(self, *capabilities: str) -> bool:
+        """Whether it declares every one of the capabilities, itself or by what it is around."""
+        return self.capabilities.issuperset(capabilities)
 
     @property
     def nested(self) -> tuple[Choice, ...]:
@@ -211,20 +200,6 @@ class Choice:
             return not own and argument in inspect.signature(self.component.resolve()).parameters
         except ValueError:  # a factory of C code has no signature
             return False
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command of ``zoo``. target: a click command, or a lazy ``"package.module:attribute"``."""
-
-    name: str
-    target: object
-    summary: str
-    owner: Owner
-
-    def resolve(self) -> Any:
-        """The click command. Raises ComponentError, naming the owner, where it cannot be loaded."""
-        return _loaded(f"command '{self.name}' of {self.owner}", self.target)
 
 
 def old_ffn(kind: str, part: type) -> str:
@@ -266,17 +241,10 @@ class Register:
     def __init__(self, owner: Owner) -> None:
         self.owner = owner
         self.components: list[Component] = []
-        self.commands: list[Command] = []
 
-    def add_command(self, name: str, command: object, *, summary: str) -> None:
+    def add_command(self, name: str, command: Any, *, summary: str) -> None:
         """Add one command. Raises ValueError for an illegal name, command or summary."""
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ValueError(f"illegal command name {name!r}")
-        if not (callable(command) or (isinstance(command, str) and _is_lazy(command))):
-            raise ValueError(f"command '{name}' must be a click command or 'package.module:name'")
-        if not isinstance(summary, str):
-            raise ValueError(f"the summary of command '{name}' must be text")
-        self.commands.append(Command(name, command, " ".join(summary.split()), self.owner))
+        self._add(Component(COMMAND, name, command, summary, self.owner))
 
     def __call__(
         self,
@@ -298,62 +266,45 @@ class Register:
         wraps: given where it is built around another component of its kind.
         Raises ValueError for an unknown kind or capability, or an illegal name or parameter.
         """
+        what, listed = f"{kind} '{name}'", cast(object, capabilities)
         if kind not in KINDS:
             raise ValueError(f"no kind {kind!r}{nearest(str(kind), KINDS)}")
+        if isinstance(listed, str) or not isinstance(listed, Collection):
+            raise ValueError(f"capabilities of {what} must be a list of them, not {listed!r}")
+        if not isinstance(parameters, Mapping | None):
+            raise ValueError(f"parameters of {what} must map names to defaults")
+        if not isinstance(wraps, Wraps | None):
+            raise ValueError(f"wraps of {what} must be a zoo.registry.Wraps, not {wraps!r}")
+        known = list(CAPABILITIES[kind])  # a list: what is looked for may not be hashable
+        for capability in (*listed, *(wraps.needs + wraps.keeps if wraps else ())):
+            if capability not in known:
+                hint = nearest(str(capability), known)
+                raise ValueError(f"{what} declares an unknown capability '{capability}'{hint}")
+        own = MappingProxyType(dict(parameters or {}))
+        component = Component(
+            kind, name, factory, summary, self.owner, source, frozenset(capabilities), own, wraps
+        )
+        for parameter in own:
+            if not str(parameter).isidentifier() or iskeyword(parameter):
+                raise ValueError(f"{what} has a parameter that is no Python name: {parameter!r}")
+            if parameter in component.harness_parameters:
+                raise ValueError(f"{what} has a parameter '{parameter}', which the zoo gives it")
+        self._add(component)
+
+    def _add(self, new: Component) -> None:
+        """Add a component or a command; ValueError where its name, factory or texts are illegal."""
+        kind, name, factory = new.kind, new.name, new.factory
+        what, rule = f"{kind} '{name}'", "lower-case letters and digits, joined by single -, _ or ."
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ValueError(
-                f"illegal {kind} name {name!r}: lower-case letters and digits, "
-                "joined by single '-', '_' or '.'"
-            )
-        what = f"{kind} '{name}'"
+            raise ValueError(f"illegal {kind} name {name!r}: {rule}")
         if name == "all":
             raise ValueError(f"{what} is reserved: it means every {kind}")
-        if not (callable(factory) or (isinstance(factory, str) and _is_lazy(factory))):
-            expected = "callable or 'package.module:Class'"
+        if not (_LAZY.fullmatch(factory) if isinstance(factory, str) else callable(factory)):
+            expected = "callable or 'package.module:name'"
             raise ValueError(f"the factory of {what} must be {expected}, not {factory!r}")
-        if not isinstance(summary, str) or not isinstance(source, str):
+        if not isinstance(new.summary, str) or not isinstance(new.source, str):
             raise ValueError(f"summary and source of {what} must be text")
-        listed: object = capabilities
-        if isinstance(listed, str) or not isinstance(listed, Collection):
-            raise ValueError(f"capabilities of {what} must be a list of them, not {capabilities!r}")
-        if parameters is not None and not isinstance(parameters, Mapping):
-            raise ValueError(f"parameters of {what} must map names to defaults")
-        for parameter in parameters or {}:
-            if not (isinstance(parameter, str) and _is_name(parameter)):
-                raise ValueError(f"{what} has a parameter that is no Python name: {parameter!r}")
-        if wraps is not None and not isinstance(wraps, Wraps):
-            raise ValueError(f"wraps of {what} must be a zoo.registry.Wraps, not {wraps!r}")
-        nested = (*wraps.needs, *wraps.keeps) if wraps else ()
-        for capability in (*capabilities, *nested):
-            if not isinstance(capability, str) or capability not in CAPABILITIES[kind]:
-                hint = nearest(capability, CAPABILITIES[kind])
-                raise ValueError(f"{what} declares an unknown capability '{capability}'{hint}")
-        for parameter in _harness_parameters(kind, capabilities):
-            if parameter in (parameters or {}):
-                raise ValueError(f"{what} has a parameter '{parameter}', which the zoo gives it")
-        if any(c.kind == kind and c.name == name for c in self.components):
+        if any((c.kind, c.name) == (kind, name) for c in self.components):
             raise ValueError(f"{what} is registered twice")
-        self.components.append(
-            Component(
-                kind=kind,
-                name=name,
-                factory=factory,
-                summary=" ".join(summary.split()),
-                source=" ".join(source.split()),
-                capabilities=frozenset(capabilities),
-                parameters=MappingProxyType(dict(parameters or {})),
-                owner=self.owner,
-                wraps=wraps,
-            )
-        )
-
-
-def _is_name(text: str) -> bool:
-    return text.isidentifier() and not iskeyword(text)
-
-
-def _is_lazy(factory: str) -> bool:
-    module, colon, attribute = factory.partition(":")
-    return bool(colon) and all(
-        part.isidentifier() for path in (module, attribute) for part in path.split(".")
-    )
+        summary, source = (" ".join(text.split()) for text in (new.summary, new.source))
+        self.components.append(replace(new, summary=summary, source=source))

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import Any
 
 AXES = ("attention", "pe", "norm", "ffn", "block", "pool")
 KINDS = (*AXES, "data", "baseline", "task", "metric", "executor", "tracker")
+COMMAND = (
+    "command"  # of ``zoo``: registered as a component is, by a hook of its own, and not listed
+)
 
+# What a part of a layer of any kind may declare.
+EVERY_PART = {
+    "random": "draws random numbers in training, without dropout too",
+    "surrogate": "stops or replaces gradients on purpose: they are not those of its output",
+    "eager": "cannot be compiled by torch.compile",
+}
 # Kind to capability to what declaring it means.
 CAPABILITIES: Mapping[str, Mapping[str, str]] = {
     "attention": {
@@ -26,9 +34,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "order": "its output depends on the order of the tokens, even without an encoding",
         "one-head": "has a single head of the model's width, whatever the number of heads",
         "fixed-length": "is built for a maximum length, and refuses longer input",
-        "random": "draws random numbers in training, without dropout too",
-        "surrogate": "stops or replaces gradients on purpose: they are not those of its output",
-        "eager": "cannot be compiled by torch.compile",
+        **EVERY_PART,
     },
     "pe": {
         "embed": "adds to the embeddings",
@@ -40,40 +46,30 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "scaled": "its rotation also changes the norms of queries and keys (xPos)",
         "absolute": "its rotation or bias depends on absolute positions, not on offsets alone",
         "fixed-length": "has no position beyond the maximum length it is built for",
-        "random": "draws random numbers in training, without dropout too",
-        "surrogate": "stops or replaces gradients on purpose: they are not those of its output",
-        "eager": "cannot be compiled by torch.compile",
+        **EVERY_PART,
     },
     "norm": {
         "scale-invariant": "gives the same output when its input is scaled",
         "unit-rms": "new, its outputs have mean square 1",
         "unit-variance": "new, its outputs have mean 0 and variance 1, over D",
         "unbiased": "new, its outputs have mean 0 and variance 1, over D - 1",
-        "random": "draws random numbers in training, without dropout too",
-        "surrogate": "stops or replaces gradients on purpose: they are not those of its output",
-        "eager": "cannot be compiled by torch.compile",
+        **EVERY_PART,
     },
     "ffn": {
         "gated": "multiplies two projections, each 2/3 as wide, to keep the parameter count",
         "neighbours": "reads other tokens of the text than its own",
         "causal": "with `neighbours`: reads only the past where the layer is causal",
         "cache": "with `neighbours`: keeps what it needs between decoding steps",
-        "random": "draws random numbers in training, without dropout too",
-        "surrogate": "stops or replaces gradients on purpose: they are not those of its output",
-        "eager": "cannot be compiled by torch.compile",
+        **EVERY_PART,
     },
     "block": {
         "residual": "adds its input, or a share of it, to its output",
         "cross": "takes a cross-attention",
-        "random": "draws random numbers in training, without dropout too",
-        "surrogate": "stops or replaces gradients on purpose: they are not those of its output",
-        "eager": "cannot be compiled by torch.compile",
+        **EVERY_PART,
     },
     "pool": {
         "first": "reads only the first position",
-        "random": "draws random numbers in training, without dropout too",
-        "surrogate": "stops or replaces gradients on purpose: they are not those of its output",
-        "eager": "cannot be compiled by torch.compile",
+        **EVERY_PART,
     },
     # A data set declares exactly one: what it holds, and so which tasks read it.
     "data": {
@@ -92,24 +88,14 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "constant": "gives every text the same class, whatever the text says",
         "vocabulary": "takes the word piece of every id, as vocabulary=",
         "head": "takes the width of the cells' hidden layer in the head, as head_hidden=",
-        "eager": "cannot be compiled by torch.compile",
+        "eager": EVERY_PART["eager"],
     },
-    "task": {},
-    "metric": {},
-    "executor": {},
-    "tracker": {},
-}
-
-# Kind to capability to parameters that every component which declares it can be given besides its
-# own. The harness carries them out; the component never sees them.
-HARNESS_PARAMETERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    # Whether it reads whole texts, and not only the tokens of each that a cell reads.
-    "baseline": {"texts": {"whole": False}},
+    **{kind: {} for kind in ("task", "metric", "executor", "tracker")},
 }
 
 # What is in a package of ours besides the zoo itself: whoever asks for it is told which.
 PACKAGES = {
-    ("command", "export"): "zoo-export",
+    (COMMAND, "export"): "zoo-export",
     ("executor", "ray"): "zoo-ray",
     **{("tracker", t): f"zoo-trackers[{t}]" for t in ("mlflow", "tensorboard", "trackio", "wandb")},
 }
@@ -117,5 +103,5 @@ PACKAGES = {
 
 def to_install(kind: str, name: str) -> str:
     """The command that installs a component or command of ours; empty where none is known."""
-    path = f"./plugins/{PACKAGES.get((kind, name), '')}"
-    return "" if path.endswith("/") else f"pip install {shlex.quote(path)}"
+    package = PACKAGES.get((kind, name))
+    return f"pip install {shlex.quote(f'./plugins/{package}')}" if package else ""

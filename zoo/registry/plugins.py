@@ -22,7 +22,7 @@ from zoo.registry import hookspecs
 from zoo.registry.component import BUILT_IN, Owner, Register
 
 GROUP = "zoo"
-_NAMELESS = "unknown"
+UNKNOWN = "unknown"  # the name of a distribution whose metadata has none
 _IN_GROUP = re.compile(rf"^\s*\[{GROUP}\]\s*$", re.MULTILINE)
 ARGUMENTS = {"zoo_register": "register", "zoo_commands": "app"}  # hook to what it is given
 _LONGEST_REASON = 400
@@ -52,35 +52,30 @@ def installed() -> list[Installed]:
     the metadata of any installed distribution is broken.
     """
     found: dict[str, list[Installed]] = {}
-    for distribution in importlib.metadata.distributions():
+    for number, distribution in enumerate(importlib.metadata.distributions()):
         try:
             text = distribution.read_text("entry_points.txt") or ""
         except (OSError, UnicodeDecodeError):
             continue
         if not _IN_GROUP.search(text):
             continue
-        plugins = _plugins(distribution)
-        name = normal(plugins[0].owner.distribution) if plugins else ""
+        owner = Owner(UNKNOWN, "0")
+        try:
+            owner = Owner(distribution.name or UNKNOWN, distribution.version or "0")
+            needed = tuple(distribution.requires or ())
+            entries = [entry for entry in distribution.entry_points if entry.group == GROUP]
+        except Exception as error:  # noqa: BLE001 - its metadata may be broken in any way
+            reason = f"its metadata cannot be read: {one_line(error)}"
+            plugins = [Installed(owner.distribution, owner, None, error=reason)]
+        else:
+            plugins = [
+                Installed(e.name, replace(owner, module=e.value.partition(":")[0]), e, needed)
+                for e in entries
+            ]
         # A distribution found twice on the path: Python imports the first.
-        found.setdefault(name if name != _NAMELESS else f"{name} {len(found)}", plugins)
-    everything = [plugin for plugins in found.values() for plugin in plugins]
-    return sorted(everything, key=lambda p: (normal(p.owner.distribution), p.name))
-
-
-def _plugins(distribution: importlib.metadata.Distribution) -> list[Installed]:
-    """The plug-ins of one distribution; where it cannot be read, a single one that says why."""
-    owner = Owner(_NAMELESS, "0")
-    try:
-        owner = Owner(distribution.name or _NAMELESS, distribution.version or "0")
-        requirements = tuple(distribution.requires or ())
-        entries = [entry for entry in distribution.entry_points if entry.group == GROUP]
-    except Exception as error:  # noqa: BLE001 - its metadata may be broken in any way
-        reason = f"its metadata cannot be read: {one_line(error)}"
-        return [Installed(owner.distribution, owner, None, error=reason)]
-    return [
-        Installed(e.name, replace(owner, module=e.value.partition(":")[0]), e, requirements)
-        for e in entries
-    ]
+        known = owner.distribution != UNKNOWN
+        found.setdefault(normal(owner.distribution) if known else f"{UNKNOWN} {number}", plugins)
+    return [p for _, its in sorted(found.items()) for p in sorted(its, key=lambda one: one.name)]
 
 
 def version_of(distribution: str) -> str | None:
