@@ -13,13 +13,13 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from zoo.cli import main
-from zoo.data.sources.diagnostics import order
+from zoo.data.sources.diagnostics.order import order
 from zoo.data.sources.load_data import load_corpus
 from zoo.data.tokenizer import train_word_pieces
 from zoo.errors import ZooError
 from zoo.registry import Registry
 
-CORPUS = order.load()
+CORPUS = order()
 SPLITS = (
     (CORPUS.train_texts, CORPUS.train_labels),
     (CORPUS.test_texts, CORPUS.test_labels),
@@ -44,10 +44,10 @@ def test_it_is_the_same_corpus_on_every_machine() -> None:
 
 def test_a_seed_decides_it_and_the_state_of_random_does_not() -> None:
     random.seed(5)
-    first = order.load(seed=3, train=60, test=12)
+    first = order(seed=3, train=60, test=12)
     random.seed(6)
-    assert order.load(seed=3, train=60, test=12) == first
-    assert order.load(seed=4, train=60, test=12).fingerprint != first.fingerprint
+    assert order(seed=3, train=60, test=12) == first
+    assert order(seed=4, train=60, test=12).fingerprint != first.fingerprint
 
 
 def test_a_class_is_the_order_of_the_three_words() -> None:
@@ -131,7 +131,7 @@ def test_max_distance_is_the_greatest_distance(registry: Registry, max_distance:
 )
 def test_impossible_sizes_are_refused(parameters: dict[str, int], message: str) -> None:
     with pytest.raises(ZooError, match=message):
-        order.load(**parameters)
+        order(**parameters)
 
 
 @pytest.mark.slow

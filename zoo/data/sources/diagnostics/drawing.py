@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from zoo.data.sources.corpus import IGNORED, Corpus, TaggedCorpus
 from zoo.errors import ZooError
@@ -48,8 +47,7 @@ class Draw:
         return self.shuffled(items)[:number]
 
 
-@dataclass(frozen=True)
-class LengthGroup:
+class LengthGroup(NamedTuple):
     """Texts to draw: how many, of which lengths, and the name of their group."""
 
     texts: int
@@ -58,7 +56,14 @@ class LengthGroup:
 
 
 def length_groups(
-    name: str, train: int, test: int, length: int, test_length: int, shortest: int, step: int = 1
+    name: str,
+    *,
+    train: int,
+    test: int,
+    length: int,
+    shortest: int,
+    step: int = 1,
+    test_length: int = 0,
 ) -> list[LengthGroup]:
     """The training part, and the test parts: one, or one for each group of lengths.
 
@@ -93,19 +98,15 @@ def labelled_corpus(
     label_of: Callable[[Words], str],
     label_names: Sequence[str],
     *,
-    shortest: int,
-    step: int = 1,
-    seed: int = 0,
     train: int = 6000,
     test: int = 1200,
     length: int = 40,
-    test_length: int = 0,
-    source: str = SOURCE,
+    **sizes: Any,
 ) -> Corpus:
     """A corpus of drawn texts without duplicates, with as many of each class in every part.
 
     draw_text: a text of about that many words; one whose length does not fit is drawn again.
-    shortest, step: as in ``length_groups``. source: of the data, for the corpus's notes.
+    sizes: those of ``length_groups``, ``seed``, and ``source`` of the data, for the notes.
     Where the numbers of texts do not divide among the classes, the first classes have one more.
     """
 
@@ -113,56 +114,11 @@ def labelled_corpus(
         words = draw_text(draw, length)
         return words, label_of(words)
 
-    def wanted(part: LengthGroup) -> dict[str, int]:
-        each, more = divmod(part.texts, len(label_names))
-        return {label: each + (number < more) for number, label in enumerate(label_names)}
-
-    parts = length_groups(name, train, test, length, test_length, shortest, step)
-    trained, tested = _drawn(name, draw_example, wanted, parts, seed)
-    return Corpus(
-        name=name,
-        train_texts=[" ".join(words) for words, _ in trained],
-        train_labels=[label_names.index(label) for _, label in trained],
-        test_texts=[" ".join(words) for words, _ in tested],
-        test_labels=[label_names.index(label) for _, label in tested],
-        **_about(label_names, parts, seed, source),
-    )
-
-
-def labelled_loader(
-    name: str,
-    draw_text: Callable[[Draw, int], Words],
-    label_of: Callable[[Words], str],
-    label_names: Sequence[str],
-    *,
-    shortest: int,
-    step: int = 1,
-) -> Callable[..., Corpus]:
-    """``labelled_corpus`` as a function of the parameters that a user chooses."""
-
-    def load(
-        *,
-        seed: int = 0,
-        train: int = 6000,
-        test: int = 1200,
-        length: int = 40,
-        test_length: int = 0,
-    ) -> Corpus:
-        return labelled_corpus(
-            name,
-            draw_text,
-            label_of,
-            label_names,
-            shortest=shortest,
-            step=step,
-            seed=seed,
-            train=train,
-            test=test,
-            length=length,
-            test_length=test_length,
-        )
-
-    return load
+    sizes |= {"train": train, "test": test, "length": length}
+    drawn, about = _drawn(name, draw_example, label_names, label_names, **sizes)
+    texts = [" ".join(words) for words, _ in drawn]
+    labels = [label_names.index(label) for _, label in drawn]
+    return Corpus(name, texts[:train], labels[:train], texts[train:], labels[train:], **about)
 
 
 def tagged_corpus(
@@ -170,71 +126,60 @@ def tagged_corpus(
     draw_text: Callable[[Draw, int], Tagged],
     label_names: Sequence[str],
     *,
-    shortest: int,
-    length: int,
-    step: int = 1,
-    seed: int = 0,
     train: int = 4000,
     test: int = 600,
-    test_length: int = 0,
+    **sizes: Any,
 ) -> TaggedCorpus:
     """A tagged corpus of drawn texts without duplicates; tags are equally likely by guessing.
 
     draw_text: tokens and tags of a text of about that many tokens; one whose length does not fit
-    is drawn again. A tag is a name, or empty where it does not count. shortest, step: as in
-    ``length_groups``.
+    is drawn again. A tag is a name, or empty where it does not count. sizes: as of
+    ``labelled_corpus``.
     """
-    parts = length_groups(name, train, test, length, test_length, shortest, step)
-    trained, tested = _drawn(name, draw_text, lambda part: {"": part.texts}, parts, seed)
-    numbers = {"": IGNORED, **{label: number for number, label in enumerate(label_names)}}
-    return TaggedCorpus(
-        name=name,
-        train_tokens=[tokens for tokens, _ in trained],
-        train_tags=[[numbers[tag] for tag in tags] for _, tags in trained],
-        test_tokens=[tokens for tokens, _ in tested],
-        test_tags=[[numbers[tag] for tag in tags] for _, tags in tested],
-        **_about(label_names, parts, seed, SOURCE),
-    )
+    sizes |= {"train": train, "test": test}
+    drawn, about = _drawn(name, draw_text, label_names, ("",), **sizes)
+    codes = {"": IGNORED, **{label: code for code, label in enumerate(label_names)}}
+    texts = [tokens for tokens, _ in drawn]
+    tags = [[codes[tag] for tag in its_tags] for _, its_tags in drawn]
+    return TaggedCorpus(name, texts[:train], tags[:train], texts[train:], tags[train:], **about)
 
 
 def _drawn(
     name: str,
     draw_example: Callable[[Draw, int], tuple[Words, L]],
-    wanted_of: Callable[[LengthGroup], dict[Any, int]],
-    parts: Sequence[LengthGroup],
-    seed: int,
-) -> tuple[list[tuple[Words, L]], list[tuple[Words, L]]]:
-    """Different texts with their labels, of the training part and of all test parts.
+    label_names: Sequence[str],
+    balanced: Sequence[str],
+    *,
+    seed: int = 0,
+    source: str = SOURCE,
+    **sizes: Any,
+) -> tuple[list[tuple[Words, L]], dict[str, Any]]:
+    """Different texts with their labels, those of train first, and the corpus's other fields.
 
-    wanted_of: how many of a part are to have each label, or "" for any.
+    balanced: the labels that equally many texts of a part have; "" alone: any.
     """
-    draw, seen, made = Draw(seed), set[str](), list[list[tuple[Words, L]]]()
+    draw, seen, drawn = Draw(seed), set[str](), list[tuple[Words, L]]()
+    parts = length_groups(name, **sizes)
     for part in parts:
-        fits, wanted = set(part.lengths), wanted_of(part)
-        examples: list[tuple[Words, L]] = []
-        tries = 0
-        while len(examples) < part.texts:
+        each, more = divmod(part.texts, len(balanced))
+        wanted: dict[Any, int] = {kind: each + (n < more) for n, kind in enumerate(balanced)}
+        lengths, tries, end = set(part.lengths), 0, len(drawn) + part.texts
+        while len(drawn) < end:
             words, label = draw_example(draw, draw.pick(part.lengths))
             text, kind = " ".join(words), "" if "" in wanted else label
             tries += 1
             if tries > MOST_TRIES:
                 what = f"class '{kind}'" if kind else "that size"
                 raise ZooError(f"{name} has too few different texts of {what}")
-            if wanted[kind] and len(words) in fits and text not in seen:
+            if wanted[kind] and len(words) in lengths and text not in seen:
                 seen.add(text)
                 wanted[kind] -= 1
                 tries = 0
-                examples.append((words, label))
-        made.append(examples)
-    return made[0], [example for examples in made[1:] for example in examples]
-
-
-def _about(labels: Sequence[str], parts: Sequence[LengthGroup], seed: int, source: str) -> Any:
-    """The fields of a corpus that are not texts and labels."""
-    return {
-        "label_names": list(labels),
+                drawn.append((words, label))
+    return drawn, {
+        "label_names": list(label_names),
         "notes": {"source": source, "split": f"as drawn, seed {seed}"},
-        "chance": 1 / len(labels),
+        "chance": 1 / len(label_names),
         "test_groups": [part.group for part in parts[1:] for _ in range(part.texts) if part.group],
         "word_level": True,
     }

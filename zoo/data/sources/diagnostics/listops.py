@@ -32,7 +32,7 @@ OPERATIONS: Mapping[str, Callable[[list[int]], int]] = {
 MOST_VALUES = 5  # of one operation
 
 
-def load(*, depth: int = 4, length: int = 60, **sizes: Any) -> Corpus:
+def listops(*, depth: int = 4, length: int = 60, **sizes: Any) -> Corpus:
     """A corpus; seed and other sizes are as of ``labelled_corpus``. depth: of nested operations.
 
     Raises ZooError for impossible sizes.

@@ -32,7 +32,7 @@ FILLERS = (
 FEWEST, EDGE = 2, 4
 
 
-def load(*, seed: int = 0, train: int = 6000, test: int = 1200, max_distance: int = 8) -> Corpus:
+def order(*, seed: int = 0, train: int = 6000, test: int = 1200, max_distance: int = 8) -> Corpus:
     """The corpus of that seed.
 
     train, test: numbers of documents, multiples of six. max_distance: the greatest distance from
