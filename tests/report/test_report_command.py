@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from example import run
-from factory import CONFIG, MACHINE, cell, skipped, write_records
+from factory import CONFIG, MACHINE, cell, write_records
 
 from zoo.cli import run as run_command
 from zoo.cli.report import report
@@ -83,40 +83,10 @@ def test_several_directories_are_reported_one_after_another(directory, tmp_path)
     assert len(json.loads(zoo_report(directory, other, "--json", "--tables").stdout)) == 2
 
 
-def test_what_a_component_does_is_said_of_that_component(directory):
-    """The reference has rope; a question about none is answered about none."""
-    asked = zoo_report(directory, "--effects", "--of", "none", "--json", "--tables").stdout
-    (found,) = json.loads(asked)
-    (effect,) = found["effects"]
-    (whole,) = json.loads(zoo_report(directory, "--effects", "--json", "--tables").stdout)
-    other = next(e for e in whole["effects"] if e["against"] == "none")
-    assert (effect["component"], effect["against"]) == ("none", "rope")
-    assert effect["accuracy"]["mean"] == -other["accuracy"]["mean"]
-    assert effect["accuracy"]["low"] == pytest.approx(-other["accuracy"]["high"])
-    assert effect["train_ratio"]["value"] == pytest.approx(1 / other["train_ratio"]["value"])
-    assert effect["train_ratio"]["low"] == pytest.approx(1 / other["train_ratio"]["high"])
-    assert effect["text"].startswith("none against rope: -14")
-    lines = zoo_report(directory, "--effects", "--of", "rope", "--tables").stdout.splitlines()
-    assert lines[0].startswith("rope against sin: ")
-    assert lines[1].startswith("rope against none: +14")
-
-
-def test_a_part_of_the_grid_may_be_asked_for(directory):
-    out = zoo_report(directory, "--effects", "--only", "pe=rope,none", "--tables").stdout
-    assert "rope against none" in out
-    assert "`sin`" not in out
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["nowhere"], "no records.jsonl with records there"),
-        (["{}", "--only", "pe=rope"], "use both"),
-        (["{}", "--effects", "--only", "pe"], "not AXIS=NAME"),
-        (["{}", "--effects", "--only", "pe=rope"], "some axis has two choices"),
-        (["{}", "--effects", "--only", "pe=rope,sim"], "did you mean 'sin'"),
-        (["{}", "--effects", "--of", "sim"], "--of sim: no effect of it here; did you mean 'sin'"),
-        (["{}", "--of", "sin"], "--of names a component of --effects"),
         (["{}", "--reference", "nobody"], "no such cell here"),
         (["{}", "--out", ""], "it is empty; name a directory"),
     ],
@@ -128,14 +98,10 @@ def test_bad_usage_is_one_line(directory, capsys, arguments, message):
     assert error.count("\n") == 1
 
 
-def test_an_incomplete_grid_is_refused_in_one_line(tmp_path, capsys):
-    broken = write_records(
-        tmp_path / "broken", [*run(), skipped(cell(attention="naive"), "no reason")]
-    )
-    assert run_command(report, [str(broken), "--effects", "--tables"]) == 2
-    error = capsys.readouterr().err
-    assert "naive+rope (skipped: no reason)" in error
-    assert "--only 'attention=fused'" in error
+def test_effects_without_two_cells_to_compare_are_refused_in_one_line(tmp_path, capsys):
+    alone = write_records(tmp_path / "alone", [r for r in run() if r.cell == cell()])
+    assert run_command(report, [str(alone), "--effects", "--tables"]) == 2
+    assert "no two cells that differ in one component" in capsys.readouterr().err
 
 
 def test_an_unfinished_last_line_is_ignored(directory):

@@ -164,7 +164,7 @@ def test_what_is_scored_has_the_name_it_has_in_its_task():
 
 
 def test_an_effect_in_bits_is_stated_in_bits():
-    effects = RunReport([*lm(SIN, 2.0), *lm(NONE, 2.5)]).effects_in()
+    effects = RunReport([*lm(SIN, 2.0), *lm(NONE, 2.5)]).effects
     (effect,) = effects.main
     assert sentence(effect) == "sin against none: -0.500 ± 0.000 bits per byte"
     assert "Lower bits/byte is better." in effects_text(effects)

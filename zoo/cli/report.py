@@ -16,7 +16,6 @@ from zoo.cli.options import (
     wide_option,
 )
 from zoo.errors import ZooError
-from zoo.registry.catalog import split_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,19 +29,6 @@ if TYPE_CHECKING:
     "directories", metavar="DIR [DIR…]", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @click.option("--effects", is_flag=True, help="Print the effect of each component, one per line.")
-@click.option(
-    "--of",
-    "component",
-    metavar="NAME",
-    default="",
-    help="With --effects: what this component does, against each other choice it is compared with.",
-)
-@click.option(
-    "--only",
-    metavar="AXIS=NAMES",
-    multiple=True,
-    help="With --effects: use only these choices on an axis; repeat it for several axes.",
-)
 @click.option(
     "--reference", metavar="CELL", default="", help="The cell others are compared with: fused+sin."
 )
@@ -61,8 +47,6 @@ if TYPE_CHECKING:
 def report(
     directories: tuple[Path, ...],
     effects: bool,
-    component: str,
-    only: tuple[str, ...],
     reference: str,
     metric: str,
     out: Path | None,
@@ -81,18 +65,11 @@ def report(
     zoo report runs/bbc-news-1a2b3c4d
     zoo report runs/seeds-0-to-4 runs/seeds-5-to-9 --out runs/all-seeds
     zoo report runs/bbc-news-1a2b3c4d --effects
-    zoo report runs/bbc-news-1a2b3c4d --effects --of rope
-    zoo report runs/bbc-news-1a2b3c4d --effects --only attention=fused,naive
     """
-    from zoo.report.profile import Profile
+    from zoo.report.run_report import RunReport
     from zoo.report.tables.effects_text import effects_data, effects_text
     from zoo.report.write import report_data, report_text, write_report, write_tables
 
-    if component and not effects:
-        raise ZooError("--of names a component of --effects: use both")
-    if only and not effects:
-        raise ZooError("--only restricts the grid of --effects: use both")
-    restricted = dict(_restriction(one) for one in only)
     runs = _reports(directories, out, reference, metric)
     data: list[dict[str, Any]] = []
     for number, (directory, run) in enumerate(runs):
@@ -100,9 +77,9 @@ def report(
             written = write_tables(run, directory)
         else:
             written = write_report(run, directory, directory.resolve().name)
-        found = None
-        if effects and not isinstance(run, Profile):
-            found = run.effects_in(restricted, component)
+        found = run.effects if effects and isinstance(run, RunReport) else None
+        if effects and isinstance(run, RunReport) and not found:
+            raise ZooError(f"{directory}: no two cells that differ in one component to compare")
         if as_json:
             data.append(report_data(run, directory) | (effects_data(found) if found else {}))
             continue
@@ -142,12 +119,3 @@ def _reports(
     run = RunReport(records, reference, metric)
     out.mkdir(parents=True, exist_ok=True)
     return [(out, run)]
-
-
-def _restriction(text: str) -> tuple[str, list[str]]:
-    """``attention=fused,naive`` as axis and choices."""
-    axis, equals, names = text.partition("=")
-    choices = list(split_list(names))
-    if not equals or not choices:
-        raise ZooError(f"--only {text}: not AXIS=NAME,NAME, such as attention=fused,naive")
-    return axis.strip(), choices

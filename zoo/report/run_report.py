@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import NO_METRIC, Row, axes_of, make_rows, varying_axes
-from zoo.report.stats.effects import Effects, comparable_effects, full_grid
+from zoo.report.stats.effects import Effects, find_effects
 from zoo.report.stats.ratios import Speeds, find_reference
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.answer import by_score, findings, next_step, tied_cells
@@ -45,8 +45,9 @@ class RunReport:
     @cached_property
     def verdicts(self) -> Verdicts:
         """Which differences between rows are real: all that is said of them comes from here."""
-        weights = self._comparable.weights if self._comparable else ()
-        return Verdicts(self.recorded_rows, *weights)
+        found = self._comparable
+        of = (found.main, found.interactions) if found else ()
+        return Verdicts(self.recorded_rows, *([e.weights for e in effects] for effects in of))
 
     @cached_property
     def speeds(self) -> Speeds:
@@ -55,23 +56,13 @@ class RunReport:
 
     @cached_property
     def _comparable(self) -> Effects | None:
-        return comparable_effects(self.recorded_rows, self.reference)
+        return find_effects(self.recorded_rows, self.reference)
 
     @cached_property
     def effects(self) -> Effects | None:
         """The effect of each component; None where the records have too little for any."""
         found = self._comparable
         return found.estimated(self.verdicts, self.speeds) if found else None
-
-    def effects_in(self, only: Mapping[str, Sequence[str]] = {}, component: str = "") -> Effects:
-        """Effects and interactions in the full grid, or in the part of it that ``only`` keeps.
-
-        only: axis to choices. component: the one whose effects are asked for; empty for all.
-        Raises ZooError where the grid is not full, and for a component without an effect.
-        """
-        found = full_grid(self.recorded_rows, self.reference, only)
-        found = found.of(component) if component else found
-        return found.estimated(self.verdicts, self.speeds)
 
     @cached_property
     def _table(self) -> list[tuple[Row, dict[str, Any]]]:

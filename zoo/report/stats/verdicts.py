@@ -82,18 +82,6 @@ class Verdicts:
         found = row_intervals(self.scores) if self.scores else []
         return dict(zip(self._place, found, strict=True))
 
-    def including(self, main: Sequence[Weights], interactions: Sequence[Weights]) -> Verdicts:
-        """These verdicts, and those of more effects, which are corrected for as a family apart.
-
-        What has a verdict here keeps it.
-        """
-        keys = [self._key(weights)[0] for weights in (*main, *interactions)]
-        if all(not key or key in self._found for key in keys):
-            return self
-        more = Verdicts(self.known, main, interactions)
-        more._found.update(self._found)
-        return more
-
     def _test(self, sums: Sequence[Weights]) -> dict[Key, Difference]:
         keys = [key for key in dict.fromkeys(self._key(one)[0] for one in sums) if key]
         if not keys or self.scores is None:

@@ -8,12 +8,12 @@ from typing import Any
 
 from zoo.errors import counted
 from zoo.report.stats.effects import Effect, Effects
-from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.ratios import memory_verdict
 from zoo.report.tables.notes import lower_is_better
-from zoo.report.tables.text import percent, plain
+from zoo.report.tables.text import listed, percent, plain
 
 LARGEST = 3  # interactions that are printed
+SHOWN = 8  # missing cells that are named
 
 
 def effects_text(effects: Effects) -> str:
@@ -68,33 +68,38 @@ def sentence(effect: Effect, name: Callable[[object], str] = plain) -> str:
 
 
 def _notes(effects: Effects) -> list[str]:
-    metric, seeds = effects.main[0].metric, effects.seeds
-    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in effects.axes.items())
-    lines = [
-        f"Averaged over a full grid: {shape}, {counted(len(seeds), 'seed')}. The effects are "
-        "those in these combinations, on this test set."
-    ]
-    if not metric.higher_is_better:
-        lines.append(lower_is_better(metric))
-    if len(seeds) >= ENOUGH:
-        lines.append(
+    metric, named = effects.main[0].metric, [f"{n} ({why})" for n, why in effects.missing.items()]
+    floors = [ratio.floor for e in effects.main if (ratio := e.speed["train"])]
+    floor = max((floor for floor in floors if floor is not None), default=None)
+    tested = any(e.difference and e.difference.half is not None for e in effects.main)
+    seeds = f" With {counted(len(effects.seeds), 'seed')}." if effects.seeds else ""
+    notes = [
+        (
+            True,
+            f"{effects.about}{seeds} The effects are those in these combinations, on this test "
+            "set.",
+        ),
+        (named, f"Not averaged: the grid is not full. Missing: {listed(named, SHOWN)}."),
+        (not metric.higher_is_better, lower_is_better(metric)),
+        (
+            tested,
             "± is the 95% interval over seeds of each effect by itself; tie: not significantly "
             "different from 0 at the 5% level, after Holm's correction for all "
-            "comparisons of the report; equal: the same results with every seed."
-        )
-    floors = [e.speed["train"].floor for e in effects.main if e.speed["train"]]
-    if known := [floor for floor in floors if floor is not None]:
-        lines.append(
+            "comparisons of the report; equal: the same results with every seed.",
+        ),
+        (
+            floor is not None,
             "Speeds are geometric means, of training unless inference is named, with 95% intervals "
             "over rounds; tie: the interval contains 1, or the ratio is within the noise floor "
-            f"({percent(max(known))})."
-        )
-    if effects.interactions:
-        lines.append(
+            f"({percent(floor or 0.0)}).",
+        ),
+        (
+            effects.interactions,
             "An interaction is how much larger the effect is with the first choice on the other "
-            "axis than with the second. Interactions of three axes are not computed."
-        )
-    return lines
+            "axis than with the second. Interactions of three axes are not computed.",
+        ),
+    ]
+    return [note for there, note in notes if there]
 
 
 def effects_data(effects: Effects) -> dict[str, Any]:
