@@ -19,7 +19,8 @@ from zoo.errors import ZooError, counted
 if TYPE_CHECKING:
     from zoo.data.sources.row_reader import Example
     from zoo.inference.evaluate import Evaluation
-    from zoo.models.mask_filler import MaskFiller
+    from zoo.registry import Registry
+    from zoo.tasks.encoder_task import EncoderTask
 
 LINE = 100  # characters of a line of mistakes in a pipe; --json has the whole texts
 
@@ -70,19 +71,16 @@ def evaluate(
     zoo evaluate tagger --data more.conll --split all
     zoo evaluate encoder --data book.txt --split all
     """
-    from zoo.data.sources.load_data import find_registered
-    from zoo.data.sources.row_reader import examples_digest
-    from zoo.data.sources.splits import DivisionError
-    from zoo.inference.evaluate import evaluate as evaluate_texts
-    from zoo.inference.evaluate import evaluate_tags, trained_on_warning
+    from zoo.data.sources.load_data import load_texts
+    from zoo.inference.evaluate import evaluate as evaluate_labelled
+    from zoo.inference.evaluate import evaluate_masks, trained_on_warning
     from zoo.models.mask_filler import MaskFiller
-    from zoo.models.text_model import TextTagger
     from zoo.sweep.make_request import validated
     from zoo.tasks.data_of_task import refuse_unread
     from zoo.tasks.encoder_task import EncoderTask
 
-    model = saved.open("evaluate")
-    task = model.card.find_task(saved.registry, allow_changed=True)
+    model, registry = saved.open("evaluate"), saved.registry
+    task = model.card.find_task(registry, allow_changed=True)
     is_filler = isinstance(model, MaskFiller)
     if not is_filler and not isinstance(task, EncoderTask):
         raise ZooError(f"zoo evaluate cannot read labelled texts for --task {model.card.task}")
@@ -91,82 +89,76 @@ def evaluate(
         if name not in task.options.model_fields:
             flag = f"--{name.replace('_', '-')}"
             raise ZooError(f"{flag} is no option of {task.model_name}, which this model is")
-    refuse_unread(saved.registry, task, model.card.task, data)
+    source = click.get_current_context().get_parameter_source("mistakes")
+    if is_filler and source is not ParameterSource.DEFAULT:
+        raise ZooError("--mistakes is for models of classes and tags")
+    refuse_unread(registry, task, model.card.task, data)
     options = validated(task.options, given)
-    known = trained_on_warning(model.card, task, data, split, given, saved.registry)
-    if known:
+    if known := trained_on_warning(model.card, task, data, split, given, registry):
         click.echo(known, err=True)
+    metrics = task.metrics_from(registry, model.card.labels)
     if is_filler:
-        _evaluate_masks(saved, model, data, options, split, as_json)
-        return
-    notices: list[str] = []
-    path = Path(data).expanduser()
-    if split == "all" and path.exists() and not find_registered(saved.registry, data):
-        scored = task.reader(options).read_undivided(path, notices)
-        name, fingerprint = path.resolve().name, examples_digest(scored)
+        texts, notices = load_texts(registry, data, options.reader(), keep_duplicates=True)
+        name, fingerprint = texts.name, texts.fingerprint
+        split = "test" if split == "validation" else split
+        parts = {"train": texts.train, "test": texts.validation}
+        found = evaluate_masks(
+            model, registry, [t for p in parts if split in (p, "all") for t in parts[p]], metrics
+        )
+        part = {"all": "all texts", "test": "held-out texts", "train": "training texts"}[split]
+        scored = counted(found.metrics["tokens"], "masked token")
     else:
-        try:
-            corpus, notices = task.read(data, options, saved.registry)
-        except DivisionError as error:
-            raise ZooError(f"{error}; --split all scores them undivided") from error
-        scored = _examples_of(corpus, split)
-        name, fingerprint = corpus.name, corpus.fingerprint
+        name, fingerprint, examples, notices = _labelled(task, options, data, split, registry)
+        found = evaluate_labelled(
+            model,
+            [one.text for one in examples],
+            [one.label for one in examples],
+            metrics,
+            [one.group for one in examples if one.group],
+        )
+        part = "all documents" if split == "all" else f"{split} split"
+        scored = counted(found.documents, "document")
     for notice in notices:
         click.echo(notice, err=True)
-    metrics = task.metrics_from(saved.registry, model.labels)
-    score = evaluate_tags if isinstance(model, TextTagger) else evaluate_texts
-    texts, labels = [one.text for one in scored], [one.label for one in scored]
-    found = score(model, texts, labels, metrics, [one.group for one in scored if one.group])
     if as_json:
         content: dict[str, Any] = {"data": name, "fingerprint": fingerprint, "split": split}
         content |= {**asdict(found), **found.metrics}
         content["mistakes"] = content["mistakes"][:mistakes]
         print_json(content)
         return
-    part = "all documents" if split == "all" else f"{split} split"
-    click.echo(f"{model.card.cell} on {name}, {part}: {counted(found.documents, 'document')}")
-    described = (metric.description for metric in metrics)
-    click.echo(", ".join(f"{d.label} {d.format(found.metrics[d.name])}" for d in described) + "\n")
+    described = [metric.description for metric in metrics]
+    click.echo(f"{model.card.cell} on {name}, {part}: {scored}")
+    click.echo(", ".join(f"{d.label} {d.format(found.metrics[d.name])}" for d in described))
     if found.groups:
         rows = [
-            [g, str(v["examples"]), *(m.description.format(v[m.description.name]) for m in metrics)]
-            for g, v in found.groups.items()
+            [group, str(its["examples"]), *(d.format(its[d.name]) for d in described)]
+            for group, its in found.groups.items()
         ]
-        print_table(rows, ["group", "examples", *(m.description.label for m in metrics)])
         click.echo()
-    _print(found, mistakes)
+        print_table(rows, ["group", "examples", *(d.label for d in described)])
+    if found.classes:
+        _print(found, mistakes)
     report_limits(found.cut, found.unknown, found.documents, model.max_length)
 
 
-def _evaluate_masks(
-    saved: SavedModel, model: MaskFiller, data: str, options: Any, split: str, as_json: bool
-) -> None:
-    """Print the scores of a masked language model."""
-    from zoo.data.sources.load_data import load_texts
-    from zoo.inference.evaluate import evaluate_masks
+def _labelled(
+    task: EncoderTask, options: Any, data: str, split: str, registry: Registry
+) -> tuple[str, str, list[Example], list[str]]:
+    """The name, fingerprint and examples of a split, and notices."""
+    from zoo.data.sources.load_data import find_registered
+    from zoo.data.sources.row_reader import examples_digest
+    from zoo.data.sources.splits import DivisionError
 
-    if click.get_current_context().get_parameter_source("mistakes") is not ParameterSource.DEFAULT:
-        raise ZooError("--mistakes is for models of classes and tags")
-    texts, notices = load_texts(saved.registry, data, options.reader(), keep_duplicates=True)
-    for notice in notices:
-        click.echo(notice, err=True)
-    split = "test" if split == "validation" else split
-    parts = {"train": texts.train, "test": texts.validation}
-    scored = [text for part in parts if split in (part, "all") for text in parts[part]]
-    task = model.card.find_task(saved.registry, allow_changed=True)
-    metrics = task.metrics_from(saved.registry, model.card.labels)
-    found = evaluate_masks(model, task, scored, metrics)
-    if as_json:
-        about = {"data": texts.name, "fingerprint": texts.fingerprint, "split": split}
-        print_json({**about, "texts": len(scored), **found})
-        return
-    part = {"all": "all texts", "test": "held-out texts", "train": "training texts"}[split]
-    click.echo(
-        f"{model.card.cell} on {texts.name}, {part}: {counted(found['tokens'], 'masked token')}"
-    )
-    described = (metric.description for metric in metrics)
-    click.echo(", ".join(f"{d.label} {d.format(found[d.name])}" for d in described))
-    report_limits(0, found["unknown"], len(scored), model.max_length)
+    path = Path(data).expanduser()
+    if split == "all" and path.exists() and not find_registered(registry, data):
+        notices: list[str] = []
+        examples = task.reader(options).read_undivided(path, notices)
+        return path.resolve().name, examples_digest(examples), examples, notices
+    try:
+        corpus, notices = task.read(data, options, registry)
+    except DivisionError as error:
+        raise ZooError(f"{error}; --split all scores them undivided") from error
+    return corpus.name, corpus.fingerprint, _examples_of(corpus, split), notices
 
 
 def _examples_of(corpus: Any, split: str) -> list[Example]:
@@ -194,6 +186,7 @@ def _print(found: Evaluation, mistakes: int) -> None:
         [c.label, f"{c.precision:.3f}", f"{c.recall:.3f}", f"{c.f1:.3f}", str(c.support)]
         for c in found.classes
     ]
+    click.echo()
     print_table(rows, ["class", "precision", "recall", "F1", "support"])
     click.echo("\nConfusion (rows: true, columns: predicted)\n")
     labels = [c.label for c in found.classes]

@@ -13,6 +13,7 @@ from pydantic import (
     NonNegativeInt,
     PlainSerializer,
     PositiveInt,
+    ValidationError,
     model_validator,
 )
 
@@ -25,7 +26,7 @@ from zoo.errors import ZooError
 from zoo.registry import AXES, BUILT_IN, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
 from zoo.registry.code_hash import component_hash
-from zoo.tasks.base import Task, find_task
+from zoo.tasks.base import Task, TaskSetup, find_task
 
 SCHEMA_VERSION: Final = 2
 FORMAT: Final = "encoder-zoo model"
@@ -139,6 +140,20 @@ class Card(BaseModel):
         """The task of the model; ZooError where it is missing or, unless allowed, has changed."""
         return find_task(registry, str(_find(registry, "task", self.task_part, allow_changed)))
 
+    def setup(self, registry: Registry, *, allow_changed: bool = False) -> TaskSetup:
+        """What the task builds the model from.
+
+        Raises ZooError where the task is missing, has other options or, unless allowed, has
+        changed.
+        """
+        task = self.find_task(registry, allow_changed=allow_changed)
+        try:
+            options = task.options.model_validate(self.task_options)
+        except ValidationError as error:
+            what = f"config.json does not match task '{self.task}'"
+            raise ZooError(f"{what}: {first_error(error)}") from None
+        return TaskSetup(task, options, self.sizes, self.training, self.vocab_size, self.labels)
+
     def find_cell(self, registry: Registry, *, allow_changed: bool = False) -> Cell:
         """The components of the model among those registered here.
 
@@ -161,6 +176,12 @@ class Card(BaseModel):
             if (here := Part.of(choice)) != part
         }
         return ", ".join(sorted(changed))
+
+
+def first_error(error: ValidationError) -> str:
+    """The first field that is wrong, and what is wrong with it."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
 
 
 def _find(registry: Registry, kind: str, part: Part, allow_changed: bool) -> Choice:

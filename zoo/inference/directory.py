@@ -19,7 +19,7 @@ from zoo.config.settings import InitialModel
 from zoo.data.cache import damaged_file, draft_directory, file_digest
 from zoo.data.tokenizer import CLS, MASK, PAD, UNK
 from zoo.errors import WriteError, ZooError
-from zoo.inference.card import FORMAT, MODEL_TYPE, SCHEMA_VERSION, Card
+from zoo.inference.card import FORMAT, MODEL_TYPE, SCHEMA_VERSION, Card, first_error
 from zoo.registry import AXES, Registry
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
@@ -128,12 +128,6 @@ def _card(file: Path) -> Card:
         return Card.model_validate(value)
     except ValidationError as error:
         raise ZooError(f"{file} does not describe a model: {first_error(error)}") from None
-
-
-def first_error(error: ValidationError) -> str:
-    """The first field that is wrong, and what is wrong with it."""
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
 
 
 def with_initial_models(requests: Sequence[Request], registry: Registry) -> list[Request]:

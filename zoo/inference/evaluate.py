@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,14 +19,13 @@ from zoo.data.tokenizer import Vocabulary
 from zoo.errors import ZooError, nearest
 from zoo.inference.card import Card
 from zoo.models.mask_filler import MaskFiller
-from zoo.models.text_model import TextClassifier, TextTagger
+from zoo.models.text_model import TaggedText, TextClassifier, TextTagger
 from zoo.registry import Registry
 from zoo.sweep.make_request import values_in
-from zoo.tasks.base import Evaluation as Outputs
-from zoo.tasks.base import Metric, Task, TaskSetup
+from zoo.tasks.base import Metric, Task
 from zoo.tasks.classify import class_evaluation
 from zoo.tasks.encoder_task import EncoderTask
-from zoo.tasks.mlm import MaskedLanguageModelling, masked_split
+from zoo.tasks.mlm import masked_split
 from zoo.tasks.tag import tag_evaluation
 from zoo.training.device import resolve
 
@@ -60,152 +60,131 @@ class Mistake:
 class Evaluation:
     """The scores of a model on some documents; a tagger's are of their tokens.
 
-    metrics: those of the model's task, by name. confusion: rows are true classes, columns predicted
-    ones. mistakes: all, the lowest probability of the true class first. cut, unknown: how many
-    documents are longer than the model reads, and how many have tokens it does not know. groups:
-    by group of texts, ``examples`` and the metrics.
+    metrics: those of the model's task, by name; of a masked language model with ``tokens`` and
+    ``bytes``, of the masked pieces, and nothing of classes. confusion: rows are true classes,
+    columns predicted ones. mistakes: all, the lowest probability of the true class first. cut,
+    unknown: how many documents are longer than the model reads, and how many have tokens it does
+    not know. groups: by group of texts, ``examples`` and the metrics.
     """
 
     documents: int
     metrics: dict[str, float]
-    classes: list[ClassScore]
-    confusion: list[list[int]]
-    mistakes: list[Mistake]
-    cut: int
-    unknown: int
+    classes: list[ClassScore] = field(default_factory=list)
+    confusion: list[list[int]] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+    cut: int = 0
+    unknown: int = 0
     groups: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 def evaluate(
-    model: TextClassifier,
-    texts: Sequence[str],
-    labels: Sequence[str],
+    model: TextClassifier | TextTagger,
+    texts: Sequence[Any],
+    labels: Sequence[Any],
     metrics: Sequence[Metric] = (),
     groups: Sequence[str] = (),
 ) -> Evaluation:
     """Predict every text and compare the prediction with its label, the name of a class.
 
-    metrics: of the model's task. groups: of the texts. Raises ZooError for a label that the model
-    does not know.
+    Of a tagger, the tokens of every text and a tag for each; None is a tag that does not count, and
+    tokens beyond the model's length are not scored. metrics: of the model's task. groups: of the
+    texts. Raises ZooError for a label that the model does not know.
     """
-    numbers = _numbers(model.labels, labels)
-    predictions = model.predict(texts)
-    wrong = [
-        Mistake(p.text, label, p.label, p.probabilities[label])
-        for p, label in zip(predictions, labels, strict=True)
-        if p.label != label
-    ]
-    predicted = np.array([numbers[prediction.label] for prediction in predictions])
-    true = np.array([numbers[label] for label in labels])
-    outputs = class_evaluation(predicted, true, len(numbers), groups)
-    return _scores(model.labels, outputs, metrics, predictions, wrong)
-
-
-def evaluate_tags(
-    model: TextTagger,
-    texts: Sequence[Sequence[str]],
-    tags: Sequence[Sequence[str | None]],
-    metrics: Sequence[Metric] = (),
-    groups: Sequence[str] = (),
-) -> Evaluation:
-    """Predict the tags of every text and compare them with its own, the names of tags.
-
-    None: a tag that does not count. Tokens beyond the model's length are not scored. The rest is as
-    in ``evaluate``.
-    """
-    numbers = _numbers(model.labels, [tag for its in tags for tag in its if tag is not None])
-    predictions = model.predict(texts)
-    wrong, predicted, true = list[Mistake](), list[np.ndarray](), list[np.ndarray]()
-    for found, its_tags in zip(predictions, tags, strict=True):
-        codes = np.array([IGNORED if t is None else numbers[t] for t in its_tags])
-        codes = codes[: len(found.tokens)]
-        scored = codes != IGNORED
-        best = found.distribution.argmax(axis=1)
-        predicted.append(best[scored])
-        true.append(codes[scored])
-        for place in np.flatnonzero(scored & (best != codes)).tolist():
-            code = int(codes[place])
-            before = found.tokens[max(0, place - NEIGHBOURS) : place]
-            after = found.tokens[place + 1 : place + 1 + NEIGHBOURS]
-            text = " ".join([*before, f"[{found.tokens[place]}]", *after])
-            share = float(found.distribution[place, code])
-            wrong.append(Mistake(text, model.labels[code], found.tags[place], share))
-    if not sum(map(len, true)):
-        raise ZooError("no token of these data has a tag that counts: nothing is scored")
-    outputs = tag_evaluation(predicted, true, model.labels, groups)
-    return _scores(model.labels, outputs, metrics, predictions, wrong)
-
-
-def _numbers(known: Sequence[str], labels: Sequence[str]) -> dict[str, int]:
-    """The number of each label of a model; ZooError where it lacks one of these."""
-    for label in labels:
-        if label not in known:
-            raise ZooError(
-                f"these data have a class '{label}', which the model was not trained for"
-                f"{nearest(label, known)}"
-            )
-    return {label: index for index, label in enumerate(known)}
-
-
-def _scores(
-    names: Sequence[str],
-    found: Outputs,
-    metrics: Sequence[Metric],
-    predictions: Sequence[Any],
-    wrong: Sequence[Mistake],
-) -> Evaluation:
     from sklearn.metrics import precision_recall_fscore_support
 
-    def values(outputs: Mapping[str, Any]) -> dict[str, float]:
-        return {metric.description.name: metric.compute(outputs) for metric in metrics}
-
-    true, predicted = found.outputs["labels"], found.outputs["predicted"]
+    names, is_tagger = model.labels, isinstance(model, TextTagger)
+    numbers: dict[str | None, int] = {
+        None: IGNORED,
+        **{label: index for index, label in enumerate(names)},
+    }
+    for label in itertools.chain.from_iterable(labels) if is_tagger else labels:
+        if label not in numbers:
+            raise ZooError(
+                f"these data have a class '{label}', which the model was not trained for"
+                f"{nearest(label, names)}"
+            )
+    predictions: Sequence[Any] = model.predict(texts)
+    if is_tagger:
+        pairs = [
+            (found, np.array([numbers[tag] for tag in tags])[: len(found.tokens)])
+            for found, tags in zip(predictions, labels, strict=True)
+        ]
+        codes = [true[true != IGNORED] for _, true in pairs]
+        if not sum(map(len, codes)):
+            raise ZooError("no token of these data has a tag that counts: nothing is scored")
+        best = [found.distribution.argmax(axis=1)[true != IGNORED] for found, true in pairs]
+        scored = tag_evaluation(best, codes, names, groups)
+        mistakes = [mistake for found, true in pairs for mistake in _wrong_tags(found, true, names)]
+    else:
+        predicted = np.array([numbers[found.label] for found in predictions])
+        true = np.array([numbers[label] for label in labels])
+        scored = class_evaluation(predicted, true, len(names), groups)
+        mistakes = [
+            Mistake(found.text, label, found.label, found.probabilities[label])
+            for found, label in zip(predictions, labels, strict=True)
+            if found.label != label
+        ]
+    outputs = scored.outputs
     per_class = precision_recall_fscore_support(
-        true, predicted, labels=list(range(len(names))), zero_division=0
+        outputs["labels"], outputs["predicted"], labels=list(range(len(names))), zero_division=0
     )
     return Evaluation(
         documents=len(predictions),
-        metrics=values(found.outputs),
+        metrics=_values(metrics, outputs),
         classes=[
             ClassScore(label, float(precision), float(recall), float(f1), int(support))
             for label, precision, recall, f1, support in zip(names, *per_class, strict=True)
         ],
-        confusion=found.details["confusion"],
-        mistakes=sorted(wrong, key=lambda mistake: mistake.probability),
+        confusion=scored.details["confusion"],
+        mistakes=sorted(mistakes, key=lambda mistake: mistake.probability),
         cut=sum(prediction.cut > 0 for prediction in predictions),
         unknown=sum(prediction.unknown > 0 for prediction in predictions),
-        groups={g: {"examples": o["examples"], **values(o)} for g, o in found.groups.items()},
+        groups={
+            group: {"examples": its["examples"], **_values(metrics, its)}
+            for group, its in scored.groups.items()
+        },
     )
 
 
-def evaluate_masks(
-    model: MaskFiller,
-    task: MaskedLanguageModelling,
-    texts: Sequence[str],
-    metrics: Sequence[Metric] = (),
-) -> dict[str, Any]:
-    """The metrics on these texts, with the fixed masks that a training is scored by.
+def _wrong_tags(found: TaggedText, true: np.ndarray, names: Sequence[str]) -> Iterator[Mistake]:
+    """The mistakes in one text, each token among its neighbours."""
+    wrong = (true != IGNORED) & (found.distribution.argmax(axis=1) != true)
+    for place in np.flatnonzero(wrong).tolist():
+        before = found.tokens[max(0, place - NEIGHBOURS) : place]
+        after = found.tokens[place + 1 : place + 1 + NEIGHBOURS]
+        text = " ".join([*before, f"[{found.tokens[place]}]", *after])
+        share = float(found.distribution[place, true[place]])
+        yield Mistake(text, names[true[place]], found.tags[place], share)
 
-    With ``tokens`` and ``bytes``, of the masked pieces, and ``unknown``, how many texts have words
-    that the model does not know. Raises ZooError where nothing is masked.
+
+def _values(metrics: Sequence[Metric], outputs: Mapping[str, Any]) -> dict[str, float]:
+    return {metric.description.name: metric.compute(outputs) for metric in metrics}
+
+
+def evaluate_masks(
+    model: MaskFiller, registry: Registry, texts: Sequence[str], metrics: Sequence[Metric] = ()
+) -> Evaluation:
+    """The scores on these texts, with the fixed masks that a training is scored by.
+
+    Raises ZooError where nothing is masked.
     """
-    card = model.card
-    options = task.options.model_validate(card.task_options)
+    setup = model.card.setup(registry, allow_changed=True)
     documents = windows(model.tokenizer, texts, model.max_length)
     if not len(documents):
         raise ZooError("these texts have no word")
-    split = masked_split(options, documents, Vocabulary.of(model.tokenizer), model.device)
-    setup = TaskSetup(task, options, card.sizes, card.training, card.vocab_size, card.labels)
+    words = Vocabulary.of(model.tokenizer)
+    split = masked_split(setup.options, documents, words, model.device)
     runtime = resolve(Execution(device=model.device.type, precision="fp32"))  # type: ignore[arg-type]
-    found = task.evaluate(setup, model, split, runtime)
+    found = setup.task.evaluate(setup, model, split, runtime)
     text_of_token = np.repeat(documents.columns["texts"], documents.lengths)
-    unknown = np.unique(text_of_token[documents.ids == model.unknown_id])
-    return {
-        **{m.description.name: m.compute(found.outputs) for m in metrics},
-        "tokens": found.details["tokens"],
-        "bytes": found.details["bytes"],
-        "unknown": len(unknown),
-    }
+    return Evaluation(
+        documents=len(texts),
+        metrics={
+            **_values(metrics, found.outputs),
+            **{name: found.details[name] for name in ("tokens", "bytes")},
+        },
+        unknown=len(np.unique(text_of_token[documents.ids == model.unknown_id])),
+    )
 
 
 def trained_on_warning(

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
-from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
@@ -16,7 +15,6 @@ from zoo.errors import ZooError, one_line
 from zoo.inference import directory as files
 from zoo.models.text_model import TextModel
 from zoo.registry import Registry, loading
-from zoo.tasks.base import TaskSetup
 from zoo.training.sample_outputs import same_outputs
 
 
@@ -47,11 +45,8 @@ def load_from(
     """As ``load``, with the components of a registry."""
     card = files.read(directory)
     try:
-        task = card.find_task(registry, allow_changed=allow_changed)
-        cell = card.find_cell(registry, allow_changed=allow_changed)
-        with _explained(f"{files.CONFIG} does not match task '{card.task}'"):
-            options = task.options.model_validate(card.task_options)
-        setup = TaskSetup(task, options, card.sizes, card.training, card.vocab_size, card.labels)
+        setup = card.setup(registry, allow_changed=allow_changed)
+        cell, task = card.find_cell(registry, allow_changed=allow_changed), setup.task
         with _explained("cannot be built here", ValueError, TypeError, RuntimeError, MemoryError):
             model = task.build(setup, cell, card.seed)
         with _explained(
@@ -79,10 +74,8 @@ def load_from(
 
 @contextlib.contextmanager
 def _explained(what: str, *kinds: type[Exception]) -> Iterator[None]:
-    """Turns errors of these kinds, and of pydantic, into ZooErrors that begin with ``what``."""
+    """Turns errors of these kinds into ZooErrors that begin with ``what``."""
     try:
         yield
-    except ValidationError as error:
-        raise ZooError(f"{what}: {files.first_error(error)}") from None
     except kinds as error:
         raise ZooError(f"{what}: {one_line(error)}") from error

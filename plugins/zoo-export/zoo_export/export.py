@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from zoo.registry import AXES, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import built_ins
 from zoo.registry.plugins import described
-from zoo.tasks.base import TaskSetup
 from zoo_export.program import (
     FORMATS,
     INPUTS,
@@ -119,15 +119,13 @@ def _refusal(card: Any, registry: Registry, form: Format) -> str:
 
 def _why_not(card: Any, registry: Registry, choice: Choice, form: Format) -> str:
     """Why a model of plain parts with this one cannot be exported; empty where it can."""
-    task = card.find_task(registry, allow_changed=True)
-    options = task.options.model_validate(card.task_options)
     sizes: Sizes = card.sizes.model_copy(update={"layers": LAYERS})
-    setup = TaskSetup(task, options, sizes, card.training, card.vocab_size, card.labels)
+    setup = replace(card.setup(registry, allow_changed=True), sizes=sizes)
     plain = Cell.parse(built_ins(), PLAIN)
     cell = Cell(**{**vars(plain), choice.component.kind: Pattern.of([choice])})
     with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
         try:
-            model = task.build(setup, cell, card.seed).eval()
+            model = setup.task.build(setup, cell, card.seed).eval()
             file = Path(scratch) / form.file
             write_program(model, card.vocab_size, sizes.max_length, form, file)
         except Exception as error:  # noqa: BLE001 - see export

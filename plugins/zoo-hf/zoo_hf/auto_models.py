@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
-from pydantic import ValidationError
 from torch import Tensor, nn
 from transformers import PreTrainedModel, initialization
 from transformers.modeling_outputs import (
@@ -27,12 +26,11 @@ from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.tokens import Tokens
 from zoo.errors import ZooError
 from zoo.inference.card import Card
-from zoo.inference.directory import first_error, read, saved_by_zoo
+from zoo.inference.directory import read, saved_by_zoo
 from zoo.models.architectures import Classifier, DeepEnsemble, Tagger
 from zoo.models.build import StackOptions, build_classifier, build_tagger
 from zoo.models.stack import Encoder, Stack
 from zoo.registry.cell import Cell
-from zoo.tasks.base import TaskSetup
 from zoo.training.sample_outputs import Scores, same_outputs
 from zoo.training.trainer import AuxiliaryLosses
 from zoo_hf.plugin_files import components
@@ -97,15 +95,9 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
     def _build(self) -> nn.Module:
         card, registry = self.config.read_card(), components()
         cell = card.find_cell(registry, allow_changed=self.allow_changed)
-        task = card.find_task(registry, allow_changed=self.allow_changed)
-        try:
-            options = task.options.model_validate(card.task_options)
-        except ValidationError as error:
-            raise ZooError(
-                f"config.json does not match its task '{card.task}': {first_error(error)}"
-            ) from None
         labels = self.config.classes if card.labels else card.labels
-        setup = TaskSetup(task, options, card.sizes, card.training, card.vocab_size, labels)
+        setup = replace(card.setup(registry, allow_changed=self.allow_changed), labels=labels)
+        task = setup.task
         # Not on the device "meta", where Transformers builds before it loads: an encoding computes
         # tables that no file of weights holds.
         with torch.device("cpu"):
