@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Final, Generic, Self, TypeVar
+from typing import Any, ClassVar, Final, Self
 
 from zoo.errors import ZooError
 
@@ -16,11 +16,9 @@ TRAIN, TEST, VALIDATION = "train", "test", "validation"
 IGNORED: Final = -100  # the tag of a token that is neither trained on nor scored
 
 Pair = tuple[str, str]
-X = TypeVar("X")  # a text
-Y = TypeVar("Y")  # its label
 
 
-class Labelled(Generic[X, Y]):
+class Labelled(ABC):
     """What ``Corpus`` and ``TaggedCorpus`` share: splits of texts with their labels."""
 
     fields_of_split: ClassVar[tuple[str, str]]  # as in ``train_texts``, ``train_labels``
@@ -35,16 +33,18 @@ class Labelled(Generic[X, Y]):
     test_groups: list[str]
 
     @abstractmethod
-    def check_example(self, what: str, text: X, label: Y) -> set[int]:
+    def check_example(self, what: str, text: Any, label: Any) -> set[int]:
         """The labels of a text; ZooError where text or label do not fit. what: which text."""
 
     @abstractmethod
-    def pieces(self, text: X, label: Y) -> Iterable[str]:
+    def pieces(self, text: Any, label: Any) -> Iterable[str]:
         """What the fingerprint is of, for one text."""
 
     def __post_init__(self) -> None:
         if len(set(self.label_names)) != len(self.label_names):
             raise ZooError(f"{self.name}: two {self.labels} have one name: {self.label_names}")
+        if self.chance is not None and not 0 <= self.chance <= 1:
+            raise ZooError(f"{self.name}: chance is a share from 0 to 1, not {self.chance!r}")
         seen: dict[str, set[int]] = {}
         for split, texts, labels in self.splits():
             what = f"{self.name}: {split}"
@@ -52,17 +52,24 @@ class Labelled(Generic[X, Y]):
                 raise ZooError(f"{what} has {len(texts)} texts but labels of {len(labels)}")
             if not texts:
                 raise ZooError(f"{what} has no texts")
-            seen[split] = set()
-            for number, (text, label) in enumerate(zip(texts, labels, strict=True), start=1):
-                seen[split] |= self.check_example(f"{what} text {number}", text, label)
+            examples = enumerate(zip(texts, labels, strict=True), start=1)
+            found = (self.check_example(f"{what} text {n}", *example) for n, example in examples)
+            seen[split] = set().union(*found)
             if not seen[split]:
                 raise ZooError(f"{what}: every tag is {IGNORED}, so that nothing is scored")
-        self._check_chance_and_groups()
+            if split == TEST and self.test_groups and len(self.test_groups) != len(texts):
+                groups = f"{len(self.test_groups)} groups"
+                raise ZooError(f"{what} has {len(texts)} texts but {groups}")
+        for number, group in enumerate(self.test_groups, start=1):
+            document = f"{self.name}: test document {number}"
+            if not isinstance(group, str) or not group.strip():
+                raise ZooError(f"{document} has the group {group!r}, which is none")
+            check_characters(f"the group of {document}", group)
         train = seen[TRAIN]
         if len(train) < 2:
             raise ZooError(f"{self.name}: {self.single.format(self.label_names[train.pop()])}")
-        for split, found in seen.items():
-            if unseen := sorted(found - train):
+        for split, found_labels in seen.items():
+            if unseen := sorted(found_labels - train):
                 names = ", ".join(f"'{self.label_names[label]}'" for label in unseen)
                 raise ZooError(f"{self.name}: {split} has {self.label} that train lacks: {names}")
 
@@ -70,10 +77,8 @@ class Labelled(Generic[X, Y]):
         """ZooError for a label that is no index of ``label_names``."""
         # numpy's integers and booleans would not survive a JSON file, nor compare as expected.
         if type(label) is not int or not 0 <= label < len(self.label_names):
-            raise ZooError(
-                f"{what} has the label {label!r}; "
-                f"labels are int from 0 to {len(self.label_names) - 1}"
-            )
+            known = f"labels are int from 0 to {len(self.label_names) - 1}"
+            raise ZooError(f"{what} has the label {label!r}; {known}")
 
     @cached_property
     def fingerprint(self) -> str:
@@ -85,7 +90,7 @@ class Labelled(Generic[X, Y]):
                 pieces += self.pieces(text, label)
         return content_digest([*pieces, *self.test_groups])
 
-    def splits(self) -> Iterator[tuple[str, list[X], list[Y]]]:
+    def splits(self) -> Iterator[tuple[str, list[Any], list[Any]]]:
         """``train``, ``test`` and, if there is one, ``validation``, with their texts and labels."""
         for split in (TRAIN, TEST, VALIDATION):
             texts, labels = (getattr(self, f"{split}_{of}") for of in self.fields_of_split)
@@ -126,23 +131,14 @@ class Labelled(Generic[X, Y]):
 
     def _plain_texts(self) -> dict[str, list[str]]:
         """The texts of each split as ``plain_words``."""
-        return {split: list(map(_plain, texts)) for split, texts, _ in self.splits()}
-
-    def _check_chance_and_groups(self) -> None:
-        if self.chance is not None and not 0 <= self.chance <= 1:
-            raise ZooError(f"{self.name}: chance is a share from 0 to 1, not {self.chance!r}")
-        test = len(getattr(self, f"{TEST}_{self.fields_of_split[0]}"))
-        if self.test_groups and len(self.test_groups) != test:
-            raise ZooError(f"{self.name}: test has {test} texts but {len(self.test_groups)} groups")
-        for number, group in enumerate(self.test_groups, start=1):
-            document = f"test document {number}"
-            if not isinstance(group, str) or not group.strip():
-                raise ZooError(f"{self.name}: {document} has the group {group!r}, which is none")
-            check_characters(f"{self.name}: the group of {document}", group)
+        return {
+            split: [plain_words(t if isinstance(t, str) else " ".join(t)) for t in texts]
+            for split, texts, _ in self.splits()
+        }
 
 
 @dataclass(frozen=True)
-class Corpus(Labelled[str, int]):
+class Corpus(Labelled):
     """A labelled train and test split, checked when it is made.
 
     Texts and labels of a split are parallel lists; a label is an index into ``label_names``.
@@ -182,7 +178,7 @@ class Corpus(Labelled[str, int]):
 
 
 @dataclass(frozen=True)
-class TaggedCorpus(Labelled[list[str], list[int]]):
+class TaggedCorpus(Labelled):
     """Train and test texts as lists of tokens, with a tag for every token; checked when made.
 
     A tag is an index into ``label_names``, or ``IGNORED`` (-100). The rest is as in ``Corpus``;
@@ -299,10 +295,6 @@ def content_digest(pieces: Iterable[str | bytes]) -> str:
             piece = b"%d:" % len(encoded) + encoded
         digest.update(piece)
     return digest.hexdigest()
-
-
-def _plain(text: Any) -> str:
-    return plain_words(text if isinstance(text, str) else " ".join(text))
 
 
 def _split_digest(splits: Mapping[str, Sequence[str | Pair]]) -> str:

@@ -28,10 +28,9 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
 FORMATS = (*SEPARATORS, *JSON_LINES, ".json", ".parquet")
 NAMES_COLUMN = "label_text"  # of the names of labels that are numbers
-CSV, LABEL_TEXT = "csv", "label-text"
+CSV, LABEL_TEXT, PARQUET = "csv", "label-text", "parquet"
 PREFIX = "__label__"  # of the labels in files of fastText
 SAMPLE = 100  # lines by which the format of a file is told
-FEW = 50  # a column with more different values holds no labels
 NAMED = 20  # rows left out that a notice names by their lines
 WORDS = {character: word for word, character in DELIMITERS.items()}
 NO_QUOTES = "if quotes are plain characters in this file, say --no-quotes"
@@ -66,20 +65,17 @@ def read_rows(file: DataFile, reading: Reading, notices: list[str]) -> Iterable[
     if not (form or reading.encoding or is_text):
         raise _no_format(file)
     text = ""
-    if form != "parquet":  # JSON is UTF-8, and no other encoding is guessed
+    if form != PARQUET:  # JSON is UTF-8, and no other encoding is guessed
         encoding = reading.encoding or (UTF8 if form.startswith("json") else "")
         (text,) = decoded([(file, content)], encoding, notices)
-    if not form:
-        form, delimiter = _format_of(file, text, notices)
-    elif not delimiter and form == CSV and reading.file_format == "auto":
-        delimiter = _delimiter_of_csv(file, text, notices)
-    if form not in ("csv", "tsv"):
-        for name, flag in given_flags(reading).items():
-            if name in TABLES_ONLY:
-                raise ZooError(f"{flag}: for tables of text, and {file} is {form}")
-    if form == "parquet":
-        if reading.encoding:
-            raise ZooError(f"--encoding: for text, and {file} is parquet")
+    if not form or (form == CSV and not delimiter and reading.file_format == "auto"):
+        form, delimiter = _guess(file, text, form, notices)
+    of_tables = [flag for name, flag in given_flags(reading).items() if name in TABLES_ONLY]
+    if of_tables and form not in (CSV, "tsv"):
+        raise ZooError(f"{of_tables[0]}: for tables of text, and {file} is {form}")
+    if reading.encoding and form == PARQUET:
+        raise ZooError(f"--encoding: for text, and {file} is parquet")
+    if form == PARQUET:
         return _parquet_rows(file, content)
     if form.startswith("json"):
         return _json_rows(file, text)
@@ -164,19 +160,34 @@ def delimited_rows(
     By csv and not by pandas, which tells no lines and mends rows in silence. header: the first line
     names the columns; else their names are the numbers from 1. A row that is too short has empty
     cells at its end. quotes: double quotes enclose a field, in which there may be delimiters and
-    line ends; None: if all of them fit. Adds a notice where a quoted field seems to have swallowed
-    rows. Raises ZooError for a quoted field without an end.
+    line ends; None: if all of them fit, and no field consists of lines that are rows. Adds a notice
+    where the quotes of a field over several lines do not fit. Raises ZooError for a quoted field
+    without an end.
     """
     records = _records(text, delimiter, quotes is not False)
     if not records:
         return
+    lines = list(io.StringIO(text, newline=""))
     width = len(records[0].fields)
-    if quotes is None:
-        lines = list(io.StringIO(text, newline=""))
-        if any(_odd(lines, record, delimiter, width) for record in records):
-            quotes, records = False, _records(text, delimiter, quotes=False)
-    if quotes is not False:
-        _note_swallowed_rows(name, text, delimiter, records, notices)
+    its_lines = [lines[record.line - 1 : record.end - 1] for record in records]
+    if quotes is None and any(
+        _wrong_quotes(its, delimiter) or _are_rows(its, delimiter, width) for its in its_lines
+    ):
+        quotes, records = False, _records(text, delimiter, quotes=False)
+    odd = []
+    for record, its in zip(records, its_lines, strict=True) if quotes is not False else ():
+        if len(its) > 1 and (problem := _wrong_quotes(its, delimiter)):
+            if "end of data" in problem:
+                no_end = f"a quoted field has no end; {NO_QUOTES}"
+                raise ZooError(f"{name}, line {record.line}: {no_end}")
+            odd.append(record)
+    if odd:
+        line, end, _ = odd[0]
+        more = f" ({len(odd)} such fields, this is the first)" if len(odd) > 1 else ""
+        notices.append(
+            f"{name}, lines {line} to {end - 1}: one quoted field goes over {end - line} lines and "
+            f"seems to have swallowed rows{more}; {NO_QUOTES}"
+        )
     numbers = [str(number) for number in range(1, len(records[0].fields) + 1)]
     names = _column_names(records[0].fields) if header else numbers
     first = "its header" if header else f"line {records[0].line}"
@@ -217,60 +228,18 @@ def _column_names(fields: Sequence[str]) -> list[str]:
     return names
 
 
-def _note_swallowed_rows(
-    name: str, text: str, delimiter: str, records: Sequence[TableRow], notices: list[str]
-) -> None:
-    """Add a notice of the fields over several lines that seem to hold rows with a known label.
-
-    Raises ZooError for a quoted field without an end.
-    """
-    several = [record for record in records if record.end - record.line > 1]
-    if not several:
-        return
-    lines = list(io.StringIO(text, newline=""))
-    rows = [record.fields for record in records if record.end - record.line == 1]
-    columns = map(set, itertools.zip_longest(*rows, fillvalue=""))
-    labels = {number: seen for number, seen in enumerate(columns) if len(seen) <= FEW}
-    odd = []
-    for record in several:
-        problem = _odd(lines, record, delimiter, len(records[0].fields), labels)
-        if "end of data" in problem:
-            raise ZooError(f"{name}, line {record.line}: a quoted field has no end; {NO_QUOTES}")
-        if problem:
-            odd.append(record)
-    if odd:
-        line, end, _ = odd[0]
-        more = f" ({len(odd)} such fields, this is the first)" if len(odd) > 1 else ""
-        notices.append(
-            f"{name}, lines {line} to {end - 1}: one quoted field goes over {end - line} lines and "
-            f"seems to have swallowed rows{more}; {NO_QUOTES}"
-        )
-
-
-def _odd(
-    lines: Sequence[str],
-    record: TableRow,
-    delimiter: str,
-    width: int,
-    labels: Mapping[int, set[str]] | None = None,
-) -> str:
-    """Why the quotes of a row can hardly be such that enclose a field; empty where they can.
-
-    A closing quote is within a field or missing, or every line is a row by itself: one of so many
-    columns and, where they are given, with a label known from other rows. labels: by column.
-    """
-    its_lines = lines[record.line - 1 : record.end - 1]
+def _wrong_quotes(lines: Sequence[str], delimiter: str) -> str:
+    """Why the quotes in the lines of a row cannot enclose fields; empty where they can."""
     try:
-        list(csv.reader(its_lines, delimiter=delimiter, strict=True))
+        list(csv.reader(lines, delimiter=delimiter, strict=True))
     except csv.Error as error:
         return str(error)
-    rows = [without_end(line).split(delimiter) for line in its_lines]
-    if len(rows) == 1 or any(len(row) != width for row in rows):
-        return ""
-    known = labels is None or any(
-        all(row[column].strip('"') in seen for row in rows) for column, seen in labels.items()
-    )
-    return "every line is a row" if known else ""
+    return ""
+
+
+def _are_rows(lines: Sequence[str], delimiter: str, width: int) -> bool:
+    """Whether the lines of a row are, one by one, rows of so many columns."""
+    return len(lines) > 1 and all(len(line.split(delimiter)) == width for line in lines)
 
 
 def _label_text_rows(text: str) -> Iterator[Placed]:
@@ -290,8 +259,7 @@ def _parquet_rows(file: DataFile, content: bytes) -> Iterator[Placed]:
         rows = pyarrow.parquet.read_table(io.BytesIO(content)).to_pylist()
     except (OSError, ValueError, NotImplementedError) as error:  # as pyarrow raises them
         raise ZooError(f"{file} cannot be read: {one_line(error)}") from error
-    for number, row in enumerate(rows, start=1):
-        yield f"row {number}", row
+    yield from ((f"row {number}", row) for number, row in enumerate(rows, start=1))
 
 
 def _json_rows(file: DataFile, text: str) -> Iterator[Placed]:
@@ -323,35 +291,30 @@ def _parsed(file: DataFile, text: str, line: int = 1) -> Any:
         raise ZooError(f"{file} is broken JSON: it is nested too deeply") from error
 
 
-def _first_lines(text: str) -> list[str]:
-    return list(itertools.islice(io.StringIO(text, newline="\n"), SAMPLE))
+def _guess(file: DataFile, text: str, form: str, notices: list[str]) -> tuple[str, str]:
+    """The format and the delimiter that the first lines tell, with a notice.
 
-
-def _delimiter_of_csv(file: DataFile, text: str, notices: list[str]) -> str:
-    """A comma, unless the first line has none and another character divides all lines alike."""
-    lines = _first_lines(text)
+    form: CSV, where a comma needs no notice, or empty. Raises ZooError where nothing is told.
+    """
+    given = itertools.islice(io.StringIO(text, newline="\n"), SAMPLE)
+    lines = [line for line in given if line.strip()]
     common = _common_delimiter(lines)
-    if not lines or "," in lines[0] or not common:
-        return ","
-    _note_guess(notices, file, f"columns divided by {WORDS[common]}", "--delimiter")
-    return common
-
-
-def _format_of(file: DataFile, text: str, notices: list[str]) -> tuple[str, str]:
-    """The format and the delimiter that the first lines tell; ZooError where they tell none."""
-    lines = [line for line in _first_lines(text) if line.strip()]
-    if lines and lines[0].lstrip()[0] in "[{":
-        _note_guess(notices, file, "JSON", "--file-format")
-        return "json", ""
-    if common := _common_delimiter(lines):
-        what = f"a table with columns divided by {WORDS[common]}"
-        _note_guess(notices, file, what, "--delimiter")
-        return CSV, common
-    if _begin_with_labels(lines):
+    columns, option = f"columns divided by {WORDS.get(common)}", "--delimiter"
+    if form == CSV:
+        if not lines or "," in lines[0] or not common:
+            return CSV, ","
+        what = columns
+    elif lines and lines[0].lstrip()[0] in "[{":
+        form, common, what, option = "json", "", "JSON", "--file-format"
+    elif common:
+        form, what = CSV, f"a table with {columns}"
+    elif _begin_with_labels(lines):
+        form, option = LABEL_TEXT, "--file-format"
         what = "a label, the first word, and a text in every line"
-        _note_guess(notices, file, what, "--file-format")
-        return LABEL_TEXT, ""
-    raise _no_format(file)
+    else:
+        raise _no_format(file)
+    notices.append(f"{file} is read as {what}, which is a guess; {option} reads it otherwise")
+    return form, common
 
 
 def _no_format(file: DataFile) -> ZooError:
@@ -382,7 +345,3 @@ def _begin_with_labels(lines: Sequence[str]) -> bool:
     first = [label for label, _ in words]
     marked = all(label.startswith(PREFIX) or ":" in label.strip(":") for label in first)
     return marked or len(set(first)) <= len(first) / 4
-
-
-def _note_guess(notices: list[str], file: DataFile, what: str, option: str) -> None:
-    notices.append(f"{file} is read as {what}, which is a guess; {option} reads it otherwise")
