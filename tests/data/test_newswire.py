@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from zoo.data.sources import newswire
-from zoo.data.sources.newswire import SHARED, TOPICS
+from zoo.data.sources.newswire import LABEL_NAMES, SLOTS, vocabulary
 from zoo.errors import ZooError
 
 CORPUS = newswire.load()
@@ -74,38 +74,17 @@ def test_the_smallest_corpus_has_every_topic_in_train() -> None:
         newswire.load(train=9, test=1)
 
 
-@pytest.mark.parametrize(
-    ("form", "base", "expected"),
-    [
-        (newswire.plural, "ministry", "ministries"),
-        (newswire.plural, "day", "days"),
-        (newswire.plural, "match", "matches"),
-        (newswire.plural, "batsman", "batsmen"),
-        (newswire.plural, "talisman fan", "talisman fans"),
-        (newswire.plural, "news", "news"),
-        (newswire.third, "carry", "carries"),
-        (newswire.third, "launch", "launches"),
-        (newswire.past, "ban", "banned"),
-        (newswire.past, "carry", "carried"),
-        (newswire.past, "score", "scored"),
-        (newswire.past, "win", "won"),
-        (newswire.gerund, "score", "scoring"),
-        (newswire.gerund, "agree", "agreeing"),
-        (newswire.gerund, "trim", "trimming"),
-    ],
-)
-def test_inflection(form: object, base: str, expected: str) -> None:
-    assert callable(form)
-    assert form(base) == expected
-
-
 def test_a_vowel_is_preceded_by_an() -> None:
     words = "a actor and a user saw a one-off a".split()
     assert " ".join(newswire.with_articles(words)) == "an actor and a user saw a one-off a"
 
 
-def test_no_word_stands_twice_in_one_list() -> None:
-    for words in (*TOPICS.values(), SHARED):
-        assert set(words) == {"nouns", "verbs", "adjectives", "roles"}
-        for listed in words.values():
-            assert sorted({w for w in listed if listed.count(w) > 1}) == []
+def test_no_word_stands_twice_in_one_list_and_every_word_has_all_its_forms() -> None:
+    words, _ = vocabulary()
+    for source in (*LABEL_NAMES, "shared"):
+        its = words[source]
+        assert set(its) == set(SLOTS)
+        for slot in "NBAR":
+            assert sorted({w for w in its[slot] if its[slot].count(w) > 1}) == []
+        assert len(its["N"]) == len(its["M"])
+        assert len(its["B"]) == len(its["D"]) == len(its["H"]) == len(its["G"])

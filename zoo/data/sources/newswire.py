@@ -22,36 +22,12 @@ from zoo.errors import ZooError
 
 Words = Mapping[str, tuple[str, ...]]
 
-
-def _listed(texts: Mapping[str, str]) -> Words:
-    """The words of each text; one with an underscore is a phrase."""
-    return {
-        name: tuple(word.replace("_", " ") for word in text.split()) for name, text in texts.items()
-    }
-
-
-_FILE = tomllib.loads(Path(__file__).with_name("newswire.toml").read_text(encoding="utf-8"))
-# Each with its nouns, verbs, adjectives and roles.
-TOPICS = {name: _listed(texts) for name, texts in _FILE["topics"].items()}
-SHARED = _listed(_FILE["shared"])
-TIMES = _listed(_FILE["times"])["phrases"]
-SYLLABLES = _listed(_FILE["names"])
-# Each sentence as its words; a slot is its letter, and only slots are upper case.
-SENTENCES = {
-    name: [[word.removeprefix("*") for word in sentence.split()] for sentence in sentences]
-    for name, sentences in _FILE["sentences"].items()
+LABEL_NAMES = ["arts", "government", "markets", "sport", "technology"]
+# The words of a file by the slots of a sentence that they fill.
+SLOTS = {
+    "N": "nouns", "M": "plurals", "A": "adjectives", "R": "roles",
+    "B": "verbs", "D": "pasts", "H": "thirds", "G": "gerunds",
 }
-
-_VOWELS = "aeiou"
-_DOUBLING = frozenset("ban bat trim scan plan drop stop star ship admit win bid".split())
-_PAST = {"say": "said", "win": "won", "bid": "bid", "strike": "struck"}
-_PLURAL = {
-    "analysis": "analyses",
-    "person": "people",
-    **{word: word for word in "people news data earnings innings yen series software".split()},
-}
-
-LABEL_NAMES = sorted(TOPICS)
 # Shares of the topics among the stories.
 SHARES = (0.17, 0.19, 0.24, 0.23, 0.17)
 # Words of a story at these quantiles, interpolated linearly: random.lognormvariate would use the
@@ -69,10 +45,6 @@ TOPICAL_PARAGRAPH = (0.5, 0.9)  # share of a story's paragraphs that are about a
 DIGRESSION = (0.0, 0.22)  # share of these that are about another topic
 MIXED = 0.04  # share of the stories that are about two topics in equal parts
 MIXED_DIGRESSION = (0.42, 0.52)
-
-# The people, organisations and places are the same for every seed of stories.
-NAMES_SEED = 1957
-NAMES = {"given": 220, "surnames": 1600, "organisations": 700, "places": 400}
 
 
 def load(*, seed: int = 0, train: int = 1225, test: int = 1000) -> Corpus:
@@ -99,10 +71,26 @@ def load(*, seed: int = 0, train: int = 1225, test: int = 1000) -> Corpus:
 
 
 @cache
-def _vocabulary() -> tuple[list[Words], Words, Words]:
-    """The forms of each topic's words and of the shared ones, and the names."""
-    topics = [forms(TOPICS[name]) for name in LABEL_NAMES]
-    return topics, forms(SHARED), invent_names(NAMES_SEED, NAMES)
+def vocabulary() -> tuple[dict[str, Words], dict[str, list[list[str]]]]:
+    """The words of each topic, the shared ones, names and times; and the patterns of sentences.
+
+    A sentence is its words; a slot is its letter, and only slots are upper case.
+    """
+    path = Path(__file__).with_name("newswire.toml")
+    file = tomllib.loads(path.read_text(encoding="utf-8"))
+
+    def listed(texts: Mapping[str, str]) -> Words:  # a word with an underscore is a phrase
+        return {n: tuple(w.replace("_", " ") for w in text.split()) for n, text in texts.items()}
+
+    words = {name: listed(file[name]) for name in ("names", "times")}
+    for name, texts in {**file["topics"], "shared": file["shared"]}.items():
+        found = listed(texts)
+        words[name] = {slot: found[key] for slot, key in SLOTS.items()}
+    sentences = {
+        kind: [[word.removeprefix("*") for word in sentence.split()] for sentence in given]
+        for kind, given in file["sentences"].items()
+    }
+    return words, sentences
 
 
 class StoryWriter:
@@ -111,7 +99,7 @@ class StoryWriter:
     def __init__(self, seed: int) -> None:
         # Of all its methods only random() is promised to stay the same from Python to Python.
         self.draw: Callable[[], float] = random.Random(seed).random
-        self.topics, self.shared, self.names = _vocabulary()
+        self.words, self.sentences = vocabulary()
 
     def pick(self, choices: Sequence[str]) -> str:
         """One of the choices; the first ones are the most frequent."""
@@ -155,34 +143,38 @@ class StoryWriter:
         """The people (P), organisations (O) and places (L) of one story."""
 
         def some(sort: str, count: int) -> list[str]:
-            every = self.names[sort]
+            every = self.words["names"][sort]
             own = every[topic :: len(LABEL_NAMES)]
             return [self.pick(own if self.draw() < OWN_NAME else every) for _ in range(count)]
 
         people = [
             form
             for surname in some("surnames", 3)
-            for form in (f"{self.pick(self.names['given'])} {surname}", f"mr {surname}", surname)
+            for form in (
+                f"{self.pick(self.words['names']['given'])} {surname}",
+                f"mr {surname}",
+                surname,
+            )
         ]
         return {"P": people, "O": some("organisations", 3), "L": some("places", 3)}
 
     def sentence(self, words: list[str], about: int | None, names: dict[str, list[str]]) -> None:
         """Add the words of one sentence, about a topic or, for None, a neutral one."""
-        patterns = SENTENCES["neutral" if about is None else "topical"]
+        patterns = self.sentences["neutral" if about is None else "topical"]
         for word in patterns[int(self.draw() * len(patterns))]:
             if not word.isupper():
                 words.append(word)
             elif word in names:
                 words += self.pick(names[word]).split()
             elif word == "T":
-                words += self.pick(TIMES).split()
+                words += self.pick(self.words["times"]["phrases"]).split()
             elif word == "Q":
                 words.append(self.quantity())
             else:
-                source = self.shared
+                source = "shared"
                 if about is not None and self.draw() < TOPICAL_WORD:
-                    source = self.topics[about]
-                words += self.pick(source[word]).split()
+                    source = LABEL_NAMES[about]
+                words += self.pick(self.words[source][word]).split()
 
     def quantity(self) -> str:
         """A number of one of three formats."""
@@ -194,90 +186,11 @@ class StoryWriter:
         return f"{int(self.between(1, 100))},{int(self.between(100, 1000))}"
 
 
-def forms(words: Words) -> Words:
-    """The words by the slots of a sentence that they fill: N, M, A, B, D, H, G and R."""
-    nouns, verbs = words["nouns"], words["verbs"]
-    return {
-        "N": nouns,
-        "M": tuple(map(plural, nouns)),
-        "A": words["adjectives"],
-        "B": verbs,
-        "D": tuple(map(past, verbs)),
-        "H": tuple(map(third, verbs)),
-        "G": tuple(map(gerund, verbs)),
-        "R": words["roles"],
-    }
-
-
-def plural(noun: str) -> str:
-    """``ministries``, of ``ministry``; of a phrase the last word changes."""
-    if noun.endswith(("sman", "swoman")):
-        return noun[:-2] + "en"
-    return _PLURAL.get(noun) or (f"{noun}s" if noun.endswith("o") else third(noun))
-
-
-def third(verb: str) -> str:
-    """``scores``, of ``score``."""
-    if _ends_in_consonant_y(verb):
-        return verb[:-1] + "ies"
-    return verb + ("es" if verb.endswith(("s", "x", "ch", "sh", "o")) else "s")
-
-
-def past(verb: str) -> str:
-    """``scored``, of ``score``; the participle is the same."""
-    if verb in _PAST:
-        return _PAST[verb]
-    stem = f"{verb[:-1]}i" if _ends_in_consonant_y(verb) else _doubled(verb)
-    return stem + ("d" if stem.endswith("e") else "ed")
-
-
-def gerund(verb: str) -> str:
-    """``scoring``, of ``score``."""
-    return (verb[:-1] if re.search("[^e]e$", verb) else _doubled(verb)) + "ing"
-
-
-def _doubled(verb: str) -> str:
-    return verb + verb[-1] if verb in _DOUBLING else verb
-
-
-def _ends_in_consonant_y(word: str) -> bool:
-    return re.search(f"[^{_VOWELS}]y$", word) is not None
-
-
 def with_articles(words: list[str]) -> list[str]:
     """The words, with ``an`` for ``a`` before a vowel sound."""
     # Not before "uni", "use", "euro" and "one", which are not spoken with a vowel.
-    spoken = re.compile(f"(?!uni|use|euro|one)[{_VOWELS}]")
+    spoken = re.compile("(?!uni|use|euro|one)[aeiou]")
     return [
         "an" if word == "a" and spoken.match(after) else word
         for word, after in pairwise([*words, ""])
     ]
-
-
-def invent_names(seed: int, counts: Mapping[str, int]) -> Words:
-    """So many given names, surnames, organisations and places, in this order, all distinct.
-
-    They are the same for the same seed on every machine.
-    """
-    draw = random.Random(seed).random
-
-    def pick(pieces: Sequence[str]) -> str:
-        return pieces[int(draw() * len(pieces))]
-
-    ends: dict[str, list[Sequence[str]]] = {
-        "given": [["a", "e", "o", "in", "", ""]],
-        "surnames": [SYLLABLES["surname_ends"]],
-        "organisations": [["", "o", "ex", "is"], [f" {end}" for end in SYLLABLES["company_ends"]]],
-        "places": [SYLLABLES["place_ends"]],
-    }
-
-    def name(sort: str) -> str:
-        syllables = [SYLLABLES["onsets"], SYLLABLES["nuclei"]] * (1 + int(draw() * 2))
-        return "".join(map(pick, [*syllables, SYLLABLES["codas"], *ends[sort]]))
-
-    found: dict[str, str] = {}  # the sort of each name
-    for sort, count in counts.items():
-        fewest = len(found) + count
-        while len(found) < fewest:
-            found.setdefault(name(sort), sort)
-    return {sort: tuple(name for name in found if found[name] == sort) for sort in counts}
