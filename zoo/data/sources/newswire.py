@@ -23,11 +23,12 @@ from zoo.errors import ZooError
 Words = Mapping[str, tuple[str, ...]]
 
 LABEL_NAMES = ["arts", "government", "markets", "sport", "technology"]
-# The words of a file by the slots of a sentence that they fill.
-SLOTS = {
-    "N": "nouns", "M": "plurals", "A": "adjectives", "R": "roles",
-    "B": "verbs", "D": "pasts", "H": "thirds", "G": "gerunds",
-}
+# The slots of a sentence that words of the file fill, by the list that they are in.
+SLOTS = dict(
+    zip(
+        "NMARBDHG", "nouns plurals adjectives roles verbs pasts thirds gerunds".split(), strict=True
+    )
+)
 # Shares of the topics among the stories.
 SHARES = (0.17, 0.19, 0.24, 0.23, 0.17)
 # Words of a story at these quantiles, interpolated linearly: random.lognormvariate would use the
