@@ -264,7 +264,7 @@ def test_another_machine_is_compared_by_ratios_and_says_so(generator, other):
     found = change(comparison, "train speed", pe="sin")
     assert (found.verdict, found.before, found.after) == ("worse", None, None)
     memory = change(comparison, "memory", pe="sin")
-    assert (memory.value, memory.verdict, memory.relative) == (1.0, "tie", True)
+    assert (memory.value, memory.verdict, memory.before) == (1.0, "tie", None)
 
 
 def test_without_a_common_reference_speeds_are_not_compared(generator):

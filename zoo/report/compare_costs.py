@@ -33,10 +33,10 @@ class Change:
 
     before, after: means over seeds, with half of their own 95% intervals; tokens/s or MiB if
     measured on one machine. value: a difference of the metric, or a ratio of speeds or memories
-    (after over before; of ratios to the reference where ``relative``); low, high: its 95%
-    interval, not corrected. p: two-sided; adjusted: corrected. floor: the noise floor as a share.
-    verdict: None if unknown, with the reason in ``why``. models_only: it is about these trained
-    models, not about what training again would give.
+    (after over before; of speeds, and of memories on two machines, as ratios to the reference);
+    low, high: its 95% interval, not corrected. p: two-sided; adjusted: corrected. floor: the noise
+    floor as a share. verdict: None if unknown, with the reason in ``why``. models_only: it is about
+    these trained models, not about what training again would give.
     """
 
     metric: str
@@ -51,7 +51,6 @@ class Change:
     p: float | None = None
     adjusted: float | None = None
     seeds: int = 0
-    relative: bool = False
     models_only: bool = False
     verdict: Verdict | None = None
     why: str = ""
@@ -67,36 +66,54 @@ class CostChanges:
         reference: str,
         may_differ: Collection[str],
     ) -> None:
-        self.old, self.new, self.may_differ = old, new, may_differ
-        sides = list(old.values()), list(new.values())
-        self.reference = "" if may_differ else self._common_reference(reference)
+        self.may_differ = may_differ
+        # The rows that were measured in both, before and after.
+        self.both = {n: (old[n], row) for n, row in new.items() if n in old}
+        self.both = {n: pair for n, pair in self.both.items() if all(row.measured for row in pair)}
+        sides = [list(rows.values()) for rows in (old, new)]
+        bases = [base_of(rows) for rows in reversed(sides)]
+        self.reference = "" if may_differ else self._common_reference(reference, bases)
         self.speeds = [Speeds(rows, self.reference) for rows in sides]
+
+    def _common_reference(self, wanted: str, bases: list[str]) -> str:
+        """A cell measured in both: the wanted one, else the later run's, else the earlier's."""
+        cells = [row for _, row in self.both.values() if not row.baseline]
+        if not wanted:
+            return next((base for base in bases if base in [row.name for row in cells]), "")
+        if row := find_row(cells, wanted):
+            return row.name
+        raise ZooError(
+            f"--reference {wanted}: no such cell was measured in both runs. There is: "
+            f"{', '.join(row.name for row in cells) or 'none'}"
+        )
 
     def of(self, one: Row, other: Row) -> list[Change]:
         """Training speed, inference speed and memory; nothing where neither was measured."""
         old, new = one.measured, other.measured
-        if old is None and new is None:
-            return []
         if old is None or new is None:
             why = "not measured in both"
         else:
             why = why_not_comparable(old, new, self.may_differ)
-        if why or old is None or new is None:
-            return [Change(name, why=why) for name in (*SPEEDS.values(), "memory")]
-        speeds = [self._speed(phase, one.name, old, new) for phase in SPEEDS]
-        return [*speeds, self._memory(one.name, old, new)]
+        if old is None or new is None or why:
+            names = (*SPEEDS.values(), "memory") if old or new else ()
+            return [Change(name, why=why) for name in names]
+        return [*(self._speed(p, one.name, old, new) for p in SPEEDS), self._memory(old, new)]
+
+    def _why_no_ratio(self, name: str) -> str:
+        """Why a row has no ratio to the reference; empty where it has one."""
+        if self.may_differ:
+            return REFERENCE_DIFFERS
+        if not self.reference:
+            return "no reference cell was measured in both"
+        return REFERENCE if name == self.reference else ""
 
     def _speed(self, phase: str, name: str, one: Record, other: Record) -> Change:
-        change = Change(SPEEDS[phase], relative=True)
+        change = Change(SPEEDS[phase], why=self._why_no_ratio(name))
         if not _machine_changes(one, other):
             rate = f"{phase}_tokens_per_s"
             change = replace(change, before=one.metrics.get(rate), after=other.metrics.get(rate))
-        if self.may_differ:
-            return replace(change, why=REFERENCE_DIFFERS)
-        if not self.reference:
-            return replace(change, why="no reference cell was measured in both")
-        if name == self.reference:
-            return replace(change, why=REFERENCE)
+        if change.why:
+            return change
         weights = {name: 1.0, self.reference: -1.0}
         old, new = (speeds.sessions(phase, weights) for speeds in self.speeds)
         if old is None or new is None:
@@ -107,7 +124,7 @@ class CostChanges:
         change = replace(change, value=ratio.value, low=ratio.low, high=ratio.high, floor=floor)
         return replace(change, p=ratio.p, why="too few rounds" if ratio.p is None else "")
 
-    def _memory(self, name: str, one: Record, other: Record) -> Change:
+    def _memory(self, one: Record, other: Record) -> Change:
         """Peak memory in training: directly on one machine, else over the reference's."""
         how = [record.metrics.get("memory_how", "") for record in (one, other)]
         peaks = [record.metrics.get("peak_memory_mib") for record in (one, other)]
@@ -116,34 +133,30 @@ class CostChanges:
         if how[0] != how[1]:
             return Change("memory", why=f"measured differently: {how[0]} against {how[1]}")
         ratio = peaks[1] / peaks[0]
-        if not _machine_changes(one, other):
-            change = Change("memory", before=peaks[0], after=peaks[1], value=ratio)
-        elif not self.reference:
-            why = REFERENCE_DIFFERS if self.may_differ else "no reference cell in both"
-            return Change("memory", why=f"another machine, and {why}")
-        elif name == self.reference:
-            return Change("memory", why=REFERENCE)
-        else:
-            rows = self.old[self.reference], self.new[self.reference]
-            base = [row.cost.get("peak_memory_mib") for row in rows]
+        change = Change("memory", before=peaks[0], after=peaks[1])
+        if _machine_changes(one, other):
+            if why := self._why_no_ratio(one.name):
+                about = why if why == REFERENCE else f"another machine, and {why}"
+                return Change("memory", why=about)
+            base = [row.cost.get("peak_memory_mib") for row in self.both[self.reference]]
             if not base[0] or not base[1]:
                 return Change("memory", why="not measured for the reference")
             ratio *= base[0] / base[1]
-            change = Change("memory", value=ratio, relative=True)
-        less: Verdict = "better" if memory_verdict(ratio, 1.0) > 0 else "worse"
-        return replace(change, verdict=less if memory_verdict(ratio, 1.0) else "tie")
+            change = Change("memory")
+        verdicts: dict[int, Verdict] = {1: "better", 0: "tie", -1: "worse"}
+        return replace(change, value=ratio, verdict=verdicts[memory_verdict(ratio, 1.0)])
 
     def how(self) -> str:
         """How costs were compared, in a sentence; empty where both runs measured no row."""
-        pairs = [(self.old[name].measured, row.measured) for name, row in self._both().items()]
-        if not pairs:
+        if not self.both:
             return ""
         if self.may_differ:
             return f"Speeds are not compared: {REFERENCE_DIFFERS}."
         if not self.reference:
             return "Speeds are not compared: the two runs have no reference cell in common."
         ratios = f"each row's ratio to {self.reference} in its own run"
-        known = ((one, other) for one, other in pairs if one and other)
+        measured = [(one.measured, other.measured) for one, other in self.both.values()]
+        known = [(one, other) for one, other in measured if one and other]
         if changes := dict.fromkeys(c for pair in known for c in _machine_changes(*pair)):
             return (
                 f"Another machine ({', '.join(changes)}): speed and memory are compared only as "
@@ -152,24 +165,6 @@ class CostChanges:
         return (
             f"The same machine, whose speed drifts between runs: speeds are compared as {ratios}."
         )
-
-    def _both(self) -> dict[str, Row]:
-        """The later run's rows that were measured in both."""
-        rows = ((name, row) for name, row in self.new.items() if row.measured)
-        return {name: row for name, row in rows if name in self.old and self.old[name].measured}
-
-    def _common_reference(self, wanted: str) -> str:
-        """A cell measured in both: the wanted one, else the later run's, else the earlier's."""
-        cells = [row for row in self._both().values() if not row.baseline]
-        if wanted:
-            if row := find_row(cells, wanted):
-                return row.name
-            raise ZooError(
-                f"--reference {wanted}: no such cell was measured in both runs. There is: "
-                f"{', '.join(row.name for row in cells) or 'none'}"
-            )
-        bases = [base_of(list(rows.values())) for rows in (self.new, self.old)]
-        return next((base for base in bases if base in [row.name for row in cells]), "")
 
 
 def _machine_changes(one: Record, other: Record) -> list[str]:

@@ -11,7 +11,7 @@ verdict is then ``models differ`` and never ``better`` or ``worse``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,13 +23,15 @@ from zoo.report.comparable import changed_settings, why_not_comparable
 from zoo.report.compare_costs import REFERENCE, REFERENCE_DIFFERS, Change, CostChanges, Verdict
 from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
-from zoo.report.stats.intervals import ALPHA, ENOUGH, Interval
+from zoo.report.stats.intervals import ALPHA, ENOUGH
 from zoo.report.stats.paired import Difference, holm, p_of_models, tested
 from zoo.report.stats.ratios import within
 from zoo.report.stats.scores import scores_of
+from zoo.report.tables.text import listed
 from zoo.sweep.records import Record
 
 MODELS_DIFFER = "models differ"
+UNSCORED = "not scored"  # in either run
 TOLD = ("", REFERENCE, REFERENCE_DIFFERS)  # told once for the whole table, not in a verdict
 
 
@@ -78,10 +80,25 @@ def compare(
     old, new = ({row.name: row for row in run.recorded_rows} for run in (before, after))
     common = [name for name in new if name in old]
     if not common:
-        raise ZooError(f"no cell in common: one run has {_some(old)}, the other {_some(new)}")
-    _refuse_incomparable(before, after)
+        raise ZooError(
+            f"no cell in common: one run has {listed(old, 3)}, the other {listed(new, 3)}"
+        )
     last, latest, metric = before.records[-1], after.records[-1], after.metric
-    settings = _purposeful(last, latest, may_differ)
+    for what, again, ours, theirs in (
+        ("of the task", "of", last.task, latest.task),
+        ("ranked by", "by", before.metric.label, metric.label),
+    ):
+        if ours != theirs:
+            raise ZooError(
+                f"one run is {what} {ours}, the other {again} {theirs}: there is nothing to compare"
+            )
+    changed = changed_settings(last, latest)
+    for name in may_differ:
+        if name not in changed:
+            raise ZooError(
+                f"--may-differ {name}: not a setting in which the runs differ. They differ in: "
+                f"{', '.join(changed) or 'none'}"
+            )
     costs = CostChanges(old, new, reference, may_differ)
     added = {name: "" for name in new if name not in old}
     gone = {name: "" for name in old if name not in new}
@@ -97,22 +114,18 @@ def compare(
     untested = [_why_untested(*pair, may_differ) for pair in pairs]
     places = [n for n, why in enumerate(untested) if not why]
     differences = dict(zip(places, _differences([pairs[n] for n in places]), strict=True))
-    found = []
-    for n, (one, other) in enumerate(pairs):
-        scored = _score_change(
-            one, other, *(run.verdicts.intervals.get(one.name) for run in (before, after))
-        )
-        if n in differences:
-            scored = _score_test(scored, one, other, differences[n])
-        elif untested[n] != "not scored":
-            scored = replace(scored, why=untested[n])
-        found.append([scored, *costs.of(one, other)])
+    found = [
+        [_scored((before, after), pair, differences.get(n), untested[n]), *costs.of(*pair)]
+        for n, pair in enumerate(pairs)
+    ]
     p_values = holm([change.p for changes in found for change in changes])
     adjusted = iter(p_values)
     rows = []
     for n, (one, other) in enumerate(pairs):
-        difference = differences.get(n)
-        judged = tuple(_with_verdict(c, next(adjusted), metric, difference) for c in found[n])
+        judged = tuple(
+            _judged(change, next(adjusted), metric, None if place else differences.get(n))
+            for place, change in enumerate(found[n])
+        )
         verdict, why = _lost_or_recovered(one, other) or _overall(judged)
         rows.append(ComparedRow(other.name, other.cell, other.baseline, judged, verdict, why))
     left, right = _flat_environment(before.records), _flat_environment(after.records)
@@ -125,21 +138,9 @@ def compare(
         costs.reference,
         costs.how(),
         {name: pair for name, pair in environment.items() if pair[0] != pair[1]},
-        settings,
+        {name: changed[name] for name in may_differ},
         sum(p is not None for p in p_values),
     )
-
-
-def _refuse_incomparable(before: RunReport, after: RunReport) -> None:
-    """Raise ZooError for runs of two tasks or metrics."""
-    for what, again, ours, theirs in (
-        ("of the task", "of", before.records[-1].task, after.records[-1].task),
-        ("ranked by", "by", before.metric.label, after.metric.label),
-    ):
-        if ours != theirs:
-            raise ZooError(
-                f"one run is {what} {ours}, the other {again} {theirs}: there is nothing to compare"
-            )
 
 
 def failure_reason(comparison: Comparison, fail_on: str) -> str:
@@ -161,24 +162,10 @@ def failure_reason(comparison: Comparison, fail_on: str) -> str:
     return ", ".join(f"{what}: {count}" for what, count in counts.items() if count)
 
 
-def _purposeful(
-    one: Record, other: Record, may_differ: Collection[str]
-) -> dict[str, tuple[Any, Any]]:
-    """The settings that may differ with their values; ZooError where one of them does not."""
-    changed = changed_settings(one, other)
-    for name in may_differ:
-        if name not in changed:
-            raise ZooError(
-                f"--may-differ {name}: not a setting in which the runs differ. They differ in: "
-                f"{', '.join(changed) or 'none'}"
-            )
-    return {name: changed[name] for name in may_differ}
-
-
 def _why_untested(one: Row, other: Row, may_differ: Collection[str]) -> str:
     """Why the metric of a row cannot be compared; empty where it can."""
     if not one.values or not other.values:
-        return "not scored in both" if one.values or other.values else "not scored"
+        return "not scored in both" if one.values or other.values else UNSCORED
     if one.failed or other.failed:
         return "a seed failed, and the others are those that went well"
     seeds = sorted(set(one.values) & set(other.values))
@@ -200,40 +187,42 @@ def _differences(pairs: Sequence[tuple[Row, Row]]) -> list[Difference]:
     return [replace(d, equal=bool(first[k] == first[count + k])) for k, d in enumerate(found)]
 
 
-def _score_change(one: Row, other: Row, before: Interval | None, after: Interval | None) -> Change:
-    return Change(
+def _scored(
+    runs: Sequence[RunReport], rows: tuple[Row, Row], found: Difference | None, why: str
+) -> Change:
+    """The change of the metric over the seeds that both have; why: it cannot be compared."""
+    (one, other), (before, after) = rows, [run.verdicts.intervals.get(rows[0].name) for run in runs]
+    change = Change(
         other.metric.label,
         before=before.mean if before else None,
         after=after.mean if after else None,
         before_half=before.half if before and not one.deterministic else None,
         after_half=after.half if after and not other.deterministic else None,
+        why="" if why == UNSCORED else why,
     )
-
-
-def _score_test(change: Change, one: Row, other: Row, found: Difference) -> Change:
-    """With the difference over the seeds that both have."""
+    if found is None:
+        return change
     change = replace(change, value=found.mean, seeds=found.seeds)
     if found.p is not None:
         p = None if found.equal else found.p
         return replace(change, p=p, low=found.low, high=found.high)
-    seeds = set(one.values) & set(other.values)
-    few = f"{counted(len(seeds), 'seed')} in common, {ENOUGH} are needed"
+    few = f"{counted(len(set(one.values) & set(other.values)), 'seed')} in common, "
+    few += f"{ENOUGH} are needed"
     if (p := p_of_models(one, other)) is not None:
         return replace(change, p=p, models_only=True, why=f"for these models only: {few}")
     return replace(change, why=few)
 
 
-def _with_verdict(
+def _judged(
     change: Change, adjusted: float | None, metric: MetricDescription, found: Difference | None
 ) -> Change:
-    """With a verdict where it was tested; memory has its own."""
-    scored = found if change.metric == metric.label else None
-    if scored and scored.equal and change.low is not None:
+    """With a verdict where it was tested; memory has its own. found: of the metric."""
+    if found and found.equal and change.low is not None:
         return replace(change, adjusted=1.0, verdict="tie")
     if adjusted is None or change.value is None:
         return change
-    if scored:
-        adjusted = adjusted if change.models_only else scored.guarded(adjusted)
+    if found:
+        adjusted = adjusted if change.models_only else found.guarded(adjusted)
         better, noise = metric.better(change.value) > 0, False
     else:
         better, noise = change.value > 1, within(change.value, change.floor)
@@ -245,13 +234,13 @@ def _with_verdict(
 def _lost_or_recovered(one: Row, other: Row) -> tuple[str, str] | None:
     """The verdict where training or cost measurement succeeded in one run only; else None."""
     pairs = [(_outcome(one, kind), _outcome(other, kind)) for kind in ("train", "cost")]
-    lost = [now for before, now in pairs if before is None and now]
-    recovered = [before for before, now in pairs if now is None and before]
+    lost = "; ".join(now for before, now in pairs if before is None and now)
+    recovered = "; ".join(before for before, now in pairs if now is None and before)
     if lost and recovered:
-        return "mixed", f"now: {'; '.join(lost)}; before: {'; '.join(recovered)}"
+        return "mixed", f"now: {lost}; before: {recovered}"
     if lost:
-        return "worse", "; ".join(lost)
-    return ("better", f"before: {'; '.join(recovered)}") if recovered else None
+        return "worse", lost
+    return ("better", f"before: {recovered}") if recovered else None
 
 
 def _outcome(row: Row, kind: str) -> str | None:
@@ -266,22 +255,20 @@ def _outcome(row: Row, kind: str) -> str | None:
 
 def _overall(changes: Sequence[Change]) -> tuple[str, str]:
     """The verdict on a row, and what it is based on."""
-    names = {
-        verdict: ", ".join(c.metric for c in changes if c.verdict == verdict and not c.models_only)
+    worse, better, tie = (
+        ", ".join(c.metric for c in changes if c.verdict == verdict and not c.models_only)
         for verdict in ("worse", "better", "tie")
-    }
+    )
     models = [c for c in changes if c.models_only and c.verdict]
-    if not any(names.values()) and not models:
-        return "not comparable", "; ".join(dict.fromkeys(c.why for c in changes if c.why))
     limits = [f"{c.metric} {c.verdict}, {c.why}" for c in models]
-    if names["better"] and names["worse"]:
-        found = f"worse {names['worse']}", f"better {names['better']}"
-        return "mixed", "; ".join([*found, *limits])
-    for verdict in ("worse", "better"):
-        if names[verdict]:
-            return verdict, "; ".join([names[verdict], *limits])
+    if worse and better:
+        return "mixed", "; ".join([f"worse {worse}", f"better {better}", *limits])
+    if worse or better:
+        return "worse" if worse else "better", "; ".join([worse or better, *limits])
     if any(c.verdict != "tie" for c in models):
         return MODELS_DIFFER, "; ".join(limits)
+    if not tie and not models:
+        return "not comparable", "; ".join(dict.fromkeys(c.why for c in changes if c.why))
     # What could not be compared is stated with a tie, or it would pass for one.
     unknown = [f"{c.metric}: {c.why}" for c in changes if c.verdict is None and c.why not in TOLD]
     return "tie", "; ".join([*limits, *unknown])
@@ -297,8 +284,3 @@ def _flat_environment(records: Sequence[Record]) -> dict[str, str]:
         flat["commit"] = f"{git['commit'][:12]}{' (dirty)' if git.get('dirty') else ''}"
     plugins = {name: version for r in records for name, version in r.plugins.items()}
     return flat | {f"plug-in {name}": version for name, version in plugins.items()}
-
-
-def _some(rows: Mapping[str, Row]) -> str:
-    more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
-    return f"{', '.join(list(rows)[:3])}{more}"
