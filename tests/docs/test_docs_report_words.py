@@ -11,17 +11,12 @@ from bench.docs.evidence import published_runs
 from bench.docs.place import RESULTS, ROOT, SOURCES
 from bench.docs.simulated import simulated
 from bench.publish.__main__ import published_pages
+from zoo.config.settings import Pretraining
 from zoo.registry import AXES
 from zoo.report.profile_text import MARKS, profile_answer, profile_notes
 from zoo.report.run_report import RunReport
-from zoo.report.tables.notes import (
-    baseline_notes,
-    memory_notes,
-    models_note,
-    pretraining_note,
-    tuning_notes,
-)
 from zoo.report.tables.table import NOT_TRAINED
+from zoo.report.tables.words import paragraphs, words
 
 TEXT = (SOURCES / "reading-a-report.md").read_text("utf-8")
 CODE = set(re.findall(r"`([^`]+)`", TEXT))
@@ -118,23 +113,19 @@ def test_every_note_of_the_published_reports_is_explained() -> None:
 
 def unpublished_notes() -> list[str]:
     """Notes that the program writes of runs such as none of the published ones is."""
-    pretraining = {"init": "pretrain", "pretrain_masked": 0.3}
-    trained = {
-        0: SimpleNamespace(model="models/fused", metrics={"note": "n-grams of up to 2 words"})
-    }
-    row = SimpleNamespace(name="tfidf-logreg(whole=True)", trained=trained)
-    half_done = SimpleNamespace(name="fused", tried="lr of 0.001", only_tuned=True, chosen={})
-    costs = [{"peak_memory_mib": 2, "held_memory_mib": 3, "memory_how": how} for how in ("a", "b")]
+    pretraining = Pretraining(init="pretrain", pretrain_masked=0.3).model_dump()
+    half_done = SimpleNamespace(name="fused", tried="lr of 0.001")
+    rare = words("rare_notes").module
     made = [
-        [pretraining_note({"pretraining": pretraining}, seconds=True)],
-        [pretraining_note({"pretraining": {"init": "encoder"}}, seconds=False)],
-        [models_note([row], None)],
-        baseline_notes([row]),
-        tuning_notes([half_done]),
-        memory_notes([SimpleNamespace(cost=cost) for cost in costs]),
+        rare.pretraining(pretraining, seconds=True),
+        rare.pretraining({"init": "encoder"}, seconds=False),
+        rare.models(1, None),
+        rare.baselines({"tfidf-logreg(whole=True)": ["n-grams of up to 2 words"]}),
+        rare.tuning(None, {}, [half_done]),
+        rare.memory(True, {"one way": 1, "another": 2}),
     ]
-    assert all(made)
-    return [note for notes in made for note in notes]
+    assert all(map(paragraphs, made))
+    return [note for notes in made for note in paragraphs(notes)]
 
 
 @pytest.mark.parametrize("note", unpublished_notes(), ids=lambda note: note[:24])

@@ -25,7 +25,7 @@ from factory import (
 
 from zoo.errors import ZooError
 from zoo.report.run_report import RunReport
-from zoo.report.tables.notes import memory_notes, noise_text
+from zoo.report.tables.notes import noise_text
 from zoo.report.write import write_tables
 
 
@@ -53,7 +53,7 @@ def test_what_is_held_at_the_measured_speed_is_beside_what_is_needed():
     shown = readable(records).set_index("pe")
     assert (shown["memory MiB"]["rope"], shown["held MiB"]["rope"]) == ("100", "175")
     assert shown["held MiB"]["sin"] == ""
-    (note,) = memory_notes(RunReport(records).rows)
+    (note,) = [n for n in RunReport(records).notes if n.startswith("Memory")]
     assert note.startswith("Memory: what training steps need. Held: ")
 
 
@@ -62,7 +62,7 @@ def test_a_table_whose_memory_was_measured_in_several_ways_says_so():
     costs = [r for r in records if r.kind == "cost"]
     for one in costs:
         one.metrics["memory_how"] = "freed memory returned"
-    assert memory_notes(RunReport(records).rows) == []
+    assert [n for n in RunReport(records).notes if n.startswith("Memory")] == []
     costs[0].metrics["memory_how"] = "all that is held"
     notes = RunReport(records).notes
     assert sum("Memory was measured in several ways" in note for note in notes) == 1

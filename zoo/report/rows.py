@@ -72,7 +72,7 @@ class Row:
         """Of the ranking metric over the seeds; it must have a value."""
         return statistics.fmean(self.values.values())
 
-    def _recorded(self, name: str) -> list[Any]:
+    def recorded(self, name: str) -> list[Any]:
         """What its trainings recorded under a name, without what is empty."""
         return [found for r in self.trained.values() if (found := r.metrics.get(name))]
 
@@ -84,7 +84,7 @@ class Row:
     @cached_property
     def auxiliary(self) -> dict[str, float]:
         """Name of an auxiliary loss to its mean in the last epoch, over the seeds."""
-        found = self._recorded("auxiliary")
+        found = self.recorded("auxiliary")
         names = dict.fromkeys(itertools.chain(*found))
         return {name: statistics.fmean(a[name] for a in found if name in a) for name in names}
 
@@ -100,7 +100,7 @@ class Row:
 
     def examples_of(self, group: str) -> int:
         """How many examples of a group were scored; 0 where the records do not say."""
-        found = [groups[group] for groups in self._recorded("groups") if group in groups]
+        found = [groups[group] for groups in self.recorded("groups") if group in groups]
         return next((int(metrics["examples"]) for metrics in found if "examples" in metrics), 0)
 
     @cached_property
@@ -113,14 +113,14 @@ class Row:
     @cached_property
     def examples(self) -> int:
         """How many examples the ranking metric is the share of; 0 where it is not a share."""
-        return int(next(iter(self._recorded("examples")), 0)) if self.metric.paired else 0
+        return int(next(iter(self.recorded("examples")), 0)) if self.metric.paired else 0
 
     @cached_property
     def effective_examples(self) -> float:
         """How many independent examples tell as much of the ranking metric; 0 where unknown."""
         if self.examples:
             return self.examples
-        counts = (found.get(self.metric.name) for found in self._recorded("effective_examples"))
+        counts = (found.get(self.metric.name) for found in self.recorded("effective_examples"))
         return min((float(count) for count in counts if count), default=0.0)
 
     @cached_property
@@ -169,7 +169,7 @@ class Row:
     @property
     def parameters(self) -> int:
         """Of its model; 0 where no record has it."""
-        return int(self.cost.get("params") or next(iter(self._recorded("params")), 0))
+        return int(self.cost.get("params") or next(iter(self.recorded("params")), 0))
 
     @property
     def only_skipped(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -172,6 +172,10 @@ class RunReport:
         """A row's choices on the axes that vary, cut to ``most`` characters."""
         parts = [row.cell[axis] for axis in self.axes] if not row.baseline else [row.baseline]
         return plain("+".join(parts or row.cell.values()), most)
+
+    def short_names(self, rows: Iterable[Row]) -> list[str]:
+        """The same of several rows."""
+        return [self.short_name(row) for row in rows]
 
     def describe(self, number: int) -> str:
         """A row of the table in one line: ``fused+rope: accuracy 0.943 ± 0.008; × train 1.10``."""

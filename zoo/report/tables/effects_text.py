@@ -9,7 +9,6 @@ from typing import Any
 from zoo.errors import counted
 from zoo.report.stats.effects import Effect, Effects
 from zoo.report.stats.ratios import memory_verdict
-from zoo.report.tables.notes import lower_is_better
 from zoo.report.tables.text import listed, percent, plain
 
 LARGEST = 3  # interactions that are printed
@@ -80,7 +79,7 @@ def _notes(effects: Effects) -> list[str]:
             "set.",
         ),
         (named, f"Not averaged: the grid is not full. Missing: {listed(named, SHOWN)}."),
-        (not metric.higher_is_better, lower_is_better(metric)),
+        (not metric.higher_is_better, f"Lower {metric.label} is better."),
         (
             tested,
             "± is the 95% interval over seeds of each effect by itself; tie: not significantly "

@@ -1,137 +1,64 @@
-"""The lines under a table: what its marks and intervals mean, and what it was made on."""
+"""What fills the notes under a table: what its marks and intervals mean, and what it was made on.
+
+The sentences are in ``words/notes.txt``.
+"""
 
 from __future__ import annotations
 
 import itertools
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import counted
 from zoo.report.rows import Row
-from zoo.report.stats.intervals import ENOUGH
-from zoo.report.stats.ratios import MEMORY_TIE, too_noisy
+from zoo.report.stats.ratios import too_noisy
 from zoo.report.tables.table import at_chance
-from zoo.report.tables.text import from_to, listed, percent, plain
+from zoo.report.tables.text import percent, plain
+from zoo.report.tables.words import said
 from zoo.sweep.records import Record, made_by, shared_part
 
 if TYPE_CHECKING:
     from zoo.report.run_report import RunReport
-
-NAMED = 6  # rows that a note names
-STAGE = "pretrain"  # what ``init`` is where there was a stage, as in zoo.config.settings
 
 
 def notes_of(run: RunReport) -> list[str]:
     """All notes of a report, in the order in which they are printed."""
     if not run.records:
         return ["No records."]
-    last = run.typical
-    found = [
-        *_score_notes(run),
-        *_speed_notes(run),
-        _front_note(run),
-        *memory_notes(run.rows),
-        visible_note(run),
-        _rank_order_note(run),
-        _equal_note(run),
-        *baseline_notes(run.rows),
-        _chance_note(run),
-        pretraining_note(last.config, "pretrain_seconds" in run.table),
-        *tuning_notes(run.rows),
-        models_note(run.rows, run.best),
-        *last.config["data"].get("remarks", []),
-        made_on(last, run.metric),
-        *mixed([record for row in run.recorded_rows for record in row.used]),
-    ]
-    return [note for note in found if note]
-
-
-def _score_notes(run: RunReport) -> list[str]:
-    """Seeds and intervals, ranks, the error of the test set, and losses that parts add."""
-    metric, trained = run.metric, [row for row in run.rows if row.trained]
-    if not trained:
-        return []
+    last, metric = run.typical, run.metric
+    trained = [row for row in run.rows if row.trained]
     cells = [row for row in trained if not row.baseline] or trained
-    counts = [len({record.seed for record in row.trained.values()}) for row in cells]
-    first = f"Seeds: {from_to(min(counts), max(counts))} per row"
-    if max(counts) < ENOUGH:
-        first += f": too few seeds for an interval (at least {ENOUGH}); nothing is ranked."
-    else:
-        fewer = "" if min(counts) >= ENOUGH else f"; with fewer than {ENOUGH} seeds there is none"
-        bounds = ", and near 0 and 1 the interval has two ends" if metric.highest == 1 else ""
-        first += (
-            f", paired across rows. ± is the 95% interval of the mean over seeds{fewer}; "
-            f"the variances of all rows are shrunk towards each other{bounds}."
-        )
-        if any(row.deterministic for row in run.rows):
-            first += " A deterministic fit is the same with every seed, and has no interval."
-    if not metric.higher_is_better:
-        first += f" {lower_is_better(metric)}"
-    lines, examples, tests = [first], max(row.examples for row in run.rows), run.verdicts.tests
-    disagreed = f" and McNemar's test over the {metric.scored} on which two rows disagree"
-    ranked = any(line["rank"] is not None for line in run.lines)
-    if ranked and tests:
-        lines.append(
-            "Rank: 1 + the number of rows that are significantly better (paired t-test over seeds"
-            f"{disagreed if examples else ''}; 5% level, Holm's correction for "
-            f"{counted(tests, 'comparison')}: every pair of rows and every effect). Trained again "
-            "with new seeds and scored on this test set, they would be better again. "
-            "1=: no row is better, and several rows have this rank."
-        )
-    elif ranked:
-        lines.append(
-            "Rank: all ranked rows have the same results with every seed. Nothing was tested."
-        )
     errors = [line[f"{metric.name}_sampling_error"] for line in run.lines]
-    if known := [metric.scale * error for error in errors if error is not None]:
-        size = f"Test set: {examples} {metric.scored}. " if examples else ""
-        together = "" if examples else f"; the {metric.scored} of one text are not independent"
-        lines.append(
-            f"{size}On another test set of this size from the same source, a model's "
-            f"{metric.label} may differ by up to {max(known):.{metric.unit_digits}f} {metric.unit} "
-            f"(95%, Wilson{together}); ± does not include this."
-        )
-    if run.auxiliary:
-        lines.append(
-            f"{' and '.join(f'{name} loss' for name in run.auxiliary)}: a part of the model adds "
-            "this to the loss of the task in training; its mean in the last epoch, before its "
-            "weight."
-        )
-    return lines
-
-
-def lower_is_better(metric: MetricDescription) -> str:
-    """The sentence that says so."""
-    return f"Lower {metric.label} is better."
-
-
-def _speed_notes(run: RunReport) -> list[str]:
-    """Ratios, the reference, the noise floor, and seconds of trainings."""
-    lines = run.lines
-    rounds = [int(line["rounds"]) for line in lines if line["train_ratio"] is not None]
-    if not rounds:
-        return []
-    few, many = min(rounds), max(rounds)
-    too_few = f"; too few rounds for an interval (at least {ENOUGH})" if few < ENOUGH else ""
-    timed = sum(line["train_tokens_per_s"] is not None for line in lines)
-    others = (
-        f" No ratio for {counted(timed - len(rounds), 'row')} measured against another reference."
+    costs = [row.cost for row in run.rows if row.cost.get("peak_memory_mib")]
+    ways = Counter(str(cost["memory_how"]) for cost in costs if cost.get("memory_how"))
+    chosen = {r.name: dict.fromkeys(r.recorded("note")) for r in run.rows if r.recorded("note")}
+    chance: dict[bool | None, list[str]] = {True: [], False: [], None: []}
+    for row, line in zip(run.rows, run.lines, strict=True):
+        if line[f"{metric.name}_mean"] is not None:
+            chance[at_chance(line, metric, run.chance)].append(run.short_name(row))
+    found = said(
+        "notes",
+        run=run,
+        seeds=[len({record.seed for record in row.trained.values()}) for row in cells],
+        examples=max((row.examples for row in run.rows), default=0),
+        errors=[error for error in errors if error is not None],
+        noise=noise_note(run),
+        held=any(cost.get("held_memory_mib") for cost in costs),
+        ways=ways,
+        visible=visible_note(run),
+        disordered=_disordered(run),
+        chosen=chosen,
+        at_chance=(chance[True], chance[None]),
+        pretrained=shared_part(last.config, "pretraining"),
+        tuned=_tuned(run.rows),
+        kept=sum(bool(record.model) for row in run.rows for record in row.trained.values()),
     )
-    found = [
-        f"×: speed divided by the reference's in the same rounds ({from_to(few, many)} of them), "
-        f"with the 95% t-interval of the mean log ratio{too_few}. "
-        "tie: the interval contains 1, or the ratio is within the noise floor.",
-        f"Reference: {run.reference}.{others if timed > len(rounds) else ''}",
-        noise_note(run),
-    ]
-    if any(line["train_seconds"] is not None for line in lines):
-        found.append(
-            "train s: seconds of one whole training (all epochs of a cell, the one pass of a fit), "
-            "the mean over seeds; other work may have run at the same time."
-        )
-    return found
+    used = [record for row in run.recorded_rows for record in row.used]
+    remarks = last.config["data"].get("remarks", [])
+    return [*found, *filter(None, remarks), made_on(last, metric), *mixed(used)]
 
 
 def noise_note(run: RunReport) -> str:
@@ -157,37 +84,6 @@ def noise_text(run: RunReport) -> str:
     )
 
 
-def _front_note(run: RunReport) -> str:
-    if "front" not in run.columns:
-        return ""
-    label = run.metric.label
-    return (
-        f"Front ({label} against speed, {label} against memory): no other cell is significantly "
-        "better on one of the two and at least tied on the other. In brackets: another cell is "
-        "better on one of the two, but tied on the other. Memory is measured once; differences "
-        f"within {MEMORY_TIE:.0%} are ties."
-    )
-
-
-def memory_notes(rows: Sequence[Row]) -> list[str]:
-    """What memory beside speed means, and whether it means the same in every row."""
-    costs = [row.cost for row in rows if row.cost.get("peak_memory_mib")]
-    lines = []
-    if any(cost.get("held_memory_mib") for cost in costs):
-        lines.append(
-            "Memory: what training steps need. Held: what the process holds at the measured speed, "
-            "where it keeps freed memory for the next step."
-        )
-    hows = [str(cost["memory_how"]) for cost in costs if cost.get("memory_how")]
-    if len(set(hows)) > 1:
-        counts = (f"{how} ({counted(hows.count(how), 'row')})" for how in dict.fromkeys(hows))
-        lines.append(
-            "Memory was measured in several ways, and cannot be compared across them: "
-            f"{'; '.join(counts)}."
-        )
-    return lines
-
-
 def visible_note(run: RunReport) -> str:
     """The differences that such a run shows; empty where nothing was tested."""
     pair, effect = run.verdicts.visible(), run.verdicts.visible("effect")
@@ -200,119 +96,51 @@ def visible_note(run: RunReport) -> str:
     )
 
 
-def _rank_order_note(run: RunReport) -> str:
-    """Why ranks do not follow the means, with two rows as an example; empty where they do."""
-    ranks = run.verdicts.ranks()
-    means = {row.name: run.metric.better(row.mean) for row in run.verdicts.rows}
+def _disordered(run: RunReport) -> tuple[str, str] | None:
+    """Two rows whose ranks do not follow their means, the one with the better mean first."""
+    ranks, better = run.verdicts.ranks(), run.metric.better
     ranked = [row for row in run.verdicts.rows if row.name in ranks]
-    ranked.sort(key=lambda row: means[row.name], reverse=True)
+    ranked.sort(key=lambda row: better(row.mean), reverse=True)
     for above, below in itertools.combinations(ranked, 2):
-        if ranks[above.name] > ranks[below.name] and means[above.name] > means[below.name]:
-            one, other = run.short_name(above), run.short_name(below)
-            return (
-                f"Ranks do not follow the means everywhere: {one} has a better mean than {other} "
-                f"and a worse rank, because less is certain of {other}. A rank is the best place "
-                "that a row may have as far as these tests can tell."
-            )
-    return ""
-
-
-def _equal_note(run: RunReport) -> str:
-    equal = "; ".join(", ".join(map(run.short_name, g)) for g in run.verdicts.equal_rows())
-    text = "The same results with every seed, and so one row in every comparison: "
-    return f"{text}{equal}." if equal else ""
-
-
-def baseline_notes(rows: Sequence[Row]) -> list[str]:
-    """What each baseline says that it chose when it was fitted."""
-    said = {row.name: [r.metrics.get("note") for r in row.trained.values()] for row in rows}
-    found = {name: dict.fromkeys(str(note) for note in its if note) for name, its in said.items()}
-    return [f"{name}: {'; '.join(its)}." for name, its in found.items() if its]
-
-
-def _chance_note(run: RunReport) -> str:
-    """The chance level and the rows that are not above it; empty if it is unknown."""
-    metric, chance = run.metric, run.chance
-    if chance is None:
-        return ""
-    found: dict[bool | None, list[str]] = {True: [], False: [], None: []}
-    for row, line in zip(run.rows, run.lines, strict=True):
-        if line[f"{metric.name}_mean"] is not None:
-            found[at_chance(line, metric, chance)].append(run.short_name(row))
-    about = [f"not better than it: {listed(found[True], NAMED)}"] if found[True] else []
-    if found[None]:
-        about.append(
-            f"cannot be said of {listed(found[None], NAMED)}: neither an interval over seeds nor a "
-            "sampling error is known"
-        )
-    said = "; ".join(about) or "every row is better"
-    return f"Chance level of {metric.label}: {metric.format(chance)}; {said}."
-
-
-def pretraining_note(config: Mapping[str, Any], seconds: bool) -> str:
-    """What the encoders of the cells began with; empty where that is new weights.
-
-    config: of a record. seconds: whether the table has those of a stage of pretraining.
-    """
-    about = shared_part(config, "pretraining")
-    if not about["init"]:
-        return ""
-    if about["init"] != STAGE:
-        return (
-            f"The encoder of every cell began with that of {plain(about['init'], 60)}, a masked "
-            "language model; its training is not in the times."
-        )
-    texts = plain(about["pretrain_data"], 60) or "the texts of the training split"
-    what = "words" if about["pretrain_whole_words"] else "word pieces"
-    times = " train s is without pretrain s, the seconds of that stage." if seconds else ""
-    return (
-        f"Every cell was pretrained: {counted(about['pretrain_epochs'], 'epoch')} of masked "
-        f"language modelling on {texts} before training, rate {about['pretrain_lr']:g}, "
-        f"{percent(about['pretrain_masked'])} of the {what} masked; no text that is scored is "
-        f"among them.{times}"
-    )
+        if ranks[above.name] > ranks[below.name] and better(above.mean) > better(below.mean):
+            return run.short_name(above), run.short_name(below)
+    return None
 
 
 Values = tuple[float, ...]
 
 
-def tuning_notes(rows: Sequence[Row]) -> list[str]:
-    """Which settings were tried and how; which row depends most on them; which rows lack training.
-
-    Settings were chosen for each row on a held-out part of the training split.
-    """
-    lines = []
-    scores = {row.name: found for row in rows if row.chosen and (found := trial_scores(row))}
-    if tuned := [row for row in rows if row.name in scores]:
-        metric, config = tuned[0].metric, tuned[0].trials[0].config
-        tuning, validation = config["tuning"], config["data"].get("validation")
-        named = " and ".join(f"{name} of {_numbers(v)}" for name, v in tuning["values"].items())
-        part = "validation split" if validation else f"{tuning['share']:.0%} of the training split"
-        lines.append(
-            f"Each row was trained with {named.replace('_', ' ')} and scored on "
-            f"{'the ' if validation else ''}{part} ({counted(tuning['seeds'], 'seed')}); the first "
-            "value within a standard error of the best is in the table, and was then trained on "
-            "the whole training split."
-        )
-        most = max(scores, key=lambda n: max(scores[n].values()) - min(scores[n].values()))
-        shown = [f"{metric.format(s)} at {_numbers(at)}" for at, s in scores[most].items()]
-        lines.append(
-            f"Most depends on it for {plain(most, 60)}: {metric.label} {', '.join(shown)}."
-        )
+def _tuned(rows: Sequence[Row]) -> dict[str, Any]:
+    """Which settings were tried and how, and which row depends most on them; empty: none were."""
+    tuned = {row.name: row for row in rows if row.chosen and trial_scores(row)}
+    if not tuned:
+        return {}
+    first = next(iter(tuned.values()))
+    metric, config = first.metric, first.trials[0].config
+    tuning = config["tuning"]
+    named = [f"{n.replace('_', ' ')} of {_numbers(v)}" for n, v in tuning["values"].items()]
+    part = "the validation split"
+    if not config["data"].get("validation"):
+        part = f"{tuning['share']:.0%} of the training split"
+    scores = {name: trial_scores(row) for name, row in tuned.items()}
+    most = max(scores, key=lambda n: max(scores[n].values()) - min(scores[n].values()))
+    best: dict[Values, list[str]] = {}
+    for values in scores[most]:
+        if all(values in found for found in scores.values()):
+            of_row = {name: metric.better(found[values]) for name, found in scores.items()}
+            best[values] = [n for n in of_row if of_row[n] == max(of_row.values())]
+    if best and set.intersection(*map(set, best.values())):
         best = {}
-        for values in scores[most]:
-            if all(values in found for found in scores.values()):
-                of_row = {name: metric.better(found[values]) for name, found in scores.items()}
-                best[values] = [n for n in of_row if of_row[n] == max(of_row.values())]
-        if best and not set.intersection(*map(set, best.values())):
-            text = "; ".join(f"at {_numbers(at)} {_either(names)}" for at, names in best.items())
-            lines.append(f"With one value for all rows, the best row would depend on it: {text}.")
-    if untrained := [f"{plain(r.name, 60)} ({r.tried})" for r in rows if r.only_tuned]:
-        lines.append(
-            f"Not trained: {', '.join(untrained)}. The training with the chosen values is missing; "
-            "the same command goes on from there."
-        )
-    return lines
+    return {
+        "settings": " and ".join(named),
+        "part": part,
+        "seeds": tuning["seeds"],
+        "most": most,
+        "scores": ", ".join(
+            f"{metric.format(score)} at {_numbers(at)}" for at, score in scores[most].items()
+        ),
+        "best": "; ".join(f"at {_numbers(at)} {_either(names)}" for at, names in best.items()),
+    }
 
 
 def trial_scores(row: Row) -> dict[Values, float]:
@@ -341,14 +169,6 @@ def _either(names: Sequence[str]) -> str:
     if len(others) > 1:
         return f"{first} or {len(others)} others"
     return " or ".join([first, *others])
-
-
-def models_note(rows: Sequence[Row], best: Row | None) -> str:
-    """The number of models that were kept, and the best row's; empty where none was."""
-    count = sum(bool(record.model) for row in rows for record in row.trained.values())
-    of_best = f"; of the best row: {best.model}" if best and best.model else ""
-    text = f"{counted(count, 'model')} kept in this directory, for zoo predict{of_best}."
-    return text if count else ""
 
 
 def made_on(record: Record, metric: MetricDescription) -> str:
