@@ -71,37 +71,8 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         plugins: Sequence[str] = (),
         random_state: Any = None,
     ) -> None:
-        self.attention = attention
-        self.pe = pe
-        self.norm = norm
-        self.ffn = ffn
-        self.block = block
-        self.pool = pool
-        self.dim = dim
-        self.layers = layers
-        self.heads = heads
-        self.ffn_dim = ffn_dim
-        self.max_length = max_length
-        self.vocab_size = vocab_size
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.batching = batching
-        self.lr = lr
-        self.weight_decay = weight_decay
-        self.dropout = dropout
-        self.label_smoothing = label_smoothing
-        self.schedule = schedule
-        self.warmup = warmup
-        self.max_grad_norm = max_grad_norm
-        self.head_hidden = head_hidden
-        self.token_dropout = token_dropout
-        self.token_deletion = token_deletion
-        self.ensemble = ensemble
-        self.device = device
-        self.precision = precision
-        self.threads = threads
-        self.plugins = plugins
-        self.random_state = random_state
+        # Each parameter as it was given, as scikit-learn's get_params expects.
+        self.__dict__.update({n: v for n, v in locals().items() if n not in ("self", "__class__")})
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on texts and their classes.
@@ -122,10 +93,9 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"every text is of one class, {self.classes_[0]}: a classifier needs two classes"
             )
         options = self.get_params(deep=False)
-        seed = self.random_state
+        plugins, seed = options.pop("plugins"), options.pop("random_state")
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31)
-        plugins, _ = options.pop("plugins"), options.pop("random_state")
         loaded = loading.load(list(plugins))
         data = stored(_splits(texts, codes.tolist()), {})
         request = make_request({**options, "data": data, "keep_duplicates": True}, loaded.registry)

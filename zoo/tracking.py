@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import queue
 import subprocess
 import sys
 import tempfile
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from concurrent import futures
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,76 +70,57 @@ class TrackerProcess:
 
     def __init__(self, name: str, files: Sequence[str]) -> None:
         self.name, self.failure = name, ""
-        self._messages: queue.Queue[tuple[Any, ...]] = queue.Queue()
-        self._messages.put((name, tuple(files)))
-        self._process: subprocess.Popen[bytes] | None = None
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        self._process = subprocess.Popen(
+            # This module, found where this process finds it.
+            [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path}; {_MAIN}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            start_new_session=True,  # Ctrl-C in the terminal is for the process that submits
+        )
         # A thread, because writing to a process that is busy would block.
-        self._thread = threading.Thread(target=self._work, daemon=True)
-        self._thread.start()
+        self._thread = futures.ThreadPoolExecutor(1)
+        self._last: futures.Future[Any] = self._thread.submit(self._ask, (name, tuple(files)))
 
     def send(self, *message: Any) -> None:
         """Have it start, log or end a run, after what was sent before."""
         if not self.failure:
-            self._messages.put(message)
+            self._last = self._thread.submit(self._ask, message)
 
-    def wait(self, seconds: float) -> None:
+    def wait(self, seconds: float, late: str = "it did not do its work in time") -> None:
         """Wait until it has done all that was sent; one that takes longer is left out."""
-        done = self._messages.all_tasks_done
-        with done:
-            in_time = done.wait_for(lambda: not self._messages.unfinished_tasks, seconds)
-        if not in_time:
-            self._fail("it did not do its work in time")
+        if futures.wait([self._last], seconds).not_done:
+            self._fail(late)
 
     def close(self, seconds: float) -> None:
         """Let it finish what was sent, for so many seconds at most, and end the process."""
-        self._messages.put(())
-        self._thread.join(seconds)
-        if self._thread.is_alive():
-            self._fail("it did not finish in time")
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        self._last = self._thread.submit(self._process.communicate)  # the process ends at its end
+        self.wait(seconds, "it did not finish in time")
+        self._process.kill()
+        self._process.wait()
+        self._thread.shutdown()
+        self._log.close()
 
     def _fail(self, reason: str) -> None:
         self.failure = self.failure or reason
-        if self._process is not None:
-            self._process.kill()
+        self._process.kill()
 
-    def _work(self) -> None:
-        """Pass on one message after the other, in a thread, until an empty one."""
-        with tempfile.TemporaryFile() as log:
-            while message := self._messages.get():
-                try:
-                    if not self.failure:
-                        self._ask(message, log)
-                except (OSError, EOFError, pickle.UnpicklingError):
-                    log.seek(0)
-                    printed = log.read().decode(errors="replace").strip().splitlines()
-                    self._fail(printed[-1].strip() if printed else "its process died")
-                finally:
-                    self._messages.task_done()
-            if self._process is not None and self._process.stdin is not None:
-                with contextlib.suppress(OSError):
-                    self._process.stdin.close()
-                self._process.wait()
-
-    def _ask(self, message: tuple[Any, ...], log: Any) -> None:
-        """Send one message, and note the reason if the tracker fails; starts the process."""
-        if self._process is None:
-            self._process = subprocess.Popen(
-                # This module, found where this process finds it.
-                [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path}; {_MAIN}"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                start_new_session=True,  # Ctrl-C in the terminal is for the process that submits
-            )
+    def _ask(self, message: tuple[Any, ...]) -> None:
+        """Pass on one message, in the thread, and note the reason where the tracker fails."""
+        if self.failure:
+            return
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        pickle.dump(message, self._process.stdin)
-        self._process.stdin.flush()
-        if reason := pickle.load(self._process.stdout):
-            self._fail(reason)
+        try:
+            pickle.dump(message, self._process.stdin)
+            self._process.stdin.flush()
+            if reason := pickle.load(self._process.stdout):
+                self._fail(reason)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            self._log.seek(0)
+            printed = self._log.read().decode(errors="replace").strip().splitlines()
+            self._fail(printed[-1].strip() if printed else "its process died")
 
 
 _MAIN = "import zoo.tracking; zoo.tracking.main()"

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from zoo.models.text_model import Prediction, TaggedText
 
 CONLL = ".conll"
-COUNTS = ("tokens", "cut", "unknown")
 DIGITS = 6  # of a probability; float32 knows no more
 
 
@@ -139,14 +138,18 @@ def _conll_texts(
 
 def _print(predictions: Iterable[Any], layout: Any, form: str) -> None:
     """Print each prediction as it comes, as a table, CSV or JSON lines."""
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    for number, prediction in enumerate(predictions, start=1):
+    numbered = enumerate(predictions, start=1)
+    if form == "csv":
+        writer = None
+        for row in (row for number, p in numbered for row in layout.rows(number, p)):
+            if writer is None:
+                writer = csv.DictWriter(sys.stdout, [*row], lineterminator="\n")
+                writer.writeheader()
+            writer.writerow(row)
+        return
+    for number, prediction in numbered:
         if form == "jsonl":
             click.echo(json.dumps(layout.json(prediction), ensure_ascii=False))
-        elif form == "csv":
-            if number == 1:
-                writer.writerow(layout.header(prediction))
-            writer.writerows(layout.rows(number, prediction))
         else:
             layout.echo(number, prediction)
 
@@ -165,14 +168,10 @@ class _TextLayout:
         note = "  (every token is unknown to the model)" if p.all_unknown else ""
         click.echo(f"{p.label:<{self.width}}{share}  {printable(p.text)}{note}")
 
-    def header(self, first: Prediction) -> list[str]:
-        shares = [f"p({label})" for label in first.probabilities]
-        return ["text", "label", "probability", *COUNTS, *shares]
-
-    def rows(self, number: int, p: Prediction) -> Iterator[list[Any]]:
-        most = "" if p.probability is None else f"{p.probability:.{DIGITS}f}"
-        each = [f"{share:.{DIGITS}f}" for share in p.probabilities.values()]
-        yield [p.text, p.label, most, *_counts(p).values(), *each]
+    def rows(self, number: int, p: Prediction) -> Iterator[dict[str, Any]]:
+        most = "" if p.probability is None else _exact(p.probability)
+        each = {f"p({label})": _exact(share) for label, share in p.probabilities.items()}
+        yield {"text": p.text, "label": p.label, "probability": most, **_counts(p), **each}
 
     def json(self, p: Prediction) -> dict[str, Any]:
         most = None if p.probability is None else round(p.probability, DIGITS)
@@ -194,12 +193,9 @@ class _TagLayout:
         for token, tag, share in zip(shown, p.tags, p.probabilities, strict=True):
             click.echo(f"{token:<{widths[0]}}  {tag:<{widths[1]}}  {share:>11.3f}")
 
-    def header(self, first: TaggedText) -> list[str]:
-        return ["text", "token", "tag", "probability"]
-
-    def rows(self, number: int, p: TaggedText) -> Iterator[list[Any]]:
+    def rows(self, number: int, p: TaggedText) -> Iterator[dict[str, Any]]:
         for token, tag, share in zip(p.tokens, p.tags, p.probabilities, strict=True):
-            yield [number, token, tag, f"{share:.{DIGITS}f}"]
+            yield {"text": number, "token": token, "tag": tag, "probability": _exact(share)}
 
     def json(self, p: TaggedText) -> dict[str, Any]:
         shares = [round(share, DIGITS) for share in p.probabilities]
@@ -216,17 +212,19 @@ class _FillLayout:
             shown = ", ".join(f"{printable(piece)} {share:.3f}" for piece, share in pieces)
             click.echo(f"  mask {mask}: {shown}")
 
-    def header(self, first: FilledText) -> list[str]:
-        return ["text", "mask", "piece", "probability"]
-
-    def rows(self, number: int, p: FilledText) -> Iterator[list[Any]]:
+    def rows(self, number: int, p: FilledText) -> Iterator[dict[str, Any]]:
         for mask, pieces in enumerate(p.masks, start=1):
-            yield from ([number, mask, piece, f"{share:.{DIGITS}f}"] for piece, share in pieces)
+            for piece, share in pieces:
+                yield {"text": number, "mask": mask, "piece": piece, "probability": _exact(share)}
 
     def json(self, p: FilledText) -> dict[str, Any]:
         masks = [{piece: round(share, DIGITS) for piece, share in pieces} for pieces in p.masks]
         return {"text": p.text, "filled": p.filled, "masks": masks} | _counts(p)
 
 
+def _exact(probability: float) -> str:
+    return f"{probability:.{DIGITS}f}"
+
+
 def _counts(prediction: Prediction | FilledText) -> dict[str, int]:
-    return {name: getattr(prediction, name) for name in COUNTS}
+    return {name: getattr(prediction, name) for name in ("tokens", "cut", "unknown")}

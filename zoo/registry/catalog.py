@@ -139,15 +139,10 @@ class Registry:
     def patterns(self, axis: str, text: str) -> list[Pattern]:
         """Parse a comma-separated list of patterns, or ``all``; raises as ``choices`` does.
 
-        Of patterns that give equal models, as ``fused`` and ``fused/fused`` do, one is returned:
-        the longest as written, which has to fit the layers.
+        Patterns that give equal models, as ``fused`` and ``fused/fused`` do, are equal.
         """
-        found: dict[str, Pattern] = {}
-        for pattern in (self.pattern(axis, name) for name in self._names(axis, text)):
-            same = found.setdefault(str(pattern), pattern)
-            if len(pattern.written) > len(same.written):
-                found[str(pattern)] = pattern
-        return list(found.values())
+        found = (self.pattern(axis, name) for name in self._names(axis, text))
+        return list({str(pattern): pattern for pattern in found}.values())
 
     def _names(self, kind: str, text: str) -> list[str]:
         """The names in a list."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from zoo.errors import counted
 from zoo.registry.component import Choice
 from zoo.registry.kinds import AXES, CAPABILITIES
 
@@ -23,13 +24,9 @@ SLOTS = {
 
 @dataclass(frozen=True)
 class Pattern:
-    """Layer i has choice i mod n: ``window(size=4)/fused``. Most patterns are one choice alone.
-
-    written: the choices as they were given, where that was longer than ``choices``.
-    """
+    """Layer i has choice i mod n: ``window(size=4)/fused``. Most patterns are one choice alone."""
 
     choices: tuple[Choice, ...]
-    written: tuple[Choice, ...] = field(default=(), compare=False)
 
     @classmethod
     def of(cls, choices: Sequence[Choice]) -> Pattern:
@@ -37,7 +34,7 @@ class Pattern:
         names = [str(choice) for choice in choices]
         lengths = range(1, len(names) + 1)
         shortest = next(n for n in lengths if names[:n] * (len(names) // n) == names)
-        return cls(tuple(choices[:shortest]), tuple(choices) if shortest < len(choices) else ())
+        return cls(tuple(choices[:shortest]))
 
     def at(self, layer: int) -> Choice:
         """The choice of a layer, counted from 0."""
@@ -90,18 +87,12 @@ class Cell:
         return "+".join(self.names.values())
 
     def too_long(self, layers: int) -> str:
-        """The first pattern with more components than there are layers; empty where none has.
-
-        Components count as they were written: ``fused/fused/fused`` has three.
-        """
+        """The first pattern with more components than there are layers; empty where none has."""
         for axis in AXES:
             pattern: Pattern = getattr(self, axis)
-            written = pattern.written or pattern.choices
-            if len(written) > layers:
-                return (
-                    f"{axis} '{'/'.join(map(str, written))}' is a pattern of {len(written)} "
-                    f"components, and the model has {layers} {'layer' if layers == 1 else 'layers'}"
-                )
+            if len(pattern) > layers:
+                what = f"{axis} '{pattern}' is a pattern of {len(pattern)} components"
+                return f"{what}, and the model has {counted(layers, 'layer')}"
         return ""
 
     def refusal(self, sizes: Sizes, needs: Mapping[str, Collection[str]]) -> str:

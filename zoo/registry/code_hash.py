@@ -136,10 +136,7 @@ def _outermost(module: str) -> str:
 
 def _path(module: str) -> Path | None:
     """The folder of a package, or the file of a module; None where it has none."""
-    try:
-        spec = find_module(module)
-    except (ImportError, ValueError):
-        return None
+    spec = find_module(module)
     if spec is None or spec.origin is None or not spec.has_location:
         return None
     path = Path(spec.origin)
