@@ -6,12 +6,11 @@ from dataclasses import asdict
 from typing import Any
 
 from zoo.config.metric_description import MetricDescription
-from zoo.errors import counted
 from zoo.report.compare_costs import REFERENCE, Change
 from zoo.report.compare_runs import ComparedRow, Comparison
 from zoo.report.stats.intervals import Interval
-from zoo.report.stats.ratios import MEMORY_TIE
-from zoo.report.tables.text import bullets, line, percent, plain, tabulated
+from zoo.report.tables.text import bullets, line, plain, tabulated
+from zoo.report.tables.words import said
 
 HEADS = {"train speed": "× train", "inference speed": "× infer", "memory": "× memory"}
 
@@ -24,14 +23,9 @@ def comparison_text(comparison: Comparison, before: str, after: str, markdown: b
     cells = [[row[head] for head in heads] for row in rows]
     table = tabulated(cells, heads, "github" if markdown else "simple")
     sides = [one_line(f"before: {before}"), one_line(f"after: {after}")]
-    sides_only = [
-        f"{what}: {', '.join(f'{name} ({why})' if why else name for name, why in names.items())}."
-        for what, names in (("Added", comparison.added), ("Gone", comparison.gone))
-        if names
-    ]
-    lines = [*sides_only, *_notes(comparison)]
-    notes = bullets([line(one) for one in lines]) if markdown else "\n".join(map(plain, lines))
-    parts = (("  \n" if markdown else "\n").join(sides), table, notes)
+    notes = _notes(comparison)
+    lines = bullets([line(one) for one in notes]) if markdown else "\n".join(map(plain, notes))
+    parts = (("  \n" if markdown else "\n").join(sides), table, lines)
     return "\n\n".join(part for part in parts if part)
 
 
@@ -99,45 +93,5 @@ def _ratio(change: Change) -> str:
 
 def _notes(comparison: Comparison) -> list[str]:
     changes = [change for row in comparison.rows for change in row.changes]
-    lines = []
-    if comparison.settings:
-        differ = [
-            f"{name} {'none' if one == '' else one} → {'none' if other == '' else other}"
-            for name, (one, other) in comparison.settings.items()
-        ]
-        lines.append(f"Settings that differ on purpose: {', '.join(differ)}.")
-    if comparison.tests:
-        lines.append(
-            f"Change: difference of {comparison.metric.label}, paired by the seeds that both runs "
-            "have, with its 95% interval, the variances of all rows shrunk towards each other; ×: "
-            "after over before, with the 95% t-interval over rounds. The intervals are not "
-            "corrected; verdicts are at the 5% level after Holm's "
-            f"correction for {counted(comparison.tests, 'test')}, so that fewer than one in twenty "
-            "comparisons of equal runs reports any change, memory apart."
-        )
-    if comparison.costs:
-        lines.append(comparison.costs)
     floors = [change.floor for change in changes if change.floor is not None]
-    if floors:
-        lines.append(
-            f"Noise floor: {percent(max(floors))}, from the squares of both runs' noise floors; a "
-            "change of speed within it is a tie."
-        )
-    if any(change.metric == "memory" and change.verdict for change in changes):
-        lines.append(
-            f"Memory is measured once and not tested: a change within {MEMORY_TIE:.0%}, which "
-            "measuring a cell again may show too, is a tie."
-        )
-    if any(change.models_only for change in changes):
-        lines.append(
-            "For these models only: with so few seeds the test (McNemar's) is over the "
-            f"{comparison.metric.scored} on which the two models disagree. It does not say what "
-            "training again would give, so no row is worse or better by it."
-        )
-    if comparison.environment:
-        differ = [
-            f"{name} {one or 'none'} → {other or 'none'}"
-            for name, (one, other) in comparison.environment.items()
-        ]
-        lines.append(f"Versions and machine: {', '.join(differ)}.")
-    return lines
+    return said("comparison", comparison=comparison, changes=changes, floors=floors)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from zoo.errors import counted
 from zoo.report.profile import DataSet, Profile, Score
 from zoo.report.stats.effects import Effect
 from zoo.report.tables.text import plain, tabulated
+from zoo.report.tables.words import said
 
 Table = tuple[list[str], list[list[str]]]  # heads, and rows of cells
 NAMED = 4  # rows or data sets that a sentence names
@@ -90,25 +88,13 @@ def profile_answer(profile: Profile) -> list[str]:
     """
     ranked = [data for data in profile.data_sets if any(s.best for s in data.scores.values())]
     apart = [data for data in ranked if any(s.best is False for s in data.cells.values())]
-    if not ranked:
-        said = ["Too few seeds to say which rows differ: three or more are needed (--seeds 3)."]
-    elif not apart:
-        said = [f"On none of the {len(ranked)} data sets can the cells be distinguished."]
-    else:
-        of = counted(len(ranked), "data set")
-        said = [f"Cells differ on {len(apart)} of {of}: {_listed(d.name for d in apart)}."]
     # Where a cell is not shown to be better than chance, so few seeds, or seeds that differ so
     # much, distinguish it from nothing.
     counts = {
-        name: sum(bool(s.best) and not s.at_chance for data in apart if (s := data.cells.get(name)))
-        for name in profile.names
+        short: sum(bool(s.best) and not s.at_chance for d in apart if (s := d.cells.get(name)))
+        for name, short in profile.names.items()
     }
-    if most := max(counts.values(), default=0):
-        best = _listed(profile.names[name] for name, count in counts.items() if count == most)
-        said.append(
-            "Most often better than chance there and the best, or not distinguished from it: "
-            f"{best} (on {most} of {counted(len(apart), 'data set')})."
-        )
+    often = max(counts.values(), default=0)
     low, ahead = [], []
     for data in profile.data_sets:
         scored = {name: s for name, s in data.scores.items() if s.mean is not None}
@@ -116,21 +102,19 @@ def profile_answer(profile: Profile) -> list[str]:
         others = [s for name, s in scored.items() if name not in data.cells]
         if cells and all(s.at_chance for s in cells):
             low.append(data.name)
-        highest = [
-            max((data.metric.better(s.mean or 0.0) for s in of), default=None)
-            for of in (cells, others)
-        ]
-        if highest[0] is not None and highest[1] is not None and highest[1] >= highest[0]:
+        tops = [max(data.metric.better(s.mean or 0.0) for s in of) for of in (cells, others) if of]
+        if len(tops) == 2 and tops[1] >= tops[0]:
             ahead.append(data.name)
-    said += [f"No cell is better than chance on {_listed(low)}."] if low else []
-    said += [f"A baseline scores as high as every cell on {_listed(ahead)}."] if ahead else []
-    return said
-
-
-def _listed(found: Iterable[str]) -> str:
-    names = list(found)
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(plain(name, 60) for name in names[:NAMED]) + more
+    return said(
+        "profile",
+        NAMED=NAMED,
+        ranked=len(ranked),
+        apart=[data.name for data in apart],
+        best=[short for short, count in counts.items() if often and count == often],
+        often=often,
+        low=low,
+        ahead=ahead,
+    )
 
 
 def profile_notes(profile: Profile) -> list[str]:

@@ -9,10 +9,10 @@ from typing import Any
 from zoo.errors import counted
 from zoo.report.stats.effects import Effect, Effects
 from zoo.report.stats.ratios import memory_verdict
-from zoo.report.tables.text import listed, percent, plain
+from zoo.report.tables.text import plain
+from zoo.report.tables.words import said
 
 LARGEST = 3  # interactions that are printed
-SHOWN = 8  # missing cells that are named
 
 
 def effects_text(effects: Effects) -> str:
@@ -67,38 +67,14 @@ def sentence(effect: Effect, name: Callable[[object], str] = plain) -> str:
 
 
 def _notes(effects: Effects) -> list[str]:
-    metric, named = effects.main[0].metric, [f"{n} ({why})" for n, why in effects.missing.items()]
     floors = [ratio.floor for e in effects.main if (ratio := e.speed["train"])]
-    floor = max((floor for floor in floors if floor is not None), default=None)
-    tested = any(e.difference and e.difference.half is not None for e in effects.main)
-    seeds = f" With {counted(len(effects.seeds), 'seed')}." if effects.seeds else ""
-    notes = [
-        (
-            True,
-            f"{effects.about}{seeds} The effects are those in these combinations, on this test "
-            "set.",
-        ),
-        (named, f"Not averaged: the grid is not full. Missing: {listed(named, SHOWN)}."),
-        (not metric.higher_is_better, f"Lower {metric.label} is better."),
-        (
-            tested,
-            "± is the 95% interval over seeds of each effect by itself; tie: not significantly "
-            "different from 0 at the 5% level, after Holm's correction for all "
-            "comparisons of the report; equal: the same results with every seed.",
-        ),
-        (
-            floor is not None,
-            "Speeds are geometric means, of training unless inference is named, with 95% intervals "
-            "over rounds; tie: the interval contains 1, or the ratio is within the noise floor "
-            f"({percent(floor or 0.0)}).",
-        ),
-        (
-            effects.interactions,
-            "An interaction is how much larger the effect is with the first choice on the other "
-            "axis than with the second. Interactions of three axes are not computed.",
-        ),
-    ]
-    return [note for there, note in notes if there]
+    return said(
+        "effects",
+        effects=effects,
+        missing=[f"{name} ({why})" for name, why in effects.missing.items()],
+        tested=any(e.difference and e.difference.half is not None for e in effects.main),
+        floors=[floor for floor in floors if floor is not None],
+    )
 
 
 def effects_data(effects: Effects) -> dict[str, Any]:
