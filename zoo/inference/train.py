@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import shlex
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.config.request import PARTS, Request
+from zoo.config.request import Request
 from zoo.config.settings import NO_PRETRAINING
 from zoo.errors import ZooError, nearest
 from zoo.execution.base import UNFINISHED, WEIGHTS, Job, Result, TrainJob
@@ -35,7 +36,7 @@ from zoo.report.read import read_run
 from zoo.report.rows import find_row
 from zoo.report.run_report import RunReport
 from zoo.sweep.keys import digest
-from zoo.sweep.make_request import make_requests, refuse_several_values, values_in
+from zoo.sweep.make_request import make_requests, refuse_several_values
 from zoo.sweep.plan import Fit, make_plan
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import Record, RecordFile
@@ -49,10 +50,14 @@ from zoo.sweep.train_rows import (
     train_again,
     train_job,
 )
-from zoo.tasks.base import find_task
 
 if TYPE_CHECKING:
     from zoo.models.text_model import TextModel
+
+
+# Options of a row's command that are of the run: a share held out for validation has no use where
+# all data are trained on.
+OF_A_RUN = ("baseline", "phases", "seed", "threads", "validation")
 
 
 class TrainingFailedError(Exception):
@@ -158,28 +163,27 @@ def _card(run: Run, job: TrainJob, result: Result) -> Card:
 
 
 def _saved(run: Run, job: TrainJob, result: Result, save: Path) -> tuple[TextModel, Path]:
-    """Write the model to ``save``, or next to it with the first number that is free."""
+    """Write the model to ``save``, or next to it with the first number that is free.
+
+    It is loaded from what was written before the directory exists.
+    """
+    from zoo.inference.load import load_from
+
     numbered = (save.with_name(f"{save.name}-{number}") for number in itertools.count(2))
     for place in itertools.chain([save], numbered):
         with contextlib.suppress(TakenError):
-            model = _written(run, job, result, place)
+            with draft(place) as directory:
+                _write(directory, run, job, result)
+                try:
+                    model = load_from(directory, run.zoo.registry)
+                except ZooError as error:
+                    reason = f"it cannot be loaded: {error}"
+                    raise ZooError(f"trained, but not saved: {reason}") from error
             if place != save:
                 taken = f"warning: {save} was made by something else during the training"
                 run.progress.notice(f"{taken}; the model is in {place}")
             return model, place
     raise AssertionError("there is always a next number")
-
-
-def _written(run: Run, job: TrainJob, result: Result, save: Path) -> TextModel:
-    """Write the model, and load it from what was written before the directory exists."""
-    from zoo.inference.load import load_from
-
-    with draft(save) as directory:
-        _write(directory, run, job, result)
-        try:
-            return load_from(directory, run.zoo.registry)
-        except ZooError as error:
-            raise ZooError(f"trained, but not saved: it cannot be loaded: {error}") from error
 
 
 def _write(directory: Path, run: Run, job: TrainJob, result: Result) -> None:
@@ -262,9 +266,23 @@ class RunRow:
         return str(self.record.config["data"]["fingerprint"])
 
     @property
+    def options(self) -> dict[str, Any]:
+        """The options of its training, the chosen ones included, as its command has them."""
+        words, found = shlex.split(self.record.command)[2:], dict[str, Any]()
+        for word, value in itertools.pairwise([*words, "--"]):
+            name = word[2:].replace("-", "_")
+            if word == "--plugin":
+                found.setdefault("plugins", []).append(value)
+            elif word.startswith("--") and value.startswith("--"):  # a flag
+                found[name.removeprefix("no_")] = not name.startswith("no_")
+            elif word.startswith("--") and name not in OF_A_RUN:
+                found[name] = value
+        return found
+
+    @property
     def plugins(self) -> list[str]:
         """The single-file plug-ins that it was trained with."""
-        return list(values_in(self.record.command, "--plugin"))
+        return list(self.options.get("plugins", ()))
 
     def differences(self, card: Card) -> list[str]:
         """What of a model is not as in the row: ``task``, ``cell``, ``data``, names of settings.
@@ -282,37 +300,13 @@ class RunRow:
             found |= {name: own.get(name) != value for name, value in config.get(part, {}).items()}
         return [name for name, other in found.items() if other and name != "validation"]
 
-    def options(self, registry: Registry) -> dict[str, Any]:
-        """The options of its training that are not the task's defaults, the chosen ones included.
-
-        As a suite has them. Raises ZooError where its task is not registered.
-        """
-        config, task = self.record.config, find_task(registry, self.record.task)
-        options: dict[str, Any] = {"task": self.record.task}
-        options |= {a: c for a, c in self.record.cell.items() if a not in task.unused}
-        fields = [(part, model.model_fields) for part, model in PARTS.items()]
-        for part, known in [*fields, ("task_options", task.options.model_fields)]:
-            for name, value in config.get(part, {}).items():
-                usual = task.defaults.get(name, known[name].default if name in known else None)
-                if value != usual:
-                    options[name] = value
-        for name in ("init", "pretrain_data", "test"):  # records have names of them, without paths
-            if paths := list(values_in(self.record.command, f"--{name.replace('_', '-')}")):
-                options[name] = paths[-1]
-        options.pop("validation", None)  # a share held out has no use where all data are trained on
-        if data := list(values_in(self.record.command, "--data")):
-            options["data"] = data[-1]
-        if self.plugins:
-            options["plugins"] = self.plugins
-        return options
-
     def request(self, given: Mapping[str, Any], registry: Registry) -> Request:
         """The request that trains it again; options given win over its own.
 
         Raises ZooError as ``make_requests`` does, and where the saved encoder that it began with
         has changed since.
         """
-        made = make_requests(given, registry, self.options(registry))
+        made = make_requests(given, registry, self.options)
         if len(made) > 1:
             raise ZooError(f"this trains one model, on one data set, not {len(made)}")
         (request,) = with_initial_models(made, registry)
