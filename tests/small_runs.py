@@ -17,7 +17,7 @@ import pytest
 from safetensors import safe_open
 
 from zoo.execution.base import Event, ModelSpec
-from zoo.inference.directory import with_initial_models
+from zoo.inference.requests import with_initial_models
 from zoo.registry import AXES
 from zoo.registry.loading import load
 from zoo.sweep.carry_out import run

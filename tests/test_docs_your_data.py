@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from zoo.cli.request_options import build_requests
 from zoo.execution import executor_options
+from zoo.inference.requests import build_requests
 from zoo.registry import Registry
 from zoo.tasks.base import find_task
 

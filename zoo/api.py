@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.config.request import COMPARING, Request
+from zoo.config.request import COMPARING, Request, load_suite
 from zoo.config.sizes import Sizes
 from zoo.data.sources.in_memory import stored
 from zoo.errors import ZooError
 from zoo.execution import choose_executor
-from zoo.inference.directory import with_initial_models
+from zoo.inference.requests import build_request, build_requests
 from zoo.inference.train import keep_models
 from zoo.registry import AXES, loading
 from zoo.sweep.carry_out import carry_out, place_of, places_of
-from zoo.sweep.make_request import make_requests, validated
+from zoo.sweep.make_request import validated
 from zoo.sweep.options import with_options
 from zoo.sweep.plan import make_plan
 from zoo.sweep.progress import Progress, for_python
@@ -28,6 +28,7 @@ from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 if TYPE_CHECKING:
     from torch import nn
 
+    from zoo.inference.train import RunRow
     from zoo.models.text_model import TextModel
     from zoo.registry import Choice
     from zoo.registry.loading import Zoo
@@ -79,17 +80,11 @@ def bench(
     """
     from zoo.report.bench_result import BenchResult
 
-    held = _suite(suite)
-    files = _files(plugins, held)
-    loaded = loading.load(files)
+    loaded = _load(plugins, suite)
     executor = choose_executor(loaded.registry, on, options)
     given = {**options, "attention": attention, "pe": pe, "task": task, "seeds": seeds}
-    requests = make_requests(
-        {**given, "data": stored(data, options), "plugins": files or None},
-        loaded.registry,
-        held,
-    )
-    requests = with_initial_models(requests, loaded.registry)
+    given |= {"data": stored(data, options), "suite": suite, "plugins": _files(plugins)}
+    requests = build_requests(given, loaded.registry)
     trackers = find_trackers(track, loaded)
     with contextlib.closing(TrackedProgress(for_python(progress), trackers)) as shown:
         done = run_bench(
@@ -135,47 +130,76 @@ def train(
     Raises ZooError for bad usage or data, and
     ``zoo.inference.train.TrainingFailedError`` where the training itself fails.
     """
-    from zoo.inference.train import find_run_row
-    from zoo.inference.train import train as train_one
-
-    if from_ is None and row:
-        raise ZooError("row is of a run: say which with from_")
-    if from_ is not None and suite is not None:
-        raise ZooError("from_ and suite both hold options: use one of them")
-    held = {n: v for n, v in _suite(suite).items() if n not in COMPARING}
-    found = None
-    if from_ is not None:
-        directory = Path(from_) if isinstance(from_, str | Path) else from_.directory
-        found = find_run_row(directory, row)
-        held = {"plugins": found.plugins}
-    files = _files(plugins, held)
-    loaded = loading.load(files)
-    executor = choose_executor(loaded.registry, on, options)
-    trackers = find_trackers(track, loaded)
-    given = {**options, "attention": attention, "pe": pe, "task": task}
-    given |= {"data": stored(data, options), "plugins": files or None}
-    if found is not None:
-        given = {name: value for name, value in given.items() if value is not None}
-        requests = [found.request(given, loaded.registry)]
-    else:
-        requests = with_initial_models(make_requests(given, loaded.registry, held), loaded.registry)
-    if len(requests) > 1:
-        raise ZooError(f"train takes one data set, not {len(requests)}")
-    with (
-        contextlib.closing(TrackedProgress(for_python(progress), trackers)) as shown,
-        tempfile.TemporaryDirectory(prefix="zoo-") as scratch,
-    ):
-        model, _ = train_one(
-            requests[0],
+    found = row_to_train(from_, row, suite)
+    loaded = _load([*(found.plugins if found else ()), *_files(plugins)], suite)
+    given = {**options, "attention": attention, "pe": pe, "task": task, "suite": suite}
+    given |= {"data": stored(data, options), "plugins": _files(plugins)}
+    with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
+        model, _ = train_model(
+            given,
             loaded,
-            shown,
+            for_python(progress),
             Path(save) if save is not None else Path(scratch) / "model",
-            seed,
-            on=executor,
-            all_data=all_data or found is not None,
-            fingerprint=found.fingerprint if found and data is None else "",
+            row=found,
+            seed=seed,
+            on=on,
+            all_data=all_data,
+            track=track,
         )
         return model
+
+
+def row_to_train(
+    from_: str | Path | BenchResult | None, row: str, suite: str | Path | None
+) -> RunRow | None:
+    """The row of a run that ``--from`` and ``--row`` name; None where there is no ``--from``."""
+    from zoo.inference.train import find_run_row
+
+    if from_ is None and row:
+        raise ZooError("--row is of a run: say which with --from (from_)")
+    if from_ is None:
+        return None
+    if suite:
+        raise ZooError("--from and --suite both hold options: use one of them")
+    return find_run_row(Path(from_) if isinstance(from_, str | Path) else from_.directory, row)
+
+
+def train_model(
+    options: dict[str, Any],
+    zoo: Zoo,
+    progress: Progress,
+    save: Path,
+    *,
+    row: RunRow | None,
+    seed: int,
+    on: str,
+    all_data: bool,
+    track: str | None,
+) -> tuple[TextModel, Path]:
+    """Train the one model of flat options, and say where it is.
+
+    row: of a run, whose options those given replace. The rest is as for ``train``, which is the
+    function for users.
+    """
+    from zoo.inference.train import train as train_one
+
+    executor = choose_executor(zoo.registry, on, options)
+    trackers = find_trackers(track, zoo)
+    if row is None:
+        request = build_request(options, zoo.registry, ignored=COMPARING)
+    else:
+        request = row.request(options, zoo.registry)
+    with contextlib.closing(TrackedProgress(progress, trackers)) as shown:
+        return train_one(
+            request,
+            zoo,
+            shown,
+            save,
+            seed,
+            on=executor,
+            all_data=all_data or row is not None,
+            fingerprint=row.fingerprint if row and not options["data"] else "",
+        )
 
 
 def build(
@@ -203,21 +227,20 @@ def build(
     from zoo.models.plain_encoder import cell_of, plain_encoder
 
     default = {axis: Request.model_fields[axis].default for axis in AXES}
-    chosen = cell_of(loading.load(_files(plugins, {})).registry, cell, default)
+    chosen = cell_of(_load(plugins).registry, cell, default)
     known = sizes if isinstance(sizes, Sizes) else validated(Sizes, sizes or {})
     return plain_encoder(chosen, known, classes=classes, dropout=dropout, seed=seed)
 
 
-def _suite(suite: str | Path | None) -> dict[str, Any]:
-    from zoo.config.request import load_suite
+def _files(plugins: Files | None) -> tuple[str, ...]:
+    """Plug-in files as a tuple of paths."""
+    return tuple(map(str, [plugins] if isinstance(plugins, str | Path) else plugins or ()))
 
-    return load_suite(suite) if suite is not None else {}
 
-
-def _files(plugins: Files | None, held: Mapping[str, Any]) -> list[str]:
-    """The plug-in files of a suite, and those given."""
-    given = [plugins] if isinstance(plugins, str | Path) else list(plugins or ())
-    return [*held.get("plugins", ()), *map(str, given)]
+def _load(plugins: Files | None, suite: str | Path | None = None) -> Zoo:
+    """All components, with those of the files of a suite and of those given."""
+    held = load_suite(suite).get("plugins", ()) if suite is not None else ()
+    return loading.load([*held, *_files(plugins)])
 
 
 @dataclass(frozen=True)

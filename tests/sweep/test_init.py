@@ -17,8 +17,8 @@ from zoo.cli import main
 from zoo.data.sources.corpus import plain_words
 from zoo.errors import ZooError
 from zoo.execution.open_setup import open_setup
-from zoo.inference.directory import with_initial_models
 from zoo.inference.load import load as load_model
+from zoo.inference.requests import with_initial_models
 from zoo.registry.loading import load
 from zoo.report.read import read_run
 from zoo.report.run_report import RunReport

@@ -25,7 +25,6 @@ from zoo.cli.request_options import (
     SUITE,
     TRACK,
     RequestCommand,
-    build_requests,
     option,
 )
 from zoo.errors import ZooError
@@ -92,6 +91,7 @@ def bench(
     """
     from zoo.api import run_bench
     from zoo.execution import choose_executor
+    from zoo.inference.requests import build_requests
     from zoo.report.run_report import RunReport
     from zoo.report.write import answer_text, report_data, report_text
     from zoo.sweep.progress import Silent, for_stream

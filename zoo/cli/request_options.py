@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,7 +33,6 @@ from zoo.registry.catalog import split_list
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from zoo.config.request import Request
     from zoo.registry import Registry
     from zoo.sweep.options import Option
     from zoo.tasks.base import Task
@@ -235,43 +234,3 @@ TRACK = option(
     usual=False,
     help="Trackers that show the run while it goes on; 'zoo list tracker' names them.",
 )
-
-
-def build_requests(
-    options: Mapping[str, Any], registry: Registry, ignored: Collection[str] = ()
-) -> list[Request]:
-    """The requests of a suite's options and, over them, those of the command line, one a data set.
-
-    ignored: options that a suite may hold and that this command has no use for. Raises ZooError,
-    which names the suite where the mistake is there.
-    """
-    from zoo.config.request import load_suite
-    from zoo.inference.directory import with_initial_models
-    from zoo.sweep.make_request import make_requests
-
-    suite = options.get("suite")
-    given = {n: v for n, v in options.items() if v not in (None, ()) and n != "suite"}
-    if not suite:
-        return with_initial_models(make_requests(given, registry), registry)
-    held = {name: value for name, value in load_suite(suite).items() if name not in ignored}
-    given["plugins"] = (*held.get("plugins", ()), *given.get("plugins", ()))
-    try:
-        return with_initial_models(make_requests(given, registry, held), registry)
-    except ZooError as error:
-        try:
-            make_requests({}, registry, held)
-        except ZooError as own:
-            if str(own) == str(error):
-                raise ZooError(f"suite {suite}: {error}") from None
-        raise
-
-
-def build_request(
-    options: Mapping[str, Any], registry: Registry, ignored: Collection[str] = ()
-) -> Request:
-    """The same where there is one data set; ZooError where there are several."""
-    requests = build_requests(options, registry, ignored)
-    if len(requests) > 1:
-        names = ", ".join(str(request.data) for request in requests)
-        raise ZooError(f"this command takes one data set, not {len(requests)} ({names})")
-    return requests[0]

@@ -11,7 +11,7 @@ import click
 
 from zoo.cli.options import Place, load_zoo, plugin_option, print_tracebacks, resumable
 from zoo.cli.request_help import MEASURING, OUTPUT
-from zoo.cli.request_options import ON, RequestCommand, build_request, option
+from zoo.cli.request_options import ON, RequestCommand, option
 from zoo.errors import ZooError
 from zoo.registry import AXES
 
@@ -80,6 +80,7 @@ def scale(
     zoo scale --collect --out runs/scale-length
     """
     from zoo.execution import choose_executor
+    from zoo.inference.requests import build_request
     from zoo.measure.scaling import known_axis, parse_values
     from zoo.report.tables.scaling_table import as_text
     from zoo.report.write import write_scale

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,9 @@ from zoo.cli.request_options import (
     SUITE,
     TRACK,
     RequestCommand,
-    build_request,
     option,
 )
 from zoo.config.request import COMPARING
-from zoo.errors import ZooError
 
 
 @click.command(cls=RequestCommand, without=COMPARING)
@@ -90,41 +87,27 @@ def train(
     It is the model that 'zoo bench' scores for the same options and seed. Options of a suite that
     are about comparing several models (seeds, baselines, costs) are ignored.
     """
+    from zoo.api import row_to_train, train_model
     from zoo.errors import counted
-    from zoo.execution import choose_executor
-    from zoo.inference.train import TrainingFailedError, find_run_row
-    from zoo.inference.train import train as train_one
+    from zoo.inference.train import TrainingFailedError
     from zoo.registry.loading import load as load_plugins
     from zoo.sweep.progress import for_stream
-    from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 
-    if from_ is None and row:
-        raise ZooError("--row is of a run: say which with --from")
-    if from_ is not None and options["suite"]:
-        raise ZooError("--from and --suite both hold options: use one of them")
-    loaded = load_zoo()
-    found = find_run_row(Path(from_), row) if from_ is not None else None
+    loaded, found = load_zoo(), row_to_train(from_, row, options["suite"])
     if found is not None and found.plugins:
         loaded = load_plugins([*found.plugins, *loaded.files])
-    executor = choose_executor(loaded.registry, on, options)
-    trackers = find_trackers(track, loaded)
-    if found is not None:
-        given = {name: value for name, value in options.items() if value not in (None, ())}
-        request = found.request(given, loaded.registry)
-    else:
-        request = build_request(options, loaded.registry, ignored=COMPARING)
     try:
-        with contextlib.closing(TrackedProgress(for_stream(sys.stderr), trackers)) as progress:
-            model, place = train_one(
-                request,
-                loaded,
-                progress,
-                Path(save),
-                seed,
-                on=executor,
-                all_data=all_data or found is not None,
-                fingerprint=found.fingerprint if found and not options["data"] else "",
-            )
+        model, place = train_model(
+            options,
+            loaded,
+            for_stream(sys.stderr),
+            Path(save),
+            row=found,
+            seed=seed,
+            on=on,
+            all_data=all_data,
+            track=track,
+        )
     except TrainingFailedError as error:
         print_traceback("training", error.traceback)
         click.echo(f"zoo train: {error}", err=True)

@@ -9,18 +9,15 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from zoo.config.request import Request
-from zoo.config.settings import InitialModel
 from zoo.data.cache import damaged_file, draft_directory, file_digest
 from zoo.data.tokenizer import CLS, MASK, PAD, UNK
 from zoo.errors import WriteError, ZooError
 from zoo.inference.card import FORMAT, MODEL_TYPE, SCHEMA_VERSION, Card, first_error
-from zoo.registry import AXES, Registry
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"  # for Transformers; the zoo does not read it
@@ -128,43 +125,3 @@ def _card(file: Path) -> Card:
         return Card.model_validate(value)
     except ValidationError as error:
         raise ZooError(f"{file} does not describe a model: {first_error(error)}") from None
-
-
-def with_initial_models(requests: Sequence[Request], registry: Registry) -> list[Request]:
-    """The requests, each with the saved encoder of its ``--init``; ZooError where there is none."""
-    return [
-        request.model_copy(
-            update={"initial": _read_initial(Path(request.pretraining.init).expanduser(), registry)}
-        )
-        if request.pretraining.from_model
-        else request
-        for request in requests
-    ]
-
-
-def _read_initial(directory: Path, registry: Registry) -> InitialModel:
-    """The model in a directory; ZooError where it is damaged, or no masked language model."""
-    try:
-        card = read(directory)
-        task = card.find_task(registry)
-        if not task.gives_encoder:
-            raise ZooError(
-                f"it holds {task.model_name}, and no encoder for others to begin with: "
-                "'zoo train --task mlm --save DIR' makes one"
-            )
-        cell = card.find_cell(registry)
-    except ZooError as error:
-        raise ZooError(f"--init {directory}: {error}") from error
-    layers = range(card.sizes.layers)
-    return InitialModel(
-        name=f"{directory.resolve().name} ({card.files[WEIGHTS][:12]})",
-        directory=directory,
-        weights=directory / WEIGHTS,
-        tokenizer=directory / TOKENIZER,
-        sizes=card.sizes,
-        cell={
-            axis: tuple(str(getattr(cell, axis).at(layer)) for layer in layers)
-            for axis in AXES
-            if axis not in task.unused
-        },
-    )

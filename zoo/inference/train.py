@@ -25,10 +25,10 @@ from zoo.inference.directory import (
     TakenError,
     draft,
     refuse_taken,
-    with_initial_models,
     write,
 )
 from zoo.inference.hub_card import write_model_card
+from zoo.inference.requests import is_absent, with_initial_models
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.loading import Zoo
 from zoo.report.profile import read_profile
@@ -306,6 +306,7 @@ class RunRow:
         Raises ZooError as ``make_requests`` does, and where the saved encoder that it began with
         has changed since.
         """
+        given = {name: value for name, value in given.items() if not is_absent(value)}
         made = make_requests(given, registry, self.options)
         if len(made) > 1:
             raise ZooError(f"this trains one model, on one data set, not {len(made)}")

@@ -1,0 +1,95 @@
+"""Requests from flat options, with the saved encoders that they begin with. No torch here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from zoo.config.request import Request, load_suite
+from zoo.config.settings import InitialModel
+from zoo.errors import ZooError
+from zoo.inference.directory import TOKENIZER, WEIGHTS, read
+from zoo.registry import AXES, Registry
+from zoo.sweep.make_request import make_requests
+
+
+def build_requests(
+    options: Mapping[str, Any], registry: Registry, ignored: Collection[str] = ()
+) -> list[Request]:
+    """The requests of a suite's options and, over them, those given, one a data set.
+
+    ignored: options that a suite may hold and that this command has no use for. Raises ZooError,
+    which names the suite where the mistake is there.
+    """
+    suite = options.get("suite")
+    given = {n: v for n, v in options.items() if n != "suite" and not is_absent(v)}
+    if not suite:
+        return with_initial_models(make_requests(given, registry), registry)
+    held = {name: value for name, value in load_suite(suite).items() if name not in ignored}
+    given["plugins"] = (*held.get("plugins", ()), *given.get("plugins", ()))
+    try:
+        return with_initial_models(make_requests(given, registry, held), registry)
+    except ZooError as error:
+        try:
+            make_requests({}, registry, held)
+        except ZooError as own:
+            if str(own) == str(error):
+                raise ZooError(f"suite {suite}: {error}") from None
+        raise
+
+
+def build_request(
+    options: Mapping[str, Any], registry: Registry, ignored: Collection[str] = ()
+) -> Request:
+    """The same where there is one data set; ZooError where there are several."""
+    requests = build_requests(options, registry, ignored)
+    if len(requests) > 1:
+        names = ", ".join(str(request.data) for request in requests)
+        raise ZooError(f"this command takes one data set, not {len(requests)} ({names})")
+    return requests[0]
+
+
+def is_absent(value: Any) -> bool:
+    """Whether an option is not given; a given one may be an array, which has no truth."""
+    return value is None or (isinstance(value, tuple) and not value)
+
+
+def with_initial_models(requests: Sequence[Request], registry: Registry) -> list[Request]:
+    """The requests, each with the saved encoder of its ``--init``; ZooError where there is none."""
+    return [
+        request.model_copy(
+            update={"initial": _read_initial(Path(request.pretraining.init).expanduser(), registry)}
+        )
+        if request.pretraining.from_model
+        else request
+        for request in requests
+    ]
+
+
+def _read_initial(directory: Path, registry: Registry) -> InitialModel:
+    """The model in a directory; ZooError where it is damaged, or no masked language model."""
+    try:
+        card = read(directory)
+        task = card.find_task(registry)
+        if not task.gives_encoder:
+            raise ZooError(
+                f"it holds {task.model_name}, and no encoder for others to begin with: "
+                "'zoo train --task mlm --save DIR' makes one"
+            )
+        cell = card.find_cell(registry)
+    except ZooError as error:
+        raise ZooError(f"--init {directory}: {error}") from error
+    layers = range(card.sizes.layers)
+    return InitialModel(
+        name=f"{directory.resolve().name} ({card.files[WEIGHTS][:12]})",
+        directory=directory,
+        weights=directory / WEIGHTS,
+        tokenizer=directory / TOKENIZER,
+        sizes=card.sizes,
+        cell={
+            axis: tuple(str(getattr(cell, axis).at(layer)) for layer in layers)
+            for axis in AXES
+            if axis not in task.unused
+        },
+    )
