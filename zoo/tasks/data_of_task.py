@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from zoo.data.sources.load_data import HUB, find_registered, no_such_data, no_such_pairs
+from zoo.data.sources.load_data import HUB, find_registered, no_such_data
 from zoo.errors import ZooError
 from zoo.registry import CAPABILITIES, Registry
 from zoo.tasks.base import Task, find_task
@@ -58,10 +58,9 @@ def refuse_missing(registry: Registry, task: Task, spec: str | None) -> None:
     spec = spec.strip()
     if spec and Path(spec).expanduser().exists():
         return
-    if task.reads == ("pairs",):
-        raise no_such_pairs(registry, spec)
-    if not spec.startswith(HUB):
-        raise no_such_data(registry, spec)
+    pairs = task.reads == ("pairs",)
+    if pairs or not spec.startswith(HUB):
+        raise no_such_data(registry, spec, pairs=pairs)
 
 
 def small_files(registry: Registry, spec: str | None) -> bool:

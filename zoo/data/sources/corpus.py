@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,10 +17,11 @@ IGNORED: Final = -100  # the tag of a token that is neither trained on nor score
 Pair = tuple[str, str]
 
 
-class Labelled(ABC):
+class Labelled:
     """What ``Corpus`` and ``TaggedCorpus`` share: splits of texts with their labels."""
 
     fields_of_split: ClassVar[tuple[str, str]]  # as in ``train_texts``, ``train_labels``
+    tagged: ClassVar[bool]  # a text is a list of tokens, and its label a list of their tags
     label: ClassVar[str]  # what an error calls one
     labels: ClassVar[str]  # and several
     single: ClassVar[str]  # the error where train has a single label
@@ -31,14 +31,6 @@ class Labelled(ABC):
     notes: dict[str, str]
     chance: float | None
     test_groups: list[str]
-
-    @abstractmethod
-    def check_example(self, what: str, text: Any, label: Any) -> set[int]:
-        """The labels of a text; ZooError where text or label do not fit. what: which text."""
-
-    @abstractmethod
-    def pieces(self, text: Any, label: Any) -> Iterable[str]:
-        """What the fingerprint is of, for one text."""
 
     def __post_init__(self) -> None:
         if len(set(self.label_names)) != len(self.label_names):
@@ -53,7 +45,7 @@ class Labelled(ABC):
             if not texts:
                 raise ZooError(f"{what} has no texts")
             examples = enumerate(zip(texts, labels, strict=True), start=1)
-            found = (self.check_example(f"{what} text {n}", *example) for n, example in examples)
+            found = (self._labels_of(f"{what} text {n}", *example) for n, example in examples)
             seen[split] = set().union(*found)
             if not seen[split]:
                 raise ZooError(f"{what}: every tag is {IGNORED}, so that nothing is scored")
@@ -73,12 +65,20 @@ class Labelled(ABC):
                 names = ", ".join(f"'{self.label_names[label]}'" for label in unseen)
                 raise ZooError(f"{self.name}: {split} has {self.label} that train lacks: {names}")
 
-    def check_label(self, what: str, label: object) -> None:
-        """ZooError for a label that is no index of ``label_names``."""
-        # numpy's integers and booleans would not survive a JSON file, nor compare as expected.
-        if type(label) is not int or not 0 <= label < len(self.label_names):
-            known = f"labels are int from 0 to {len(self.label_names) - 1}"
-            raise ZooError(f"{what} has the label {label!r}; {known}")
+    def _labels_of(self, what: str, text: Any, label: Any) -> set[int]:
+        """The labels of a text; ZooError where text or label do not fit. what: which text."""
+        if self.tagged:
+            check_tokens(what, text, label)
+            labels = [tag for tag in label if type(tag) is not int or tag != IGNORED]
+        else:
+            check_text(what, text)
+            labels = [label]
+        for each in labels:
+            # numpy's integers and booleans would not survive a JSON file, nor compare as expected.
+            if type(each) is not int or not 0 <= each < len(self.label_names):
+                known = f"labels are int from 0 to {len(self.label_names) - 1}"
+                raise ZooError(f"{what} has the label {each!r}; {known}")
+        return set(labels)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -87,7 +87,9 @@ class Labelled(ABC):
         for split, texts, labels in self.splits():
             pieces.append(f"{split} {len(texts)}")
             for text, label in zip(texts, labels, strict=True):
-                pieces += self.pieces(text, label)
+                pieces += (
+                    [str(len(text)), *text, *map(str, label)] if self.tagged else [str(label), text]
+                )
         return content_digest([*pieces, *self.test_groups])
 
     def splits(self) -> Iterator[tuple[str, list[Any], list[Any]]]:
@@ -164,17 +166,9 @@ class Corpus(Labelled):
     validation_texts: list[str] = field(default_factory=list)
     validation_labels: list[int] = field(default_factory=list)
 
-    fields_of_split = ("texts", "labels")
+    fields_of_split, tagged = ("texts", "labels"), False
     label, labels = "a class", "classes"
     single = "every train text is '{}'; a classifier needs two classes or more"
-
-    def check_example(self, what: str, text: str, label: int) -> set[int]:
-        check_text(what, text)
-        self.check_label(what, label)
-        return {label}
-
-    def pieces(self, text: str, label: int) -> Iterable[str]:
-        return (str(label), text)
 
 
 @dataclass(frozen=True)
@@ -202,19 +196,9 @@ class TaggedCorpus(Labelled):
     validation_tokens: list[list[str]] = field(default_factory=list)
     validation_tags: list[list[int]] = field(default_factory=list)
 
-    fields_of_split = ("tokens", "tags")
+    fields_of_split, tagged = ("tokens", "tags"), True
     label, labels = "a tag", "tags"
     single = "every tag of train is '{}'; a tagger needs two tags or more"
-
-    def check_example(self, what: str, text: list[str], label: list[int]) -> set[int]:
-        check_tokens(what, text, label)
-        tags = [tag for tag in label if type(tag) is not int or tag != IGNORED]
-        for tag in tags:
-            self.check_label(what, tag)
-        return set(tags)
-
-    def pieces(self, text: list[str], label: list[int]) -> Iterable[str]:
-        return (str(len(text)), *text, *map(str, label))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from zoo.data.sources.corpus import TRAIN, Corpus
 from zoo.data.sources.labelled_texts import LabelledTexts
 from zoo.data.sources.row_reader import C, Example, RowReader
 from zoo.data.sources.splits import NAMES
-from zoo.data.sources.tables import name_classes
+from zoo.data.sources.tables import name_classes, numbered
 from zoo.errors import ZooError, nearest, one_line
 
 # With the import of the Hub's client (half a second) this stays under five seconds.
@@ -176,8 +176,7 @@ def _read_splits(
                     data = data.select_columns([c for c in data.column_names if c in wanted])
                 rows = data.to_list()
                 name_classes(rows, data.features, getattr(reader, "label_column", ""))
-                placed = [(f"row {number}", row) for number, row in enumerate(rows, start=1)]
-                splits[split] = reader.split(f"{name}, {theirs}", placed, notices)
+                splits[split] = reader.split(f"{name}, {theirs}", numbered(rows, "row"), notices)
         return splits, notices
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -16,7 +16,7 @@ from zoo.data.sources.in_memory import given_as
 from zoo.data.sources.labelled_texts import LabelledTexts, joined_text
 from zoo.data.sources.row_reader import C, RowReader, column_names
 from zoo.data.sources.splits import read_folder, stratified
-from zoo.data.sources.tables import FORMATS, JSON_LINES, Placed, listed, read_rows, usable
+from zoo.data.sources.tables import FORMATS, JSON_LINES, Placed, listed, numbered, read_rows, usable
 from zoo.data.sources.text_file import (
     DataFile,
     data_suffix,
@@ -76,15 +76,12 @@ def load_data(
         from zoo.data.sources import hub
 
         return hub.load(spec.removeprefix(HUB), reader)
-    if choice := find_registered(registry, spec):
-        reader.refuse_columns(spec)
-        return build_registered(choice, kind), []
-    path = Path(spec).expanduser()
-    if not spec or not path.exists():
-        raise no_such_data(registry, spec)
-    if given := given_as(path):
+    found = _registered_or_path(registry, spec, kind, reader.refuse_columns)
+    if not isinstance(found, Path):
+        return found, []
+    if given := given_as(found):
         reader.refuse_formats(f"{given} is none")
-    return reader.read(path, name=path.resolve().name, given_as=given)
+    return reader.read(found, name=found.resolve().name, given_as=given)
 
 
 def load_texts(
@@ -161,21 +158,20 @@ def load_pairs(
     notices: what a user should know of a file is added to it. Raises ZooError where they cannot be
     loaded, naming the line that is no pair, if it is not to be left out.
     """
-    spec = spec.strip()
-    if choice := find_registered(registry, spec):
+
+    def refuse_options(spec: str) -> None:
         if given := given_flags(reading):
             raise ZooError(f"{listed(given.values())}: for files, and '{spec}' is none")
-        return build_registered(choice, Pairs)
-    path = Path(spec).expanduser()
-    if not spec or not path.exists():
-        raise no_such_pairs(registry, spec)
+
+    path = _registered_or_path(registry, spec.strip(), Pairs, refuse_options)
+    if not isinstance(path, Path):
+        return path
     told: list[str] = []
     lines = read_text(path, reading.encoding, told).split("\n")
     if not lines[-1].strip():
         lines.pop()  # after the last newline
-    placed = ((f"line {number}", line) for number, line in enumerate(lines, start=1))
     by_source: dict[str, list[Pair]] = {}
-    for pair in usable(str(path), placed, _pair, reading.drop_bad_rows, told):
+    for pair in usable(str(path), numbered(lines), _pair, reading.drop_bad_rows, told):
         by_source.setdefault(pair[0], []).append(pair)
     if notices is not None:
         notices += told
@@ -183,15 +179,13 @@ def load_pairs(
     if len(groups) < 2:
         raise ZooError(f"{path} has {len(groups)} different sources; a test split needs two")
     train, test = stratified([""] * len(groups), seed=0)
-    return Pairs(
-        path.name,
-        [pair for index in train for pair in groups[index]],
-        [pair for index in test for pair in groups[index]],
-        {
-            "split": f"by source, seed 0, {len(test)} of {len(groups)} for test",
-            **({"reading": "; ".join(told).replace(str(path), path.name)} if told else {}),
-        },
+    notes = {"split": f"by source, seed 0, {len(test)} of {len(groups)} for test"}
+    if told:
+        notes["reading"] = "; ".join(told).replace(str(path), path.name)
+    in_train, in_test = (
+        [pair for index in part for pair in groups[index]] for part in (train, test)
     )
+    return Pairs(path.name, in_train, in_test, notes)
 
 
 def _pair(where: str, line: str) -> Pair:
@@ -241,8 +235,7 @@ def read_texts(
             if file
             else decoded_lines(name, sys.stdin.buffer, reading.encoding)
         )
-        placed = ((f"line {n}", without_end(line)) for n, line in enumerate(lines, start=1))
-        texts = usable(name, placed, _line, drop, notices)
+        texts = usable(name, numbered(map(without_end, lines)), _line, drop, notices)
     found = False
     for text in texts:
         found = True
@@ -299,36 +292,42 @@ def build_registered(choice: Choice, kind: type[D]) -> D:
         raise ZooError(f"{what} cannot be loaded: {one_line(error)}") from error
     if not isinstance(data, kind):
         raise ZooError(f"{what} gives no {kind.__name__} but a {type(data).__name__}")
-    if not choice.given:
-        return data
-    renamed: D = dataclasses.replace(cast(Any, data), name=str(choice))
-    return renamed
+    if choice.given:
+        data = dataclasses.replace(cast(Any, data), name=str(choice))
+    return cast(D, data)
 
 
-def no_such_data(registry: Registry, spec: str) -> ZooError:
-    """The error for a spec that is no data, with the nearest registered name or file."""
+def _registered_or_path(
+    registry: Registry, spec: str, kind: type[D], refuse_options: Callable[[str], None]
+) -> D | Path:
+    """The registered data that a spec names, for which options of files are refused, or a path."""
+    if choice := find_registered(registry, spec):
+        refuse_options(spec)
+        return build_registered(choice, kind)
+    path = Path(spec).expanduser()
+    if not spec or not path.exists():
+        raise no_such_data(registry, spec, pairs=issubclass(kind, Pairs))
+    return path
+
+
+def no_such_data(registry: Registry, spec: str, *, pairs: bool = False) -> ZooError:
+    """The error for a spec that is no data, or no pairs, and the nearest name or file."""
+    data = registry.components("data")
+    hint = nearest(spec, [registry.label(c) for c in data if not pairs or c.can("pairs")])
+    if pairs:
+        a_path = "or a path of a TSV file, SOURCE<TAB>TARGET in every line"
+        return ZooError(f"no pairs '{spec}', and no such file{hint}; {a_path}")
     if re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", spec):
-        hub = f"for a data set of the Hub say '{HUB}{spec}'"
-        return ZooError(f"no file or directory '{spec}'; {hub}")
-    if "/" in spec:
+        hint = f"; for a data set of the Hub say '{HUB}{spec}'"
+    elif "/" in spec:
         path = Path(spec).expanduser()
         neighbours = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
         close = difflib.get_close_matches(path.name, neighbours, n=1, cutoff=0.5)
         hint = f"; did you mean '{close[0]}'?" if close else ""
-        return ZooError(f"no file or directory '{spec}'{hint}")
-    hint = nearest(spec, registry.labels("data"))
-    return ZooError(
-        f"no data '{spec}', and no such file or directory{hint}; or a path, or {HUB}owner/name"
-    )
-
-
-def no_such_pairs(registry: Registry, spec: str) -> ZooError:
-    """The error for a spec that is no pairs, with the nearest registered name."""
-    known = [registry.label(c) for c in registry.components("data") if c.can("pairs")]
-    return ZooError(
-        f"no pairs '{spec}', and no such file{nearest(spec, known)}; "
-        "or a path of a TSV file, SOURCE<TAB>TARGET in every line"
-    )
+    else:
+        either = f"or a path, or {HUB}owner/name"
+        return ZooError(f"no data '{spec}', and no such file or directory{hint}; {either}")
+    return ZooError(f"no file or directory '{spec}'{hint}")
 
 
 def portable_spec(registry: Registry, name: str) -> str:

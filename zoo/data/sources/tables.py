@@ -86,6 +86,11 @@ def read_rows(file: DataFile, reading: Reading, notices: list[str]) -> Iterable[
     return delimited_rows(str(file), text, delimiter, notices, header=reading.header, quotes=quotes)
 
 
+def numbered(rows: Iterable[X], what: str = "line") -> Iterator[tuple[str, X]]:
+    """Each row after its place: ``line 1``, ``line 2``."""
+    return ((f"{what} {number}", row) for number, row in enumerate(rows, start=1))
+
+
 def usable(
     source: str,
     placed: Iterable[tuple[str, X | ZooError]],
@@ -244,12 +249,12 @@ def _are_rows(lines: Sequence[str], delimiter: str, width: int) -> bool:
 
 def _label_text_rows(text: str) -> Iterator[Placed]:
     """The first word of a line is ``label``, the rest ``text``; ``coarse_label``: up to a colon."""
-    for number, line in enumerate(text.split("\n"), start=1):
+    for place, line in numbered(text.split("\n")):
         if line.strip():
             label, *rest = line.split(maxsplit=1)
             label = label.removeprefix(PREFIX)
             row = {"label": label, "text": "".join(rest).strip()}
-            yield f"line {number}", {**row, "coarse_label": label.partition(":")[0]}
+            yield place, {**row, "coarse_label": label.partition(":")[0]}
 
 
 def _parquet_rows(file: DataFile, content: bytes) -> Iterator[Placed]:
@@ -259,7 +264,7 @@ def _parquet_rows(file: DataFile, content: bytes) -> Iterator[Placed]:
         rows = pyarrow.parquet.read_table(io.BytesIO(content)).to_pylist()
     except (OSError, ValueError, NotImplementedError) as error:  # as pyarrow raises them
         raise ZooError(f"{file} cannot be read: {one_line(error)}") from error
-    yield from ((f"row {number}", row) for number, row in enumerate(rows, start=1))
+    yield from numbered(rows, "row")
 
 
 def _json_rows(file: DataFile, text: str) -> Iterator[Placed]:
