@@ -1,8 +1,4 @@
-"""A saved model's card for the Hugging Face Hub: README.md, and results in .eval_results/.
-
-The form of the results: https://huggingface.co/docs/hub/eval-results. It has no field for an
-interval, which is therefore in the notes.
-"""
+"""A saved model's card for the Hugging Face Hub: README.md."""
 
 from __future__ import annotations
 
@@ -14,59 +10,56 @@ from typing import Any
 import numpy as np
 
 from zoo.config.metric_description import MetricDescription
-from zoo.errors import WriteError, ZooError
+from zoo.errors import WriteError
 from zoo.inference.card import Card
-from zoo.inference.directory import read
 
-README, RESULTS = "README.md", ".eval_results/encoder-zoo.yaml"
 LEVEL = 0.95
-DRAWS = 2000  # of the bootstrap
 DATASETS = "https://huggingface.co/datasets/"
+DRAWS = 2000  # of the bootstrap
 
 
-def write_model_card(
-    directory: str | Path,
-    *,
-    dataset: str = "",
-    task: str = "default",
-    license: str = "",
-    card: Card | None = None,
-) -> list[Path]:
-    """Write README.md into a directory of ``zoo train --save``, and the results in the Hub's form.
+def write_readme(directory: Path, card: Card, dataset: str = "", license: str = "") -> Path:
+    """Write README.md into a saved model's directory, and return its path.
 
-    dataset: the Hub's data set ``owner/name`` that the model is scored on; by default the one that
-    it was trained on, if that is from the Hub. Without one there are no results but in README.md.
-    task: which of the data set's benchmarks the score belongs to. license: the model's. card: of
-    the directory, where it is known. Returns the files. Raises ZooError where the directory holds
-    no intact model, or the score is of a part of the training split, which is no result for the
-    Hub.
+    dataset: the Hub's data set that it was trained on; license: the model's. Raises WriteError.
     """
-    directory = Path(directory)
-    card = card or read(directory)
-    revision = ""
-    if card.training.validation:
-        if dataset:
-            raise ZooError(
-                f"{directory} was scored on a part of the training split (--validation "
-                f"{card.training.validation}); train without it for a result on {dataset}"
-            )
-    elif not dataset:
-        notes = card.data.get("notes", {})
-        source, revision = str(notes.get("source", "")), str(notes.get("revision", ""))
-        dataset = source.removeprefix(DATASETS) if source.startswith(DATASETS) else ""
-    written = [directory / README]
+    from jinja2 import Environment
+
+    text = files("zoo.inference").joinpath("templates", "model_card.md").read_text("utf-8")
+    parts = [part.name for parts in card.parts.values() for part in parts]
+    rendered = (
+        Environment(keep_trailing_newline=True)
+        .from_string(text)
+        .render(
+            card=card,
+            tags=["encoder-zoo", *dict.fromkeys(parts)],
+            metrics=[d.name for d in card.metric_descriptions if d.name in card.metrics],
+            dataset=dataset,
+            license=license,
+            pipeline=card.pipeline_tag,
+            results=scores_of(card),
+            scored=scored_of(card),
+        )
+    )
+    file = directory / "README.md"
     try:
-        written[0].write_text(_readme(card, dataset, license), encoding="utf-8")
-        if dataset and _scores(card):
-            written.append(directory / RESULTS)
-            written[1].parent.mkdir(exist_ok=True)
-            written[1].write_text(_results(card, dataset, revision, task), encoding="utf-8")
+        file.write_text(rendered, encoding="utf-8")
     except OSError as error:
         raise WriteError(f"cannot write to {directory}: {error.strerror or error}") from error
-    return written
+    return file
 
 
-def _scores(card: Card) -> list[tuple[str, str, str]]:
+def hub_dataset(card: Card) -> tuple[str, str]:
+    """The Hub's data set that the model is scored on, and its revision; both may be empty.
+
+    A score of a part of the training split is no result for the Hub.
+    """
+    notes = {} if card.training.validation else card.data.get("notes", {})
+    source, revision = str(notes.get("source", "")), str(notes.get("revision", ""))
+    return (source.removeprefix(DATASETS), revision) if source.startswith(DATASETS) else ("", "")
+
+
+def scores_of(card: Card) -> list[tuple[str, str, str]]:
     """Label, value and interval (empty if unknown) of the metrics; the first ranks models."""
     return [
         (d.label, d.format(card.metrics[d.name]), _interval(d, card.metrics))
@@ -108,50 +101,7 @@ def bootstrapped_f1(confusion: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _results(card: Card, dataset: str, revision: str, task: str) -> str:
-    """The content of RESULTS: the metric that ranks, the others in the notes."""
-    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
-    from huggingface_hub.utils import yaml_dump  # type: ignore[attr-defined]
-
-    notes = [
-        f"{label} {value}{f' (95% interval {interval})' if interval else ''}"
-        for label, value, interval in _scores(card)
-    ]
-    notes.append(f"on {_scored(card)}")
-    notes += [f"one training, seed {card.seed}", card.cell, f"encoder-zoo {card.zoo}"]
-    entry = EvalResultEntry(
-        dataset_id=dataset,
-        task_id=task,
-        value=card.metrics[card.metric_descriptions[0].name],
-        dataset_revision=revision or None,
-        date=card.saved,
-        notes="; ".join(notes),
-    )
-    text: str = yaml_dump(eval_result_entries_to_yaml([entry]), sort_keys=False)
-    return text
-
-
-def _readme(card: Card, dataset: str, license: str) -> str:
-    from huggingface_hub import ModelCardData
-    from jinja2 import Environment
-
-    parts = [part.name for parts in card.parts.values() for part in parts]
-    data = ModelCardData(
-        license=license or None,
-        library_name="encoder-zoo",
-        pipeline_tag=card.pipeline_tag or None,
-        tags=["encoder-zoo", *dict.fromkeys(parts)],
-        datasets=[dataset] if dataset else None,
-        metrics=[d.name for d in card.metric_descriptions if d.name in card.metrics],
-    )
-    template = files("zoo.inference").joinpath("templates", "model_card.md").read_text("utf-8")
-    body = Environment(keep_trailing_newline=True).from_string(template)
-    return f"---\n{data.to_yaml()}\n---\n\n" + body.render(
-        card=card, pipeline=card.pipeline_tag, results=_scores(card), scored=_scored(card)
-    )
-
-
-def _scored(card: Card) -> str:
+def scored_of(card: Card) -> str:
     """What the metrics are of, in words."""
     what = card.metric_descriptions[0].scored if card.metric_descriptions else "examples"
     count = f"{card.metrics['examples']:,} {what}" if "examples" in card.metrics else what

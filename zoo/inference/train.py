@@ -27,7 +27,7 @@ from zoo.inference.directory import (
     refuse_taken,
     write,
 )
-from zoo.inference.hub_card import write_model_card
+from zoo.inference.hub_card import hub_dataset, write_readme
 from zoo.inference.requests import is_absent, with_initial_models
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.loading import Zoo
@@ -189,7 +189,7 @@ def _saved(run: Run, job: TrainJob, result: Result, save: Path) -> tuple[TextMod
 def _write(directory: Path, run: Run, job: TrainJob, result: Result) -> None:
     card, tokenizer = _card(run, job, result), run.data.encoded.tokenizer_path
     write(directory, card, result.artifacts[WEIGHTS], tokenizer)
-    write_model_card(directory, card=card)
+    write_readme(directory, card, hub_dataset(card)[0])
 
 
 def keep_models(run: Run) -> None:

@@ -15,7 +15,6 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from zoo.inference.hub_card import write_model_card
 from zoo_hf.auto_models import (
     ZooForSequenceClassification,
     ZooForTokenClassification,
@@ -23,6 +22,7 @@ from zoo_hf.auto_models import (
     ZooPreTrainedModel,
 )
 from zoo_hf.masked_model import ZooForMaskedLM
+from zoo_hf.model_card import write_model_card
 from zoo_hf.offered_attentions import OfferedAttention, offer, offer_all, use_plugins
 from zoo_hf.zoo_config import ZooConfig
 
