@@ -42,7 +42,6 @@ from zoo.sweep.records import Record
 NAMED = 6  # cells in colour; the others are grey
 HEIGHT, LINE = 2.1, 0.17  # inches: of a panel, and of a line of the legend
 NAME, LONGEST = 22, 46  # characters of a name in the legend, and of one that stands for several
-CLOSE = 0.003  # lines that differ by no more than this share lie on each other
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 # What may be in a curve, with its unit, and the metrics of held-out texts that measure the same.
 SHOWN = {"loss": "loss, nats", "accuracy": "accuracy, share right"}
@@ -63,7 +62,12 @@ def epoch_plots(run: RunReport) -> list[Plot]:
         return []
     # The reference and the best, in the order of the table.
     chosen = sorted(curves, key=lambda n: (run.rows[n].name != run.reference, n))[:NAMED]
-    groups = _close_lines({n: curves[n] for n in sorted(chosen)}, shown)
+    # Rows with the same results lie on each other.
+    first = {row.name: group[0].name for group in run.verdicts.equal_rows() for row in group}
+    alike: dict[str, list[int]] = {}
+    for n in sorted(chosen):
+        alike.setdefault(first.get(run.rows[n].name, run.rows[n].name), []).append(n)
+    groups = list(alike.values())
     order = {n: place for place, group in enumerate(groups) for n in group}
     names = [
         plain(" = ".join(run.short_name(run.rows[n], NAME) for n in group), LONGEST)
@@ -116,7 +120,7 @@ def _about_epochs(
     if any(_held_out(run.rows[n], key) is not None for n in curves for key in shown):
         about += " Circles: the score of the trained models, on texts not trained on."
     if together := [", ".join(run.short_name(run.rows[n]) for n in g) for g in groups if g[1:]]:
-        about += f" Lines that lie on each other: {'; '.join(together)}."
+        about += f" Rows with the same results have one line: {'; '.join(together)}."
     if rest := len(curves) - sum(map(len, groups)):
         about += f" The reference and the best are in colour; the other {rest} are grey."
     return about
@@ -138,24 +142,6 @@ def _held_out(row: Row, key: str) -> float | None:
     """The mean over seeds of the score at the end that measures the same as a curve."""
     found = (list(row.values_of(name).values()) for name in HELD_OUT[key])
     return next((float(np.mean(values)) for values in found if values), None)
-
-
-def _close_lines(curves: dict[int, Curve], shown: Sequence[str]) -> list[list[int]]:
-    """Rows by lines that a reader can tell apart."""
-
-    def close(one: Curve, other: Curve) -> bool:
-        both = [(one[key].mean(axis=0), other[key].mean(axis=0)) for key in shown if key in one]
-        return all(len(a) == len(b) and np.allclose(a, b, rtol=CLOSE) for a, b in both)
-
-    groups: list[list[int]] = []
-    for number, curve in curves.items():
-        found = (g for g in groups if curve.keys() == curves[g[0]].keys())
-        group = next((g for g in found if close(curve, curves[g[0]])), None)
-        if group is None:
-            groups.append([number])
-        else:
-            group.append(number)
-    return groups
 
 
 def _draw_curve(axes: Axes, curve: Curve, key: str, order: int | None, gid: str) -> None:
