@@ -16,7 +16,7 @@ from saved_models import similar
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.inference import attention_map as maps_module
-from zoo.inference.attention_map import View, attention_map, render_page, write_picture
+from zoo.inference.attention_map import attention_map, render_page, write_picture
 from zoo.models.text_model import TextClassifier
 from zoo.registry import Registry
 from zoo.report.plots.plot import SMALL
@@ -77,16 +77,12 @@ def maps(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
     return json.loads(capsys.readouterr().out)
 
 
-def test_heads_are_averaged_unless_one_is_asked_for(
-    trained: Path, model: TextClassifier, capsys
-) -> None:
+def test_heads_are_averaged_and_json_has_each(trained: Path, model: TextClassifier, capsys) -> None:
     weights = attention_map(model, TEXT).weights
-    averaged = maps(capsys, str(trained), TEXT)["maps"]
-    assert [(m["layer"], m["head"]) for m in averaged] == [(1, None), (2, None)]
-    np.testing.assert_allclose(averaged[1]["weights"], (weights[1, 0] + weights[1, 1]) / 2, 1e-5)
-    (one,) = maps(capsys, str(trained), TEXT, "--layer", "2", "--head", "1")["maps"]
-    np.testing.assert_array_equal(np.float32(one["weights"]), weights[1, 0])
-    assert len(maps(capsys, str(trained), TEXT, "--head", "all")["maps"]) == 4
+    found = maps(capsys, str(trained), TEXT)["maps"]
+    assert [m["layer"] for m in found] == [1, 2]
+    np.testing.assert_allclose(found[1]["weights"], (weights[1, 0] + weights[1, 1]) / 2, 1e-5)
+    np.testing.assert_array_equal(np.float32(found[1]["heads"]), weights[1])
 
 
 def test_without_a_file_the_numbers_are_printed(trained: Path, capsys) -> None:
@@ -118,8 +114,8 @@ def test_a_heat_map_is_written_as_png_and_svg(trained: Path, tmp_path: Path, cap
 
 
 def test_a_token_that_looks_like_a_formula_is_drawn_as_text(tmp_path: Path) -> None:
-    view = View(layer=1, head=None, weights=np.full((2, 2), 0.5, dtype=np.float32))
-    write_picture(tmp_path / "map.svg", ["$\\frac$", "goal"], [view], "a title of $1 and $2")
+    shown = {1: np.full((2, 2), 0.5, dtype=np.float32)}
+    write_picture(tmp_path / "map.svg", ["$\\frac$", "goal"], shown, "a title of $1 and $2")
     svg = (tmp_path / "map.svg").read_text()
     assert svg.count(">$\\frac$<") == 2
     assert "a title of $1 and $2" in svg
@@ -129,8 +125,8 @@ def test_labels_of_a_long_text_are_readable(tmp_path: Path, monkeypatch) -> None
     """As many tokens are named as there is room for; none in smaller letters."""
     monkeypatch.setattr(maps_module, "MOST", 3.0)
     tokens = [f"word{number}" for number in range(40)]
-    view = View(layer=1, head=None, weights=np.full((40, 40), 1 / 40, dtype=np.float32))
-    write_picture(tmp_path / "map.svg", tokens, [view], "a title")
+    shown = {1: np.full((40, 40), 1 / 40, dtype=np.float32)}
+    write_picture(tmp_path / "map.svg", tokens, shown, "a title")
     svg = (tmp_path / "map.svg").read_text()
     assert svg.count(">word0<") == svg.count(">word3<") == 2
     assert ">word1<" not in svg
@@ -187,9 +183,6 @@ def test_an_attention_without_a_map_is_refused(mapless: tuple[Path, Path], capsy
         ([""], "the text is empty"),
         (["\u200b"], "text 1 is empty"),
         (["日本 ☃"], "every token of the text is unknown to the model"),
-        ([TEXT, "--layer", "3"], "--layer 3: this model has layer 1 to 2"),
-        ([TEXT, "--head", "0"], "--head 0: this model has head 1 to 2"),
-        ([TEXT, "--head", "first"], "--head first"),
         ([TEXT, "--out", "map.gif"], "must end with .png, .svg or .html"),
         ([TEXT, "--out", "nowhere/map.png"], "cannot write to nowhere/map.png"),
         ([TEXT, "--out", "nowhere/map.html"], "cannot write to nowhere/map.html"),

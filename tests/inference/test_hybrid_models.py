@@ -14,7 +14,7 @@ from saved_models import PLUGIN, TINY, change_config, similar, test_documents
 
 import zoo
 from zoo.cli import main
-from zoo.inference.attention_map import attention_map, render_page, views
+from zoo.inference.attention_map import attention_map, render_page
 from zoo.models.text_model import TextClassifier
 from zoo.registry import Registry
 from zoo.sweep.records import RecordFile
@@ -105,11 +105,6 @@ def test_layers_without_a_map_are_left_out_and_named(
     found = attention_map(open_hybrid(hybrid), TEXT)
     assert (list(found.by_layer), found.missing) == ([1], (2,))
     np.testing.assert_allclose(found.weights.sum(axis=-1), 1, atol=1e-5)
-    assert main([*command, "--layer", "2"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.endswith("--layer 2: the attention there gives no map, that of layer 1 does")
-    assert main([*command, "--layer", "3"]) == 2
-    assert "--layer 3: this model has layer 1 to 2" in capsys.readouterr().err
     page = tmp_path / "map.html"
     assert main([*command, "--out", str(page)]) == 0
     assert "The attention of layer 2 gives no map." in page.read_text()
@@ -121,11 +116,6 @@ def test_layers_may_have_different_numbers_of_heads(trained: Path, registry: Reg
     assert [weights.shape[0] for weights in found.by_layer.values()] == [1, 2]
     with pytest.raises(zoo.ZooError, match="differ in their numbers of heads"):
         _ = found.weights
-    shown = [(view.layer, view.head) for view in views(found, None, "all")]
-    assert shown == [(1, 1), (2, 1), (2, 2)]
-    assert [(view.layer, view.head) for view in views(found, "2", "2")] == [(2, 2)]
-    with pytest.raises(zoo.ZooError, match="--head 2: layer 1 has head 1"):
-        views(found, "1", "2")
     page = render_page(found, "cell")
     held = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)
     assert held is not None

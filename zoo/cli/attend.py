@@ -13,7 +13,7 @@ from zoo.cli.table import print_table
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
-    from zoo.inference.attention_map import View
+    from zoo.inference.attention_map import AttentionMap
 
 FORMATS = (".png", ".svg", ".html")
 MATRIX = 12  # tokens; a wider matrix does not fit a terminal
@@ -21,8 +21,6 @@ MOST = 3  # tokens named instead of a whole row
 
 
 @click.command()
-@click.option("--layer", metavar="N", help="A layer, from 1, or all.  [default: all]")
-@click.option("--head", metavar="N", help="A head, from 1, or all.  [default: their mean]")
 @model_options
 @click.argument("text")
 @click.option(
@@ -36,8 +34,6 @@ MOST = 3  # tokens named instead of a whole row
 def attend(
     saved: SavedModel,
     text: str,
-    layer: str | None,
-    head: str | None,
     files: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -45,12 +41,12 @@ def attend(
 
     \b
     zoo attend model "can you can that"
-    zoo attend model "can you can that" --layer 1 --head all --out heads.png
+    zoo attend model "can you can that" --out means.png
     zoo attend model "can you can that" --out map.html
 
     Rows are queries, columns are keys; rows sum to one. The predicted class stands above them.
-    Layers whose attention gives no weights are left out. A page has every other layer and head,
-    whatever --layer and --head say.
+    Layers whose attention gives no weights are left out. A page and --json have every head, all
+    else the mean over heads.
     """
     for file in files:
         if Path(file).suffix.lower() not in FORMATS:
@@ -59,38 +55,38 @@ def attend(
         raise ZooError("the text is empty")
     model = saved.open("attend")
 
-    from zoo.inference.attention_map import attention_map, views
+    from zoo.inference.attention_map import attention_map, write_map
 
     found = attention_map(model, text)
     if found.all_unknown:
         raise ZooError("every token of the text is unknown to the model")
-    shown = views(found, layer, head)
     for file in files:
-        from zoo.inference.attention_map import write_map
-
-        write_map(Path(file), found, shown, model.card.cell)
+        write_map(Path(file), found, model.card.cell)
         click.echo(f"wrote {file}", err=True)
     if as_json:
-        rows = [{"layer": v.layer, "head": v.head, "weights": v.weights.tolist()} for v in shown]
         content = {"tokens": found.tokens, "cut": found.cut, "predicted": found.predicted}
-        content["maps"] = rows
+        content["maps"] = [
+            {"layer": n, "weights": mean.tolist(), "heads": found.by_layer[n].tolist()}
+            for n, mean in found.means.items()
+        ]
         print_json(content, indent=None)
     elif not files:
         click.echo(f"predicted: {found.predicted}\n")
-        _print(found.tokens, shown)
+        _print(found)
     if found.missing:
         missing = " and ".join(f"layer {number}" for number in found.missing)
         click.echo(f"note: the attention of {missing} gives no map", err=True)
     report_limits(found.cut > 0, found.unknown > 0, 1, model.max_length)
 
 
-def _print(tokens: list[str], shown: list[View]) -> None:
-    for number, view in enumerate(shown):
-        click.echo(("\n" if number else "") + view.title)
+def _print(found: AttentionMap) -> None:
+    tokens = found.tokens
+    for number, (layer, weights) in enumerate(found.means.items()):
+        click.echo(("\n" if number else "") + f"layer {layer}, mean over heads")
         rows, header = [], ["", *tokens]
         if len(tokens) > MATRIX:
             header = ["token", f"attends most to ({MOST} of {len(tokens)})"]
-        for token, row in zip(tokens, view.weights, strict=True):
+        for token, row in zip(tokens, weights, strict=True):
             cells = [f"{weight:.2f}" for weight in row]
             if len(tokens) > MATRIX:
                 most = row.argsort()[::-1][:MOST]

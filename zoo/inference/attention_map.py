@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -58,6 +58,11 @@ class AttentionMap:
         if len({len(weights) for weights in self.by_layer.values()}) > 1:
             raise ZooError("the layers differ in their numbers of heads: see by_layer")
         return np.stack(list(self.by_layer.values()))
+
+    @property
+    def means(self) -> dict[int, npt.NDArray[np.float32]]:
+        """The mean over heads (L, L) of each layer of ``by_layer``."""
+        return {layer: weights.mean(axis=0) for layer, weights in self.by_layer.items()}
 
     @property
     def all_unknown(self) -> bool:
@@ -134,60 +139,8 @@ def attention_weights(
     return maps
 
 
-@dataclass(frozen=True)
-class View:
-    """The weights (L, L) of one layer and one head; head None: the mean over heads.
-
-    Layers and heads count from 1.
-    """
-
-    layer: int
-    head: int | None
-    weights: npt.NDArray[np.float32]
-
-    @property
-    def title(self) -> str:
-        """``layer 1, head 2``."""
-        return f"layer {self.layer}, {f'head {self.head}' if self.head else 'mean over heads'}"
-
-
-def views(attention_map: AttentionMap, layer: str | None, head: str | None) -> list[View]:
-    """The maps of a layer and a head, each a number or ``all``.
-
-    layer None: all layers that have a map. head None: the mean over heads. Raises ZooError where
-    there is no such layer or head, or the layer has no map.
-    """
-    by_layer = attention_map.by_layer
-    layers = list(by_layer)
-    if layer not in (None, "all"):
-        layers = _numbers("layer", layer, len(by_layer) + len(attention_map.missing))
-        if layers[0] in attention_map.missing:
-            there = " and ".join(f"layer {number}" for number in by_layer)
-            raise ZooError(
-                f"--layer {layer}: the attention there gives no map, that of {there} does"
-            )
-    if head is None:
-        return [View(n, None, by_layer[n].mean(axis=0)) for n in layers]
-    alike = len({len(weights) for weights in by_layer.values()}) == 1
-    return [
-        View(n, h, by_layer[n][h - 1])
-        for n in layers
-        for h in _numbers("head", head, len(by_layer[n]), "this model" if alike else f"layer {n}")
-    ]
-
-
-def _numbers(what: str, asked: str, count: int, whose: str = "this model") -> list[int]:
-    """The layers or heads that a text names, of ``count``."""
-    if asked == "all":
-        return list(range(1, count + 1))
-    if asked.isascii() and asked.isdigit() and 1 <= int(asked) <= count:
-        return [int(asked)]
-    there = "1" if count == 1 else f"1 to {count}"
-    raise ZooError(f"--{what} {asked}: {whose} has {what} {there}; or use all")
-
-
-def write_map(file: Path, attention_map: AttentionMap, shown: Sequence[View], title: str) -> None:
-    """Write a page of every layer and head to an .html file, or a picture of the views shown.
+def write_map(file: Path, attention_map: AttentionMap, title: str) -> None:
+    """Write a page of every layer and head to an .html file, or a picture of the means over heads.
 
     The same map gives the same file. Raises ZooError where it cannot be written.
     """
@@ -197,7 +150,7 @@ def write_map(file: Path, attention_map: AttentionMap, shown: Sequence[View], ti
         else:
             predicted = attention_map.predicted
             heading = f"{title}; predicted: {predicted}" if predicted else title
-            write_picture(file, attention_map.tokens, shown, heading)
+            write_picture(file, attention_map.tokens, attention_map.means, heading)
     except OSError as error:
         raise ZooError(f"cannot write to {file}: {error.strerror}") from error
 
@@ -226,7 +179,7 @@ def render_page(attention_map: AttentionMap, title: str) -> str:
             data={
                 "tokens": attention_map.tokens,
                 "layers": list(by_layer),
-                "mean": [rounded(w.mean(axis=0)) for w in by_layer.values()],
+                "mean": [rounded(w) for w in attention_map.means.values()],
                 "heads": [rounded(w) for w in by_layer.values()],
             },
         )
@@ -234,8 +187,10 @@ def render_page(attention_map: AttentionMap, title: str) -> str:
     return page
 
 
-def write_picture(file: Path, tokens: Sequence[str], shown: Sequence[View], title: str) -> None:
-    """Draw the views in a grid with one colour scale from 0, as PNG or SVG by the file's suffix.
+def write_picture(
+    file: Path, tokens: Sequence[str], shown: Mapping[int, npt.NDArray[np.float32]], title: str
+) -> None:
+    """Draw the map (L, L) of each layer in a grid with one colour scale from 0, as PNG or SVG.
 
     Of a long text, as many tokens are named as there is room for in letters of readable size. Needs
     no display. Raises OSError where the file cannot be written.
@@ -249,14 +204,14 @@ def write_picture(file: Path, tokens: Sequence[str], shown: Sequence[View], titl
     rows = math.ceil(len(shown) / columns)
     side = min(MOST, max(LEAST, CELL * len(tokens)))
     every = math.ceil(LABEL * len(tokens) / side)
-    most = max(float(view.weights.max()) for view in shown)
+    most = max(float(weights.max()) for weights in shown.values())
     with styled():
         figure = Figure(figsize=(columns * (side + 1.2) + 0.6, rows * (side + 1.2)))
         figure.set_layout_engine("compressed", h_pad=0.1)
         grid = figure.subplots(rows, columns, squeeze=False)
-        for axes, view in zip(grid.flat, shown, strict=False):
-            image = axes.imshow(view.weights, vmin=0.0, vmax=most, cmap="viridis")
-            axes.set(title=view.title, xlabel="key", ylabel="query")
+        for axes, (layer, weights) in zip(grid.flat, shown.items(), strict=False):
+            image = axes.imshow(weights, vmin=0.0, vmax=most, cmap="viridis")
+            axes.set(title=f"layer {layer}, mean over heads", xlabel="key", ylabel="query")
             named = range(0, len(tokens), every)
             axes.set_xticks(named, tokens[::every], rotation=90)
             axes.set_yticks(named, tokens[::every])
