@@ -94,7 +94,7 @@ def test_the_run_and_its_result_are_sentences():
     tree = parsed(render(large_run(cells=15), plots=False).page)
     (summary,) = texts(tree, "p", id="run")
     assert summary == (
-        "15 cells (of 5 pe × 3 norm) and 1 baseline, 20 November 2026. Data: bbc-news "
+        "15 cells (of 5 pe × 3 norm) and 1 baseline, 2026-11-20. Data: bbc-news "
         "(679a134ccd27), 1172 training and 500 test documents, 53 in both (dropped from training). "
         "Model: 2 layers, width 64, 4 heads, 256 tokens; 6 epochs. Machine: a machine, 2 threads, "
         "torch 2.13.0+cpu, fp32."
@@ -265,18 +265,18 @@ def test_a_page_is_called_like_its_run():
     (named,) = texts(parsed(report_page(run, [], "tuesday's <run>")), "h1")
     assert named == "tuesday's <run>"
     (unnamed,) = texts(parsed(report_page(run, [])), "h1")
-    assert unnamed == "bbc-news: 15 cells (of 5 pe × 3 norm), 20 November 2026"
+    assert unnamed == "bbc-news: 15 cells (of 5 pe × 3 norm), 2026-11-20"
 
 
-def test_what_all_environments_share_is_told_once():
+def test_environments_are_told_once_with_every_value():
     records = large_run(cells=2, seeds=3, failures=False)
     other = {**records[0].environment, "threads": 8}
     mixed = [records[0].model_copy(update={"environment": other}), *records[1:]]
-    found = environment_of(RunReport(mixed))
-    assert ("torch", "2.13.0+cpu") in found["shared"]
-    assert found["heads"] == ["what", "threads"]
-    assert found["rows"] == [["1 training", "8"], ["8 trainings and 2 cost measurements", "2"]]
-    assert environment_of(RunReport(records))["heads"] == ["what"]
+    assert environment_of(RunReport(mixed)).items() >= {
+        ("torch", "2.13.0+cpu"),
+        ("threads", "8; 2"),
+    }
+    assert environment_of(RunReport(records))["threads"] == "2"
 
 
 def test_a_metric_may_be_called_like_another_column():
@@ -310,10 +310,7 @@ def test_tinted_rows_are_those_that_the_answer_tells_apart():
         row.name for row in made.rows if row.cell.get("pe") in ("rope", "sin")
     ]
     assert classes == {"rope": "", "sin": "", "none": "worse", "words": "better"}
-    assert tints_of(made) == (
-        "Blue rows are significantly better than the best cell, rope. "
-        "Orange rows are significantly worse than some cell."
-    )
+    assert "differ significantly from the best cell, rope: blue" in tints_of(made)
     few = RunReport(run(seeds=2))
     assert {line["classes"] for line in lines_of(few)} == {""}
     assert tints_of(few) == ""

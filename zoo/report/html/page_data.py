@@ -5,15 +5,13 @@ Each cell of the table has what it shows, what it sorts by, and an interval to d
 
 from __future__ import annotations
 
-import itertools
 import shlex
-from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.errors import counted
 from zoo.report.rows import Row, class_scores
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import KEPT, Column
@@ -25,7 +23,6 @@ WORDS = 24  # characters from which on a cell is a text that may be broken
 RATIOS = ("train_ratio", "infer_ratio")  # shown only where they are asked for
 WHOLE = 25  # classes up to which the whole confusion matrix is shown
 PAIRS = 40  # with more classes, this many of the largest confusions
-_KINDS = {"train": "training", "tune": "tuning trial", "cost": "cost measurement"}
 
 
 def heads_of(run: RunReport) -> list[dict[str, Any]]:
@@ -63,7 +60,7 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
     """
     score = f"{run.metric.name}_mean"
     whiskers = {column: _whiskers(run, column) for column in (score, *RATIOS)}
-    differing = _differing(run)
+    best = (run.verdicts.tied() or [""])[0]
 
     def cell(number: int, column: Column) -> dict[str, Any]:
         key, text, line = column.key, column.values[number], run.lines[number]
@@ -81,7 +78,7 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
 
     lines = []
     for number, (row, values) in enumerate(zip(run.rows, run.lines, strict=True)):
-        ok, verdict = values["status"] == "ok", differing.get(row.name)
+        ok, verdict = values["status"] == "ok", run.verdicts.verdict(row.name, best)
         lines.append(
             {
                 "number": number,
@@ -100,31 +97,16 @@ def _classes(**marks: bool) -> str:
     return " ".join(mark for mark, there in marks.items() if there)
 
 
-def _differing(run: RunReport) -> dict[str, int]:
-    """-1 for rows that are significantly worse than a cell; 1 for those better than the best."""
-    verdict, tied = run.verdicts.verdict, run.verdicts.tied()
-    cells = [row.name for row in run.rows if not row.baseline]
-    found = {}
-    for row in run.rows if tied else []:
-        if verdict(row.name, tied[0]) == 1:
-            found[row.name] = 1
-        elif any(verdict(row.name, cell) == -1 for cell in cells):
-            found[row.name] = -1
-    return found
-
-
 def tints_of(run: RunReport) -> str:
     """What tinted rows are; "" where nothing was ranked."""
-    differing, best = _differing(run), run.verdicts.tied()[:1]
+    best = run.verdicts.tied()[:1]
     if not best or not run.verdicts.pairs:
         return ""
     name = run.short_name(run.rows[run.position[best[0]]])
-    said = {
-        1: f"Blue rows are significantly better than the best cell, {name}.",
-        -1: "Orange rows are significantly worse than some cell.",
-    }
-    lines = [text for verdict, text in said.items() if verdict in differing.values()]
-    return " ".join(lines or [f"No row differs significantly from the best cell, {name}."])
+    return (
+        f"Tinted rows differ significantly from the best cell, {name}: blue ones are better, "
+        "orange ones worse."
+    )
 
 
 def _whiskers(run: RunReport, column: str) -> list[list[float] | None]:
@@ -223,38 +205,21 @@ def incomplete_of(run: RunReport) -> list[list[str]]:
     return found
 
 
-def environment_of(run: RunReport) -> dict[str, Any]:
-    """The environments of the records that ran.
-
-    ``shared``: name and value of what is the same everywhere. ``heads``, ``rows``: what differs; a
-    row is a distinct environment, and its first cell says what was done there.
-    """
-    counts: dict[tuple[tuple[str, str], ...], Counter[str]] = {}  # values to what was done
-    # A record that is there twice, because a later run took it over, is one piece of work.
-    for record in {(r.key, r.seed, r.started): r for r in run.records}.values():
+def environment_of(run: RunReport) -> dict[str, str]:
+    """The environments of the records that ran, by name; several values where they differ."""
+    found: dict[str, list[str]] = {}
+    for record in run.records:
         if record.environment and record.status != "skipped":
-            values = tuple(_flat(record.environment | {"plug-ins": record.plugins}))
-            counts.setdefault(values, Counter())[_KINDS[record.kind]] += 1
-    work = [
-        " and ".join(counted(n, kind) for kind, n in found.items()) for found in counts.values()
-    ]
-    made = [{"what": what, **dict(values)} for what, values in zip(work, counts, strict=True)]
-    found = {name: [one.get(name, "") for one in made] for name in itertools.chain(*made)}
-    shared = [(name, texts[0]) for name, texts in found.items() if len(set(texts)) == 1]
-    differing = {"what": work} | {n: texts for n, texts in found.items() if len(set(texts)) > 1}
-    return {
-        "shared": [(name, value) for name, value in shared if value],
-        "heads": list(differing),
-        "rows": [list(cells) for cells in zip(*differing.values(), strict=True)],
-    }
+            for name, value in _flat(record.environment | {"plug-ins": record.plugins}):
+                if value and value not in found.setdefault(name, []):
+                    found[name].append(value)
+    return {name: "; ".join(values) for name, values in found.items() if values}
 
 
-def _flat(values: dict[str, Any], before: str = "") -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+def _flat(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
     for key, value in values.items():
         if isinstance(value, dict):
-            found += _flat(value, f"{before}{key} ")
+            yield from _flat(value, f"{before}{key} ")
         else:
             text = ("yes" if value else "no") if isinstance(value, bool) else value
-            found.append((plain(f"{before}{key}"), "" if text is None else plain(text)))
-    return found
+            yield plain(f"{before}{key}"), "" if text is None else plain(text)

@@ -6,7 +6,6 @@ import functools
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
-from datetime import date
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -112,7 +111,7 @@ def inline_svg(svg: str) -> Markup:
 
 
 def _title(run: RunReport) -> str:
-    """What was run, for a run without a name: ``bbc-news: 4 attention × 4 pe, 1 November 2026``."""
+    """What was run, for a run without a name: ``bbc-news: 4 attention × 4 pe, 2026-11-01``."""
     name = run.typical.config["data"]["name"]
     return ", ".join([f"{name}: {_cells(run)}", *_days(run)[:1]])
 
@@ -134,18 +133,5 @@ def run_text(run: RunReport) -> str:
 
 
 def _days(run: RunReport) -> list[str]:
-    """The days on which records were made, the first one first."""
-    return [_day(text) for text in sorted({r.started[:10] for r in run.records if r.started})]
-
-
-def _day(text: str) -> str:
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        return text
-    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"  # strftime would follow the locale
-
-
-_MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
+    """The days on which records were made, the first one first: ``2026-11-20``."""
+    return sorted({record.started[:10] for record in run.records if record.started})

@@ -117,12 +117,4 @@ def _scale(axes: Axes, ratio: bool, estimates: Sequence[Estimate | None]) -> Non
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.set_xlim(low, high)
-    # About four round ratios.
-    for steps in ((0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50), (0.25, 0.5, 0.7, 1, 1.4, 2, 4)):
-        ticks = [step for step in steps if low <= step <= high]
-        if len(ticks) >= 3:
-            break
-    else:
-        found = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-        ticks = [float(tick) for tick in found if low <= tick <= high]
-    axes.set_xticks(ticks)
+    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
