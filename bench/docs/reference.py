@@ -22,7 +22,6 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
             "zoo.inference.load",
             "zoo.models.text_model",
             "zoo.models.text_generator",
-            "zoo.models.mask_filler",
             "zoo.report.bench_result",
             "zoo.sklearn",
             "zoo.inference.attention_map",

@@ -15,7 +15,7 @@ from saved_models import TINY
 from zoo.cli import main
 from zoo.components.tokens import Tokens
 from zoo.inference.load import load
-from zoo.models.mask_filler import MaskFiller, fill
+from zoo.models.text_model import MaskFiller, fill
 
 OPTIONS = ["--task", "mlm", *TINY, "--lr", "0.01"]
 

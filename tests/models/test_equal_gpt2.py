@@ -132,7 +132,7 @@ def test_the_decoder_is_gpt2(
         ({}, {}),
         ({"no_repeat": 2}, {"no_repeat_ngram_size": 2}),
         ({"no_repeat": 3}, {"no_repeat_ngram_size": 3}),
-        ({"beams": 4, "length_penalty": 0.0}, {"num_beams": 4, "length_penalty": 0.0}),
+        ({"beams": 4}, {"num_beams": 4}),
         ({"beams": 3, "no_repeat": 2}, {"num_beams": 3, "no_repeat_ngram_size": 2}),
     ],
     ids=str,

@@ -125,7 +125,7 @@ def test_a_text_in_a_padded_batch_is_written_as_it_is_alone(
     registry: Registry, beams: int, side: str
 ) -> None:
     ids, tokens = padded(TEXTS, side)
-    decoding = Decoding(max_new=6, end=2, beams=beams, no_repeat=2, length_penalty=0.5)
+    decoding = Decoding(max_new=6, end=2, beams=beams, no_repeat=2)
     model = shake(language_model(registry)).eval()
     alone = [generate(model, torch.tensor([text]), decoding)[0] for text in TEXTS]
     assert_generations(generate(model, ids, decoding, attention_mask=tokens.attention_mask), alone)
@@ -136,12 +136,8 @@ def test_a_text_in_a_padded_batch_is_written_as_it_is_alone(
     )
 
 
-def ranked(total: float, length: int, penalty: float) -> float:
-    return total / max(1, length) ** penalty
-
-
 def exhaustively(
-    score: Callable[..., Tensor], about: tuple[Any, ...], start: list[int], penalty: float
+    score: Callable[..., Tensor], about: tuple[Any, ...], start: list[int]
 ) -> tuple[float, list[int]]:
     """Every text of 4 tokens that there can be, scored one by one: the best rank, and its tokens.
 
@@ -156,26 +152,25 @@ def exhaustively(
         for token in range(vocabulary):
             one = ([*text, token], total + float(scores[token]))
             if token == end or len(one[0]) == steps:
-                rank = ranked(one[1], len(one[0]), penalty)
+                rank = one[1] / len(one[0])
                 best = max(best, (rank, text if token == end else one[0]))
             else:
                 stack.append(one)
     return best
 
 
-@pytest.mark.parametrize("penalty", [0.0, 1.0, 2.0])
-def test_enough_beams_find_the_best_text_there_is(registry: Registry, penalty: float) -> None:
-    enough = Decoding(max_new=4, end=2, beams=64, length_penalty=penalty)
+def test_enough_beams_find_the_best_text_there_is(registry: Registry) -> None:
+    enough = Decoding(max_new=4, end=2, beams=64)
     for seed in range(3):
         model = shake(language_model(registry, vocab_size=4), seed).eval()
-        best, text = exhaustively(scores_after, (model,), [1, 3], penalty)
+        best, text = exhaustively(scores_after, (model,), [1, 3])
         (found,) = generate(model, torch.tensor([[1, 3]]), enough)
         assert found.ids == text
-        length = len(found.ids) + found.ended
-        assert ranked(found.log_probability, length, penalty) == pytest.approx(best, abs=1e-9)
+        rank = found.log_probability / (len(found.ids) + found.ended)
+        assert rank == pytest.approx(best, abs=1e-9)
 
         other = shake(encoder_decoder(registry, vocab_size=4), seed).eval()
-        best, text = exhaustively(scores_of_target, (other, [3, 1, 2]), [1], penalty)
+        best, text = exhaustively(scores_of_target, (other, [3, 1, 2]), [1])
         (found,) = transduce(other, torch.tensor([[3, 1, 2]]), enough, start=1)
         assert found.ids == text
 
@@ -187,7 +182,7 @@ def test_few_beams_find_what_greedy_overlooks_and_the_best_only_sometimes(
     for seed in range(8):
         model = shake(language_model(registry, vocab_size=6), seed).eval()
         for beams in totals:
-            decoding = Decoding(max_new=4, beams=beams, length_penalty=0.0)
+            decoding = Decoding(max_new=4, beams=beams)
             totals[beams] += generate(model, torch.tensor([[1, 3]]), decoding)[0].log_probability
     assert totals[1] < totals[3] <= totals[200]
 
@@ -353,8 +348,6 @@ def test_a_model_writes_as_in_evaluation_and_is_left_as_it_was(registry: Registr
         ({"max_new": -3}, "the number of new tokens must be 1 or more, not -3"),
         ({"max_new": 1, "beams": 0}, "the number of beams must be 1 or more, not 0"),
         ({"max_new": 1, "no_repeat": 0}, "no-repeat must be 1 or more tokens, not 0"),
-        ({"max_new": 1, "length_penalty": -1.0}, "length penalty must be 0 or more, not -1.0"),
-        ({"max_new": 1, "length_penalty": math.nan}, "length penalty must be 0 or more, not nan"),
         ({"max_new": 1, "beams": 2, "sampling": Sampling()}, "beam search .* choose one"),
     ],
 )

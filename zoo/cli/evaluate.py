@@ -74,7 +74,7 @@ def evaluate(
     from zoo.data.sources.load_data import load_texts
     from zoo.inference.evaluate import evaluate as evaluate_labelled
     from zoo.inference.evaluate import evaluate_masks, trained_on_warning
-    from zoo.models.mask_filler import MaskFiller
+    from zoo.models.text_model import MaskFiller
     from zoo.sweep.make_request import validated
     from zoo.tasks.data_of_task import refuse_unread
     from zoo.tasks.encoder_task import EncoderTask

@@ -22,8 +22,7 @@ from zoo.cli.table import printable
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
-    from zoo.models.mask_filler import FilledText
-    from zoo.models.text_model import Prediction, TaggedText
+    from zoo.models.text_model import FilledText, Prediction, TaggedText
 
 CONLL = ".conll"
 DIGITS = 6  # of a probability; float32 knows no more
@@ -79,8 +78,7 @@ def predict(
     model = saved.open("predict")
 
     from zoo.data.sources.text_file import data_suffix
-    from zoo.models.mask_filler import MaskFiller
-    from zoo.models.text_model import TextTagger
+    from zoo.models.text_model import MaskFiller, TextTagger
 
     is_tagger = isinstance(model, TextTagger)
     if source is not None and data_suffix(Path(source)) == CONLL:

@@ -19,9 +19,9 @@ from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.data.batches import padded
 from zoo.errors import ZooError
-from zoo.models.architectures import Classifier, Tagger
+from zoo.models.architectures import Classifier, Tagger, evaluating
 from zoo.models.stack import Decoder, Encoder
-from zoo.models.text_model import TaggedText, TextClassifier, TextTagger, evaluating
+from zoo.models.text_model import TaggedText, TextClassifier, TextTagger
 
 # Of a picture, in inches: a token, a whole map at least and at most, and from label to label.
 CELL, LEAST, MOST, LABEL = 0.3, 2.5, 20.0, 0.17

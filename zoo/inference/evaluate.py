@@ -18,8 +18,7 @@ from zoo.data.sources.load_data import load_texts
 from zoo.data.tokenizer import Vocabulary
 from zoo.errors import ZooError, nearest
 from zoo.inference.card import Card
-from zoo.models.mask_filler import MaskFiller
-from zoo.models.text_model import TaggedText, TextClassifier, TextTagger
+from zoo.models.text_model import MaskFiller, TaggedText, TextClassifier, TextTagger
 from zoo.registry import Registry
 from zoo.sweep.make_request import values_in
 from zoo.tasks.base import Metric, Task

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -135,22 +136,18 @@ def masked_head(dim: int) -> nn.Module:
 
 
 class TokenScorer(nn.Module):
-    """A decoder and its projection to the vocabulary.
+    """A decoder whose token embeddings score the tokens too: input and output share their weights.
 
-    head: (…, D) to (…, vocabulary); None for the token embeddings themselves, so that input and
-    output share their weights (Press and Wolf 2017; Vaswani et al. 2017, section 3.4).
+    Press and Wolf 2017; Vaswani et al. 2017, section 3.4.
     """
 
-    def __init__(self, decoder: Decoder, head: nn.Module | None = None) -> None:
+    def __init__(self, decoder: Decoder) -> None:
         super().__init__()
-        self.decoder, self.head = decoder, head
+        self.decoder = decoder
 
     def logits(self, x: Tensor) -> Tensor:
         """The decoder's vectors (…, D) to a score per token (…, vocabulary)."""
-        if self.head is None:
-            return F.linear(x, self.decoder.embedding.weight)
-        scores: Tensor = self.head(x)
-        return scores
+        return F.linear(x, self.decoder.embedding.weight)
 
 
 class LanguageModel(TokenScorer):
@@ -167,8 +164,8 @@ class EncoderDecoder(TokenScorer):
     In cross-attention the queries are the decoder's, the keys and values the encoder's.
     """
 
-    def __init__(self, encoder: Encoder, decoder: Decoder, head: nn.Module | None = None) -> None:
-        super().__init__(decoder, head)
+    def __init__(self, encoder: Encoder, decoder: Decoder) -> None:
+        super().__init__(decoder)
         self.encoder = encoder
 
     def forward(
@@ -192,3 +189,16 @@ class EncoderDecoder(TokenScorer):
     ) -> Tensor:
         """As ``forward``, from the encoder's output memory (B, Ls, D)."""
         return self.logits(self.decoder(target, target_tokens, memory, memory_tokens, cache=cache))
+
+
+@contextlib.contextmanager
+def evaluating(module: nn.Module) -> Iterator[None]:
+    """Without dropout and gradients inside the block; afterwards every module is as it was."""
+    training = [part for part in module.modules() if part.training]
+    module.eval()
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        for part in training:
+            part.training = True

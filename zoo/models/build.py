@@ -6,7 +6,7 @@ import functools
 import itertools
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, Required, TypedDict, TypeVar, Unpack
 
 from torch import nn
 
@@ -37,8 +37,14 @@ S = TypeVar("S", bound=Stack)
 
 
 class StackOptions(TypedDict, total=False):
-    """The options of ``build_stack`` that every builder of a model takes."""
+    """What every builder of a model takes besides the cell and the sizes.
 
+    seed: of the initial weights; every part is seeded on its own. dropout: also of the head.
+    embedding_std: of the initial embeddings, relative to ``torch.nn.Embedding``'s.
+    """
+
+    vocab_size: Required[int]
+    seed: Required[int]
     dropout: float
     attention_dropout: float
     embedding_std: float
@@ -49,14 +55,10 @@ def build_stack(
     cell: Cell,
     sizes: Sizes,
     *,
-    vocab_size: int,
-    seed: int,
     prefix: str = "",
     cross: bool = False,
     all_positions: bool = False,
-    dropout: float = 0.0,
-    attention_dropout: float = 0.0,
-    embedding_std: float = 1.0,
+    **given: Unpack[StackOptions],
 ) -> S:
     """An encoder or a decoder: embedding, encoding, ``sizes.layers`` blocks and the final norm.
 
@@ -64,10 +66,11 @@ def build_stack(
     the embeddings does so once, below the first layer, whichever layers have it; a layer's own
     encoding rotates and biases. The last layer's block and norm decide on the final norm.
     prefix: of the name of every part that is seeded, where a model has two stacks. cross: give
-    every block a cross-attention. all_positions: see ``Stack``. embedding_std: of the initial
-    embeddings, relative to ``torch.nn.Embedding``'s. Raises ComponentError where a component is not
-    what its kind promises, ValueError where one refuses its arguments.
+    every block a cross-attention. all_positions: see ``Stack``. Raises ComponentError where a
+    component is not what its kind promises, ValueError where one refuses its arguments.
     """
+    seed, dropout = given["seed"], given.get("dropout", 0.0)
+    attention_dropout = given.get("attention_dropout", 0.0)
 
     def part(name: str) -> AbstractContextManager[None]:
         return seeded(seed, prefix + name)
@@ -112,7 +115,8 @@ def build_stack(
             block = _call(cell.block.at(layer), attention, ffn, norm, offered=offered, **options)
         blocks.append(_expect(cell.block.at(layer), block, Block))
     with part("embedding"):
-        embedding = ScaledEmbedding(vocab_size, sizes.dim, embedding_std)
+        std = given.get("embedding_std", 1.0)
+        embedding = ScaledEmbedding(given["vocab_size"], sizes.dim, std)
     with part("final_norm"):
         final_norm = norm() if blocks[-1].final_norm else None
     embeds = (p for i, p in enumerate(positions) if cell.pe.at(i).can("embed"))
@@ -177,11 +181,6 @@ def build_norm(choice: Choice, dim: int, place: Place | None = None) -> nn.Modul
     return norm
 
 
-def build_pool(choice: Choice, dim: int) -> Pool:
-    """The pool of a classifier."""
-    return _expect(choice, _call(choice, dim), Pool)
-
-
 def _call(choice: Choice, *args: Any, **kwargs: Any) -> Any:
     """What the component's factory returns.
 
@@ -209,38 +208,31 @@ def _expect(choice: Choice, built: object, kind: type[T]) -> T:
     return built
 
 
+def _head(dim: int, hidden: int, outputs: int, options: StackOptions) -> nn.Module:
+    with seeded(options["seed"], "head"):
+        return classification_head(dim, hidden, outputs, options.get("dropout", 0.0))
+
+
 def build_classifier(
     cell: Cell,
     sizes: Sizes,
     *,
-    vocab_size: int,
     classes: int,
-    seed: int,
     head_hidden: int = 0,
     all_positions: bool = False,
     **options: Unpack[StackOptions],
 ) -> Classifier:
-    """Assemble the cell as an encoder, a pool and a head; every part is seeded on its own.
+    """Assemble the cell as an encoder, a pool and a head.
 
     head_hidden: width of the head's hidden layer, 0 for none. all_positions: compute every
-    position of the last layer, also where the pool reads one. options: dropout (also of the head),
-    attention_dropout and embedding_std. Raises as ``build_stack`` does.
+    position of the last layer, also where the pool reads one. Raises as ``build_stack`` does.
     """
-    encoder = build_stack(
-        Encoder,
-        cell,
-        sizes,
-        vocab_size=vocab_size,
-        seed=seed,
-        all_positions=all_positions,
-        **options,
-    )
-    with seeded(seed, "pool"):
-        pool = build_pool(cell.pool.at(0), sizes.dim)
-    with seeded(seed, "head"):
-        width = sizes.dim if pool.width is None else pool.width
-        head = classification_head(width, head_hidden, classes, options.get("dropout", 0.0))
-    return Classifier(encoder, pool, head)
+    encoder = build_stack(Encoder, cell, sizes, all_positions=all_positions, **options)
+    choice = cell.pool.at(0)
+    with seeded(options["seed"], "pool"):
+        pool = _expect(choice, _call(choice, sizes.dim), Pool)
+    width = sizes.dim if pool.width is None else pool.width
+    return Classifier(encoder, pool, _head(width, head_hidden, classes, options))
 
 
 def build_ensemble(
@@ -260,9 +252,7 @@ def build_tagger(
     cell: Cell,
     sizes: Sizes,
     *,
-    vocab_size: int,
     tags: int,
-    seed: int,
     head_hidden: int = 0,
     causal: bool = False,
     **options: Unpack[StackOptions],
@@ -272,67 +262,39 @@ def build_tagger(
     causal: a token sees only itself and those before it. The rest: as of ``build_classifier``.
     """
     kind: type[Encoder | Decoder] = Decoder if causal else Encoder
-    encoder = build_stack(kind, cell, sizes, vocab_size=vocab_size, seed=seed, **options)
-    with seeded(seed, "head"):
-        head = classification_head(sizes.dim, head_hidden, tags, options.get("dropout", 0.0))
-    return Tagger(encoder, head)
+    encoder = build_stack(kind, cell, sizes, **options)
+    return Tagger(encoder, _head(sizes.dim, head_hidden, tags, options))
 
 
 def build_masked_language_model(
-    cell: Cell, sizes: Sizes, *, vocab_size: int, seed: int, **options: Unpack[StackOptions]
+    cell: Cell, sizes: Sizes, **options: Unpack[StackOptions]
 ) -> MaskedLanguageModel:
     """Assemble the cell as an encoder that predicts masked tokens; its pool is not used.
 
-    The encoder is that of ``build_classifier`` with this seed. options, errors: as there.
+    The encoder is that of ``build_classifier`` with this seed. Raises as ``build_stack`` does.
     """
-    encoder = build_stack(Encoder, cell, sizes, vocab_size=vocab_size, seed=seed, **options)
-    with seeded(seed, "masked_head"):
+    encoder = build_stack(Encoder, cell, sizes, **options)
+    with seeded(options["seed"], "masked_head"):
         return MaskedLanguageModel(encoder, masked_head(sizes.dim))
 
 
 def build_language_model(
-    cell: Cell,
-    sizes: Sizes,
-    *,
-    vocab_size: int,
-    seed: int,
-    tied: bool = True,
-    **options: Unpack[StackOptions],
+    cell: Cell, sizes: Sizes, **options: Unpack[StackOptions]
 ) -> LanguageModel:
     """Assemble the cell as a decoder without cross-attention; its pool is not used.
 
-    tied: score tokens by the embeddings themselves and not by a separate matrix. options, errors:
-    as of ``build_classifier``.
+    Raises as ``build_stack`` does.
     """
-    decoder = build_stack(Decoder, cell, sizes, vocab_size=vocab_size, seed=seed, **options)
-    return LanguageModel(decoder, None if tied else _token_head(sizes.dim, vocab_size, seed))
+    return LanguageModel(build_stack(Decoder, cell, sizes, **options))
 
 
 def build_encoder_decoder(
-    cell: Cell,
-    sizes: Sizes,
-    *,
-    vocab_size: int,
-    target_vocab_size: int | None = None,
-    seed: int,
-    tied: bool = True,
-    **options: Unpack[StackOptions],
+    cell: Cell, sizes: Sizes, **options: Unpack[StackOptions]
 ) -> EncoderDecoder:
     """Assemble the cell as an encoder and a decoder of ``sizes.layers`` blocks each.
 
-    vocab_size, target_vocab_size: of source and target; None for as many. Each has embeddings
-    and an encoding of its own. tied, options, errors: as of ``build_language_model``.
+    Both have embeddings and an encoding of their own. Raises as ``build_stack`` does.
     """
-    target = vocab_size if target_vocab_size is None else target_vocab_size
-    encoder = build_stack(
-        Encoder, cell, sizes, vocab_size=vocab_size, seed=seed, prefix="encoder.", **options
-    )
-    decoder = build_stack(
-        Decoder, cell, sizes, vocab_size=target, seed=seed, prefix="decoder.", cross=True, **options
-    )
-    return EncoderDecoder(encoder, decoder, None if tied else _token_head(sizes.dim, target, seed))
-
-
-def _token_head(dim: int, vocab_size: int, seed: int) -> nn.Linear:
-    with seeded(seed, "head"):
-        return nn.Linear(dim, vocab_size, bias=False)
+    encoder = build_stack(Encoder, cell, sizes, prefix="encoder.", **options)
+    decoder = build_stack(Decoder, cell, sizes, prefix="decoder.", cross=True, **options)
+    return EncoderDecoder(encoder, decoder)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from zoo.components.tokens import Tokens
-from zoo.models.architectures import EncoderDecoder, LanguageModel, TokenScorer
-
-Found = tuple[list[int], bool, float]
+from zoo.models.architectures import EncoderDecoder, TokenScorer, evaluating
 
 
 @dataclass(frozen=True)
@@ -84,27 +80,71 @@ def repeats(ids: Tensor, attention_mask: Tensor | None, size: int, vocab_size: i
     return banned.to(ids.device)
 
 
+@dataclass(frozen=True)
+class Decoding:
+    """How to generate.
+
+    max_new: the most tokens to add. end: the token that ends a text; None for none.
+    sampling: how to sample; None takes the likeliest token. beams: width of the beam search, 1 for
+    none, whose texts are ranked by log-probability / length.
+    no_repeat: no n-gram of this size occurs twice in prompt and text. banned: tokens that are
+    never generated. cache: whether to keep keys and values; None where the model supports it.
+    Raises ValueError, one line, for values out of range.
+    """
+
+    max_new: int
+    end: int | None = None
+    sampling: Sampling | None = None
+    beams: int = 1
+    no_repeat: int | None = None
+    banned: tuple[int, ...] = ()
+    cache: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_new < 1:
+            raise ValueError(f"the number of new tokens must be 1 or more, not {self.max_new}")
+        if self.beams < 1:
+            raise ValueError(f"the number of beams must be 1 or more, not {self.beams}")
+        if self.beams > 1 and self.sampling is not None:
+            raise ValueError("beam search takes the likeliest texts and samples none: choose one")
+        if self.no_repeat is not None and self.no_repeat < 1:
+            raise ValueError(f"no-repeat must be 1 or more tokens, not {self.no_repeat}")
+
+
+@dataclass(frozen=True)
+class Generation:
+    """The new tokens of one text, without the one that ends it.
+
+    ended: whether that token was generated; otherwise the text was cut off. log_probability: of
+    all new tokens, the end included, under the model itself (nats).
+    """
+
+    ids: list[int]
+    ended: bool
+    log_probability: float
+
+
 class Hypotheses:
     """A batch of texts that grows by one token a step.
 
     ids: int (B, L), the prompts. attention_mask: bool (B, L), True where a token is real, None
     where all are. Padding may stand anywhere: a token's position is the number of real tokens
-    before it. memory, memory_tokens: what cross-attention reads. cached: whether to keep keys and
-    values from one step to the next.
+    before it. memory, memory_tokens: what cross-attention reads.
     """
 
     def __init__(
         self,
         model: TokenScorer,
+        decoding: Decoding,
         ids: Tensor,
         attention_mask: Tensor | None,
         memory: Tensor | None = None,
         memory_tokens: Tokens | None = None,
-        *,
-        cached: bool,
     ) -> None:
-        self.model, self.ids, self.attention_mask = model, ids, attention_mask
+        self.model, self.decoding = model, decoding
+        self.ids, self.attention_mask = ids, attention_mask
         self.memory, self.memory_tokens = memory, memory_tokens
+        cached = model.decoder.caches if decoding.cache is None else decoding.cache
         self.cache = model.decoder.new_cache() if cached else None
 
     def scores(self) -> Tensor:
@@ -126,6 +166,16 @@ class Hypotheses:
         if logits.dtype.itemsize < 4:
             logits = logits.float()
         return logits.log_softmax(dim=-1)
+
+    def allowed(self, scores: Tensor) -> Tensor:
+        """A copy of the scores (B, V) with -inf for each token that must not be generated."""
+        scores, size = scores.clone(), self.decoding.no_repeat
+        if self.decoding.banned:
+            scores[:, list(self.decoding.banned)] = -torch.inf
+        if size is not None:
+            again = repeats(self.ids, self.attention_mask, size, scores.shape[1])
+            scores.masked_fill_(again, -torch.inf)
+        return scores
 
     def append(self, tokens: Tensor) -> None:
         """One more token (B) for every text, also for those that have ended: nothing reads them."""
@@ -154,23 +204,15 @@ def text_tokens(ids: Tensor, attention_mask: Tensor | None) -> Tokens:
     return Tokens(attention_mask, (attention_mask.cumsum(dim=1) - 1).clamp_min(0))
 
 
-def beam_search(
-    texts: Hypotheses,
-    allowed: Callable[[Tensor], Tensor],
-    *,
-    beams: int,
-    max_new: int,
-    end: int | None,
-    length_penalty: float,
-) -> list[Found]:
-    """For each text (new tokens without the end, whether it ended, log-probability).
+def beam_search(texts: Hypotheses) -> list[Generation]:
+    """The most probable text of each beam, by log-probability / length.
 
     A finished text leaves the beam, which continues with one place less (Sutskever et al. 2014,
     section 3.2), so that one beam is greedy decoding and enough beams are an exhaustive search.
-    allowed: scores (B * beams, V) to the same with -inf for tokens that must not be generated.
     """
     batch, prompt = texts.ids.shape
-    best: list[tuple[float, Found]] = [(-torch.inf, ([], False, -torch.inf))] * batch
+    beams, end = texts.decoding.beams, texts.decoding.end
+    best = [(-torch.inf, Generation([], False, -torch.inf))] * batch
     scores = texts.scores()
     device, vocabulary = scores.device, scores.shape[1]
     first = torch.arange(batch, device=device)[:, None] * beams  # (B, 1), each text's first beam
@@ -188,12 +230,12 @@ def beam_search(
             ids = texts.ids[text * beams + beam, prompt:].tolist()
             total = totals[text, beam].item()
             # The token that ends a text counts in its length.
-            rank = total / max(1, len(ids) + ended) ** length_penalty
+            rank = total / max(1, len(ids) + ended)
             if rank > best[text][0]:
-                best[text] = rank, (ids, ended, total)
+                best[text] = rank, Generation(ids, ended, total)
 
-    for step in range(max_new):
-        scores = allowed(scores if step == 0 else texts.scores()).unflatten(0, (batch, beams))
+    for step in range(texts.decoding.max_new):
+        scores = texts.allowed(scores if step == 0 else texts.scores()).unflatten(0, (batch, beams))
         # Where no token is allowed, the text stops.
         offer((scores == -torch.inf).all(dim=2) & (totals > -torch.inf), False)
         sums = totals[:, :, None] + scores
@@ -207,61 +249,15 @@ def beam_search(
             free = free - finished.sum(dim=1, keepdim=True)
             totals = totals.masked_fill(finished, -torch.inf)
         if not (totals > -torch.inf).any():
-            return [found for _, found in best]
+            break
         texts.append(tokens.flatten())
-    offer(totals > -torch.inf, False)
+    else:
+        offer(totals > -torch.inf, False)
     return [found for _, found in best]
 
 
-@dataclass(frozen=True)
-class Decoding:
-    """How to generate.
-
-    max_new: the most tokens to add. end: the token that ends a text; None for none.
-    sampling: how to sample; None takes the likeliest token. beams: width of the beam search, 1 for
-    none. length_penalty: beams are ranked by log-probability / length^length_penalty.
-    no_repeat: no n-gram of this size occurs twice in prompt and text. banned: tokens that are
-    never generated. cache: whether to keep keys and values; None where the model supports it.
-    Raises ValueError, one line, for values out of range.
-    """
-
-    max_new: int
-    end: int | None = None
-    sampling: Sampling | None = None
-    beams: int = 1
-    length_penalty: float = 1.0
-    no_repeat: int | None = None
-    banned: tuple[int, ...] = ()
-    cache: bool | None = None
-
-    def __post_init__(self) -> None:
-        if self.max_new < 1:
-            raise ValueError(f"the number of new tokens must be 1 or more, not {self.max_new}")
-        if self.beams < 1:
-            raise ValueError(f"the number of beams must be 1 or more, not {self.beams}")
-        if self.beams > 1 and self.sampling is not None:
-            raise ValueError("beam search takes the likeliest texts and samples none: choose one")
-        if not 0 <= self.length_penalty < float("inf"):
-            raise ValueError(f"the length penalty must be 0 or more, not {self.length_penalty}")
-        if self.no_repeat is not None and self.no_repeat < 1:
-            raise ValueError(f"no-repeat must be 1 or more tokens, not {self.no_repeat}")
-
-
-@dataclass(frozen=True)
-class Generation:
-    """The new tokens of one text, without the one that ends it.
-
-    ended: whether that token was generated; otherwise the text was cut off. log_probability: of
-    all new tokens, the end included, under the model itself (nats).
-    """
-
-    ids: list[int]
-    ended: bool
-    log_probability: float
-
-
 def generate(
-    model: LanguageModel, ids: Tensor, decoding: Decoding, *, attention_mask: Tensor | None = None
+    model: TokenScorer, ids: Tensor, decoding: Decoding, *, attention_mask: Tensor | None = None
 ) -> list[Generation]:
     """Continue each prompt: ids (B, L); attention_mask: bool (B, L), True where real, None: all.
 
@@ -269,8 +265,8 @@ def generate(
     ValueError, one line, for an empty prompt, or one too long for the model.
     """
     attention_mask = _checked(ids, attention_mask, "prompt")
-    with _evaluating(model):
-        return _decode(model, ids, attention_mask, decoding)
+    with evaluating(model):
+        return _decode(Hypotheses(model, decoding, ids, attention_mask))
 
 
 def transduce(
@@ -286,51 +282,31 @@ def transduce(
     longest = model.encoder.max_length
     if longest is not None and source.shape[1] > longest:
         raise ValueError(f"a source of {source.shape[1]} tokens: the model reads {longest} at most")
-    with _evaluating(model):
+    with evaluating(model):
         tokens = text_tokens(source, attention_mask)
         memory = model.encoder(source, tokens)
         ids = source.new_full((len(source), 1), start)
-        return _decode(model, ids, None, decoding, memory, tokens)
+        return _decode(Hypotheses(model, decoding, ids, None, memory, tokens))
 
 
-def _decode(
-    model: TokenScorer,
-    ids: Tensor,
-    attention_mask: Tensor | None,
-    decoding: Decoding,
-    memory: Tensor | None = None,
-    memory_tokens: Tokens | None = None,
-) -> list[Generation]:
-    longest, whole = model.decoder.max_length, ids.shape[1] + decoding.max_new
-    if longest is not None and whole > longest:
+def _decode(texts: Hypotheses) -> list[Generation]:
+    """One token a step for every text that has not ended; beam search with several beams."""
+    decoding, (batch, prompt) = texts.decoding, texts.ids.shape
+    longest = texts.model.decoder.max_length
+    if longest is not None and prompt + decoding.max_new > longest:
         raise ValueError(
-            f"{ids.shape[1]} tokens and {decoding.max_new} new ones: the model takes {longest}"
+            f"{prompt} tokens and {decoding.max_new} new ones: the model takes {longest}"
         )
-    cached = model.decoder.caches if decoding.cache is None else decoding.cache
-    texts = Hypotheses(model, ids, attention_mask, memory, memory_tokens, cached=cached)
-    if decoding.beams == 1:
-        return _greedy_or_sampled(texts, decoding)
-    found = beam_search(
-        texts,
-        lambda scores: _allowed(scores, texts, decoding),
-        beams=decoding.beams,
-        max_new=decoding.max_new,
-        end=decoding.end,
-        length_penalty=decoding.length_penalty,
-    )
-    return [Generation(*one) for one in found]
-
-
-def _greedy_or_sampled(texts: Hypotheses, decoding: Decoding) -> list[Generation]:
-    """One token a step for every text that has not ended."""
-    batch, sampling = len(texts.ids), decoding.sampling
+    if decoding.beams > 1:
+        return beam_search(texts)
+    sampling = decoding.sampling
     generator = torch.Generator().manual_seed(sampling.seed if sampling else 0)
     written: list[list[int]] = [[] for _ in range(batch)]
     total = [0.0] * batch
     going, ended = set(range(batch)), set[int]()
     for step in range(decoding.max_new):
         scores = texts.scores()
-        allowed = _allowed(scores, texts, decoding)
+        allowed = texts.allowed(scores)
         # Where no token is allowed, the text stops.
         stuck = (allowed == -torch.inf).all(dim=1)
         going -= set(stuck.nonzero()[:, 0].tolist())
@@ -352,17 +328,6 @@ def _greedy_or_sampled(texts: Hypotheses, decoding: Decoding) -> list[Generation
     return [Generation(written[row], row in ended, total[row]) for row in range(batch)]
 
 
-def _allowed(scores: Tensor, texts: Hypotheses, decoding: Decoding) -> Tensor:
-    """A copy of the scores (B, V) with -inf for each token that must not be generated."""
-    scores = scores.clone()
-    if decoding.banned:
-        scores[:, list(decoding.banned)] = -torch.inf
-    if decoding.no_repeat is not None:
-        again = repeats(texts.ids, texts.attention_mask, decoding.no_repeat, scores.shape[1])
-        scores.masked_fill_(again, -torch.inf)
-    return scores
-
-
 def _checked(ids: Tensor, attention_mask: Tensor | None, what: str) -> Tensor | None:
     """The attention_mask, None where all tokens are real; ValueError where a text has none."""
     if ids.dim() != 2:
@@ -377,16 +342,3 @@ def _checked(ids: Tensor, attention_mask: Tensor | None, what: str) -> Tensor | 
     if empty:
         raise ValueError(f"{what} {empty[0] + 1} of {len(ids)} is empty")
     return None if bool(attention_mask.all()) else attention_mask
-
-
-@contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode without gradients; afterwards every module is in its former mode."""
-    training = [module for module in model.modules() if module.training]
-    model.eval()
-    try:
-        with torch.inference_mode():
-            yield
-    finally:
-        for module in training:
-            module.training = True

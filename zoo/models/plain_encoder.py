@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
-from zoo.models.build import build_classifier, build_stack
+from zoo.models.build import StackOptions, build_classifier, build_stack
 from zoo.models.stack import Encoder
 from zoo.registry import AXES, Registry
 from zoo.registry.cell import Cell
@@ -45,20 +45,13 @@ def plain_encoder(
     """
     if obstacle := cell.refusal(sizes, NEEDS):
         raise ZooError(f"{cell} cannot be built: {obstacle}")
-    model: nn.Module
+    options: StackOptions = {"vocab_size": sizes.vocab_size, "seed": seed, "dropout": dropout}
     try:
         if classes is None:
-            model = build_stack(
-                Encoder, cell, sizes, vocab_size=sizes.vocab_size, seed=seed, dropout=dropout
-            )
-        else:
-            vocabulary = sizes.vocab_size
-            model = build_classifier(
-                cell, sizes, vocab_size=vocabulary, classes=classes, seed=seed, dropout=dropout
-            )
+            return PlainEncoder(build_stack(Encoder, cell, sizes, **options))
+        return PlainEncoder(build_classifier(cell, sizes, classes=classes, **options))
     except (ValueError, TypeError) as error:
         raise ZooError(f"{cell} cannot be built: {error}") from error
-    return PlainEncoder(model)
 
 
 def cell_of(registry: Registry, given: str | Mapping[str, str], default: Mapping[str, str]) -> Cell:

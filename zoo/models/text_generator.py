@@ -62,6 +62,7 @@ class TextGenerator(TextModel):
         """
         if isinstance(prompts, str):
             raise ZooError("generate takes a list of prompts, not one prompt")
+        continues = self.continues_prompt
         for number, prompt in enumerate(prompts, start=1):
             ids, room = self._read(prompt, number)
             if max_new is not None and max_new > room:
@@ -69,19 +70,18 @@ class TextGenerator(TextModel):
                     f"{max_new} new tokens: prompt {number} leaves room for {room} of the "
                     f"model's {self.max_length}"
                 )
-            usual = min(room, NEW_TOKENS) if self.continues_prompt else room
-            batch = torch.tensor([ids], device=self.device)
+            usual = min(room, NEW_TOKENS) if continues else room
             try:
                 decoding = Decoding(
                     usual if max_new is None else max_new,
                     sampling=sampling,
                     beams=beams,
                     no_repeat=no_repeat,
-                    # None: use the cache where the model has one.
                     cache=None if cache else False,
-                    end=END_OF_TEXT if self.continues_prompt else END,
-                    banned=() if self.continues_prompt else (PAD, START),
+                    end=END_OF_TEXT if continues else END,
+                    banned=() if continues else (PAD, START),
                 )
+                batch = torch.tensor([ids], device=self.device)
                 if isinstance(self.model, EncoderDecoder):
                     (found,) = transduce(self.model, batch, decoding, start=START)
                     text = decode_target(self.tokenizer, found.ids)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from zoo.data.sources.corpus import Texts
     from zoo.data.token_arrays import EncodedData, TokenArrays
     from zoo.data.tokenizer import Vocabulary
-    from zoo.models.mask_filler import MaskFiller
+    from zoo.models.text_model import MaskFiller
     from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
 
@@ -210,7 +210,7 @@ class MaskedLanguageModelling(PlainTextTask):
         return logits[:, :SAMPLE_SCORES]
 
     def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> MaskFiller:
-        from zoo.models.mask_filler import MaskFiller
+        from zoo.models.text_model import MaskFiller
 
         return MaskFiller(model, tokenizer, setup.sizes.max_length)
 

@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from zoo.errors import DivergedError
-from zoo.models.text_model import evaluating
+from zoo.models.architectures import evaluating
 
 # Of a model and texts as ids: scores (texts, n).
 Scores = Callable[[nn.Module, Sequence[Sequence[int]]], Tensor]

@@ -196,12 +196,7 @@ class ZooForSequenceClassification(ZooPreTrainedModel):
             return saved
         refuse_other_head(card, saved, "a classifier")
         return build_classifier(
-            cell,
-            card.sizes,
-            vocab_size=card.vocab_size,
-            classes=self.config.num_labels,
-            seed=card.seed,
-            **stack_options(card),
+            cell, card.sizes, classes=self.config.num_labels, **stack_options(card)
         )
 
     @can_return_tuple  # type: ignore[untyped-decorator]
@@ -229,14 +224,7 @@ class ZooForTokenClassification(ZooPreTrainedModel):
         if isinstance(saved, Tagger):
             return saved
         refuse_other_head(card, saved, "a tagger")
-        return build_tagger(
-            cell,
-            card.sizes,
-            vocab_size=card.vocab_size,
-            tags=self.config.num_labels,
-            seed=card.seed,
-            **stack_options(card),
-        )
+        return build_tagger(cell, card.sizes, tags=self.config.num_labels, **stack_options(card))
 
     @can_return_tuple  # type: ignore[untyped-decorator]
     def forward(
@@ -269,6 +257,8 @@ def stack_options(card: Card) -> StackOptions:
     """How the card's stack was built, besides its cell and sizes."""
     training: Any = card.training
     return {
+        "vocab_size": card.vocab_size,
+        "seed": card.seed,
         "dropout": training.dropout,
         "attention_dropout": training.attention_dropout,
         "embedding_std": training.embedding_std,
