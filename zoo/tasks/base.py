@@ -8,6 +8,7 @@ import it themselves.
 from __future__ import annotations
 
 import functools
+import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from zoo.config.metric_description import MetricDescription
 from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
+from zoo.data.sources.load_data import portable_spec
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
 
@@ -83,6 +85,17 @@ class TaskSetup:
     data: Any = None
     pretraining: Pretraining = NO_PRETRAINING
     registry: Registry = field(default_factory=Registry)
+
+    def stack_options(self, seed: int) -> dict[str, Any]:
+        """What every function of ``zoo.models.build`` takes besides cell and sizes."""
+        training = self.training
+        return {
+            "vocab_size": self.vocab_size,
+            "seed": seed,
+            "dropout": training.dropout,
+            "attention_dropout": training.attention_dropout,
+            "embedding_std": training.embedding_std,
+        }
 
 
 @dataclass(frozen=True)
@@ -166,7 +179,9 @@ class Task(ABC):
     first that applies to the data ranks rows. baselines: a baseline fits if it declares one of
     these capabilities. estimators: it is an Estimator if it declares one of these. defaults: shared
     options whose default differs for this task. unused: axes and shared options that have no
-    effect, and why; giving one is an error. model_name: what a model of it is called. scored_split:
+    effect, and why; giving one is an error. builder: the function that builds the model of a cell,
+    text_model_class: the class of the trained model with its tokenizer, both as
+    ``package.module:name``. model_name: what a model of it is called. scored_split:
     the split that is scored. commands: those that take a saved model of the task. pipeline_tag: the
     Hugging Face Hub's name of what its models do, such as ``text-classification``; empty where it
     has none. gives_encoder: whether models of other tasks can begin with the encoder of its models
@@ -181,6 +196,8 @@ class Task(ABC):
     estimators: ClassVar[tuple[str, ...]] = ()
     defaults: ClassVar[Mapping[str, Any]] = {}
     unused: ClassVar[Mapping[str, str]] = {}
+    builder: ClassVar[str]
+    text_model_class: ClassVar[str]
     model_name: ClassVar[str] = "a model"
     scored_split: ClassVar[str] = "test"
     commands: ClassVar[tuple[str, ...]] = ("predict",)
@@ -239,9 +256,15 @@ class Task(ABC):
         Raises ZooError where they cannot be had or do not fit.
         """
 
-    @abstractmethod
     def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
-        """The untrained model of a cell."""
+        """The untrained model of a cell; by default what ``builder`` returns."""
+        options = {**setup.stack_options(seed), **self.model_options(setup)}
+        model: nn.Module = pkgutil.resolve_name(self.builder)(cell, setup.sizes, **options)
+        return model
+
+    def model_options(self, setup: TaskSetup) -> dict[str, Any]:
+        """What ``builder`` takes besides cell, sizes and ``TaskSetup.stack_options``."""
+        return {}
 
     def build_baseline(self, setup: TaskSetup, choice: Choice) -> Any:
         """A baseline that is a torch module and is trained like a cell."""
@@ -294,9 +317,14 @@ class Task(ABC):
         scores: Tensor = model(*padded(ids, next(model.parameters()).device))
         return scores if scores.ndim == 2 else at_last_token(scores, ids)
 
-    @abstractmethod
     def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> TextModel:
-        """The trained model with its tokenizer: what ``zoo.load`` returns."""
+        """The trained model with its tokenizer: what ``zoo.load`` returns.
+
+        By default a ``text_model_class``.
+        """
+        kind = pkgutil.resolve_name(self.text_model_class)
+        found: TextModel = kind(model, tokenizer, setup.sizes.max_length, setup.labels)
+        return found
 
 
 def loaded(
@@ -306,8 +334,6 @@ def loaded(
 
     about: further entries of the description.
     """
-    from zoo.data.sources.load_data import portable_spec
-
     description = {
         "name": source.name,
         "fingerprint": source.fingerprint,
@@ -316,17 +342,6 @@ def loaded(
         **about,
     }
     return Loaded(encoded, description, portable_spec(registry, source.name), notices)
-
-
-def model_arguments(setup: TaskSetup, seed: int) -> dict[str, Any]:
-    """The arguments that every function of ``zoo.models.build`` takes besides cell and sizes."""
-    return {
-        "vocab_size": setup.vocab_size,
-        "seed": seed,
-        "dropout": setup.training.dropout,
-        "attention_dropout": setup.training.attention_dropout,
-        "embedding_std": setup.training.embedding_std,
-    }
 
 
 def find_task(registry: Registry, name: str) -> Task:

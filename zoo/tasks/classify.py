@@ -11,9 +11,11 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 
 from zoo.config.reading import Division, Reading, part_of
 from zoo.config.settings import Fraction
+from zoo.data.sources.labelled_texts import LabelledTexts
+from zoo.data.sources.load_data import load_corpus
 from zoo.data.sources.splits import ScoringNotice
 from zoo.registry import Choice, Registry
-from zoo.tasks.base import Evaluation, Loaded, TaskSetup, model_arguments
+from zoo.tasks.base import Evaluation, Loaded, TaskSetup
 from zoo.tasks.encoder_task import (
     EVALUATION_BATCH,
     EncoderOptions,
@@ -25,15 +27,11 @@ from zoo.tasks.encoder_task import (
 )
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
     from torch import Tensor, nn
 
     from zoo.data.batches import Batch, PaddedSplit
     from zoo.data.sources.corpus import Corpus
-    from zoo.data.sources.labelled_texts import LabelledTexts
     from zoo.data.token_arrays import EncodedData
-    from zoo.models.text_model import TextClassifier
-    from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
 
 # Conditions of baselines' rows.
@@ -85,19 +83,17 @@ class Classify(EncoderTask):
     metrics = ("accuracy", "macro_f1")
     baselines = ("texts", "tokens")
     estimators = ("texts",)
+    builder = "zoo.models.build:build_ensemble"
+    text_model_class = "zoo.models.text_model:TextClassifier"
     model_name = "a classifier"
     pipeline_tag = "text-classification"
 
     def read(
         self, spec: str | None, options: ClassifyOptions, registry: Registry
     ) -> tuple[Corpus, list[str]]:
-        from zoo.data.sources.load_data import load_corpus
-
         return load_corpus(registry, spec, self.reader(options))
 
     def reader(self, options: ClassifyOptions) -> LabelledTexts:
-        from zoo.data.sources.labelled_texts import LabelledTexts
-
         return LabelledTexts(
             options.text_column,
             options.label_column,
@@ -140,18 +136,13 @@ class Classify(EncoderTask):
                 rows.append((dataclasses.replace(choice, harness={"whole": True}), CUT))
         return [*rows, (registry.choose("baseline", "majority"), UNBALANCED)]
 
-    def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
-        from zoo.models.build import build_ensemble
-
-        return build_ensemble(
-            cell,
-            setup.sizes,
-            members=setup.options.ensemble,
-            classes=len(setup.labels),
-            head_hidden=setup.options.head_hidden,
-            all_positions=setup.options.all_positions,
-            **model_arguments(setup, seed),
-        )
+    def model_options(self, setup: TaskSetup) -> dict[str, Any]:
+        return {
+            "members": setup.options.ensemble,
+            "classes": len(setup.labels),
+            "head_hidden": setup.options.head_hidden,
+            "all_positions": setup.options.all_positions,
+        }
 
     def build_baseline(self, setup: TaskSetup, choice: Choice) -> Any:
         extra: dict[str, Any] = {}
@@ -189,10 +180,9 @@ class Classify(EncoderTask):
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Cross-entropy. Each member of an ensemble has token noise and a loss of its own."""
-        import torch.nn.functional as F
-
         from zoo.components.tokens import Tokens
         from zoo.models.architectures import DeepEnsemble, mean_log_probability
+        from zoo.tasks.passes import token_loss
         from zoo.training.token_noise import delete_tokens, hide_tokens
 
         members = len(model.members) if isinstance(model, DeepEnsemble) else 1
@@ -206,11 +196,8 @@ class Classify(EncoderTask):
         ids = hide_tokens(ids, setup.options.token_dropout)
         extra = {"per_member": True} if isinstance(model, DeepEnsemble) else {}
         logits = model(ids, tokens, **extra)  # (members · B, classes)
-        loss = F.cross_entropy(
-            logits.float(),
-            batch.targets.repeat(members),
-            label_smoothing=setup.training.label_smoothing,
-        )
+        targets = batch.targets.repeat(members)
+        loss, _ = token_loss(logits, targets, setup.training.label_smoothing)
         answers = mean_log_probability(logits.detach().unflatten(0, (members, -1)))
         return loss, (answers.argmax(dim=-1) == batch.targets).sum()
 
@@ -221,13 +208,6 @@ class Classify(EncoderTask):
         assert split.targets is not None
         labels, groups = split.targets.cpu().numpy(), self.scored_groups(setup)
         return class_evaluation(logits.argmax(axis=1), labels, len(setup.labels), groups)
-
-    def text_model(
-        self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer
-    ) -> TextClassifier:
-        from zoo.models.text_model import TextClassifier
-
-        return TextClassifier(model, tokenizer, setup.sizes.max_length, setup.labels)
 
 
 def validation_rows(labels: np.ndarray, share: float, texts: Sequence[str] | None = None) -> Rows:
@@ -251,16 +231,14 @@ def predict_logits(
     """Logits (N, classes) of every document of a split, in the split's order, in float32."""
     import torch
 
-    model.eval()
-    rows, logits = [], []
-    with torch.inference_mode():
-        for batch in split.ordered(batch_size):
-            with runtime.autocast():
-                logits.append(model(batch.ids, batch.tokens).float())
-            rows.append(batch.rows)
-    result = np.empty((len(split), logits[0].shape[1]), dtype=np.float32)
-    result[np.concatenate(rows)] = torch.cat(logits).cpu().numpy()
-    return result
+    from zoo.tasks.passes import scored_passes
+
+    rows, logits = list[np.ndarray](), list[Any]()
+    for batch, found in scored_passes(model, split, batch_size, runtime):
+        rows.append(batch.rows)
+        logits.append(found.float())
+    ordered: np.ndarray = torch.cat(logits).cpu().numpy()[np.argsort(np.concatenate(rows))]
+    return ordered
 
 
 def class_evaluation(

@@ -14,7 +14,10 @@ from pydantic import Field, NonNegativeInt
 from zoo.config.reading import Division, TextReading
 from zoo.config.settings import Fraction
 from zoo.config.sizes import Sizes
+from zoo.data.encoding import encode_labelled
+from zoo.data.sources.corpus import plain_words
 from zoo.data.sources.splits import ScoringNotice
+from zoo.data.token_arrays import TokenArrays
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import (
@@ -136,8 +139,6 @@ class EncoderTask(Task):
 
         Data that take the tokenizer of a file have no spec.
         """
-        from zoo.data.encoding import encode_labelled
-
         corpus, notices = self.read(spec, options, registry)
         duplicates = corpus.duplicates
         counts = {split: len(texts) for split, texts, _ in corpus.splits()}
@@ -208,7 +209,6 @@ class EncoderTask(Task):
         self, setup: TaskSetup, examples: int, device: torch.device
     ) -> PaddedSplit:
         from zoo.data.batches import PaddedSplit
-        from zoo.data.token_arrays import TokenArrays
 
         draw, length = np.random.default_rng(0), setup.sizes.max_length
         ids = draw.integers(1, setup.vocab_size, examples * length).astype(np.int32)
@@ -238,8 +238,6 @@ def without_scored(
 
     Second, how many scored texts were among them.
     """
-    from zoo.data.sources.corpus import plain_words
-
     known = {plain_words(_text(text)) for text in scored}
     found = known & {plain_words(part) for parts in texts for part in parts}
     kept = ([part for part in parts if plain_words(part) not in found] for parts in texts)
@@ -266,8 +264,6 @@ def without_copies(
 
     Raises ZooError where none is left to train on.
     """
-    from zoo.data.sources.corpus import plain_words
-
     known = {plain_words(texts[row]) for row in held_out}
     fit = np.array([row for row in fit if plain_words(texts[row]) not in known], dtype=int)
     if not len(fit):

@@ -21,21 +21,20 @@ import numpy as np
 import numpy.typing as npt
 
 from zoo.config.sizes import Sizes
+from zoo.data.encoding import encode_stream
+from zoo.data.tokenizer import byte_lengths
 from zoo.errors import ZooError
 from zoo.registry import Choice
-from zoo.tasks.base import Estimator, Evaluation, TaskSetup, model_arguments
+from zoo.tasks.base import Estimator, Evaluation, TaskSetup
 from zoo.tasks.plain_text_task import SAMPLE_SCORES, PlainTextTask, language_evaluation
 
 if TYPE_CHECKING:
     import torch
-    from tokenizers import Tokenizer
     from torch import Tensor, nn
 
     from zoo.data.batches import Batch, Blocks
     from zoo.data.sources.corpus import Texts
     from zoo.data.token_arrays import EncodedData
-    from zoo.models.text_generator import TextGenerator
-    from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
 
 EVALUATION_BATCH = 128
@@ -55,13 +54,13 @@ class LanguageModelling(PlainTextTask):
         "batch_size": 8,
     }
     unused: ClassVar = {"pool": "every position is read, none is pooled"}
+    builder = "zoo.models.build:build_language_model"
+    text_model_class = "zoo.models.text_generator:TextGenerator"
     model_name = "a language model"
     pipeline_tag = "text-generation"
     commands = ("generate",)
 
     def encode(self, texts: Texts, sizes: Sizes) -> EncodedData:
-        from zoo.data.encoding import encode_stream
-
         return encode_stream(texts, sizes.vocab_size, sizes.max_length)
 
     def describe(self, texts: Texts, encoded: EncodedData, options: Any) -> dict[str, Any]:
@@ -75,15 +74,8 @@ class LanguageModelling(PlainTextTask):
             f"bytes; {texts.notes['held out']})",
         }
 
-    def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
-        from zoo.models.build import build_language_model
-
-        return build_language_model(cell, setup.sizes, **model_arguments(setup, seed))
-
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         """A model of token sequences that is not a transformer, scored block by block too."""
-        from zoo.data.tokenizer import byte_lengths
-
         train, ids = (np.array(stream, dtype=np.int64) for stream in self._streams(setup))
         length, sizes = setup.sizes.max_length, byte_lengths(setup.data.tokenizer())
         blocks = [ids[start : start + length + 1] for start in range(0, len(ids) - 1, length)]
@@ -126,15 +118,10 @@ class LanguageModelling(PlainTextTask):
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of every next token."""
-        import torch.nn.functional as F
+        from zoo.tasks.passes import token_loss
 
-        logits = model(batch.ids, batch.tokens)
-        loss = F.cross_entropy(
-            logits.float().flatten(0, 1),
-            batch.targets.flatten(),
-            label_smoothing=setup.training.label_smoothing,
-        )
-        return loss, (logits.detach().argmax(dim=-1) == batch.targets).sum()
+        smoothing = setup.training.label_smoothing
+        return token_loss(self.forward(model, batch), batch.targets, smoothing)
 
     def evaluate(
         self, setup: TaskSetup, model: nn.Module, split: Blocks, runtime: Runtime
@@ -142,31 +129,22 @@ class LanguageModelling(PlainTextTask):
         import torch
         import torch.nn.functional as F
 
-        from zoo.data.tokenizer import byte_lengths
+        from zoo.tasks.passes import scored_passes
 
         sizes = torch.from_numpy(byte_lengths(setup.data.tokenizer())).to(runtime.device)
-        model.eval()
         nats = torch.zeros((), dtype=torch.float64, device=runtime.device)
         size = torch.zeros((), dtype=torch.int64, device=runtime.device)
         tokens = 0
-        with torch.inference_mode():
-            for batch in split.ordered(EVALUATION_BATCH):
-                with runtime.autocast():
-                    logits = model(batch.ids, batch.tokens)
-                flat = logits.float().flatten(0, 1)
-                nats += F.cross_entropy(flat, batch.targets.flatten(), reduction="sum").double()
-                size += sizes[batch.targets].sum()
-                tokens += batch.items
+        for batch, logits in scored_passes(model, split, EVALUATION_BATCH, runtime):
+            flat, targets = logits.float().flatten(0, 1), batch.targets
+            nats += F.cross_entropy(flat, targets.flatten(), reduction="sum").double()
+            size += sizes[targets].sum()
+            tokens += batch.items
         return language_evaluation(nats.item(), tokens, int(size.item()))
 
     def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
         """Scores (texts, at most 32 of the vocabulary) of the token after each text."""
         return super().sample_scores(model, ids)[:, :SAMPLE_SCORES]
-
-    def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> TextGenerator:
-        from zoo.models.text_generator import TextGenerator
-
-        return TextGenerator(model, tokenizer, setup.sizes.max_length)
 
 
 def _blocks(

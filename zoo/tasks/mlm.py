@@ -26,9 +26,12 @@ import numpy.typing as npt
 from pydantic import Field
 
 from zoo.config.sizes import Sizes
+from zoo.data.encoding import encode_windows, token_counts
+from zoo.data.token_arrays import TokenArrays
+from zoo.data.tokenizer import FIRST_PIECE, Vocabulary
 from zoo.errors import ZooError
 from zoo.registry import Choice
-from zoo.tasks.base import Estimator, Evaluation, TaskSetup, model_arguments
+from zoo.tasks.base import Estimator, Evaluation, TaskSetup
 from zoo.tasks.encoder_task import Rows, without_copies
 from zoo.tasks.plain_text_task import (
     SAMPLE_SCORES,
@@ -40,14 +43,11 @@ from zoo.tasks.tag import effective_examples
 
 if TYPE_CHECKING:
     import torch
-    from tokenizers import Tokenizer
     from torch import Tensor, nn
 
     from zoo.data.masked_batches import MaskedBatch, MaskedSplit
     from zoo.data.sources.corpus import Texts
-    from zoo.data.token_arrays import EncodedData, TokenArrays
-    from zoo.data.tokenizer import Vocabulary
-    from zoo.models.text_model import MaskFiller
+    from zoo.data.token_arrays import EncodedData
     from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
 
@@ -72,6 +72,8 @@ class MaskedLanguageModelling(PlainTextTask):
     baselines = estimators = ("masked",)
     defaults: ClassVar = {"baseline": "neighbour-ngram"}
     unused: ClassVar = {"pool": "every masked position is read, none is pooled"}
+    builder = "zoo.models.build:build_masked_language_model"
+    text_model_class = "zoo.models.text_model:MaskFiller"
     model_name = "a masked language model"
     pipeline_tag = "fill-mask"
     commands = ("predict", "evaluate")
@@ -81,8 +83,6 @@ class MaskedLanguageModelling(PlainTextTask):
         return "it is that stage itself"
 
     def encode(self, texts: Texts, sizes: Sizes) -> EncodedData:
-        from zoo.data.encoding import encode_windows
-
         return encode_windows(texts, sizes.vocab_size, sizes.max_length)
 
     def describe(self, texts: Texts, encoded: EncodedData, options: Any) -> dict[str, Any]:
@@ -96,13 +96,11 @@ class MaskedLanguageModelling(PlainTextTask):
         }
 
     def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
-        from zoo.data.encoding import token_counts
-        from zoo.models.build import build_masked_language_model
-
-        model = build_masked_language_model(cell, setup.sizes, **model_arguments(setup, seed))
+        model: Any = super().build(setup, cell, seed)
         if setup.data is not None:
             model.expect(token_counts(setup.data.split("train"), setup.vocab_size))
-        return model
+        built: nn.Module = model
+        return built
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         """A model of masked tokens that is not a transformer; it sees the masks of the cells."""
@@ -149,17 +147,12 @@ class MaskedLanguageModelling(PlainTextTask):
         return self._masked(setup, fit, device), self._masked(setup, held_out, device)
 
     def _masked(self, setup: TaskSetup, arrays: TokenArrays, device: torch.device) -> MaskedSplit:
-        from zoo.data.tokenizer import Vocabulary
-
         vocabulary = Vocabulary.of(setup.data.tokenizer())
         return masked_split(setup.options, arrays, vocabulary, device)
 
     def full_length_split(
         self, setup: TaskSetup, examples: int, device: torch.device
     ) -> MaskedSplit:
-        from zoo.data.token_arrays import TokenArrays
-        from zoo.data.tokenizer import FIRST_PIECE, Vocabulary
-
         length, size = setup.sizes.max_length, setup.vocab_size
         ids = np.random.default_rng(0).integers(FIRST_PIECE, size, examples * length)
         offsets = np.arange(examples + 1, dtype=np.int64) * length
@@ -170,7 +163,7 @@ class MaskedLanguageModelling(PlainTextTask):
     def loss(self, setup: TaskSetup, model: nn.Module, batch: MaskedBatch) -> tuple[Tensor, Tensor]:
         return masked_loss(model, batch, setup.training.label_smoothing)
 
-    def forward(self, model: nn.Module, batch: MaskedBatch) -> object:
+    def forward(self, model: nn.Module, batch: MaskedBatch) -> Any:
         return model(batch.ids, batch.tokens, batch.places)
 
     def evaluate(
@@ -179,23 +172,17 @@ class MaskedLanguageModelling(PlainTextTask):
         import torch
         import torch.nn.functional as F
 
-        model.eval()
+        from zoo.tasks.passes import scored_passes
+
         nats, right, texts, targets = list[Any](), list[Any](), list[Any](), list[Any]()
-        with torch.inference_mode():
-            for batch in split.ordered(EVALUATION_BATCH):
-                with runtime.autocast():
-                    logits = model(batch.ids, batch.tokens, batch.places).float()
-                nats.append(F.cross_entropy(logits, batch.targets, reduction="none").double())
-                right.append(logits.argmax(dim=-1) == batch.targets)
-                targets.append(batch.targets)
-                texts.append(np.repeat(split.arrays.columns["texts"][batch.rows], batch.counts))
-        return masked_evaluation(
-            torch.cat(nats).cpu().numpy(),
-            torch.cat(right).cpu().numpy(),
-            torch.cat(targets).cpu().numpy(),
-            np.concatenate(texts),
-            split.vocabulary,
-        )
+        for batch, logits in scored_passes(model, split, EVALUATION_BATCH, runtime, self.forward):
+            each = F.cross_entropy(logits.float(), batch.targets, reduction="none")
+            nats.append(each.double())
+            right.append(logits.argmax(dim=-1) == batch.targets)
+            targets.append(batch.targets)
+            texts.append(np.repeat(split.arrays.columns["texts"][batch.rows], batch.counts))
+        found, hits, wanted = (torch.cat(part).cpu().numpy() for part in (nats, right, targets))
+        return masked_evaluation(found, hits, wanted, np.concatenate(texts), split.vocabulary)
 
     def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
         """Scores (texts, at most 32 of the vocabulary) of the last token of each text."""
@@ -208,11 +195,6 @@ class MaskedLanguageModelling(PlainTextTask):
         last = [row * batch.shape[1] + len(text) - 1 for row, text in enumerate(ids)]
         logits: Tensor = model(batch, tokens, torch.tensor(last, device=device))
         return logits[:, :SAMPLE_SCORES]
-
-    def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> MaskFiller:
-        from zoo.models.text_model import MaskFiller
-
-        return MaskFiller(model, tokenizer, setup.sizes.max_length)
 
 
 def masked_split(
@@ -229,13 +211,10 @@ def masked_loss(
     model: nn.Module, batch: MaskedBatch, label_smoothing: float = 0.0
 ) -> tuple[Tensor, Tensor]:
     """Mean cross-entropy of the masked tokens, 0 where there is none, and how many are right."""
-    import torch.nn.functional as F
+    from zoo.tasks.passes import token_loss
 
     logits = model(batch.ids, batch.tokens, batch.places)
-    total = F.cross_entropy(
-        logits.float(), batch.targets, label_smoothing=label_smoothing, reduction="sum"
-    )
-    return total / max(1, batch.items), (logits.detach().argmax(dim=-1) == batch.targets).sum()
+    return token_loss(logits, batch.targets, label_smoothing, items=batch.items)
 
 
 def validation_rows(windows: TokenArrays, share: float) -> Rows:

@@ -16,20 +16,19 @@ from pydantic import Field, PositiveInt
 
 from zoo.config.reading import TextReading, part_of
 from zoo.config.sizes import Sizes
+from zoo.data.encoding import END, PAD, START, decode_target, encode_pairs
+from zoo.data.sources.load_data import DEFAULT_PAIRS, load_pairs
 from zoo.errors import ZooError
 from zoo.registry import Registry
-from zoo.tasks.base import Evaluation, Loaded, Task, TaskOptions, TaskSetup, loaded, model_arguments
+from zoo.tasks.base import Evaluation, Loaded, Task, TaskOptions, TaskSetup, loaded
 from zoo.tasks.plain_text_task import SAMPLE_SCORES
 
 if TYPE_CHECKING:
     import torch
-    from tokenizers import Tokenizer
     from torch import Tensor, nn
 
     from zoo.data.batches import PairBatch, PairSplit
     from zoo.models.architectures import EncoderDecoder
-    from zoo.models.text_generator import TextGenerator
-    from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
 
 EVALUATION_BATCH = 128
@@ -57,6 +56,8 @@ class SequenceToSequence(Task):
     unused: ClassVar = {
         "pool": "the decoder reads every position of the encoder, none is pooled",
     }
+    builder = "zoo.models.build:build_encoder_decoder"
+    text_model_class = "zoo.models.text_generator:TextGenerator"
     model_name = "an encoder-decoder"
     commands = ("generate",)
 
@@ -67,9 +68,6 @@ class SequenceToSequence(Task):
         sizes: Sizes,
         registry: Registry,
     ) -> Loaded:
-        from zoo.data.encoding import encode_pairs
-        from zoo.data.sources.load_data import DEFAULT_PAIRS, load_pairs
-
         notices: list[str] = []
         pairs = load_pairs(spec or DEFAULT_PAIRS, registry, part_of(TextReading, options), notices)
         encoded = encode_pairs(pairs, sizes.vocab_size, sizes.max_length)
@@ -80,11 +78,6 @@ class SequenceToSequence(Task):
         )
         about = {"train": train, "test": test, "duplicates": 0, "summary": summary}
         return loaded(pairs, encoded, registry, notices, **about)
-
-    def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
-        from zoo.models.build import build_encoder_decoder
-
-        return build_encoder_decoder(cell, setup.sizes, **model_arguments(setup, seed))
 
     def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> PairSplit:
         from zoo.data.batches import PairSplit
@@ -103,18 +96,10 @@ class SequenceToSequence(Task):
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: PairBatch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of every target token."""
-        import torch.nn.functional as F
+        from zoo.tasks.passes import token_loss
 
-        from zoo.data.encoding import PAD
-
-        logits = self.forward(model, batch)
-        loss = F.cross_entropy(
-            logits.float().flatten(0, 1),
-            batch.targets.flatten(),
-            ignore_index=PAD,
-            label_smoothing=setup.training.label_smoothing,
-        )
-        return loss, _right_tokens(logits.detach(), batch)
+        smoothing = setup.training.label_smoothing
+        return token_loss(self.forward(model, batch), batch.targets, smoothing, ignored=PAD)
 
     def forward(self, model: nn.Module, batch: PairBatch) -> Tensor:
         """Logits (B, Lt, V) after the true tokens."""
@@ -124,40 +109,32 @@ class SequenceToSequence(Task):
     def evaluate(
         self, setup: TaskSetup, model: nn.Module, split: PairSplit, runtime: Runtime
     ) -> Evaluation:
-        import torch
-
-        from zoo.data.encoding import decode_target
         from zoo.models.architectures import EncoderDecoder
+        from zoo.tasks.passes import scored_passes
 
         assert isinstance(model, EncoderDecoder)
-        model.eval()
-        tokenizer = setup.data.tokenizer()
+        tokenizer, length = setup.data.tokenizer(), setup.sizes.max_length
         beams = (1, setup.options.beam)
         wrong: dict[int, list[int]] = {beam: [] for beam in beams}
-        right = torch.zeros((), device=runtime.device)
-        tokens = 0
-        with torch.inference_mode(), runtime.autocast():
-            for batch in split.ordered(EVALUATION_BATCH):
-                right += _right_tokens(self.forward(model, batch), batch)
-                tokens += batch.items
-                for beam in wrong:
-                    generated = generate_targets(
-                        model,
-                        batch.ids,
-                        batch.tokens.attention_mask,
-                        beam,
-                        setup.sizes.max_length,
-                    )
-                    for row, ids in zip(batch.rows.tolist(), generated, strict=True):
-                        if decode_target(tokenizer, ids) != split.texts[row]:
-                            wrong[beam].append(row)
+        right = tokens = 0
+        for batch, logits in scored_passes(model, split, EVALUATION_BATCH, runtime, self.forward):
+            likeliest = logits.argmax(dim=-1) == batch.targets
+            right += int((likeliest & (batch.targets != PAD)).sum())
+            tokens += batch.items
+            mask = batch.tokens.attention_mask
+            for beam in wrong:
+                with runtime.autocast():
+                    generated = generate_targets(model, batch.ids, mask, beam, length)
+                for row, ids in zip(batch.rows.tolist(), generated, strict=True):
+                    if decode_target(tokenizer, ids) != split.texts[row]:
+                        wrong[beam].append(row)
         greedy, beamed = (wrong[beam] for beam in beams)
         return Evaluation(
             {
                 "pairs": len(split),
                 "wrong": len(greedy),
                 "wrong_beam": len(beamed),
-                "right_tokens": right.item(),
+                "right_tokens": float(right),
                 "tokens": tokens,
             },
             {"examples": len(split), "errors": [[row] for row in sorted(greedy)]},
@@ -170,11 +147,6 @@ class SequenceToSequence(Task):
         rows, tokens = padded(ids, next(model.parameters()).device)
         return at_last_token(model(rows, tokens, rows, tokens), ids)[:, :SAMPLE_SCORES]
 
-    def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> TextGenerator:
-        from zoo.models.text_generator import TextGenerator
-
-        return TextGenerator(model, tokenizer, setup.sizes.max_length)
-
 
 def generate_targets(
     model: EncoderDecoder,
@@ -184,16 +156,8 @@ def generate_targets(
     max_length: int,
 ) -> list[list[int]]:
     """The target ids that the model generates for each source (B, Ls), END left out."""
-    from zoo.data.encoding import END, PAD, START
     from zoo.models.decoding import Decoding, transduce
 
     decoding = Decoding(max_length - 1, end=END, beams=beams, banned=(PAD, START))
     generated = transduce(model, source, decoding, start=START, attention_mask=attention_mask)
     return [one.ids for one in generated]
-
-
-def _right_tokens(logits: Tensor, batch: PairBatch) -> Tensor:
-    """How many target tokens are the most likely ones."""
-    from zoo.data.encoding import PAD
-
-    return ((logits.argmax(dim=-1) == batch.targets) & (batch.targets != PAD)).sum()

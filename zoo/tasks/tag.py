@@ -9,10 +9,12 @@ import numpy as np
 from pydantic import Field
 
 from zoo.config.reading import Division, Reading, part_of
-from zoo.data.sources.corpus import IGNORED
+from zoo.data.sources.corpus import IGNORED, TaggedCorpus
+from zoo.data.sources.load_data import load_data
+from zoo.data.sources.tagged_texts import TaggedTexts
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
-from zoo.tasks.base import Evaluation, Loaded, TaskSetup, model_arguments
+from zoo.tasks.base import Evaluation, Loaded, TaskSetup
 from zoo.tasks.encoder_task import (
     EVALUATION_BATCH,
     EncoderOptions,
@@ -24,14 +26,9 @@ from zoo.tasks.encoder_task import (
 )
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
     from torch import Tensor, nn
 
     from zoo.data.batches import Batch, PaddedSplit
-    from zoo.data.sources.corpus import TaggedCorpus
-    from zoo.data.sources.tagged_texts import TaggedTexts
-    from zoo.models.text_model import TextTagger
-    from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
 
 DEFAULT_DATA = "recall"
@@ -67,6 +64,8 @@ class Tag(EncoderTask):
     baselines = estimators = ("token-texts",)
     defaults: ClassVar = {"baseline": "window-logreg"}
     unused: ClassVar = {"pool": "every token has a tag, none is pooled"}
+    builder = "zoo.models.build:build_tagger"
+    text_model_class = "zoo.models.text_model:TextTagger"
     model_name = "a tagger"
     pipeline_tag = "token-classification"
 
@@ -77,14 +76,9 @@ class Tag(EncoderTask):
     def read(
         self, spec: str | None, options: TagOptions, registry: Registry
     ) -> tuple[TaggedCorpus, list[str]]:
-        from zoo.data.sources.corpus import TaggedCorpus
-        from zoo.data.sources.load_data import load_data
-
         return load_data(registry, spec or DEFAULT_DATA, self.reader(options), TaggedCorpus)
 
     def reader(self, options: TagOptions) -> TaggedTexts:
-        from zoo.data.sources.tagged_texts import TaggedTexts
-
         return TaggedTexts(
             options.tokens_column,
             options.tags_column,
@@ -136,17 +130,10 @@ class Tag(EncoderTask):
             about["cut_tags"] = train + test
         return found
 
-    def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
-        from zoo.models.build import build_tagger
-
-        return build_tagger(
-            cell,
-            setup.sizes,
-            tags=len(setup.labels),
-            head_hidden=setup.options.head_hidden,
-            causal=setup.options.causal,
-            **model_arguments(setup, seed),
-        )
+    def model_options(self, setup: TaskSetup) -> dict[str, Any]:
+        options = setup.options
+        head = {"tags": len(setup.labels), "head_hidden": options.head_hidden}
+        return {**head, "causal": options.causal}
 
     def texts_of_baseline(
         self,
@@ -180,43 +167,25 @@ class Tag(EncoderTask):
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of every tag that is scored; 0 where there is none."""
-        import torch.nn.functional as F
-
+        from zoo.tasks.passes import token_loss
         from zoo.training.token_noise import hide_tokens
 
         logits = model(hide_tokens(batch.ids, setup.options.token_dropout), batch.tokens)
-        total = F.cross_entropy(
-            logits.float().flatten(0, 1),
-            batch.targets.flatten(),
-            ignore_index=IGNORED,
-            label_smoothing=setup.training.label_smoothing,
-            reduction="sum",
-        )
-        return total / max(1, batch.items), (logits.detach().argmax(dim=-1) == batch.targets).sum()
+        smoothing = setup.training.label_smoothing
+        return token_loss(logits, batch.targets, smoothing, items=batch.items)
 
     def evaluate(
         self, setup: TaskSetup, model: nn.Module, split: PaddedSplit, runtime: Runtime
     ) -> Evaluation:
-        import torch
+        from zoo.tasks.passes import scored_passes
 
-        model.eval()
         predicted, tags = ([np.empty(0, dtype=np.int64)] * len(split) for _ in range(2))
-        with torch.inference_mode():
-            for batch in split.ordered(EVALUATION_BATCH):
-                with runtime.autocast():
-                    found = model(batch.ids, batch.tokens).argmax(dim=-1)
-                true = batch.targets.cpu().numpy()
-                for row, its_found, its_tags in zip(
-                    batch.rows, found.cpu().numpy(), true, strict=True
-                ):
-                    scored = its_tags != IGNORED
-                    predicted[row], tags[row] = its_found[scored], its_tags[scored]
+        for batch, logits in scored_passes(model, split, EVALUATION_BATCH, runtime):
+            found, true = logits.argmax(dim=-1).cpu().numpy(), batch.targets.cpu().numpy()
+            for row, its_found, its_tags in zip(batch.rows, found, true, strict=True):
+                scored = its_tags != IGNORED
+                predicted[row], tags[row] = its_found[scored], its_tags[scored]
         return tag_evaluation(predicted, tags, setup.labels, self.scored_groups(setup))
-
-    def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> TextTagger:
-        from zoo.models.text_model import TextTagger
-
-        return TextTagger(model, tokenizer, setup.sizes.max_length, setup.labels)
 
 
 def tag_evaluation(
