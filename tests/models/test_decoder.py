@@ -23,7 +23,6 @@ from small_models import (
 )
 from torch import Tensor
 
-import zoo.models
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.models.key_value_cache import KeyValues
@@ -296,10 +295,3 @@ def test_every_built_in_cell_without_an_obstacle_learns(
             loss = model(*inputs)[tokens.attention_mask].logsumexp(dim=-1).mean()
             gradients = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
             assert all(g is not None and g.isfinite().all() for g in gradients), (axis, name)
-
-
-def test_zoo_models_offers_the_classes_by_name() -> None:
-    for name in zoo.models.__all__:
-        assert getattr(zoo.models, name).__name__ == name
-    with pytest.raises(AttributeError, match="no attribute 'Decodr'"):
-        zoo.models.Decodr  # noqa: B018

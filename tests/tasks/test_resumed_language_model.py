@@ -16,8 +16,7 @@ from zoo.data.sources.load_data import read_plain_text
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
-from zoo.tasks.lm import LanguageModelling
-from zoo.tasks.plain_text_task import PlainTextOptions
+from zoo.tasks.lm import LanguageModelling, PlainTextOptions
 from zoo.training import checkpoint
 from zoo.training.device import Runtime
 from zoo.training.trainer import Trainer

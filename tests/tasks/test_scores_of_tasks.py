@@ -29,8 +29,7 @@ from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load
 from zoo.tasks.base import Evaluation, TaskSetup
-from zoo.tasks.lm import LanguageModelling
-from zoo.tasks.plain_text_task import PlainTextOptions
+from zoo.tasks.lm import LanguageModelling, PlainTextOptions
 from zoo.tasks.seq2seq import (
     SequenceToSequence,
     SequenceToSequenceOptions,

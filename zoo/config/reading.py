@@ -19,6 +19,16 @@ _WORDS = {"\\t": "tab", **{character: word for word, character in DELIMITERS.ite
 M = TypeVar("M", bound=BaseModel)
 
 
+TextColumn = Annotated[
+    str,
+    Field(
+        description="Column of the texts; in files and Hub data. Of several, as in title,body, the "
+        "texts are joined."
+    ),
+]
+LabelColumn = Annotated[str, Field(description="Column of the labels; in files and Hub data.")]
+
+
 def part_of(model: type[M], options: BaseModel) -> M:
     """The fields of ``model`` among the options of a task, which have others besides."""
     return model.model_validate(options.model_dump(include=set(model.model_fields)))

@@ -73,8 +73,10 @@ def _batches(properties: Mapping[str, Any], phase: str) -> Batches:
     return properties.get("infer_batches", batches) if phase == "infer" else batches
 
 
-def _rate(seconds: Sequence[float], batches: Batches) -> float:
-    return sum(batch[0] for batch in batches[: len(seconds)]) / sum(seconds)
+def _rate(seconds: Sequence[float], batches: Batches, *, padded: bool = False) -> float:
+    """Tokens per second of steps on these batches, one after another."""
+    taken = itertools.islice(itertools.cycle(batches), len(seconds))
+    return sum(batch[padded] for batch in taken) / sum(seconds)
 
 
 def summarise(samples: dict[str, Any]) -> dict[str, Any]:
@@ -83,17 +85,20 @@ def summarise(samples: dict[str, Any]) -> dict[str, Any]:
     A round's throughput is its tokens over its seconds; the table shows the median round.
     """
     properties, rounds, memory = samples["properties"], samples["rounds"], samples["memory"]
-    train = properties["batches"]
-    infer = properties.get("infer_batches", train)
+
+    def median_rate(phase: str, *, padded: bool) -> float:
+        batches = _batches(properties, phase)
+        return statistics.median(_rate(one[phase], batches, padded=padded) for one in rounds)
+
     latencies = [s * 1000 for one in rounds for s in one["latency"]]
-    train_padded = _median_rate(rounds, "train", train, padded=True)
+    train_padded = median_rate("train", padded=True)
     flops, rate = properties.get("flops_per_token"), samples["matrix_rate"]
     return {
         "params": properties["params"],
-        "train_tokens_per_s": _median_rate(rounds, "train", train, padded=False),
+        "train_tokens_per_s": median_rate("train", padded=False),
         "train_padded_tokens_per_s": train_padded,
-        "infer_tokens_per_s": _median_rate(rounds, "infer", infer, padded=False),
-        "infer_padded_tokens_per_s": _median_rate(rounds, "infer", infer, padded=True),
+        "infer_tokens_per_s": median_rate("infer", padded=False),
+        "infer_padded_tokens_per_s": median_rate("infer", padded=True),
         "latency_ms": statistics.median(latencies) if latencies else None,
         "latency_p95_ms": float(np.percentile(latencies, 95)) if latencies else None,
         "peak_memory_mib": memory["training"]["peak_mib"],
@@ -107,15 +112,3 @@ def summarise(samples: dict[str, Any]) -> dict[str, Any]:
         "first_step_seconds": properties.get("first_step_seconds"),
         "kernels": properties["kernels"],
     }
-
-
-def _median_rate(
-    rounds: list[dict[str, Any]], phase: str, batches: list[list[int]], *, padded: bool
-) -> float:
-    """Tokens per second of the median round."""
-    rates: list[float] = []
-    for one in rounds:
-        seconds = one[phase]
-        taken = itertools.islice(itertools.cycle(batches), len(seconds))
-        rates.append(sum(batch[padded] for batch in taken) / sum(seconds))
-    return statistics.median(rates)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from zoo.config.reading import Division, Reading, part_of
+from zoo.config.reading import Division, LabelColumn, Reading, TextColumn, part_of
 from zoo.config.settings import Fraction
 from zoo.data.sources.labelled_texts import LabelledTexts
 from zoo.data.sources.load_data import load_corpus
@@ -51,14 +51,8 @@ class ClassifyOptions(EncoderOptions, Reading):
         *(name for name in Reading.model_fields if name not in EncoderOptions.data_fields),
     )
 
-    text_column: str = Field(
-        default="text",
-        description="Column of the texts; in files and Hub data. Of several, as in title,body, the "
-        "texts are joined.",
-    )
-    label_column: str = Field(
-        default="label", description="Column of the labels; in files and Hub data."
-    )
+    text_column: TextColumn = "text"
+    label_column: LabelColumn = "label"
     min_class: NonNegativeInt = Field(
         default=0,
         description="Leave out classes with fewer training texts than this, and say which.",
@@ -251,7 +245,6 @@ def class_evaluation(
     """
     from sklearn.metrics import confusion_matrix
 
-    outputs = {"predicted": predicted, "labels": labels, "classes": classes}
     details = {
         "examples": len(labels),
         "confusion": confusion_matrix(labels, predicted, labels=list(range(classes))).tolist(),
@@ -260,17 +253,19 @@ def class_evaluation(
             for row in np.flatnonzero(predicted != labels)
         ],
     }
-    parts = {
-        group: {
-            **outputs,
+
+    def part(rows: np.ndarray) -> dict[str, Any]:
+        return {
             "predicted": predicted[rows],
             "labels": labels[rows],
+            "classes": classes,
             "present": np.unique(labels[rows]).tolist(),
             "examples": len(rows),
         }
-        for group, rows in by_group(groups).items()
-    }
-    return Evaluation(outputs, details, parts)
+
+    whole = {"predicted": predicted, "labels": labels, "classes": classes}
+    parts = {group: part(rows) for group, rows in by_group(groups).items()}
+    return Evaluation(whole, details, parts)
 
 
 def cut_off(data: EncodedData, split: str) -> dict[str, int]:

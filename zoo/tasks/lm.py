@@ -14,19 +14,24 @@ from __future__ import annotations
 
 import functools
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
+from zoo.config.reading import LabelColumn, Reading, TextColumn, part_of
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import encode_stream
+from zoo.data.sources.labelled_texts import LabelledTexts
+from zoo.data.sources.load_data import load_texts
+from zoo.data.sources.splits import ScoringNotice
 from zoo.data.tokenizer import byte_lengths
 from zoo.errors import ZooError
-from zoo.registry import Choice
-from zoo.tasks.base import Estimator, Evaluation, TaskSetup
-from zoo.tasks.plain_text_task import SAMPLE_SCORES, PlainTextTask, language_evaluation
+from zoo.registry import Choice, Registry
+from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskOptions, TaskSetup, loaded
 
 if TYPE_CHECKING:
     import torch
@@ -37,7 +42,60 @@ if TYPE_CHECKING:
     from zoo.data.token_arrays import EncodedData
     from zoo.training.device import Runtime
 
+DEFAULT_DATA = "newswire"
+SAMPLE_SCORES = 32  # of the vocabulary, in sample_scores
 EVALUATION_BATCH = 128
+
+
+class PlainTextOptions(TaskOptions, Reading):
+    """Options of every task on plain texts."""
+
+    data_fields = ("text_column", "label_column", "keep_duplicates", *Reading.model_fields)
+
+    text_column: TextColumn = "text"
+    label_column: LabelColumn = "label"
+    keep_duplicates: bool = Field(
+        default=False, description="Train also on texts that are held out."
+    )
+
+    def reader(self) -> LabelledTexts:
+        """What reads the rows of tables."""
+        return LabelledTexts(self.text_column, self.label_column, reading=part_of(Reading, self))
+
+
+class PlainTextTask(Task):
+    """A language model of some form; part of the texts is held out and scored."""
+
+    options = PlainTextOptions
+    reads = ("text", "text-labels")
+    scored_split = "validation"
+
+    @abstractmethod
+    def encode(self, texts: Texts, sizes: Sizes) -> EncodedData:
+        """The encoded texts, with the splits ``train`` and ``validation``."""
+
+    @abstractmethod
+    def describe(self, texts: Texts, encoded: EncodedData, options: Any) -> dict[str, Any]:
+        """Of the description: ``train`` and ``test``, tokens of each split, and ``summary``."""
+
+    def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
+        texts, notices = load_texts(
+            registry,
+            spec or DEFAULT_DATA,
+            options.reader(),
+            keep_duplicates=options.keep_duplicates,
+        )
+        encoded = self.encode(texts, sizes)
+        if texts.duplicates:
+            action = "kept" if options.keep_duplicates else "dropped from training"
+            both = f"{texts.duplicates} held-out texts are also in the training split"
+            notices = [*notices, ScoringNotice(f"{both}: {action}")]
+        about = self.describe(texts, encoded, options)
+        return loaded(texts, encoded, registry, notices, duplicates=texts.duplicates, **about)
+
+    def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
+        """Scores (texts, at most 32 of the vocabulary) at the last token of each text."""
+        return super().sample_scores(model, ids)[:, :SAMPLE_SCORES]
 
 
 class LanguageModelling(PlainTextTask):
@@ -142,10 +200,6 @@ class LanguageModelling(PlainTextTask):
             tokens += batch.items
         return language_evaluation(nats.item(), tokens, int(size.item()))
 
-    def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
-        """Scores (texts, at most 32 of the vocabulary) of the token after each text."""
-        return super().sample_scores(model, ids)[:, :SAMPLE_SCORES]
-
 
 def _blocks(
     setup: TaskSetup, ids: npt.NDArray[np.int32], device: torch.device, *, short: bool = False
@@ -153,3 +207,11 @@ def _blocks(
     from zoo.data.batches import Blocks
 
     return Blocks(ids, setup.sizes.max_length, device, short=short)
+
+
+def language_evaluation(nats: float, tokens: int, size: int) -> Evaluation:
+    """The outputs of a model that gave ``tokens`` tokens, of ``size`` bytes, so many nats."""
+    outputs = {"nats": nats, "tokens": tokens, "bytes": size}
+    perplexity = math.exp(min(nats / tokens, 700.0))
+    details = {"examples": tokens, "perplexity": perplexity, "tokens": tokens, "bytes": size}
+    return Evaluation(outputs, details)

@@ -33,8 +33,7 @@ from zoo.errors import ZooError
 from zoo.registry import Choice
 from zoo.tasks.base import Estimator, Evaluation, TaskSetup
 from zoo.tasks.encoder_task import Rows, without_copies
-from zoo.tasks.plain_text_task import (
-    SAMPLE_SCORES,
+from zoo.tasks.lm import (
     PlainTextOptions,
     PlainTextTask,
     language_evaluation,
@@ -183,18 +182,6 @@ class MaskedLanguageModelling(PlainTextTask):
             texts.append(np.repeat(split.arrays.columns["texts"][batch.rows], batch.counts))
         found, hits, wanted = (torch.cat(part).cpu().numpy() for part in (nats, right, targets))
         return masked_evaluation(found, hits, wanted, np.concatenate(texts), split.vocabulary)
-
-    def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
-        """Scores (texts, at most 32 of the vocabulary) of the last token of each text."""
-        import torch
-
-        from zoo.data.batches import padded
-
-        device = next(model.parameters()).device
-        batch, tokens = padded(ids, device)
-        last = [row * batch.shape[1] + len(text) - 1 for row, text in enumerate(ids)]
-        logits: Tensor = model(batch, tokens, torch.tensor(last, device=device))
-        return logits[:, :SAMPLE_SCORES]
 
 
 def masked_split(

@@ -21,7 +21,7 @@ from zoo.data.sources.load_data import DEFAULT_PAIRS, load_pairs
 from zoo.errors import ZooError
 from zoo.registry import Registry
 from zoo.tasks.base import Evaluation, Loaded, Task, TaskOptions, TaskSetup, loaded
-from zoo.tasks.plain_text_task import SAMPLE_SCORES
+from zoo.tasks.lm import SAMPLE_SCORES
 
 if TYPE_CHECKING:
     import torch

@@ -16,20 +16,24 @@ def zoo_register(register: Register) -> None:
     register(
         "attention",
         "single",
-        f"{here}.single:Single",
+        f"{here}.split:Single",
         summary="one head as wide as the model",
         source=_VASWANI,
         capabilities=(*_EXACT, "one-head"),
     )
     for name, factory, summary in (
-        ("naive", "Naive", "a linear layer per head and projection, looped, explicit softmax"),
-        ("split", "Split", "three linear layers, heads by a view, explicit softmax"),
-        ("packed", "Packed", "one QKV linear layer, explicit softmax"),
+        (
+            "naive",
+            "naive:Naive",
+            "a linear layer per head and projection, looped, explicit softmax",
+        ),
+        ("split", "split:Split", "three linear layers, heads by a view, explicit softmax"),
+        ("packed", "split:Packed", "one QKV linear layer, explicit softmax"),
     ):
         register(
             "attention",
             name,
-            f"{here}.{name}:{factory}",
+            f"{here}.{factory}",
             summary=summary,
             source=_VASWANI,
             capabilities=_EXACT,

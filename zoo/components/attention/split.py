@@ -1,4 +1,4 @@
-"""Three linear layers, heads by a view, softmax written out."""
+"""Heads by a view, softmax written out: of three layers, of one, or a single head."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from zoo.components.attention.base import MultiHead, softmax_attend
+from zoo.components.attention.projections import Packed as PackedProjection
 from zoo.components.attention.projections import Projection, Separate
 
 
@@ -23,3 +24,22 @@ class Split(MultiHead):
     ) -> Tensor:
         """softmax(Q Kᵀ / √Dh + bias) V of all heads at once."""
         return softmax_attend(q, k, v, mask, bias, self.dropout if self.training else 0.0)
+
+
+class Packed(Split):
+    """softmax(Q Kᵀ / √Dh + bias) V, [Q, K, V] = X W in one matrix product.
+
+    Vaswani et al. 2017, section 3.2.2; else as ``split``.
+    """
+
+    projection = PackedProjection
+
+
+class Single(Split):
+    """softmax(Q Kᵀ / √D) V with a single head (Vaswani et al. 2017, equation 1).
+
+    heads is ignored: it is part of the contract. The capability ``one-head`` declares that.
+    """
+
+    def __init__(self, dim: int, heads: int = 1, *, dropout: float = 0.0) -> None:
+        super().__init__(dim, 1, dropout=dropout)

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 Ids = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class _Counts:
-    """Counts of one order: n-grams, their contexts, and how many different tokens follow each.
+class ContextCounts:
+    """How often each token was seen in each context, and how many different ones (followers).
 
-    N-grams and contexts are numbers in base V, in ascending order.
+    given: of every occurrence context · base + token, where base is the number of tokens. All
+    arrays are in ascending order of such numbers.
     """
 
-    ngrams: Ids
-    ngram_counts: Ids
-    contexts: Ids
-    context_counts: Ids
-    followers: Ids
+    def __init__(self, given: Ids, base: int) -> None:
+        self.numbers, self.counts = np.unique(given, return_counts=True)
+        self.tokens = self.numbers % base
+        self.contexts, self.firsts, self.followers = np.unique(
+            self.numbers // base, return_index=True, return_counts=True
+        )
+        self.totals = np.add.reduceat(self.counts, self.firsts)
+
+    def __len__(self) -> int:
+        return len(self.numbers) + 2 * len(self.contexts)
 
 
 class NGram:
@@ -36,25 +39,17 @@ class NGram:
         if order < 1 or vocab_size**order >= 2**63:
             raise ValueError(f"order must be 1 or more and {vocab_size}^order under 2^63")
         self.vocab_size, self.order = vocab_size, order
-        self.levels: list[_Counts] = []
+        self.levels: list[ContextCounts] = []
 
     @property
     def parameters(self) -> int:
         """How many numbers the fitted model holds."""
-        return sum(len(x.ngrams) + 2 * len(x.contexts) for x in self.levels)
+        return sum(map(len, self.levels))
 
     def fit(self, ids: Ids) -> None:
         """Count the n-grams of ids (tokens)."""
-        self.levels = []
-        for size in range(1, self.order + 1):
-            if len(ids) < size:
-                break
-            ngrams, ngram_counts = np.unique(self._ngrams(ids, size), return_counts=True)
-            contexts, first, followers = np.unique(
-                ngrams // self.vocab_size, return_index=True, return_counts=True
-            )
-            totals = np.add.reduceat(ngram_counts, first)
-            self.levels.append(_Counts(ngrams, ngram_counts, contexts, totals, followers))
+        sizes = range(1, min(self.order, len(ids)) + 1)
+        self.levels = [ContextCounts(self._ngrams(ids, n), self.vocab_size) for n in sizes]
 
     def nats(self, ids: Ids) -> npt.NDArray[np.float64]:
         """-ln P of every token but the first (tokens - 1), given those before it."""
@@ -63,9 +58,9 @@ class NGram:
             if len(ids) < size:
                 break
             ngrams = self._ngrams(ids, size)
-            seen = _lookup(level.ngrams, level.ngram_counts, ngrams)
+            seen = _lookup(level.numbers, level.counts, ngrams)
             contexts = ngrams // self.vocab_size
-            totals = _lookup(level.contexts, level.context_counts, contexts)
+            totals = _lookup(level.contexts, level.totals, contexts)
             followers = _lookup(level.contexts, level.followers, contexts)
             known = totals > 0
             part = probabilities[size - 1 :]

@@ -30,7 +30,7 @@ def zoo_register(register: Register) -> None:
     register(
         "ffn",
         "gelu-tanh",
-        f"{here}.gelu_tanh:TanhGELU",
+        f"{here}.gelu:TanhGELU",
         summary="two linear layers with GELU by its tanh approximation",
         source="Hendrycks and Gimpel 2016, section 2, https://arxiv.org/abs/1606.08415",
     )

@@ -1,4 +1,4 @@
-"""The feed-forward network with GELU."""
+"""The feed-forward network with GELU, exact or approximated."""
 
 from __future__ import annotations
 
@@ -13,3 +13,10 @@ class GELU(TwoLayer):
 
     def activation(self, x: Tensor) -> Tensor:
         return F.gelu(x)
+
+
+class TanhGELU(TwoLayer):
+    """x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))) (Hendrycks and Gimpel 2016, section 2)."""
+
+    def activation(self, x: Tensor) -> Tensor:
+        return F.gelu(x, approximate="tanh")

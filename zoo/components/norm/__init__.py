@@ -24,7 +24,7 @@ def zoo_register(register: Register) -> None:
     register(
         "norm",
         "layer-plain",
-        f"{here}.layer_plain:PlainLayerNorm",
+        f"{here}.layer:PlainLayerNorm",
         summary="zero mean, unit variance, nothing learned",
         source=_BA,
         capabilities=("scale-invariant", "unit-variance"),

@@ -1,4 +1,4 @@
-"""Layer normalisation with learned scale and shift."""
+"""Layer normalisation, with learned scale and shift or without."""
 
 from __future__ import annotations
 
@@ -19,3 +19,15 @@ class LayerNorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(…, D) to (…, D)."""
         return F.layer_norm(x, self.scale.shape, self.scale, self.shift, self.eps)
+
+
+class PlainLayerNorm(nn.Module):
+    """(x - mean) / √(var + eps), over D (Ba et al. 2016, equation 3, without gain and bias)."""
+
+    def __init__(self, dim: int, *, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.dim, self.eps = dim, eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(…, D) to (…, D)."""
+        return F.layer_norm(x, (self.dim,), eps=self.eps)

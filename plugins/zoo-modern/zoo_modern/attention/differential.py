@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.components.attention.base import softmax_weights
-from zoo.components.attention.packed import Packed
+from zoo.components.attention.split import Packed
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext
 
