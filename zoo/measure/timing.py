@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -170,7 +171,8 @@ class EstimatorTiming:
         """
         one = self.estimator
         seconds = _timed(one.fit)
-        one.keep_choices()
+        if chosen := getattr(one.model, "chosen", None):
+            one.factory = chosen
         return {
             "first_step_seconds": seconds,
             "params": getattr(one.model, "parameters", None),
@@ -191,13 +193,22 @@ class EstimatorTiming:
         """Seconds of one fit, of one pass over the scored examples, and of single texts."""
         return {
             "train": [_timed(self.estimator.fit)],
-            "infer": [_timed(self.estimator.predict)],
-            "latency": [_timed(single) for single in self.estimator.single_predictions()],
+            "infer": [_timed(self._predict)],
+            "latency": [
+                _timed(functools.partial(self._predict, [text]))
+                for text in self.estimator.inputs[:LATENCY_TEXTS]
+            ],
         }
 
     def exercise(self, phase: str) -> None:
         """The work whose peak memory is measured."""
-        (self.estimator.predict if phase == "inference" else self.estimator.fit)()
+        (self._predict if phase == "inference" else self.estimator.fit)()
+
+    def _predict(self, inputs: Sequence[Any] | None = None) -> None:
+        """Predict these inputs; None: everything that is scored."""
+        one = self.estimator
+        for _ in one.answers(one.model, one.inputs if inputs is None else inputs):
+            pass
 
 
 def _timed(work: Callable[[], object]) -> float:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from zoo.components.tokens import Tokens
-from zoo.models.architectures import EncoderDecoder, TokenScorer, evaluating
+from zoo.models.architectures import EncoderDecoder, LanguageModel, TokenScorer, evaluating
 
 
 @dataclass(frozen=True)
@@ -257,7 +257,7 @@ def beam_search(texts: Hypotheses) -> list[Generation]:
 
 
 def generate(
-    model: TokenScorer, ids: Tensor, decoding: Decoding, *, attention_mask: Tensor | None = None
+    model: LanguageModel, ids: Tensor, decoding: Decoding, *, attention_mask: Tensor | None = None
 ) -> list[Generation]:
     """Continue each prompt: ids (B, L); attention_mask: bool (B, L), True where real, None: all.
 

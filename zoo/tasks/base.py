@@ -7,7 +7,6 @@ import it themselves.
 
 from __future__ import annotations
 
-import functools
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 
 TextParts = list[list[str]]  # texts, each as its lines or other parts
-LATENCY_INPUTS = 10
 
 
 class TaskOptions(BaseModel):
@@ -150,20 +148,6 @@ class Estimator:
         """Fit from scratch."""
         self.model = self.factory()
         self.model.fit(*self.training)
-
-    def keep_choices(self) -> None:
-        """Fit from now on with what was chosen in the last fit, where the model has chosen."""
-        if chosen := getattr(self.model, "chosen", None):
-            self.factory = chosen
-
-    def predict(self, inputs: Sequence[Any] | None = None) -> None:
-        """Predict these inputs; None: everything that is scored."""
-        for _ in self.answers(self.model, self.inputs if inputs is None else inputs):
-            pass
-
-    def single_predictions(self) -> Sequence[Callable[[], object]]:
-        """Predictions of a few single inputs, for latency."""
-        return [functools.partial(self.predict, [one]) for one in self.inputs[:LATENCY_INPUTS]]
 
     def evaluate(self) -> Evaluation:
         """The evaluation, once fitted."""
