@@ -117,9 +117,8 @@ def _conll_texts(
     how = validated(Reading, {name: value for name, value in reading.items() if value is not None})
     if text_column is not None:
         raise ZooError("--text-column is for tables; the tokens of a CoNLL file are its column 1")
-    for name, flag in given_flags(how).items():
-        if name not in TextReading.model_fields:
-            raise ZooError(f"{flag} is for tables, and {path} has CoNLL columns")
+    for flag in given_flags(how, besides=TextReading).values():
+        raise ZooError(f"{flag} is for tables, and {path} has CoNLL columns")
     notices: list[str] = []
     rows = read_conll(path, how.encoding, notices)
 

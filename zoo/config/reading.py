@@ -34,12 +34,15 @@ def part_of(model: type[M], options: BaseModel) -> M:
     return model.model_validate(options.model_dump(include=set(model.model_fields)))
 
 
-def given_flags(options: BaseModel) -> dict[str, str]:
-    """Field to its flag on the command line, of the options that are not as by default."""
+def given_flags(options: BaseModel, besides: type[BaseModel] = BaseModel) -> dict[str, str]:
+    """Field to its flag on the command line, of the options that are not as by default.
+
+    besides: the model whose options do not count.
+    """
     flags = {}
     for name, field in type(options).model_fields.items():
         value = getattr(options, name)
-        if value != field.default:
+        if value != field.default and name not in besides.model_fields:
             flags[name] = f"--{'no-' if value is False else ''}{name.replace('_', '-')}"
     return flags
 

@@ -230,14 +230,9 @@ class Blocks(Split[Batch]):
 
 def padded(examples: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tokens]:
     """Token ids of a few texts: int (B, L), padded with 0, and their tokens."""
-    lengths = [len(ids) for ids in examples]
-    longest = max(lengths)
-    rows = [[*ids, *[PAD] * (longest - len(ids))] for ids in examples]
-    tokens = Tokens.whole(longest, device)
-    if min(lengths) < longest:
-        attention_mask = tokens.positions < torch.tensor(lengths, device=device)[:, None]
-        tokens = replace(tokens, attention_mask=attention_mask)
-    return torch.tensor(rows, device=device), tokens
+    split = PaddedSplit(TokenArrays.of(examples), device, None)
+    batch = split.batch(np.arange(len(examples)))
+    return batch.ids, batch.tokens
 
 
 def at_last_token(scores: Tensor, examples: Sequence[Sequence[int]]) -> Tensor:

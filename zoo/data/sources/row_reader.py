@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from functools import cache
 from itertools import chain
@@ -284,18 +284,19 @@ class RowReader(ABC, Generic[C]):
             splits[split] = []
             for file in its_files:
                 source = given_as and f"{split} of {given_as}" if len(files) > 1 else given_as
-                rows = (self._folder_rows if file.is_dir() else self.rows)(file, notices)
-                splits[split] += self.split(source or str(file), rows, notices)
+                splits[split] += self.split(
+                    source or str(file), self._rows_of(file, notices), notices
+                )
         return splits
 
-    def _folder_rows(self, folder: DataFile, notices: list[str]) -> Iterator[Placed]:
-        flags = given_flags(self.reading)
-        given = [flag for name, flag in flags.items() if name not in TextReading.model_fields]
-        if given:
-            raise ZooError(
-                f"{listed(given)}: for tables, and {folder} has a folder for every class"
-            )
-        return read_folder(folder, self.reading.encoding, notices, classes=True)
+    def _rows_of(self, file: DataFile, notices: list[str]) -> Iterable[Placed]:
+        """The rows of a file, or of a folder for every class."""
+        if not file.is_dir():
+            return self.rows(file, notices)
+        if given := given_flags(self.reading, besides=TextReading):
+            folders = f"{file} has a folder for every class"
+            raise ZooError(f"{listed(given.values())}: for tables, and {folders}")
+        return read_folder(file, self.reading.encoding, notices, classes=True)
 
     def _column_fields(self) -> list[Field[Any]]:
         found = [field for field in fields(self) if field.name.endswith("_column")]
