@@ -66,10 +66,19 @@ def load(
 
     def fetch(*, cached: bool) -> tuple[str, dict[str, list[Example]], list[str]] | str:
         """Commit, splits and notices, or why there are none."""
+        from huggingface_hub import snapshot_download, utils
+
         try:
-            folder = _download(match["id"], revision, cached=cached)
-            splits, told = _read_splits(name, folder, required, reader)
-            return folder.name, splits, told
+            with _quiet(utils):
+                folder: str = snapshot_download(
+                    match["id"],
+                    repo_type="dataset",
+                    revision=revision,
+                    endpoint=_endpoint(),
+                    local_files_only=cached,
+                    allow_patterns=_PATTERNS,
+                )
+            return Path(folder).name, *_read_splits(name, folder, required, reader)
         except ZooError:
             raise
         except Exception as error:  # noqa: BLE001 - the client and datasets raise many kinds
@@ -136,37 +145,20 @@ def _ask(url: str) -> str:
     return f"it answers {status}" if status >= 500 or status == 407 else ""
 
 
-def _download(repository: str, revision: str, *, cached: bool) -> Path:
-    """The folder of a snapshot, named by its commit, in the cache of the Hub's client."""
-    from huggingface_hub import snapshot_download, utils
-
-    with _quiet(utils):
-        folder = snapshot_download(
-            repository,
-            repo_type="dataset",
-            revision=revision,
-            endpoint=_endpoint(),
-            local_files_only=cached,
-            allow_patterns=_PATTERNS,
-        )
-    return Path(folder)
-
-
 def _read_splits(
-    name: str, folder: Path, required: Sequence[str], reader: RowReader[C]
+    name: str, folder: str, required: Sequence[str], reader: RowReader[C]
 ) -> tuple[dict[str, list[Example]], list[str]]:
     """Train, test and validation as ``datasets`` reads the files, and notices."""
     import datasets
 
+    splits, notices = dict[str, list[Example]](), list[str]()
     # The files are in the cache already, so the prepared copy is thrown away.
     with tempfile.TemporaryDirectory(prefix="zoo-hub-") as scratch, _quiet(datasets.utils):
-        found: Any = datasets.load_dataset(str(folder), cache_dir=scratch)
+        found: Any = datasets.load_dataset(folder, cache_dir=scratch)
         if missing := [split for split in required if split not in found]:
             raise ValueError(f"it has no {' and no '.join(missing)} split")
         if TRAIN not in found:
             raise ZooError(f"{name} has no train split{nearest(TRAIN, found)}")
-        splits: dict[str, list[Example]] = {}
-        notices: list[str] = []
         for split, names in NAMES.items():
             if theirs := next((one for one in names if one in found), None):
                 data: Any = found[theirs]
@@ -177,7 +169,7 @@ def _read_splits(
                 rows = data.to_list()
                 name_classes(rows, data.features, getattr(reader, "label_column", ""))
                 splits[split] = reader.split(f"{name}, {theirs}", numbered(rows, "row"), notices)
-        return splits, notices
+    return splits, notices
 
 
 def _endpoint() -> str:

@@ -99,8 +99,7 @@ def read_folder(
     """
     files = list(_all_files(directory))
     if classes:
-        folders = _classes(directory)
-        files = [(f"{d.name}/{f.name}", f) for d in folders for f in _visible(d, folders=False)]
+        files = [(place, file) for place, file in files if place.count("/") == 1]
     texts = decoded([(file, read_bytes(file)) for _, file in files], encoding, notices)
     for (place, _), text in zip(files, texts, strict=True):
         yield place, {"text": text, "label": place.partition("/")[0]}

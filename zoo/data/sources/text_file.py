@@ -108,33 +108,32 @@ def decoded(
     files that are neither, which is a notice. Raises ZooError, naming byte and line, for a file
     that is not in its encoding, and where none can be guessed.
     """
-    texts: dict[int, str] = {}
-    wrong: dict[int, str] = {}
+    texts, odd = list[str](), dict[int, str]()
     for number, (file, content) in enumerate(files):
         mark = next((name for mark, name in MARKS.items() if content.startswith(mark)), "")
         encoding = without_mark(given or mark)
-        texts[number], wrong[number] = _decode(content, encoding)
-        if wrong[number] and (given or mark):
-            raise _not_in(encoding, file, wrong[number])
-        if not given and (place := texts[number].find("\0")) >= 0:  # no part of a text
-            wrong[number] = f"byte 0x00 in line {1 + texts[number].count(chr(10), 0, place)}"
-    if odd := [number for number, place in wrong.items() if place]:
-        first = f"{files[odd[0]][0]}"
-        several = f"{len(odd)} files are not UTF-8, such as {first}"
-        what = several if len(odd) > 1 else f"{first} is not UTF-8"
+        text, wrong = _decode(content, encoding)
+        if wrong and (given or mark):
+            raise _not_in(encoding, file, wrong)
+        if not given and (place := text.find("\0")) >= 0:  # no part of a text
+            wrong = f"byte 0x00 in line {1 + text.count(chr(10), 0, place)}"
+        texts.append(text)
+        if wrong:
+            odd[number] = wrong
+    if odd:
+        first, wrong = next(iter(odd.items()))
+        are = f"{len(odd)} files are not UTF-8, such as " if len(odd) > 1 else ""
+        what = f"{are}{files[first][0]}{'' if are else ' is not UTF-8'}"
         guess = guess_encoding([files[number][1] for number in odd])
         if not guess:
-            raise ZooError(
-                f"{what}: {wrong[odd[0]]}; no other encoding can be guessed: name its --encoding"
-            )
+            none = "no other encoding can be guessed: name its --encoding"
+            raise ZooError(f"{what}: {wrong}; {none}")
         for number in odd:
             texts[number] = _decode(files[number][1], guess)[0]
         if notices is not None:
-            notices.append(
-                f"{what} ({wrong[odd[0]]}): read as {guess}, which is a guess; "
-                "--encoding NAME reads it otherwise"
-            )
-    return list(texts.values())
+            how = f"read as {guess}, which is a guess; --encoding NAME reads it otherwise"
+            notices.append(f"{what} ({wrong}): {how}")
+    return texts
 
 
 def text_lines(file: DataFile, given: str, notices: list[str]) -> Iterator[str]:
