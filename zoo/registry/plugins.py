@@ -24,7 +24,6 @@ from zoo.registry.component import BUILT_IN, Owner, Register
 GROUP = "zoo"
 UNKNOWN = "unknown"  # the name of a distribution whose metadata has none
 _IN_GROUP = re.compile(rf"^\s*\[{GROUP}\]\s*$", re.MULTILINE)
-ARGUMENTS = {"zoo_register": "register", "zoo_commands": "app"}  # hook to what it is given
 _LONGEST_REASON = 400
 # "encoder-zoo>=2" or "encoder-zoo (>=2)", but no requirement with a marker or for an extra.
 _REQUIRES_ZOO = re.compile(r"encoder[-_.]zoo\s*\(?\s*([<>=!~][^;()]*)\)?\s*$", re.IGNORECASE)
@@ -43,6 +42,11 @@ class Installed:
     entry: importlib.metadata.EntryPoint | None
     requirements: tuple[str, ...] = ()
     error: str = ""
+
+    @property
+    def names(self) -> set[str]:
+        """The normalised names of it and of its distribution."""
+        return {normal(self.name), normal(self.owner.distribution)}
 
 
 def installed() -> list[Installed]:
@@ -101,12 +105,12 @@ class Selection:
 
     def allows(self, plugin: Installed) -> bool:
         """Whether the plug-in may be loaded."""
-        names = {normal(plugin.name), normal(plugin.owner.distribution)}
+        names = plugin.names
         return not names & self.blocked and (self.everything or bool(names & self.only))
 
     def unknown(self, plugins: Sequence[Installed]) -> list[str]:
         """One line for each name that matches no installed plug-in."""
-        known = {normal(name) for p in plugins for name in (p.name, p.owner.distribution)}
+        known = set[str]().union(*(plugin.names for plugin in plugins))
         return [
             f"ZOO_PLUGINS names '{word}', which is not installed{nearest(word, sorted(known))}"
             for word in sorted((self.blocked | self.only) - known)
@@ -162,42 +166,31 @@ def call_hook(plugin: Any, owner: Owner) -> Register:
     """
     manager = pluggy.PluginManager(GROUP)
     manager.add_hookspecs(hookspecs)
+    register = Register(owner)
+    given = {"zoo_register": register, "zoo_commands": register.add_command}
     with _plugin_errors():
         _require_zoo(getattr(plugin, "requires_zoo", ""))
-        _validate_hooks(manager, plugin)
-    register = Register(owner)
-    for hook, argument in ARGUMENTS.items():
-        with _plugin_errors(f"{hook} raised "):
-            given = {argument: register if hook == "zoo_register" else register.add_command}
-            results = getattr(manager.hook, hook)(**given)
+        try:
+            manager.register(plugin)
+            manager.check_pending()
+        except pluggy.PluginValidationError as error:
+            if unknown := re.match(r"unknown hook '(\w+)'", str(error)):
+                raise PluginError(f"no hook '{unknown[1]}'{nearest(unknown[1], given)}") from error
+            _, *lines = str(error).splitlines()
+            raise PluginError(f"wrong signature: {' '.join(lines)}") from error
+    hooks = {hook: getattr(manager.hook, hook) for hook in given}
+    if not any(hook.get_hookimpls() for hook in hooks.values()):
+        example = "a plug-in has an @hookimpl zoo_register(register)"
+        raise PluginError(f"it implements no hook; {example}")
+    for name, hook in hooks.items():
+        (argument,) = hook.spec.argnames
+        if any(argument not in implementation.argnames for implementation in hook.get_hookimpls()):
+            raise PluginError(f"wrong signature: {name} must take '{argument}', with no default")
+        with _plugin_errors(f"{name} raised "):
+            results = hook(**{argument: given[name]})
         if results:
-            raise PluginError(f"{hook} must return nothing, not a {type(results[0]).__name__}")
+            raise PluginError(f"{name} must return nothing, not a {type(results[0]).__name__}")
     return register
-
-
-def _validate_hooks(manager: pluggy.PluginManager, plugin: Any) -> None:
-    """Register the plug-in's hooks; PluginError for an unknown, wrong or missing one."""
-    try:
-        manager.register(plugin)
-        manager.check_pending()
-    except pluggy.PluginValidationError as error:
-        if unknown := re.match(r"unknown hook '(\w+)'", str(error)):
-            hooks = [name for name in vars(hookspecs) if name.startswith("zoo_")]
-            raise PluginError(f"no hook '{unknown[1]}'{nearest(unknown[1], hooks)}") from error
-        _, *lines = str(error).splitlines()
-        raise PluginError(f"wrong signature: {' '.join(lines)}") from error
-    found = [
-        (hook, argument, implementation.argnames)
-        for hook, argument in ARGUMENTS.items()
-        for implementation in getattr(manager.hook, hook).get_hookimpls()
-    ]
-    if not found:
-        raise PluginError(
-            "it implements no hook; a plug-in has an @hookimpl zoo_register(register)"
-        )
-    for hook, argument, names in found:
-        if argument not in names:
-            raise PluginError(f"wrong signature: {hook} must take '{argument}', with no default")
 
 
 def _require_zoo(requirement: Any) -> None:
