@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 import click
 
-from zoo.cli.model import SavedModel, given_texts, model_options, source_options
+from zoo.cli.model import SavedModel, Source, model_options, source_options
 from zoo.cli.options import json_option, print_json
 from zoo.errors import ZooError
 
@@ -49,8 +48,7 @@ from zoo.errors import ZooError
 def generate(
     saved: SavedModel,
     prompts: tuple[str, ...],
-    source: str | None,
-    text_column: str | None,
+    source: Source,
     max_new_tokens: int | None,
     temperature: float | None,
     top_k: int | None,
@@ -60,7 +58,6 @@ def generate(
     no_repeat_ngram: int | None,
     no_cache: bool,
     as_json: bool,
-    **reading: Any,
 ) -> None:
     """Continue each prompt or, with an encoder-decoder, generate the target of each source.
 
@@ -77,7 +74,7 @@ def generate(
     sample = any(value is not None for value in (temperature, top_k, top_p))
     if seed is not None and not sample:
         raise ZooError("--seed is for sampling: give --temperature, --top-k or --top-p as well")
-    given = given_texts(prompts, source, text_column, reading, "prompt")
+    given = source.texts(prompts)
     model = saved.open("generate")
 
     from zoo.models.decoding import Sampling

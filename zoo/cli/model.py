@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -16,6 +16,8 @@ from zoo.cli.request_options import field_options
 from zoo.config.reading import Reading, given_flags
 from zoo.errors import ZooError
 from zoo.registry import Registry
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -93,71 +95,80 @@ def model_options(command: Callable[..., Any]) -> Any:
     )(with_model)
 
 
-def source_options(what: str) -> Callable[[Any], Any]:
-    """Add ``--input``, ``--text-column``, and how a file is read.
+@dataclass(frozen=True)
+class Source:
+    """Where texts come from, as a command line gives it. what: the name of one text."""
 
-    The command gets ``source``, ``text_column`` and the fields of ``Reading``. what: the name of
-    one text.
-    """
-    return several(
-        click.option(
-            "--input",
-            "source",
-            metavar="FILE",
-            help=f"A {what} per line, a column of a table, or a directory with a {what} in each "
-            "file; - for stdin.  [default: stdin, if it is a pipe]",
-        ),
-        click.option(
-            "--text-column",
-            metavar="NAMES",
-            help=f"Column of each {what}; of several, as in title,body, the texts are joined.  "
-            "[default: text]",
-        ),
-        field_options(Reading),
-    )
+    file: str | None
+    column: str | None
+    reading: Reading
+    what: str
 
+    def texts(self, given: Sequence[str]) -> Iterable[str]:
+        """The texts given, or those of the file; stdin where it is a pipe and nothing is given.
 
-def given_texts(
-    texts: Sequence[str],
-    source: str | None,
-    column: str | None,
-    reading: Mapping[str, Any],
-    what: str = "text",
-) -> Iterable[str]:
-    """The texts given, or those of the source; stdin where it is a pipe and nothing is given.
+        Raises ZooError for an empty one, by its number or line, and at the end of a file that
+        contains none.
+        """
+        from zoo.data.sources.load_data import PIPE, read_texts
 
-    reading: the fields of ``Reading``, None where not given. what: how an error names one. Raises
-    ZooError for an empty one, by its number or line, and at the end of a source that contains none.
-    """
-    from zoo.data.sources.load_data import PIPE
-    from zoo.sweep.make_request import validated
-
-    given = {name: value for name, value in reading.items() if value is not None}
-    if texts and source is not None:
-        raise ZooError(f"{what}s on the command line and --input: use one of the two")
-    if column is not None and source in (None, PIPE):
-        raise ZooError("--text-column is for --input FILE")
-    how = validated(Reading, given)
-    if texts and (flags := given_flags(how)):
-        raise ZooError(f"{' and '.join(flags.values())}: for --input FILE")
-    for number, text in enumerate(texts, start=1):
-        if not text.strip():
-            raise ZooError(f"{what} {number} is empty: there is nothing in it to read")
-    if not texts and source is None and (sys.stdin is None or sys.stdin.isatty()):
-        raise ZooError(f"no {what}: give one, or --input FILE, or a pipe")
-    if texts:
-        return texts
-    return _told(PIPE if source is None else source, column or "text", what, how)
+        if given and self.file is not None:
+            raise ZooError(f"{self.what}s on the command line and --input: use one of the two")
+        if self.column is not None and self.file in (None, PIPE):
+            raise ZooError("--text-column is for --input FILE")
+        if given and (flags := given_flags(self.reading)):
+            raise ZooError(f"{' and '.join(flags.values())}: for --input FILE")
+        for number, text in enumerate(given, start=1):
+            if not text.strip():
+                raise ZooError(f"{self.what} {number} is empty: there is nothing in it to read")
+        if given:
+            return given
+        if self.file is None and (sys.stdin is None or sys.stdin.isatty()):
+            raise ZooError(f"no {self.what}: give one, or --input FILE, or a pipe")
+        file, column, notices = self.file or PIPE, self.column or "text", list[str]()
+        return told(read_texts(file, column, self.what, self.reading, notices), notices)
 
 
-def _told(source: str, column: str, what: str, reading: Reading) -> Iterator[str]:
-    """The texts of a source; what was guessed or left out is said on stderr, after the last."""
-    from zoo.data.sources.load_data import read_texts
-
-    notices: list[str] = []
-    yield from read_texts(source, column, what, reading, notices)
+def told(texts: Iterable[T], notices: list[str]) -> Iterator[T]:
+    """The texts; what was guessed or left out is said on stderr, after the last."""
+    yield from texts
     for notice in notices:
         click.echo(f"note: {notice}", err=True)
+
+
+def source_options(what: str) -> Callable[[Any], Any]:
+    """Add ``--input``, ``--text-column``, and how a file is read; the command gets a ``Source``.
+
+    what: the name of one text.
+    """
+
+    def add(command: Callable[..., Any]) -> Any:
+        @functools.wraps(command)
+        def with_source(source: str | None, text_column: str | None, **rest: Any) -> Any:
+            from zoo.sweep.make_request import validated
+
+            given = {n: rest.pop(n) for n in Reading.model_fields}
+            reading = validated(Reading, {n: v for n, v in given.items() if v is not None})
+            return command(source=Source(source, text_column, reading, what), **rest)
+
+        return several(
+            click.option(
+                "--input",
+                "source",
+                metavar="FILE",
+                help=f"A {what} per line, a column of a table, or a directory with a {what} in "
+                "each file; - for stdin.  [default: stdin, if it is a pipe]",
+            ),
+            click.option(
+                "--text-column",
+                metavar="NAMES",
+                help=f"Column of each {what}; of several, as in title,body, the texts are joined.  "
+                "[default: text]",
+            ),
+            field_options(Reading),
+        )(with_source)
+
+    return add
 
 
 def report_limits(cut: int, unknown: int, texts: int, max_length: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,11 @@ import click
 
 from zoo.cli.model import (
     SavedModel,
-    given_texts,
+    Source,
     model_options,
     report_limits,
     source_options,
+    told,
 )
 from zoo.cli.table import printable
 from zoo.errors import ZooError
@@ -51,11 +52,9 @@ DIGITS = 6  # of a probability; float32 knows no more
 def predict(
     saved: SavedModel,
     texts: tuple[str, ...],
-    source: str | None,
-    text_column: str | None,
+    source: Source,
     form: str,
     batch_size: int,
-    **reading: Any,
 ) -> None:
     """Print what the model predicts for every text: the class, a tag for each token, or its masks.
 
@@ -74,17 +73,17 @@ def predict(
     a file its row says so. For a tagger a file that ends in .conll holds a token in the first
     column of every line, and a blank line between two texts.
     """
-    given: Iterable[str | Sequence[str]] = given_texts(texts, source, text_column, reading)
+    given: Iterable[str | Sequence[str]] = source.texts(texts)
     model = saved.open("predict")
 
     from zoo.data.sources.text_file import data_suffix
     from zoo.models.text_model import MaskFiller, TextTagger
 
     is_tagger = isinstance(model, TextTagger)
-    if source is not None and data_suffix(Path(source)) == CONLL:
+    if source.file is not None and data_suffix(Path(source.file)) == CONLL:
         if not is_tagger:
-            raise ZooError(f"--input {source}: CoNLL columns are for a model of tags")
-        given = _conll_texts(Path(source), text_column, reading)
+            raise ZooError(f"--input {source.file}: CoNLL columns are for a model of tags")
+        given = _conll_texts(source, Path(source.file))
     seen = cut = unknown = 0
 
     def counted() -> Iterator[Any]:
@@ -106,31 +105,25 @@ def predict(
     report_limits(cut, unknown, seen, model.max_length)
 
 
-def _conll_texts(
-    path: Path, text_column: str | None, reading: Mapping[str, Any]
-) -> Iterator[list[str]]:
-    from zoo.config.reading import Reading, TextReading, given_flags
+def _conll_texts(source: Source, path: Path) -> Iterator[list[str]]:
+    from zoo.config.reading import TextReading, given_flags
     from zoo.data.sources.tables import usable
     from zoo.data.sources.tagged_texts import read_conll
-    from zoo.sweep.make_request import validated
 
-    how = validated(Reading, {name: value for name, value in reading.items() if value is not None})
-    if text_column is not None:
+    if source.column is not None:
         raise ZooError("--text-column is for tables; the tokens of a CoNLL file are its column 1")
-    for flag in given_flags(how, besides=TextReading).values():
+    for flag in given_flags(source.reading, besides=TextReading).values():
         raise ZooError(f"{flag} is for tables, and {path} has CoNLL columns")
     notices: list[str] = []
-    rows = read_conll(path, how.encoding, notices)
+    rows = read_conll(path, source.reading.encoding, notices)
 
     def first_columns(_: str, lines: list[list[str]]) -> list[str]:
         return [columns[0] for columns in lines]
 
-    texts = list(usable(str(path), rows, first_columns, how.drop_bad_rows, notices))
-    for notice in notices:
-        click.echo(f"note: {notice}", err=True)
+    texts = list(usable(str(path), rows, first_columns, source.reading.drop_bad_rows, notices))
     if not texts:
         raise ZooError(f"{path} contains no text")
-    return iter(texts)
+    return told(texts, notices)
 
 
 def _print(predictions: Iterable[Any], layout: Any, form: str) -> None:
