@@ -61,19 +61,18 @@ def info(component: str, plugins: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         print_json(described, **LENIENT)
         return
-    click.secho(f"{found.kind}/{registry.label(found)}", bold=True)
-    click.echo(found.summary)
-    click.echo(f"\nsource:      {found.source or '-'}")
-    click.echo(f"owner:       {found.owner}")
-    click.echo(f"file:        {described['file'] or '-'}")
-    click.echo(f"factory:     {described['factory']}")
-    parameters = described["parameters"]
+    click.secho(f"{found.kind}/{described['name']}", bold=True)
+    click.echo(f"{found.summary}\n")
+    for name in ("source", "owner", "file", "factory"):
+        value = found.owner if name == "owner" else described[name] or "-"
+        click.echo(f"{name + ':':<12} {value}")
+    parameters, capabilities = described["parameters"], described["capabilities"]
     click.echo("parameters:" if parameters else "parameters:  none")
     for name, default in parameters.items():
         click.echo(f"  {name}={default!r}")
-    click.echo("capabilities:" if found.capabilities else "capabilities: none")
-    width = max(map(len, found.capabilities), default=0)
-    for name, meaning in described["capabilities"].items():
+    click.echo("capabilities:" if capabilities else "capabilities: none")
+    width = max(map(len, capabilities), default=0)
+    for name, meaning in capabilities.items():
         click.echo(f"  {name:<{width}}  {meaning}")
 
 

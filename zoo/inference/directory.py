@@ -76,15 +76,6 @@ def write(directory: Path, card: Card, weights: Path, tokenizer: Path) -> None:
     (directory / CONFIG).write_text(text + "\n", encoding="utf-8")
 
 
-def saved_by_zoo(directory: Path) -> bool:
-    """Whether a directory's description is the zoo's own, and not that of another library."""
-    try:
-        value = json.loads((directory / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(value, dict) and value.get("format") == FORMAT
-
-
 def read(directory: Path) -> Card:
     """The card of a saved model; ZooError where a file is missing, damaged or unknown."""
     if not directory.exists():
@@ -107,20 +98,20 @@ def _card(file: Path) -> Card:
         value = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ZooError(f"{file} cannot be read, it may be cut short: {error}") from error
-    if isinstance(value, dict) and value.get("model_type") == MODEL_TYPE and "format" not in value:
+    found = value if isinstance(value, dict) else {}
+    if "format" not in found and found.get("model_type") == MODEL_TYPE:
         raise ZooError(
             f"{file} was saved by Transformers: load it with AutoModel after 'import zoo_hf'"
         )
-    if not isinstance(value, dict) or value.get("format") != FORMAT:
+    if found.get("format") != FORMAT:
         raise ZooError(f"{file} does not describe a model: it has no 'format': '{FORMAT}'")
-    version = value.get("schema_version")
+    version = found.get("schema_version")
     if isinstance(version, int) and version != SCHEMA_VERSION:
-        newer = version > SCHEMA_VERSION
-        raise ZooError(
-            f"{file} was written by {'a newer' if newer else 'an older'} zoo (schema {version}; "
-            f"this one reads {SCHEMA_VERSION}): "
-            f"{'upgrade encoder-zoo' if newer else 'train the model again'}"
-        )
+        which, do = ("an older", "train the model again")
+        if version > SCHEMA_VERSION:
+            which, do = ("a newer", "upgrade encoder-zoo")
+        known = f"schema {version}; this one reads {SCHEMA_VERSION}"
+        raise ZooError(f"{file} was written by {which} zoo ({known}): {do}")
     try:
         return Card.model_validate(value)
     except ValidationError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from abc import abstractmethod
 from contextlib import AbstractContextManager, nullcontext
@@ -25,8 +26,8 @@ from zoo.components.block.base import Block
 from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.tokens import Tokens
 from zoo.errors import ZooError
-from zoo.inference.card import Card
-from zoo.inference.directory import read, saved_by_zoo
+from zoo.inference.card import FORMAT, Card
+from zoo.inference.directory import CONFIG, read
 from zoo.models.architectures import Classifier, DeepEnsemble, Tagger
 from zoo.models.build import StackOptions, build_classifier, build_tagger
 from zoo.models.stack import Encoder, Stack
@@ -68,7 +69,8 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
         when it was saved, which ``allow_changed`` allows.
         """
         loaded = super().from_pretrained(name, *args, **kwargs)
-        if saved_by_zoo(Path(name)):
+        config = Path(name) / CONFIG
+        if config.is_file() and json.loads(config.read_text("utf-8")).get("format") == FORMAT:
             card = read(Path(name))
             model = loaded[0] if isinstance(loaded, tuple) else loaded
             model.refuse_other_outputs(card.sample_outputs.model_dump())
