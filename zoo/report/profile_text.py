@@ -119,24 +119,20 @@ def profile_answer(profile: Profile) -> list[str]:
 
 def profile_notes(profile: Profile) -> list[str]:
     """What the columns hold, and what the marks mean."""
-    metrics = {data.metric.label: data.metric for data in profile.data_sets}
-    by_metric = [
-        f"{label}: " + ", ".join(d.name for d in profile.data_sets if d.metric.label == label)
-        for label in metrics
-    ]
-    lines = [f"Mean over seeds of {'; '.join(by_metric)}."]
-    lines += [f"Lower {m.label} is better." for m in metrics.values() if not m.higher_is_better]
-    lines += mark_notes(profile)
-    if all(s.best is None for data in profile.data_sets for s in data.scores.values()):
-        lines.append("Too few seeds: nothing is ranked.")
-    lines += visible_notes(profile)
-    if profile.effects:
-        units = dict.fromkeys(data.metric.unit for data in profile.data_sets)
-        _, rows = effects_table(profile)
-        ties = any(text.endswith("=") for _, *texts in rows for text in texts)
-        about = f"Effects in {' or '.join(units)}, averaged over what each choice was combined with"
-        lines.append(f"{about}; {TIED_EFFECTS}." if ties else f"{about}.")
-    return lines
+    named: dict[str, list[DataSet]] = {}
+    for data in profile.data_sets:
+        named.setdefault(data.metric.label, []).append(data)
+    _, rows = effects_table(profile)
+    ties = any(text.endswith("=") for _, *texts in rows for text in texts)
+    return said(
+        "profile_notes",
+        metrics=[(of[0].metric, [data.name for data in of]) for of in named.values()],
+        marks=mark_notes(profile),
+        unranked=all(s.best is None for data in profile.data_sets for s in data.scores.values()),
+        visible=visible_notes(profile),
+        units=dict.fromkeys(data.metric.unit for data in profile.data_sets if rows),
+        ties=TIED_EFFECTS if ties else "",
+    )
 
 
 def mark_notes(profile: Profile) -> list[str]:

@@ -12,6 +12,7 @@ from scipy import stats
 from zoo.errors import ZooError
 from zoo.report.tables.notes import machine_summary, mixed
 from zoo.report.tables.text import bullets, laid_out
+from zoo.report.tables.words import said
 from zoo.sweep.records import Record
 
 FEWEST = 3
@@ -157,18 +158,13 @@ def _unmeasurable(metric: str, cost: float) -> bool:
 
 def _notes(records: Sequence[Record]) -> list[str]:
     """What the numbers are, in plain sentences."""
-    first, over = records[0], axis(records)
-    base = first.config["base"].items()
-    sizes = ", ".join(f"{name.replace('_', ' ')} {size:,}" for name, size in base)
-    ways = dict.fromkeys(str(r.metrics["memory_how"]) for r in records if r.metrics)
-    how = " or ".join(ways) or "not measured"
-    return [
-        "A step: one batch of texts of full length, without padding; training is forward, backward "
-        "and AdamW. Medians over rounds in which all cells take turns.",
-        f"Memory: {how}, each in a process of its own; less than {LEAST:g} MiB cannot be measured.",
-        "Powers: least squares on logarithms over the upper half of what was measured (at least "
-        "three points), with the 95% t-interval of the slope.",
-        f"Sizes: {sizes}.{' The inner width grows with the width.' if over == 'dim' else ''}",
-        f"Machine: {machine_summary(first.environment)}.",
-        *mixed(records),
-    ]
+    first = records[0]
+    found = said(
+        "scaling",
+        ways=dict.fromkeys(str(r.metrics["memory_how"]) for r in records if r.metrics),
+        least=LEAST,
+        sizes=first.config["base"],
+        over=axis(records),
+        machine=machine_summary(first.environment),
+    )
+    return [*found, *mixed(records)]
