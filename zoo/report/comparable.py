@@ -64,15 +64,15 @@ def why_not_comparable(one: Record, other: Record, may_differ: Collection[str] =
     if data["fingerprint"] != others["fingerprint"]:
         names = [f"{one['name']} ({one['fingerprint'][:12]})" for one in (data, others)]
         return f"other data: {' against '.join(names)}"
-    splits, scored = [], ""
-    for record in (other, one):
-        described = record.metric_descriptions
-        scored = described[0].scored if described else "examples"
-        share = record.config.get("training", {}).get("validation", 0.0)
-        test = f"{record.config['data'].get('test')} test {scored}"
-        splits.append(f"{share:.0%} of the training {scored}" if share else test)
+    described = one.metric_descriptions
+    scored = described[0].scored if described else "examples"
+    shares = [record.config.get("training", {}).get("validation", 0.0) for record in (one, other)]
+    splits = [
+        f"{share:.0%} of the training {scored}" if share else f"{part.get('test')} test {scored}"
+        for share, part in zip(shares, (data, others), strict=True)
+    ]
     if splits[0] != splits[1]:
-        return f"other test split: {splits[1]} against {splits[0]}"
+        return f"other test split: {splits[0]} against {splits[1]}"
     if data.get("train") != others.get("train"):
         return f"other training split: {data.get('train')} {scored} against {others.get('train')}"
     differ = [

@@ -38,6 +38,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import optimize, special
 
 Array = NDArray[np.float64]
 LEVEL = 0.95
@@ -98,15 +99,11 @@ def t_half(sd: float, count: int) -> float:
 @functools.lru_cache(maxsize=1024)
 def t_quantile(df: float) -> float:
     """How many standard errors a 95% interval reaches to each side."""
-    from scipy import special
-
     return float(special.stdtrit(df, (1 + LEVEL) / 2))
 
 
 def t_tests(means: Array, errors: Array, df: Array) -> Array:
     """Two-sided p-values that means with these standard errors are 0."""
-    from scipy import special
-
     t = np.abs(means) / np.maximum(errors, 1e-300)
     p = np.where(errors < ROUNDING, 0.0, 2 * special.stdtr(df, -t))
     return np.asarray(np.where(np.abs(means) < ROUNDING, 1.0, p))
@@ -136,8 +133,6 @@ def sampling_error(accuracy: float, examples: float) -> float | None:
     For a mean over seeds it is an upper bound: an example that is hard for one seed need not be
     hard for another.
     """
-    from scipy import special
-
     if examples <= 0 or not math.isfinite(accuracy):
         return None
     low, high = wilson(accuracy, examples, float(special.ndtri((1 + LEVEL) / 2)))
@@ -189,8 +184,6 @@ def moderate(values: Array, expected: Array, rank: int) -> Moderated:
 
 def _prior(variances: Array, df: Array) -> tuple[float, float]:
     """d₀ and s₀² by moments of the log variances (Smyth 2004, section 6.2)."""
-    from scipy import optimize, special
-
     if len(variances) < 2:
         return 0.0, 1.0
     logs = np.log(variances) - special.digamma(df / 2) + np.log(df / 2)

@@ -30,6 +30,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import optimize, special
 
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import (
@@ -191,8 +192,6 @@ def p_of_votes(totals: Array, squares: Array, step: Array | float = 1.0) -> Arra
     If each vote had an even chance of either sign, the variance of their total would be the sum
     of their squares. step: the largest that one vote can be.
     """
-    from scipy import special
-
     excess = np.abs(totals) - step
     z = excess / np.sqrt(np.maximum(squares, ROUNDING))
     return np.asarray(np.where(excess <= ROUNDING, 1.0, 2 * special.ndtr(-z)))
@@ -230,8 +229,6 @@ def visible_difference(
     All tests must agree, so the largest of their bars counts. The shrunk variance holds a part of
     the difference's own, which varies with it: the power is averaged over quantiles of the latter.
     """
-    from scipy import optimize, special
-
     had = statistics.median(d.seeds for d in family)
     count = had if seeds is None else seeds
     df = statistics.median(d.df for d in family)

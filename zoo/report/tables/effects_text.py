@@ -93,24 +93,14 @@ def _data(effect: Effect) -> dict[str, Any]:
         names += ["other_axis", "other", "other_against"]
     data: dict[str, Any] = {name: getattr(effect, name) for name in names}
     if found := effect.difference:
-        data[effect.metric.name] = {
-            "mean": found.mean,
-            "low": found.low,
-            "high": found.high,
-            "p": found.p,
-            "p_adjusted": found.adjusted,
-            "tie": None if found.adjusted is None else not found.real,
-            "equal": found.equal,
-        }
+        shown = {name: getattr(found, name) for name in ("mean", "low", "high", "p", "equal")}
+        tie = None if found.adjusted is None else not found.real
+        data[effect.metric.name] = shown | {"p_adjusted": found.adjusted, "tie": tie}
     for phase, ratio in effect.speed.items():
         if ratio:
-            data[f"{phase}_ratio"] = {
-                "value": ratio.value,
-                "low": ratio.low,
-                "high": ratio.high,
-                "noise_floor": ratio.floor,
-                "tie": None if ratio.verdict is None else ratio.verdict == 0,
-            }
+            tie = None if ratio.verdict is None else ratio.verdict == 0
+            ends = {"value": ratio.value, "low": ratio.low, "high": ratio.high}
+            data[f"{phase}_ratio"] = ends | {"noise_floor": ratio.floor, "tie": tie}
     if effect.memory is not None:
         data["memory_ratio"] = effect.memory
     return data | {"text": sentence(effect)}
