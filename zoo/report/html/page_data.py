@@ -6,12 +6,14 @@ Each cell of the table has what it shows, what it sorts by, and an interval to d
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.errors import counted
 from zoo.report.rows import Row, class_scores
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import KEPT, Column
@@ -23,6 +25,7 @@ WORDS = 24  # characters from which on a cell is a text that may be broken
 RATIOS = ("train_ratio", "infer_ratio")  # shown only where they are asked for
 WHOLE = 25  # classes up to which the whole confusion matrix is shown
 PAIRS = 40  # with more classes, this many of the largest confusions
+_KINDS = {"train": "training", "tune": "tuning trial", "cost": "cost measurement"}
 
 
 def heads_of(run: RunReport) -> list[dict[str, Any]]:
@@ -206,14 +209,17 @@ def incomplete_of(run: RunReport) -> list[list[str]]:
 
 
 def environment_of(run: RunReport) -> dict[str, str]:
-    """The environments of the records that ran, by name; several values where they differ."""
-    found: dict[str, list[str]] = {}
-    for record in run.records:
-        if record.environment and record.status != "skipped":
-            for name, value in _flat(record.environment | {"plug-ins": record.plugins}):
-                if value and value not in found.setdefault(name, []):
-                    found[name].append(value)
-    return {name: "; ".join(values) for name, values in found.items() if values}
+    """How many records ran and their environments, by name; several values where they differ."""
+    # A record that is there twice, because a later run took it over, is one piece of work.
+    known = {(record.key, record.seed, record.started): record for record in run.records}
+    ran = [record for record in known.values() if record.environment and record.status != "skipped"]
+    counts = Counter(_KINDS[record.kind] for record in ran)
+    found = {"work": [", ".join(counted(count, kind) for kind, count in counts.items())]}
+    for record in ran:
+        for name, value in _flat(record.environment | {"plug-ins": record.plugins}):
+            if value and value not in found.setdefault(name, []):
+                found[name].append(value)
+    return {name: "; ".join(values) for name, values in found.items() if any(values)}
 
 
 def _flat(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
