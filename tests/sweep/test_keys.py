@@ -216,6 +216,13 @@ def test_a_file_that_is_not_python_still_counts(tmp_path: Path) -> None:
     assert hash_of(file) != first
 
 
+def test_the_description_of_components_changes_the_key(package: Path) -> None:
+    first = all_keys()
+    (package / "data" / "built_in.toml").write_text("[order]\nparameters = { seed = 1 }\n")
+    second = all_keys()
+    assert all(first[kind] != second[kind] for kind in first)
+
+
 def test_a_digest_depends_on_content_and_not_on_order() -> None:
     assert digest({"a": 1, "b": [1, 2]}) == digest({"b": [1, 2], "a": 1})
     assert digest({"a": 1}) != digest({"a": 2})

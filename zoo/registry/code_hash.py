@@ -103,15 +103,18 @@ def module_hash(distribution: str, name: str, *, as_bytes: bool = False) -> str:
 
 @functools.cache
 def hash_of(path: Path, *, as_bytes: bool = False) -> str:
-    """A hash of a Python file, or of all those in a folder: their syntax trees without docstrings.
+    """A hash of a Python file, or of all in a folder: their syntax trees without docstrings.
 
+    TOML files of a folder, which describe components, count whole.
     as_bytes: of their bytes instead, which takes a hundredth of the time.
     """
-    files, root = (path.rglob("*.py"), path) if path.is_dir() else ([path], path.parent)
+    files, root = [path], path.parent
+    if path.is_dir():
+        files, root = [*path.rglob("*.py"), *path.rglob("*.toml")], path
     content = hashlib.sha256()
     for file in sorted(files):
         source = file.read_bytes()
-        code = source if as_bytes else _code_of(source)
+        code = source if as_bytes or file.suffix == ".toml" else _code_of(source)
         content.update(file.relative_to(root).as_posix().encode() + b"\0" + code + b"\0")
     return content.hexdigest()[:16]
 
