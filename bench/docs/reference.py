@@ -36,7 +36,7 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
             "zoo_hf.auto_models",
             "zoo_hf.masked_model",
             "zoo_hf.offered_attentions",
-            "zoo.inference.hub_card",
+            "zoo_hf.model_card",
         ),
     ),
     "components": (
