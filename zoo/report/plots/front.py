@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Annotation, Text
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+from matplotlib.transforms import Bbox
 
 from zoo.config.metric_description import MetricDescription
 from zoo.report.plots.plot import HUES, INK, MARKERS, MUTED, PAPER, SMALL, WIDTH, Plot, finish
@@ -18,14 +21,21 @@ from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import plain
 
-NAMED = 6  # names of the front at most
+NAMED = 6  # labels at most; the reference comes first
 CROWD = 30  # with more points, those not on the front are drawn fainter
 FAR = 3.0  # largest over smallest value from which on a scale is logarithmic
 ACROSS = 48  # characters of an axis label in one line
 LONGEST = 20  # characters of a name in the legend
 LINE = 0.17  # inches: of the legend
+TEXT = 0.1  # height of a line of text, as a share of the range of values
 SEEN = 1.5  # a baseline farther away than this many heights of the cells is named at the edge
-TEXT = 12.0  # points: the height of a name, nearer than which two are not written
+# Offsets of a label from its point, in points, the most readable ones first.
+OFFSETS = [
+    offset
+    for far in (7, 14, 24, 36, 52, 70)
+    for offset in ((far, far), (far, -far), (-far, far), (-far, -far), (0, far), (0, -far))
+]
+MARK = 16.0  # points that a label moves away to cover one mark less
 Style = Callable[[Row], tuple[str, str]]  # colour and marker
 
 
@@ -89,8 +99,7 @@ def _front_plot(run: RunReport, plot: str, column: str, label: str, cost: str) -
     )
     if columns:
         _legend(figure, columns, longest)
-    figure.draw_without_rendering()  # the scales are final
-    _label(axes, stairs, run, more)
+    _label(axes, points, stairs, run)
     title = f"{plain(run.metric.label).capitalize()} against {cost}"
     return finish(plot, title, _about(run, points, stairs, more), figure, marks)
 
@@ -172,57 +181,98 @@ def _stairs(
     return stairs
 
 
-def _label(axes: Axes, stairs: Sequence[Point], run: RunReport, more: bool) -> None:
-    """Name the front, the best value first, on its free side; near the edge on the other one."""
-    last = float("inf")
-    for point in stairs[:NAMED]:
-        height = axes.transData.transform((point.x, point.y))[1] * 72 / axes.figure.dpi
-        share = axes.transAxes.inverted().transform(axes.transData.transform((point.x, point.y)))[0]
-        left = share < (0.65 if more else 0.35)
-        if last - height >= TEXT:
-            last = height
-            axes.annotate(
-                run.short_name(run.rows[point.number], 32),
-                (point.x, point.y),
-                xytext=(6 if left else -6, 3),
-                textcoords="offset points",
-                ha="left" if left else "right",
-                fontsize=SMALL,
-            )
+def _label(axes: Axes, points: Sequence[Point], stairs: list[Point], run: RunReport) -> None:
+    """Name the reference and the front, first the points that are on it with ties counted.
+
+    A name is next to its point, away from other names and if possible from marks. One that has no
+    room is left out.
+    """
+    sure = [p for p in points if p.on_front]
+    alone = [p for p in points if run.rows[p.number].name == run.reference]
+    wanted = alone + [p for p in stairs if p in sure] + stairs + sure
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # labels must not change the layout
+    pixels = axes.transData.transform([(p.x, p.y) for p in points])
+    taken = [Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in pixels]
+    if len(points) <= CROWD:
+        bars = [((p.xs[0], p.y), (p.xs[1], p.y)) for p in points if p.xs]
+        bars += [((p.x, p.ys[0]), (p.x, p.ys[1])) for p in points if p.ys]
+        taken += [Bbox(axes.transData.transform(ends)).padded(1) for ends in bars]
+    inside = axes.get_window_extent().padded(0.5)
+    names = [text.get_window_extent() for text in axes.texts]
+    for point in list(dict.fromkeys(wanted))[:NAMED]:
+        label = axes.annotate(
+            run.short_name(run.rows[point.number], 32),
+            (point.x, point.y),
+            xytext=OFFSETS[0],
+            textcoords="offset points",
+            fontsize=SMALL,
+            bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.7, "pad": 0.5},
+            arrowprops={"arrowstyle": "-", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3},
+        )
+        free: list[tuple[float, int, Bbox]] = []  # cost, place, extent
+        for place in range(len(OFFSETS)):
+            box = _moved(label, place)
+            whole = all(inside.fully_contains(*corner) for corner in (box.p0, box.p1))
+            if whole and not box.padded(2).count_overlaps(names):
+                cost = MARK * box.count_overlaps(taken) + math.hypot(*OFFSETS[place])
+                free.append((cost, place, box))
+        if free:
+            _, place, box = min(free, key=lambda one: one[:2])
+            _moved(label, place)
+            names.append(box)
+        else:
+            label.remove()
+
+
+def _moved(label: Annotation, place: int) -> Bbox:
+    """The extent of a label at one of OFFSETS, without the line to its point."""
+    dx, dy = OFFSETS[place]
+    label.xyann = (dx, dy)
+    label.set(ha="left" if dx > 0 else "right" if dx < 0 else "center")
+    label.set(va="bottom" if dy > 0 else "top")
+    label.get_window_extent()  # moves the text to its place
+    return Text.get_window_extent(label)
 
 
 def _baselines(axes: Axes, run: RunReport, points: Sequence[Point]) -> None:
     """A line at each baseline's value and at chance; those far away are named above the axes.
 
-    Of lines that are closer than their names are high, the names are above the highest.
+    Lines that are closer than their names are high share one text, above the highest of them.
     """
     ends = [end for p in points for end in (p.y, *(p.ys or ()))]
     low, high = min(ends), max(ends)
     height = max(high - low, 0.01)
     levels = [
-        (line[f"{run.metric.name}_mean"], run.short_name(row, 32))
+        (run.short_name(row, 32), line[f"{run.metric.name}_mean"])
         for row, line in zip(run.rows, run.lines, strict=True)
         if row.baseline
     ]
-    known = [(v, n) for v, n in [*levels, (run.chance, "chance")] if v is not None]
-    near = sorted(one for one in known if low - SEEN * height <= one[0] <= high + SEEN * height)
-    edge = [
-        f"{n}: {run.metric.format(v)} {'↑' if v > high else '↓'}"
-        for v, n in known
-        if (v, n) not in near
+    known = [
+        (value, name) for name, value in [*levels, ("chance", run.chance)] if value is not None
     ]
-    style: dict[str, Any] = {"color": MUTED, "ha": "right", "va": "bottom"}
-    axes.text(1, 1, "\n".join(edge), transform=axes.transAxes, **style)
-    line_height = 0.1 * (max([high, *(v for v, _ in near)]) - min([low, *(v for v, _ in near)]))
-    names: list[str] = []  # of lines that are close, from the top
-    for place, (value, name) in enumerate(near):
+    near = [(v, n) for v, n in known if low - SEEN * height <= v <= high + SEEN * height]
+    far = [(v, n) for v, n in known if (v, n) not in near]
+    edge = [f"{n}: {run.metric.format(v)} {'↑' if v > high else '↓'}" for v, n in far]
+    if edge:
+        place: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "bottom"}
+        axes.text(1, 1, "\n".join(edge), color=MUTED, **place)
+    shown = [low, high, *(value for value, _ in near)]
+    one_line = TEXT * (max(shown) - min(shown) or height)
+    texts: list[tuple[float, list[str]]] = []  # of the highest line, and its names from the top
+    for value, name in sorted(near):
         axes.axhline(value, color=MUTED, linewidth=0.9, linestyle=":", zorder=1)
-        names.insert(0, f"{name}: {run.metric.format(value)}")
-        if near[place + 1 :] and near[place + 1][0] < value + line_height * len(names):
-            continue
-        across = axes.get_yaxis_transform()
-        axes.text(1, value, "\n".join(names), transform=across, **style)
-        names = []
+        text = f"{name}: {run.metric.format(value)}"
+        if texts and value < texts[-1][0] + one_line * len(texts[-1][1]):
+            texts[-1] = value, [text, *texts[-1][1]]
+        else:
+            texts.append((value, [text]))
+    across = axes.get_yaxis_transform()
+    for value, names in texts:
+        joined = "\n".join(names)
+        axes.text(1, value, joined, transform=across, ha="right", va="bottom", color=MUTED)
 
 
 def _styles(axes: Mapping[str, Sequence[str]]) -> tuple[Style, list[list[Line2D]]]:
