@@ -94,7 +94,12 @@ class TrackerProcess:
             self._fail(late)
 
     def close(self, seconds: float) -> None:
-        """Let it finish what was sent, for so many seconds at most, and end the process."""
+        """Let it finish what was sent, for so many seconds at most, and end the process.
+
+        One that is closed already stays so: it may have failed while it was closed.
+        """
+        if self._log.closed:
+            return
         self._last = self._thread.submit(self._process.communicate)  # the process ends at its end
         self.wait(seconds, "it did not finish in time")
         self._process.kill()

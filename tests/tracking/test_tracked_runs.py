@@ -31,6 +31,7 @@ from zoo.sweep import tracked_progress
 from zoo.sweep.progress import Shown, Silent
 from zoo.sweep.records import RecordFile
 from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
+from zoo.tracking import TrackerProcess
 
 SMALL = (
     "--data order(train=60,test=12) --dim 16 --heads 2 --ffn-dim 32 --layers 1 --max-length 16 "
@@ -320,3 +321,12 @@ def test_a_run_whose_process_was_killed_is_ended_by_its_tracker(
     tracker.close(30)  # as when the pipe closes because its writer is gone
     assert tracker.failure == ""
     assert lines()["fused+rope seed 4"][-1] == ["end", "interrupted", {}]
+
+
+def test_a_tracker_that_fails_while_it_is_closed_costs_one_warning() -> None:
+    said: list[str] = []
+    shown = Silent()
+    shown.notice = said.append  # type: ignore[method-assign]
+    TrackedProgress(shown, [TrackerProcess("no-such-tracker", ())]).close()
+    (warning,) = said
+    assert warning.startswith("warning: tracker 'no-such-tracker' is left out: ")
