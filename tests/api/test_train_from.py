@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -15,7 +16,9 @@ from small_runs import CLASSIFY, LM, MLM, SEQ2SEQ, bench, prepared, write_book
 
 import zoo
 from zoo.cli import main
+from zoo.config.settings import Training
 from zoo.execution.open_setup import open_setup
+from zoo.inference.train import find_run_row
 from zoo.report.run_report import RunReport
 from zoo.sweep.records import RecordFile
 
@@ -97,6 +100,19 @@ def test_another_row_from_python_with_an_option_over_its_own(run: Path) -> None:
     assert (model.card.cell, model.card.seed) == (other.name, 5)
     assert model.card.training.epochs == 1
     assert model.card.training.lr == other.trained[0].config["training"]["lr"]
+
+
+def test_a_setting_that_was_a_default_once_is_that_of_the_record(run: Path, tmp_path: Path) -> None:
+    """A command does not name what was a default when it was written."""
+    old = Path(shutil.copytree(run, tmp_path / "old"))
+    file = old / "records.jsonl"
+    text = file.read_text()
+    file.write_text(re.sub(r" --batch-size \d+", "", text))
+    row = find_run_row(old)
+    known = row.record.config["training"]["batch_size"]
+    assert "--batch-size" not in row.record.command
+    assert known != Training().batch_size
+    assert zoo.train(from_=old, on="inline", epochs=1).card.training.batch_size == known
 
 
 def test_what_bench_returned_can_be_trained_from(corpus: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from saved_models import TINY
 from zoo.cli import main
 from zoo.inference.directory import read
 from zoo.inference.train import find_run_row
+from zoo.registry.loading import load
 
 TOPICS = {"1": "goal match team coach", "2": "shares bank bond profit"}
 READING = ["--no-header", "--text-column", "2,3"]
@@ -79,7 +80,7 @@ def test_a_run_has_the_name_of_its_test_file_and_is_trained_again_with_its_path(
     row = find_run_row(tmp_path)
     assert row.record.config["task_options"]["test"] == "other.csv"
     assert other not in row.record.model_dump_json(exclude={"command"})
-    assert row.options["test"] == other
+    assert row.options(load().registry)["test"] == other
 
 
 def test_evaluate_reads_it_with_the_same_options(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import shlex
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.config.request import Request
+from zoo.config.request import PARTS, Request
 from zoo.config.settings import NO_PRETRAINING
 from zoo.errors import ZooError, nearest
 from zoo.execution.base import UNFINISHED, WEIGHTS, Job, Result, TrainJob
@@ -36,7 +35,7 @@ from zoo.report.read import read_run
 from zoo.report.rows import find_row
 from zoo.report.run_report import RunReport
 from zoo.sweep.keys import digest
-from zoo.sweep.make_request import make_requests, refuse_several_values
+from zoo.sweep.make_request import make_requests, refuse_several_values, values_in
 from zoo.sweep.plan import Fit, make_plan
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import Record, RecordFile
@@ -50,14 +49,10 @@ from zoo.sweep.train_rows import (
     train_again,
     train_job,
 )
+from zoo.tasks.base import find_task
 
 if TYPE_CHECKING:
     from zoo.models.text_model import TextModel
-
-
-# Options of a row's command that are of the run: a share held out for validation has no use where
-# all data are trained on.
-OF_A_RUN = ("baseline", "phases", "seed", "threads", "validation")
 
 
 class TrainingFailedError(Exception):
@@ -266,23 +261,9 @@ class RunRow:
         return str(self.record.config["data"]["fingerprint"])
 
     @property
-    def options(self) -> dict[str, Any]:
-        """The options of its training, the chosen ones included, as its command has them."""
-        words, found = shlex.split(self.record.command)[2:], dict[str, Any]()
-        for word, value in itertools.pairwise([*words, "--"]):
-            name = word[2:].replace("-", "_")
-            if word == "--plugin":
-                found.setdefault("plugins", []).append(value)
-            elif word.startswith("--") and value.startswith("--"):  # a flag
-                found[name.removeprefix("no_")] = not name.startswith("no_")
-            elif word.startswith("--") and name not in OF_A_RUN:
-                found[name] = value
-        return found
-
-    @property
     def plugins(self) -> list[str]:
         """The single-file plug-ins that it was trained with."""
-        return list(self.options.get("plugins", ()))
+        return list(values_in(self.record.command, "--plugin"))
 
     def differences(self, card: Card) -> list[str]:
         """What of a model is not as in the row: ``task``, ``cell``, ``data``, names of settings.
@@ -300,6 +281,27 @@ class RunRow:
             found |= {name: own.get(name) != value for name, value in config.get(part, {}).items()}
         return [name for name, other in found.items() if other and name != "validation"]
 
+    def options(self, registry: Registry) -> dict[str, Any]:
+        """The options of its training that are not the task's defaults, the chosen ones included.
+
+        As a suite has them. They are the record's own settings: its command lacks what was a
+        default when it was written. Raises ZooError where its task is not registered.
+        """
+        config, task = self.record.config, find_task(registry, self.record.task)
+        options: dict[str, Any] = {"task": self.record.task}
+        options |= {a: c for a, c in self.record.cell.items() if a not in task.unused}
+        fields = [(part, model.model_fields) for part, model in PARTS.items()]
+        for part, known in [*fields, ("task_options", task.options.model_fields)]:
+            for name, value in config.get(part, {}).items():
+                usual = task.defaults.get(name, known[name].default if name in known else None)
+                if value != usual:
+                    options[name] = value
+        for name in ("data", "init", "pretrain_data", "test"):  # the command alone has their paths
+            if paths := list(values_in(self.record.command, f"--{name.replace('_', '-')}")):
+                options[name] = paths[-1]
+        options.pop("validation", None)  # a share held out has no use where all data are trained on
+        return options | ({"plugins": self.plugins} if self.plugins else {})
+
     def request(self, given: Mapping[str, Any], registry: Registry) -> Request:
         """The request that trains it again; options given win over its own.
 
@@ -307,7 +309,7 @@ class RunRow:
         has changed since.
         """
         given = {name: value for name, value in given.items() if not is_absent(value)}
-        made = make_requests(given, registry, self.options)
+        made = make_requests(given, registry, self.options(registry))
         if len(made) > 1:
             raise ZooError(f"this trains one model, on one data set, not {len(made)}")
         (request,) = with_initial_models(made, registry)
