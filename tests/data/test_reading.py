@@ -377,6 +377,8 @@ def test_a_warning_where_a_quoted_field_swallows_rows(tmp_path: Path) -> None:
         "quotes are plain characters in this file, say --no-quotes" in notice
         for notice in read(path, drop_bad_rows=True)[1]
     )
+    path.write_text("label,text\n" + 'a,one\nb,two\na,"three\nb,four"\n' * 4)
+    assert any("lines 4 to 5: one quoted field goes over 2 lines" in n for n in read(path)[1])
     path.write_text(rows() + '"a text, of two\nlines, with ""commas"", here",a\nlast,b\n')
     assert len(read(path)[1]) == 1  # a field of several lines is nothing odd
     path.write_text(rows() + '"no end,a\nlast,b\n')

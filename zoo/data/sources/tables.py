@@ -31,6 +31,7 @@ NAMES_COLUMN = "label_text"  # of the names of labels that are numbers
 CSV, LABEL_TEXT, PARQUET = "csv", "label-text", "parquet"
 PREFIX = "__label__"  # of the labels in files of fastText
 SAMPLE = 100  # lines by which the format of a file is told
+FEW = 50  # a column with more different values holds no labels
 NAMED = 20  # rows left out that a notice names by their lines
 WORDS = {character: word for word, character in DELIMITERS.items()}
 NO_QUOTES = "if quotes are plain characters in this file, say --no-quotes"
@@ -166,8 +167,8 @@ def delimited_rows(
     names the columns; else their names are the numbers from 1. A row that is too short has empty
     cells at its end. quotes: double quotes enclose a field, in which there may be delimiters and
     line ends; None: if all of them fit, and no field consists of lines that are rows. Adds a notice
-    where the quotes of a field over several lines do not fit. Raises ZooError for a quoted field
-    without an end.
+    where a field over several lines seems to hold rows: its quotes do not fit, or every line is a
+    row with a known label. Raises ZooError for a quoted field without an end.
     """
     records = _records(text, delimiter, quotes is not False)
     if not records:
@@ -179,12 +180,15 @@ def delimited_rows(
         _wrong_quotes(its, delimiter) or _are_rows(its, delimiter, width) for its in its_lines
     ):
         quotes, records = False, _records(text, delimiter, quotes=False)
+    alone = [record.fields for record in records if record.end - record.line == 1]
+    columns = map(set, itertools.zip_longest(*alone, fillvalue=""))
+    labels = {n: seen for n, seen in enumerate(columns) if n < width and len(seen) <= FEW}
     odd = []
     for record, its in zip(records, its_lines, strict=True) if quotes is not False else ():
-        if len(its) > 1 and (problem := _wrong_quotes(its, delimiter)):
-            if "end of data" in problem:
-                no_end = f"a quoted field has no end; {NO_QUOTES}"
-                raise ZooError(f"{name}, line {record.line}: {no_end}")
+        problem = _wrong_quotes(its, delimiter) if len(its) > 1 else ""
+        if "end of data" in problem:
+            raise ZooError(f"{name}, line {record.line}: a quoted field has no end; {NO_QUOTES}")
+        if problem or _are_rows(its, delimiter, width, labels):
             odd.append(record)
     if odd:
         line, end, _ = odd[0]
@@ -242,9 +246,22 @@ def _wrong_quotes(lines: Sequence[str], delimiter: str) -> str:
     return ""
 
 
-def _are_rows(lines: Sequence[str], delimiter: str, width: int) -> bool:
-    """Whether the lines of a row are, one by one, rows of so many columns."""
-    return len(lines) > 1 and all(len(line.split(delimiter)) == width for line in lines)
+def _are_rows(
+    lines: Sequence[str],
+    delimiter: str,
+    width: int,
+    labels: Mapping[int, set[str]] | None = None,
+) -> bool:
+    """Whether the lines of a row are, one by one, rows of so many columns.
+
+    labels: of each column that may hold them, those of other rows; every line has to have one.
+    """
+    rows = [without_end(line).split(delimiter) for line in lines]
+    if len(rows) == 1 or any(len(row) != width for row in rows):
+        return False
+    return labels is None or any(
+        all(row[column].strip('"') in seen for row in rows) for column, seen in labels.items()
+    )
 
 
 def _label_text_rows(text: str) -> Iterator[Placed]:
