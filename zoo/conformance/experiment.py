@@ -264,6 +264,10 @@ def events(setup: Setup) -> None:
     jobs = [InspectJob(job_setup, f"job {number}", f"job-{number}") for number in range(2)]
     executor = _executor(setup)
     try:
+        executor.connect()
+    except ZooError as error:
+        raise CheckSkipped(f"it cannot run here: {error}") from None
+    try:
         with tempfile.TemporaryDirectory() as directory:
             run = executor.run(jobs, limits=Limits(), directory=Path(directory))
             seen = [event for event in run if isinstance(event, Started | Progress | Ended)]
