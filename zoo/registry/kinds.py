@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 AXES = ("attention", "pe", "norm", "ffn", "block", "pool")
 KINDS = (*AXES, "data", "baseline", "task", "metric", "executor", "tracker")
-COMMAND = (
-    "command"  # of ``zoo``: registered as a component is, by a hook of its own, and not listed
-)
+# A command of ``zoo`` is registered as a component is, by a hook of its own, and not listed.
+COMMAND = "command"
 
 # What a part of a layer of any kind may declare.
 EVERY_PART = {
