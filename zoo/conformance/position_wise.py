@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 
 from zoo.components.layer_context import Cache, LayerContext
 from zoo.components.tokens import Tokens
-from zoo.conformance.assertions import close, differ, finite, must
+from zoo.conformance.assertions import close, differ, finite, has_shape, must
 from zoo.conformance.check import CheckSkipped, check
 from zoo.conformance.reference import ReferenceEncoding
 from zoo.conformance.setup import (
@@ -164,9 +165,10 @@ def statistics(setup: NormSetup) -> None:
 def constant_input(setup: NormSetup) -> None:
     """A vector of zeros, or of one number, gives a finite output and a finite gradient."""
     module = setup.build()
-    for value in (0.0, 3.0):
-        x = torch.full((1, 2, DIM), value, dtype=torch.float64, requires_grad=True)
+    for value, shape in itertools.product((0.0, 3.0), ((1, 2, DIM), (DIM,))):
+        x = torch.full(shape, value, dtype=torch.float64, requires_grad=True)
         out = module(x)
+        has_shape(out, shape, "output")
         finite(out, f"output for a vector of {value:g}")
         (gradient,) = torch.autograd.grad(out.sum(), x)
         finite(gradient, f"gradient for a vector of {value:g}")

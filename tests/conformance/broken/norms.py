@@ -55,6 +55,14 @@ class DividesByVariance(LayerNorm):
         return (x - x.mean(-1, keepdim=True)) / x.var(-1, keepdim=True) * self.scale + self.shift
 
 
+@broken.caught_by("constant-input", "output: shape")
+class TextsOnly(LayerNorm):
+    """Gives a single vector (D) two dimensions."""
+
+    def forward(self, x):
+        return super().forward(torch.atleast_2d(x))
+
+
 @broken.caught_by("constant-input", "not finite")
 class NoEpsilon(LayerNorm):
     def forward(self, x):
