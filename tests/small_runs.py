@@ -17,7 +17,7 @@ import pytest
 from safetensors import safe_open
 
 from zoo.execution.base import Event, ModelSpec
-from zoo.inference.requests import with_initial_models
+from zoo.inference.requests import with_saved_encoders
 from zoo.registry import AXES
 from zoo.registry.loading import load
 from zoo.sweep.carry_out import run
@@ -97,7 +97,7 @@ def bench(
     """``zoo bench`` in this process, without tables."""
     loaded = load(plugins)
     request = make_request({**options, "plugins": tuple(map(str, plugins))}, loaded.registry)
-    (request,) = with_initial_models([request], loaded.registry)
+    (request,) = with_saved_encoders([request], loaded.registry)
     return run(request, loaded, progress or Silent(), on=on, out=out, **more)
 
 
@@ -116,7 +116,7 @@ def zoo(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[s
 def prepared(options: Mapping[str, Any], plugins: tuple[Path, ...] = ()) -> Run:
     """A request whose data are encoded."""
     loaded = load(plugins)
-    (request,) = with_initial_models([make_request(options, loaded.registry)], loaded.registry)
+    (request,) = with_saved_encoders([make_request(options, loaded.registry)], loaded.registry)
     with open_executor(loaded, "inline") as executor:
         return prepare_run(request, loaded, executor, Silent())
 

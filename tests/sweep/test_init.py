@@ -18,7 +18,7 @@ from zoo.data.sources.corpus import plain_words
 from zoo.errors import ZooError
 from zoo.execution.open_setup import open_setup
 from zoo.inference.load import load as load_model
-from zoo.inference.requests import with_initial_models
+from zoo.inference.requests import with_saved_encoders
 from zoo.registry.loading import load
 from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
@@ -200,7 +200,7 @@ def test_a_model_of_other_sizes_or_none_is_refused_by_name(
 
     def plan(**changes: Any) -> None:
         requests = [make_request({**CLASSIFY, **changes}, registry)]
-        make_plan(*with_initial_models(requests, registry), registry)
+        make_plan(*with_saved_encoders(requests, registry), registry)
 
     with pytest.raises(ZooError, match=r"its model has --dim 16 --heads 2, and .* --dim 32"):
         plan(init=str(encoder), dim=32, heads=4)

@@ -22,7 +22,7 @@ class Request(BaseModel):
 
     task_options: the task's own options, all of them, as its pydantic model dumps them. tuned:
     training settings with the values to choose from; ``training`` holds the first of each.
-    initial: the saved model that ``pretraining`` names, as ``with_initial_models`` has read it.
+    initial: the saved model that ``pretraining`` names, as ``with_saved_encoders`` has read it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

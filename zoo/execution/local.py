@@ -108,7 +108,7 @@ def _with_workers(jobs: Sequence[Job], limits: Limits, directory: Path) -> Gener
                 job: Job = made.of
                 if isinstance(event, Began):
                     yield Started(job)
-                elif isinstance(event, Again):
+                elif isinstance(event, RetriedAlone):
                     yield Notice(f"{job.name}: out of memory beside others; it is run again, alone")
                 elif isinstance(event, Done):
                     result = event.value
@@ -142,7 +142,7 @@ class Began:
 
 
 @dataclass(frozen=True)
-class Again:
+class RetriedAlone:
     """It ran out of memory while others ran; it is made once more, alone, after all others."""
 
 
@@ -167,28 +167,28 @@ class _Active:
 
 def run_calls(
     calls: Iterable[Call], limits: Limits, at_once: int
-) -> Generator[tuple[Call, Began | Again | Done | Any]]:
+) -> Generator[tuple[Call, Began | RetriedAlone | Done | Any]]:
     """Make the calls, so many at once, and yield what happens and what the functions yield.
 
     Every call has one Done, whose value is a JobError where it failed, took longer than
     ``limits.timeout`` or died. Closing the iterator stops the processes.
     """
-    waiting, again, alone = iter(calls), list[Call](), False
+    waiting, to_retry, alone = iter(calls), list[Call](), False
     following = next(waiting, None)
     active: dict[Any, _Active] = {}  # by what its worker's messages come through
 
-    def end(one: _Active, value: Any) -> tuple[Call, Again | Done]:
+    def end(one: _Active, value: Any) -> tuple[Call, RetriedAlone | Done]:
         del active[one.worker.waitable]
         one.worker.stop()
         if one.shares and getattr(value, "status", "") == "oom":
-            again.append(one.call)
-            return one.call, Again()
+            to_retry.append(one.call)
+            return one.call, RetriedAlone()
         return one.call, Done(value, time.monotonic() - one.started)
 
     try:
-        while following or active or again:
+        while following or active or to_retry:
             if not following and not active:
-                following, at_once, alone = again.pop(0), 1, True
+                following, at_once, alone = to_retry.pop(0), 1, True
             while following and len(active) < at_once:
                 worker = Worker(limits, following.log)
                 worker.send(following.function, *following.arguments)

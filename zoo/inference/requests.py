@@ -25,11 +25,11 @@ def build_requests(
     suite = options.get("suite")
     given = {n: v for n, v in options.items() if n != "suite" and not is_absent(v)}
     if not suite:
-        return with_initial_models(make_requests(given, registry), registry)
+        return with_saved_encoders(make_requests(given, registry), registry)
     held = {name: value for name, value in load_suite(suite).items() if name not in ignored}
     given["plugins"] = (*held.get("plugins", ()), *given.get("plugins", ()))
     try:
-        return with_initial_models(make_requests(given, registry, held), registry)
+        return with_saved_encoders(make_requests(given, registry, held), registry)
     except ZooError as error:
         try:
             make_requests({}, registry, held)
@@ -55,11 +55,11 @@ def is_absent(value: Any) -> bool:
     return value is None or (isinstance(value, tuple) and not value)
 
 
-def with_initial_models(requests: Sequence[Request], registry: Registry) -> list[Request]:
+def with_saved_encoders(requests: Sequence[Request], registry: Registry) -> list[Request]:
     """The requests, each with the saved encoder of its ``--init``; ZooError where there is none."""
     return [
         request.model_copy(
-            update={"initial": _read_initial(Path(request.pretraining.init).expanduser(), registry)}
+            update={"initial": _read_encoder(Path(request.pretraining.init).expanduser(), registry)}
         )
         if request.pretraining.from_model
         else request
@@ -67,7 +67,7 @@ def with_initial_models(requests: Sequence[Request], registry: Registry) -> list
     ]
 
 
-def _read_initial(directory: Path, registry: Registry) -> InitialModel:
+def _read_encoder(directory: Path, registry: Registry) -> InitialModel:
     """The model in a directory; ZooError where it is damaged, or no masked language model."""
     try:
         card = read(directory)

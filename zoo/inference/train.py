@@ -27,7 +27,7 @@ from zoo.inference.directory import (
     write,
 )
 from zoo.inference.hub_card import hub_dataset, write_readme
-from zoo.inference.requests import is_absent, with_initial_models
+from zoo.inference.requests import is_absent, with_saved_encoders
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.loading import Zoo
 from zoo.report.profile import read_profile
@@ -312,7 +312,7 @@ class RunRow:
         made = make_requests(given, registry, self.options(registry))
         if len(made) > 1:
             raise ZooError(f"this trains one model, on one data set, not {len(made)}")
-        (request,) = with_initial_models(made, registry)
+        (request,) = with_saved_encoders(made, registry)
         known = self.record.config.get("pretraining", {}).get("init")
         if request.initial is not None and "init" not in given and request.initial.name != known:
             raise ZooError(

@@ -58,7 +58,7 @@ class TextReader(TextModel, ABC):
 
     @abstractmethod
     def answered(self, texts: Sequence[Any], first: int) -> Iterable[Any]:
-        """What is answered to a batch of texts, of which ``first`` is the number of the first."""
+        """The answers to a batch of texts. first: the number of its first text, for errors."""
 
     def predict(self, texts: Iterable[Any], batch_size: int = BATCH_SIZE) -> list[Any]:
         """An answer to every text, in their order; ZooError for one that cannot be read."""

@@ -170,7 +170,7 @@ def _refuse_pretraining(request: Request) -> None:
     initial, texts = request.initial, request.pretraining.pretrain_data
     if texts and not Path(texts).expanduser().exists():
         raise ZooError(f"--pretrain-data {texts}: no such file or directory")
-    assert (initial is not None) == request.pretraining.from_model, "with_initial_models is missing"
+    assert (initial is not None) == request.pretraining.from_model, "with_saved_encoders is missing"
     if initial is None:
         return
     saved, asked = initial.sizes.model_dump(), request.sizes.model_dump()

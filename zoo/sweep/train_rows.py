@@ -167,7 +167,9 @@ def _keep_weights(run: Run, job: Job, result: Result) -> bool:
 def chosen_settings(
     request: Request, plan: Plan, records: Sequence[Record], metric: MetricDescription
 ) -> dict[str, Training]:
-    """Row name to its training settings; a row is missing where none of its tuning ended well.
+    """Choose the settings of each row that is tuned, such as its learning rate: by row name.
+
+    A row is missing where none of its tuning ended well.
 
     records: of the tuning. Of the combinations with the fewest failed trainings, the first is
     chosen whose mean is within a standard error of the best; where no error is known, the best.

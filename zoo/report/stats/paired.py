@@ -9,7 +9,7 @@ towards that of the other differences of its family (``intervals.moderate``). A 
 again would not change, such as a deterministic baseline, has no seeds to pair: the variance of the
 other row by itself counts there. Two such rows differ as they do.
 
-Two more tests must agree, and the largest p-value counts:
+Besides that t-test, two more must be significant where they apply; the largest p-value counts:
 
 - Three seeds that each differ by one example have no spread at all, and a t-test would call that
   certain. So where the metric is a share of examples, the examples on which two rows disagree must
