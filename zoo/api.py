@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.config.request import COMPARING, Request, load_suite
+from zoo.config.request import COMPARING, Request, load_suite, validated
 from zoo.config.sizes import Sizes
 from zoo.data.sources.in_memory import stored
 from zoo.errors import ZooError
@@ -18,7 +18,6 @@ from zoo.inference.requests import build_request, build_requests
 from zoo.inference.train import keep_models
 from zoo.registry import AXES, loading
 from zoo.sweep.carry_out import carry_out, place_of, places_of
-from zoo.sweep.make_request import validated
 from zoo.sweep.options import with_options
 from zoo.sweep.plan import make_plan
 from zoo.sweep.progress import Progress, for_python

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from zoo.config.request import validated
 from zoo.data.sources.corpus import Corpus, TaggedCorpus
 from zoo.data.sources.load_data import load_corpus, load_data
 from zoo.data.sources.splits import stratified
 from zoo.data.sources.tagged_texts import TaggedTexts
 from zoo.errors import ZooError
 from zoo.registry import Registry
-from zoo.sweep.make_request import validated
 from zoo.tasks.classify import Classify, ClassifyOptions
 
 quick = settings(max_examples=60, deadline=None, derandomize=True, database=None)

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from zoo.config.request import validated
 from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.labelled_texts import LabelledTexts
 from zoo.errors import ZooError
-from zoo.sweep.make_request import validated
 from zoo.tasks.classify import Classify, ClassifyOptions
 
 ROWS: list[dict[str, Any]] = [

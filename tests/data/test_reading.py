@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from zoo.config.request import validated
 from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.tables import delimited_rows
 from zoo.data.sources.text_file import read_text
 from zoo.errors import ZooError
-from zoo.sweep.make_request import validated
 from zoo.tasks.classify import Classify, ClassifyOptions
 
 quick = settings(max_examples=60, deadline=None, derandomize=True, database=None)

@@ -41,15 +41,6 @@ def system(root: Path, own: str, **files: str) -> Path:
         ("0::/a/b\n", {"a/b/cpu.max": "max 100000", "a/cpu.max": "300000 100000"}, 3),
         # The path is the host's, and the container sees its own group at the root.
         ("0::/docker/abc\n", {"cpu.max": "400000 100000"}, 4),
-        (
-            "5:cpu,cpuacct:/docker/abc\n4:memory:/\n",
-            {
-                "cpu,cpuacct/docker/abc/cpu.cfs_quota_us": "200000\n",
-                "cpu,cpuacct/docker/abc/cpu.cfs_period_us": "100000\n",
-            },
-            2,
-        ),
-        ("5:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, 8),
         ("9:cpuset:/\n", {}, 8),
         ("nonsense", {}, 8),
     ],

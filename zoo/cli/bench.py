@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from zoo.config.request import Request
     from zoo.registry import Choice
     from zoo.registry.loading import Zoo
-    from zoo.report.run_report import RunReport
     from zoo.sweep.plan import Plan
 
 
@@ -92,7 +91,6 @@ def bench(
     from zoo.api import run_bench
     from zoo.execution import choose_executor
     from zoo.inference.requests import build_requests
-    from zoo.report.run_report import RunReport
     from zoo.report.write import answer_text, report_data, report_text
     from zoo.sweep.progress import Silent, for_stream
     from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
@@ -122,8 +120,6 @@ def bench(
             out=Path(out) if out else None,
             fresh=fresh,
         )
-    if isinstance(done.report, RunReport) and done.runs[0].measured:
-        _warn_of_noise(done.report)
     if as_json:
         print_json(report_data(done.report, done.directory))
     elif quiet:
@@ -134,19 +130,6 @@ def bench(
     if not as_json:
         click.echo(f"Records and tables: {done.directory}")
     return 1 if done.failed else 0
-
-
-def _warn_of_noise(report: RunReport) -> None:
-    from zoo.report.stats.ratios import too_noisy
-    from zoo.report.tables.notes import noise_text
-
-    if too_noisy(report.noise_floor):
-        click.echo(
-            "warning: this machine is too busy to compare speeds now: "
-            f"{noise_text(report)}; measure again with --phases cost --fresh once it is "
-            "quiet",
-            err=True,
-        )
 
 
 def _print_plans(

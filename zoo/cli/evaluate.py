@@ -71,11 +71,11 @@ def evaluate(
     zoo evaluate tagger --data more.conll --split all
     zoo evaluate encoder --data book.txt --split all
     """
+    from zoo.config.request import validated
     from zoo.data.sources.load_data import load_texts
     from zoo.inference.evaluate import evaluate as evaluate_labelled
     from zoo.inference.evaluate import evaluate_masks, trained_on_warning
     from zoo.models.text_model import MaskFiller
-    from zoo.sweep.make_request import validated
     from zoo.tasks.data_of_task import refuse_unread
     from zoo.tasks.encoder_task import EncoderTask
 

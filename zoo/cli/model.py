@@ -145,7 +145,7 @@ def source_options(what: str) -> Callable[[Any], Any]:
     def add(command: Callable[..., Any]) -> Any:
         @functools.wraps(command)
         def with_source(source: str | None, text_column: str | None, **rest: Any) -> Any:
-            from zoo.sweep.make_request import validated
+            from zoo.config.request import validated
 
             given = {n: rest.pop(n) for n in Reading.model_fields}
             reading = validated(Reading, {n: v for n, v in given.items() if v is not None})

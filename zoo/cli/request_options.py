@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 import typing
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,9 +25,8 @@ from zoo.cli.request_help import (
     write_options,
 )
 from zoo.config.settings import TUNABLE
-from zoo.errors import ZooError, one_line
+from zoo.errors import ZooError, flag, one_line
 from zoo.registry import AXES
-from zoo.registry.catalog import split_list
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -51,18 +49,6 @@ REQUEST_SECTIONS = {
 def option(section: str, *flags: str, **settings: Any) -> Callable[[Any], Any]:
     """``click.option``, under a heading of a RequestCommand's help text."""
     return click.option(*flags, cls=SectionOption, section=section, **settings)
-
-
-class Names(click.ParamType[tuple[str, ...]]):
-    """A comma list as a tuple."""
-
-    name = "names"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        # An empty name is refused with the names that there are.
-        return tuple(split_list(value, f"{param.opts[0]} " if param else "")) or ("",)
 
 
 class RequestCommand(click.Command):
@@ -127,9 +113,9 @@ class RequestCommand(click.Command):
                 offered = self.data if one.data else self.other_tasks
             # Seeds have forms of their own.
             if offered and one.name not in self.without and one.name != "seeds":
-                flag, settings = _settings(one, several=tuning and one.name in TUNABLE)
+                name, settings = _settings(one, several=tuning and one.name in TUNABLE)
                 yield SectionOption(
-                    [flag], section=_section(one), usual=one.name in USUAL, **settings
+                    [name], section=_section(one), usual=one.name in USUAL, **settings
                 )
 
 
@@ -151,8 +137,8 @@ def field_options(model: type[BaseModel]) -> Callable[[Any], Any]:
 
     def add(command: Any) -> Any:
         for name, field in reversed(model.model_fields.items()):
-            flag, settings = _settings(Option(name, [field]), several=False)
-            command = option(DATA, flag, **settings)(command)
+            spelt, settings = _settings(Option(name, [field]), several=False)
+            command = option(DATA, spelt, **settings)(command)
         return command
 
     return add
@@ -183,33 +169,20 @@ def _values(args: Sequence[str], name: str) -> Iterator[str]:
 
 def _settings(one: Option, *, several: bool) -> tuple[str, dict[str, Any]]:
     """Flag and settings of an option. several: whether the command chooses among several values."""
-    flag = f"--{one.name.replace('_', '-')}"
-    kinds = {_kind(field.annotation) for field in one.fields}
-    # Tasks may disagree about the type; pydantic converts the text for the one that is chosen.
-    kind = kinds.pop() if len(kinds) == 1 else str
+    option_flag = flag(one.name)
+    # Where tasks disagree about the type, pydantic converts the text for the one that is chosen.
+    kind = {"bool": bool, "int": int, "float": float}.get(one.type, str)
     settings: dict[str, Any] = {}
     if kind is bool:
-        flag = f"{flag}/--no-{flag[2:]}"
+        option_flag += f"/--no-{option_flag[2:]}"
     elif one.name in TUNABLE:
         # Text where only one value is taken, too: several get an error that names zoo bench.
         settings = {"type": str, "metavar": "X[,X…]" if several else "X"}
-    elif kind is tuple:
-        settings = {"type": Names(), "metavar": "NAMES"}
     else:
         settings = {"type": kind, "metavar": {int: "N", float: "X"}.get(kind, "TEXT")}
         if typing.get_origin(annotation := one.fields[0].annotation) is typing.Literal:
             settings["metavar"] = "|".join(map(str, typing.get_args(annotation)))
-    return flag, {**settings, "default": None, "help": one.help(several=several)}
-
-
-def _kind(annotation: Any) -> type:
-    """bool, int, float, str or tuple: what the text of an option is converted to."""
-    origin = typing.get_origin(annotation)
-    if origin in (typing.Annotated, typing.Union, types.UnionType):
-        return next(_kind(a) for a in typing.get_args(annotation) if a is not type(None))
-    if origin is tuple:
-        return tuple
-    return annotation if annotation in (bool, int, float) else str
+    return option_flag, {**settings, "default": None, "help": one.help(several=several)}
 
 
 SUITE = option(

@@ -12,7 +12,7 @@ import click
 from zoo.cli.options import Place, load_zoo, plugin_option, print_tracebacks, resumable
 from zoo.cli.request_help import MEASURING, OUTPUT
 from zoo.cli.request_options import ON, RequestCommand, option
-from zoo.errors import ZooError
+from zoo.errors import ZooError, flag
 from zoo.registry import AXES
 
 # The values that are measured by default.
@@ -104,7 +104,7 @@ def scale(
         own = REPLACED.get(over, over)
         if options.get(own) is not None:
             raise ZooError(
-                f"--{own.replace('_', '-')} is what --over {over} changes: name its values with "
+                f"{flag(own)} is what --over {over} changes: name its values with "
                 f"{'--lengths' if over == 'length' else '--values'}"
             )
         named = "--lengths" if lengths else "--values"

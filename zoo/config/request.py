@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import itertools
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+)
 
 from zoo.config.settings import Execution, InitialModel, Pretraining, Training
 from zoo.config.sizes import Sizes
-from zoo.errors import ZooError, nearest
+from zoo.config.usual_names import option_hint
+from zoo.errors import ZooError, flag, nearest
 
 Phase = Literal["train", "cost"]
 Design = Literal["factorial", "one-factor"]
@@ -157,6 +167,20 @@ def flat_fields() -> dict[str, type[BaseModel]]:
     held = (*PARTS, "task_options", "tuned", "initial")
     own = {name: Request for name in Request.model_fields if name not in held}
     return own | {name: model for model in PARTS.values() for name in model.model_fields}
+
+
+def validated(model: type[BaseModel], values: Mapping[str, Any]) -> Any:
+    """The model of these values; ZooError, naming the option, where one is out of bounds."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if first["type"] == "extra_forbidden":
+            unknown = str(first["loc"][-1])
+            hint = option_hint(unknown, model.model_fields)
+            raise ZooError(f"no option '{unknown}'{hint}") from None
+        name = next((str(p) for p in reversed(first["loc"]) if isinstance(p, str)), "request")
+        raise ZooError(f"{flag(name)} {first['input']!r}: {first['msg']}") from None
 
 
 PUBLISHED = "published"  # a table for the page of published results; not an option

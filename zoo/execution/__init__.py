@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from zoo.errors import ComponentError, ZooError
+from zoo.errors import ComponentError, ZooError, flag
 from zoo.registry import Choice, Component, Register, Registry
 from zoo.registry.hookspecs import hookimpl
 
@@ -48,21 +48,18 @@ def choose_executor(registry: Registry, on: str, options: dict[str, Any]) -> Cho
 
     Raises ZooError where there is none, or an option is another executor's or has a bad value.
     """
-    from pydantic import ValidationError
+    from zoo.config.request import validated
 
     choice = registry.choose("executor", on)
     own = {name: options.pop(name, None) for name in executor_options(registry)}
     given = {name: value for name, value in own.items() if value is not None}
     fields = _fields(choice.component)
-    for name, value in given.items():
+    for name in given:
         if name not in fields:
             owners = " or ".join(executor_options(registry).get(name, {}))
-            raise ZooError(f"{_flag(name)} is an option of --on {owners}, and this is {on}")
-        try:
-            model: type[BaseModel] = choice.component.resolve().options  # type: ignore[attr-defined]
-            model.model_validate({name: value})
-        except ValidationError as error:
-            raise ZooError(f"{_flag(name)} {value!r}: {error.errors()[0]['msg']}") from None
+            raise ZooError(f"{flag(name)} is an option of --on {owners}, and this is {on}")
+    if given:
+        validated(choice.component.resolve().options, given)  # type: ignore[attr-defined]
     return replace(choice, given={**choice.given, **given})
 
 
@@ -72,7 +69,3 @@ def _fields(component: Component) -> dict[str, FieldInfo]:
     except ComponentError:
         return {}
     return dict(model.model_fields) if model is not None else {}
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -22,7 +22,7 @@ from zoo.config.sizes import Sizes
 from zoo.execution.machine import default_jobs, default_threads
 from zoo.registry.code_hash import CodeVersion
 
-Status = Literal["ok", "oom", "timeout", "crashed", "diverged", "lost"]
+Status = Literal["ok", "skipped", "oom", "timeout", "crashed", "diverged", "lost"]
 WEIGHTS = "weights.safetensors"
 UNFINISHED, OUTPUT = "unfinished", "output.log"  # names of a directory and a file of a run
 
@@ -152,6 +152,10 @@ class CostJob(Job):
     least_rounds: int = 0
     matrix_rate: bool = True
 
+    def results(self, result: Result) -> Iterable[tuple[CostMember, Result]]:
+        """Each member with its result. Where the whole job failed, that is the result of each."""
+        return zip(self.members, result.members or (result,) * len(self.members), strict=True)
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -169,7 +173,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a job, wherever it ran.
+    """What became of a job, wherever it ran; ``skipped``: it was not run.
 
     rejected: the reason is an error of the user (a ZooError), not of the work. environment: of the
     machine that ran it. seconds: from start to end. sample_outputs: of a model whose weights were

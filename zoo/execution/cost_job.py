@@ -6,15 +6,14 @@ The coordinating process does no arithmetic and imports no torch.
 from __future__ import annotations
 
 import contextlib
-import functools
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from zoo.execution.base import CostJob, CostMember, Limits, Result, Step
-from zoo.execution.local import Call, Done, run_calls
+from zoo.execution.local import Call, run_calls
 from zoo.execution.machine import own_cores
 from zoo.execution.process import Worker
 from zoo.execution.run_job import JobError
@@ -36,6 +35,21 @@ class _Measured:
     rounds: list[dict[str, Any]] = field(default_factory=list)
     failure: JobError | None = None
 
+    def answer(self, limits: Limits, step: str = "", *arguments: Any) -> Any:
+        """What a step in its process returns, or the one that was sent; None where it fails.
+
+        The failure is the member's own.
+        """
+        assert self.worker is not None
+        try:
+            if step:
+                self.worker.send(f"{STEPS}:{step}", *arguments)
+            return self.worker.returned(limits.timeout)
+        except JobError as failure:
+            self.failure = failure
+            self.worker.stop()
+            return None
+
 
 def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
     """Prepare all members, then measure them in turns, round by round, in rotating order.
@@ -52,8 +66,8 @@ def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Re
         for number in range(job.rounds if able else 0):
             turn = number % len(able)
             for one in able[turn:] + able[:turn]:
-                if one.failure is None:
-                    _guard(one, functools.partial(_round, one, steps, limits))
+                if one.failure is None and (found := one.answer(limits, "measure_round", steps)):
+                    one.rounds.append(found)
             yield Step(number + 1, job.rounds)
             if job.least_rounds and number + 1 >= job.least_rounds and _known(group):
                 break
@@ -80,11 +94,9 @@ def _measure_memory(job: CostJob, group: Sequence[_Measured], limits: Limits, lo
     calls = [Call(one, f"{STEPS}:memory", (job.setup, one.member), log) for one in measured]
     own = replace(limits, threads=max(1, limits.threads // at_once))
     with contextlib.closing(run_calls(calls, own, at_once)) as events:
-        for call, event in events:
-            if isinstance(event, Done) and isinstance(event.value, JobError):
-                call.of.failure = event.value
-            elif isinstance(event, Done):
-                call.of.memory = event.value
+        for call, kind, found in events:
+            if kind == "ended":
+                setattr(call.of, "failure" if isinstance(found, JobError) else "memory", found)
 
 
 def _known(group: Sequence[_Measured]) -> bool:
@@ -124,39 +136,14 @@ def _prepared(
             one.worker = Worker(limits, log)
             one.worker.send(f"{STEPS}:prepare", job.setup, one.member, len(together))
         for one in together:
-            _guard(one, functools.partial(_properties, one, limits))
+            one.properties = one.answer(limits)
     for one in waiting:
         if one.failure is None:
-            _guard(one, functools.partial(_warm_up, one, limits, compiled=execution.compile))
+            one.step_seconds = one.answer(limits, "warm_up")
+        if execution.compile and one.step_seconds is not None:
+            beyond = one.properties["first_step_seconds"] - one.step_seconds
+            one.properties["compile_seconds"] = max(0.0, beyond)
     return [one for one in waiting if one.failure is None]
-
-
-def _properties(one: _Measured, limits: Limits) -> None:
-    assert one.worker is not None
-    one.properties = one.worker.returned(limits.timeout)
-
-
-def _warm_up(one: _Measured, limits: Limits, *, compiled: bool) -> None:
-    assert one.worker is not None
-    one.step_seconds = one.worker.call(f"{STEPS}:warm_up", seconds=limits.timeout)
-    if compiled and one.step_seconds is not None:
-        beyond = one.properties["first_step_seconds"] - one.step_seconds
-        one.properties["compile_seconds"] = max(0.0, beyond)
-
-
-def _round(one: _Measured, steps: int, limits: Limits) -> None:
-    assert one.worker is not None
-    one.rounds.append(one.worker.call(f"{STEPS}:measure_round", steps, seconds=limits.timeout))
-
-
-def _guard(one: _Measured, work: Callable[[], None]) -> None:
-    """Do the work; a failure is the member's own."""
-    try:
-        work()
-    except JobError as failure:
-        one.failure = failure
-        if one.worker is not None:
-            one.worker.stop()
 
 
 def _steps(able: Sequence[_Measured]) -> int:

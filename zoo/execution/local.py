@@ -104,124 +104,97 @@ def _with_workers(jobs: Sequence[Job], limits: Limits, directory: Path) -> Gener
 
         calls = map(call, (job for job in jobs if not isinstance(job, CostJob)))
         with contextlib.closing(run_calls(calls, limits, limits.jobs)) as events:
-            for made, event in events:
+            for made, kind, item in events:
                 job: Job = made.of
-                if isinstance(event, Began):
+                if kind == "began":
                     yield Started(job)
-                elif isinstance(event, RetriedAlone):
+                elif kind == "to retry":
                     yield Notice(f"{job.name}: out of memory beside others; it is run again, alone")
-                elif isinstance(event, Done):
-                    result = event.value
-                    result = result.result() if isinstance(result, JobError) else result
-                    result = replace(result, seconds=event.seconds)
+                elif kind == "yielded":
+                    yield Progress(job, item)
+                else:
+                    result = item.result() if isinstance(item, JobError) else item
+                    result = replace(result, seconds=made.seconds)
                     yield Ended(job, artifacts.with_files(job, result))
                     artifacts.remove(job)
-                else:
-                    yield Progress(job, event)
         for job in jobs:
             if isinstance(job, CostJob):  # it starts workers of its own
                 yield from _run_here(job, limits, artifacts)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Call:
     """A function (``"module:name"``) and its arguments, for a worker process of its own.
 
-    of: what the caller knows it by. log: the file that receives what the process prints.
+    of: what the caller knows it by. log: the file that receives what the process prints. started:
+    when it began last. shares: it had the machine with others at any time since.
     """
 
     of: Any
     function: str
     arguments: tuple[Any, ...]
     log: Path
+    started: float = 0.0
+    shares: bool = False
 
-
-@dataclass(frozen=True)
-class Began:
-    """The call has a process now."""
-
-
-@dataclass(frozen=True)
-class RetriedAlone:
-    """It ran out of memory while others ran; it is made once more, alone, after all others."""
-
-
-@dataclass(frozen=True)
-class Done:
-    """The call has ended: what it returned, or its last item where that is a Result, or a JobError.
-
-    seconds: since it began.
-    """
-
-    value: Any
-    seconds: float
-
-
-@dataclass
-class _Active:
-    call: Call
-    worker: Worker
-    started: float
-    shares: bool  # the machine with others, or did at any time
+    @property
+    def seconds(self) -> float:
+        """Since it began."""
+        return time.monotonic() - self.started
 
 
 def run_calls(
     calls: Iterable[Call], limits: Limits, at_once: int
-) -> Generator[tuple[Call, Began | RetriedAlone | Done | Any]]:
-    """Make the calls, so many at once, and yield what happens and what the functions yield.
+) -> Generator[tuple[Call, str, Any]]:
+    """Make the calls, so many at once, and yield each with what happens: a word and a value.
 
-    Every call has one Done, whose value is a JobError where it failed, took longer than
+    ``began``; ``yielded`` and an item; ``to retry``: it ran out of memory while others ran, and is
+    made once more, alone, after all others. Every call has one ``ended``, with what it returned, or
+    its last item where that is a Result, or a JobError where it failed, took longer than
     ``limits.timeout`` or died. Closing the iterator stops the processes.
     """
     waiting, to_retry, alone = iter(calls), list[Call](), False
     following = next(waiting, None)
-    active: dict[Any, _Active] = {}  # by what its worker's messages come through
+    active: dict[Any, tuple[Call, Worker]] = {}  # by what the worker's messages come through
 
-    def end(one: _Active, value: Any) -> tuple[Call, RetriedAlone | Done]:
-        del active[one.worker.waitable]
-        one.worker.stop()
-        if one.shares and getattr(value, "status", "") == "oom":
-            to_retry.append(one.call)
-            return one.call, RetriedAlone()
-        return one.call, Done(value, time.monotonic() - one.started)
+    def ended(pipe: Any, value: Any) -> tuple[Call, str, Any]:
+        call, worker = active.pop(pipe)
+        worker.stop()
+        if call.shares and getattr(value, "status", "") == "oom":
+            to_retry.append(call)
+            return call, "to retry", None
+        return call, "ended", value
 
     try:
         while following or active or to_retry:
             if not following and not active:
                 following, at_once, alone = to_retry.pop(0), 1, True
             while following and len(active) < at_once:
-                worker = Worker(limits, following.log)
-                worker.send(following.function, *following.arguments)
-                one = _Active(following, worker, time.monotonic(), shares=False)
-                active[worker.waitable] = one
+                call, worker = following, Worker(limits, following.log)
+                worker.send(call.function, *call.arguments)
+                active[worker.waitable] = call, worker
+                call.started, call.shares = time.monotonic(), False
                 if len(active) > 1:
-                    for each in active.values():
+                    for each, _ in active.values():
                         each.shares = True
                 if not alone:
-                    yield one.call, Began()
+                    yield call, "began", None
                 following = next(waiting, None)
-            for pipe in connection.wait(list(active), _patience(active.values(), limits.timeout)):
-                one = active[pipe]
+            patience = None
+            if limits.timeout is not None:  # until the first will have taken too long
+                longest = max(call.seconds for call, _ in active.values())
+                patience = max(0.0, limits.timeout - longest) + 0.01
+            for pipe in connection.wait(list(active), patience):
+                call, worker = active[pipe]
                 try:
-                    kind, item = one.worker.receive()
+                    kind, item = worker.receive()
                 except JobError as failure:
                     kind, item = "failed", failure
-                if kind != "yielded" or isinstance(item, Result):
-                    yield end(one, item)
-                else:
-                    yield one.call, item
-            for one in list(active.values()):
-                spent = time.monotonic() - one.started
-                if limits.timeout is not None and spent > limits.timeout:
-                    yield end(one, timeout(limits.timeout))
+                last = kind != "yielded" or isinstance(item, Result)
+                yield ended(pipe, item) if last else (call, kind, item)
+            for pipe, (call, _) in list(active.items()):
+                if limits.timeout is not None and call.seconds > limits.timeout:
+                    yield ended(pipe, timeout(limits.timeout))
     finally:
-        for one in active.values():
-            one.worker.stop()
-
-
-def _patience(active: Iterable[_Active], limit: float | None) -> float | None:
-    """Seconds until the first of the active calls will have taken too long."""
-    if limit is None:
-        return None
-    first = min(one.started for one in active)
-    return max(0.0, first + limit - time.monotonic()) + 0.01
+        for _, worker in active.values():
+            worker.stop()

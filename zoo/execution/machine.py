@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
 import os
 import subprocess
 import sys
@@ -135,30 +134,17 @@ def _omp_threads() -> int | None:
 def _quotas(root: Path) -> Iterator[float]:
     """The limits, in cores, of the control groups that this process is in.
 
-    https://docs.kernel.org/admin-guide/cgroup-v2.html (``cpu.max``: quota and period, or "max") and
-    https://docs.kernel.org/scheduler/sched-bwc.html (version 1; a quota below 0 is none).
+    https://docs.kernel.org/admin-guide/cgroup-v2.html (``cpu.max``: quota and period, or "max").
     """
-    mounted = root / "sys/fs/cgroup"
-    with contextlib.suppress(OSError, ValueError):
+    base = root / "sys/fs/cgroup"
+    with contextlib.suppress(OSError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():
-            _, controllers, path = line.split(":", 2)
-            if controllers and "cpu" not in controllers.split(","):
+            if not line.startswith("0::"):  # of version 1
                 continue
-            base = mounted / controllers if controllers else mounted
-            inner = base / path.lstrip("/")
+            inner = base / line.removeprefix("0::").lstrip("/")
             # In a container the path may be the host's, and its own group is mounted at the base.
             for group in [inner, *inner.parents]:
                 if group == base or base in group.parents:
-                    yield _quota(group)
-
-
-def _quota(group: Path) -> float:
-    """The limit of one control group in cores; infinite where it has none."""
-    with contextlib.suppress(OSError, ValueError):
-        quota, period = (group / "cpu.max").read_text().split()
-        return math.inf if quota == "max" else int(quota) / int(period)
-    with contextlib.suppress(OSError, ValueError):
-        quota = (group / "cpu.cfs_quota_us").read_text()
-        if int(quota) > 0:
-            return int(quota) / int((group / "cpu.cfs_period_us").read_text())
-    return math.inf
+                    with contextlib.suppress(OSError, ValueError):  # "max" is none
+                        quota, period = map(int, (group / "cpu.max").read_text().split())
+                        yield quota / period

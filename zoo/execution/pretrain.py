@@ -13,7 +13,6 @@ import json
 import os
 import shutil
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -52,27 +51,20 @@ PREFIX = "encoder."  # of the encoder's tensors among those of a masked language
 OFTEN = 5.0  # seconds between two reports of how far an epoch is
 
 
-@dataclass(frozen=True)
-class Beginning:
-    """epochs: of the stage before training, 0 without one. metrics: what a record says of it."""
-
-    epochs: int = 0
-    metrics: Mapping[str, Any] = field(default_factory=dict)
-
-
 def begin(
     job: TrainJob, setup: TaskSetup, model: nn.Module, runtime: Runtime, directory: Path
-) -> Generator[Step, None, Beginning]:
+) -> Generator[Step, None, tuple[int, dict[str, Any]]]:
     """Give a new model on its device the weights that it begins with. Baselines stay as they are.
 
-    directory: of the job. The seconds of the metrics are those of the stage wherever it was done.
+    directory: of the job. Returns the epochs of the stage before training, 0 without one, and what
+    a record says of it; its seconds are those of the stage wherever it was done.
     """
     pretraining = setup.pretraining
     if not pretraining.init or job.model.baseline:
-        return Beginning()
+        return 0, {}
     if pretraining.init != PRETRAIN:
         _load_encoders(model, load_file(setup.data.directory / SAVED_MODEL))
-        return Beginning()
+        return 0, {}
     file = directory / FINISHED
     if not file.exists():
         with seeded(job.seed, "masked_head"):
@@ -93,7 +85,7 @@ def begin(
     _load_encoders(model, load_file(file))
     with safe_open(file, framework="pt") as finished:
         metrics = json.loads(finished.metadata()["zoo"])
-    return Beginning(pretraining.pretrain_epochs, metrics)
+    return pretraining.pretrain_epochs, metrics
 
 
 def run_epoch(trainer: Trainer, done: int, total: int) -> Generator[Step, None, Epoch]:

@@ -83,7 +83,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     runtime = resolve(job.setup.execution)
     task = setup.task
     model = build_model(setup, job.model, job.seed).to(runtime.device)
-    before = yield from begin(job, setup, model, runtime, directory)
+    epochs_before, metrics_before = yield from begin(job, setup, model, runtime, directory)
     if job.setup.execution.compile:
         model.compile(dynamic=True)
     if job.all_data:
@@ -96,7 +96,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     evaluate_seconds = 0.0
     found: dict[str, Any] = {"scored": ""}
     while not trainer.finished:
-        done, total = before.epochs + trainer.epoch, before.epochs + setup.training.epochs
+        done, total = epochs_before + trainer.epoch, epochs_before + setup.training.epochs
         epoch = yield from run_epoch(trainer, done, total)
         curve.append(epoch.entry)
         if scored is not None and (trainer.finished or setup.training.validation):
@@ -108,7 +108,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
                 curve[-1] |= _on_validation(setup, found)
         if not trainer.finished:
             checkpoint.save(directory / CHECKPOINT, trainer, curve)
-        yield Step(before.epochs + epoch.number, total, epoch.loss)
+        yield Step(epochs_before + epoch.number, total, epoch.loss)
     outputs: dict[str, Any] = {}
     if job.save_weights:
         outputs = sample_outputs(
@@ -120,7 +120,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
             "params": sum(p.numel() for p in model.parameters() if p.requires_grad),
             "train_seconds": sum(entry["seconds"] for entry in curve),
             "evaluate_seconds": evaluate_seconds,
-            **before.metrics,
+            **metrics_before,
             **({"auxiliary": auxiliary} if (auxiliary := auxiliary_of(curve[-1])) else {}),
             **found,
         },

@@ -8,11 +8,12 @@ from typing import Any
 
 from zoo.config.request import Request
 from zoo.errors import ZooError
+from zoo.execution.base import Result
 from zoo.registry import Choice
 from zoo.registry.loading import Zoo
 from zoo.sweep.cost import measure_rows
 from zoo.sweep.keys import digest, slug
-from zoo.sweep.plan_time import PastTimes, costs_seconds, left_to_do, past_records, time_lines
+from zoo.sweep.plan_time import PastTimes, left_to_do, past_records, seconds_of, time_lines
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import FILE, Record, RecordFile, differing
 from zoo.sweep.run import Run, model_id, open_executor, prepare_run
@@ -61,7 +62,8 @@ def _skipped(run: Run) -> None:
         if row.skip_reason:
             key = digest(["skipped", model_id(row.model), row.skip_reason, run.config])
             if not run.reuse(key, True):
-                run.record("train", row, key, run.request.training, "skipped", row.skip_reason)
+                skipped = Result("skipped", row.skip_reason)
+                run.record("train", row, key, run.request.training, skipped)
 
 
 def _say_how_long(run: Run) -> None:
@@ -74,7 +76,7 @@ def _say_how_long(run: Run) -> None:
         for line in time_lines(to_do, request, nodes, past, run.limits.jobs):
             run.progress.notice(line)
     machines = 1 if nodes is None else sum(not node.problem for node in nodes)
-    run.progress.expect(costs_seconds(to_do, past, machines) or 0.0)
+    run.progress.expect(seconds_of(to_do.cost_turns(machines), past.cost) or 0.0)
 
 
 def place_of(run: Run, out: Path | None) -> Path:

@@ -20,16 +20,8 @@ from zoo.sweep.keys import cost_key, digest
 from zoo.sweep.make_request import refuse_several_values, scale_command
 from zoo.sweep.plan import PlanRow, make_plan
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import REUSABLE, Record, RecordFile, refuse_other_settings
-from zoo.sweep.run import (
-    Run,
-    environment_of,
-    inspect,
-    job_limits,
-    job_setup,
-    model_id,
-    open_executor,
-)
+from zoo.sweep.records import REUSABLE, Record, RecordFile
+from zoo.sweep.run import Run, inspect, job_limits, job_setup, model_id, open_executor
 
 GROUP_SIZE = 6  # models measured in turns besides the reference and its twin
 SCALE_FILE = "scale.jsonl"
@@ -50,7 +42,8 @@ def measure_rows(run: Run, chosen: Mapping[str, Training], only_known: bool) -> 
         if _failed_everywhere(run, row):
             key = digest(["training failed", key])  # it is measured once a training succeeds
             if not run.reuse(key, True) and not only_known:
-                run.record("cost", row, key, training, "skipped", "every training of it failed")
+                skipped = Result("skipped", "every training of it failed")
+                run.record("cost", row, key, training, skipped)
             continue
         if not run.reuse(key, only_known or not run.fresh) and not only_known:
             rows[row.name], keys[row.name] = row, key
@@ -59,29 +52,14 @@ def measure_rows(run: Run, chosen: Mapping[str, Training], only_known: bool) -> 
 
     def ended(job: Job, result: Result) -> None:
         assert isinstance(job, CostJob)
-        for member, own in zip(job.members, members_of(job, result), strict=True):
+        for member, own in job.results(result):
             row = None if member.twin else rows.pop(member.model.name, None)
             if row is not None:
                 training = chosen.get(row.name, run.request.training)
-                run.record(
-                    "cost",
-                    row,
-                    keys[row.name],
-                    training,
-                    own.status,
-                    own.reason,
-                    metrics={**own.metrics, "seconds": result.seconds / len(job.members)},
-                    samples=dict(own.samples),
-                    traceback=own.traceback,
-                    **environment_of(own),
-                )
+                own = replace(own, seconds=result.seconds / len(job.members))
+                run.record("cost", row, keys[row.name], training, own)
 
     run.run_jobs("cost", jobs, ended)
-
-
-def members_of(job: CostJob, result: Result) -> Sequence[Result]:
-    """The result of each member. Where the whole job failed, that is the result of each."""
-    return result.members or (result,) * len(job.members)
 
 
 def key_of_cost(run: Run, row: PlanRow, training: Training) -> str:
@@ -167,18 +145,12 @@ def run_scale(
                 "compile": request.execution.compile,
             },
         }
-        file = RecordFile(directory, SCALE_FILE)
         run = Run(
             *(request, zoo, plan, executor, progress, setup, limits, limits),
             *(config, environment, environment),
-            file=file,
             fresh=fresh,
         )
-        with file.lock():
-            if file.repaired:
-                progress.notice(file.repaired)
-            existing = file.read()
-            refuse_other_settings(existing, config, SCALE_SHARED, directory)
+        with run.opened(RecordFile(directory, SCALE_FILE), SCALE_SHARED) as existing:
             run.known = {} if fresh else {record.key: record for record in existing}
             progress.phase("values", len(values))
             stopped: dict[str, str] = {}
@@ -213,11 +185,11 @@ def _scale_to(run: Run, over: str, value: int, stopped: dict[str, str]) -> None:
         more = value, reasons[row.name], rounds
         return cost_key("scale", model, run.config, plugins, run.environment, *more)
 
-    def record(row: PlanRow, **outcome: Any) -> None:
+    def record(row: PlanRow, result: Result) -> None:
         config = {**run.config, "value": value, "limits": limits}
         command = scale_command(request, run.plan.task, row.model, over, value)
-        training = request.training
-        run.record("scale", row, key(row), training, config=config, command=command, **outcome)
+        rest: dict[str, Any] = {"config": config, "command": command}
+        run.record("scale", row, key(row), request.training, result, **rest)
 
     for row in run.plan.rows:
         assert row.cell is not None
@@ -227,7 +199,7 @@ def _scale_to(run: Run, over: str, value: int, stopped: dict[str, str]) -> None:
         if known and (known.status in REUSABLE or known.config["limits"] == limits):
             run.records.append(known)
         elif reason:
-            record(row, status="skipped", reason=reason)
+            record(row, Result("skipped", reason))
         else:
             rows.append(row)
     name = f"{over} {value}"
@@ -241,9 +213,8 @@ def _scale_to(run: Run, over: str, value: int, stopped: dict[str, str]) -> None:
     )
 
     def ended(_: Job, result: Result) -> None:
-        for row, own in zip(rows, members_of(job, result), strict=True):
-            outcome = {"status": own.status, "reason": own.reason, "traceback": own.traceback}
-            record(row, **outcome, **(_costs(own) if own.status == "ok" else {}))
+        for row, (_member, own) in zip(rows, job.results(result), strict=True):
+            record(row, _costs(own))
 
     if rows:
         run.execute([job], run.limits, ended)
@@ -254,19 +225,20 @@ def _scale_to(run: Run, over: str, value: int, stopped: dict[str, str]) -> None:
             stopped[each.name] = f"{each.status} at {name}"
 
 
-def _costs(result: Result) -> dict[str, Any]:
-    """What the record of a measurement holds."""
+def _costs(result: Result) -> Result:
+    """A measurement with what its record holds; of a failed one the failure alone."""
+    if result.status != "ok":
+        return Result(result.status, result.reason, result.traceback)
     rounds, memory = result.samples["rounds"], result.samples["memory"]
-    seconds = {
+    metrics = {
         f"{phase}_seconds": statistics.median(statistics.median(r[phase]) for r in rounds)
         for phase in ("train", "infer")
     }
-    metrics = {
-        **seconds,
+    metrics |= {
         "train_memory_mib": memory["training"]["peak_mib"],
         "infer_memory_mib": memory["inference"]["peak_mib"],
         "memory_how": memory["training"]["how"],
         "kernels": result.metrics["kernels"],
     }
     samples = {"rounds": rounds, "memory": memory}
-    return {"metrics": metrics, "samples": samples, "environment": dict(result.environment)}
+    return replace(result, metrics=metrics, samples=samples, seconds=0.0)

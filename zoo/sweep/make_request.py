@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from zoo.config.request import PARTS, Request, flat_fields
+from zoo.config.request import PARTS, Request, flat_fields, validated
 from zoo.config.settings import PRETRAIN, TUNABLE, Training
 from zoo.config.usual_names import option_hint
-from zoo.errors import ZooError
+from zoo.errors import ZooError, flag
 from zoo.execution.base import ModelSpec
 from zoo.registry import Registry
 from zoo.registry.catalog import split_list
@@ -93,7 +94,7 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
     for name, value in {**task.defaults, **given}.items():
         if name in given and name in task.unused:
             why = task.unused[name]
-            raise ZooError(f"{_flag(name)} has no effect with --task {task_name}: {why}")
+            raise ZooError(f"{flag(name)} has no effect with --task {task_name}: {why}")
         if name in task.options.model_fields:
             own[name] = value
         elif name not in fields:
@@ -110,7 +111,7 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
             parts[part][name] = value
     if tuned and parts["training"].get("validation"):
         raise ZooError(
-            f"--validation scores a held-out part, on which {_flag(next(iter(tuned)))} would be "
+            f"--validation scores a held-out part, on which {flag(next(iter(tuned)))} would be "
             "chosen too: use one of the two"
         )
     made_options = validated(task.options, own)
@@ -119,7 +120,7 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
         raise ZooError(f"--init {init} has no effect with --task {task_name}: {reason}")
     for name in parts["pretraining"]:
         if name != "init" and init != PRETRAIN:
-            raise ZooError(f"{_flag(name)} has no effect without --init {PRETRAIN}")
+            raise ZooError(f"{flag(name)} has no effect without --init {PRETRAIN}")
     task_options = made_options.model_dump(mode="json")
     made: Request = validated(
         Request, {**request, **parts, "tuned": tuned, "task_options": task_options}
@@ -132,57 +133,31 @@ def refuse_several_values(request: Request, command: str) -> None:
     for name, values in request.tuned.items():
         listed = ",".join(f"{value:g}" for value in values)
         raise ZooError(
-            f"{_flag(name)} {listed}: {command} takes one value; zoo bench chooses among several"
+            f"{flag(name)} {listed}: {command} takes one value; zoo bench chooses among several"
         )
 
 
 def _numbers(name: str, value: Any) -> tuple[float, ...]:
     """The values of a training setting, in ascending order: one, or several to choose from."""
     if isinstance(value, str):
-        value = split_list(value, f"{_flag(name)} ")
+        value = split_list(value, f"{flag(name)} ")
     values = list(value) if isinstance(value, list | tuple) else [value]
     if not values:
-        raise ZooError(f"{_flag(name)}: no value")
+        raise ZooError(f"{flag(name)}: no value")
     read = (getattr(validated(Training, {name: one}), name) for one in values)
     return tuple(sorted(set(read)))
 
 
-def validated(model: type[BaseModel], values: Mapping[str, Any]) -> Any:
-    """The model of these values; ZooError, naming the option, where one is out of bounds."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        if first["type"] == "extra_forbidden":
-            unknown = str(first["loc"][-1])
-            hint = option_hint(unknown, model.model_fields)
-            raise ZooError(f"no option '{unknown}'{hint}") from None
-        name = next((str(p) for p in reversed(first["loc"]) if isinstance(p, str)), "request")
-        raise ZooError(f"{_flag(name)} {first['input']!r}: {first['msg']}") from None
-
-
 def _unknown(name: str, task_name: str, task: Task, registry: Registry) -> str:
     """Why there is no such option: it is another task's, or misspelt."""
-    labels = [registry.label(component) for component in registry.components("task")]
-    owners = [label for label in labels if _has_option(registry, label, name)]
+    owners = []
+    for label in registry.labels("task"):
+        with contextlib.suppress(ZooError):  # a task that cannot be built has none
+            owners += [label] if name in find_task(registry, label).options.model_fields else []
     if owners:
-        return (
-            f"{_flag(name)} is an option of --task {' or '.join(owners)}, and this is {task_name}"
-        )
+        return f"{flag(name)} is an option of --task {' or '.join(owners)}, and this is {task_name}"
     known = [*flat_fields(), *task.options.model_fields]
     return f"no option '{name}'{option_hint(name, known)}"
-
-
-def _has_option(registry: Registry, task: str, name: str) -> bool:
-    """Whether a task has the option; a task that cannot be built has none."""
-    try:
-        return name in find_task(registry, task).options.model_fields
-    except ZooError:
-        return False
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -213,69 +188,52 @@ def repeat_command(
     cost.
     """
     request = request.model_copy(update={"training": training})
-    words = ["zoo", "bench", *_changed("task", request.task, Request.model_fields["task"].default)]
-    if model.baseline:
-        words += ["--baseline", model.baseline]
-    else:
-        words += _axes(task, model)
-        words += ["--baseline", "none"]
+    row = {**_axes(task, model), "baseline": model.baseline or "none"}
     if seed is None:
-        words += ["--phases", "cost", *_changed_in(request, "rounds")]
+        what = {"phases": "cost", "rounds": request.rounds}
     else:
-        words += ["--phases", "train", "--seed", str(seed)]
-    return shlex.join([*words, *_settings(request, task)])
+        what = {"phases": "train", "seed": seed}
+    return _command("bench", request, task, {**row, **what, **_settings(request, task)})
 
 
 def scale_command(request: Request, task: Task, model: ModelSpec, over: str, value: int) -> str:
     """``zoo scale`` with the options that give this point again."""
-    words = ["zoo", "scale", *_changed("task", request.task, Request.model_fields["task"].default)]
-    words += _axes(task, model)
-    settings = list(_settings(request, task))
-    if "--batch-size" not in settings:  # zoo bench and zoo scale have different defaults
-        settings += ["--batch-size", str(request.training.batch_size)]
-    words += _changed_in(request, "rounds")
-    return shlex.join([*words, *settings, "--over", over, "--values", str(value)])
+    given = {**_axes(task, model), "rounds": request.rounds, **_settings(request, task)}
+    # Given in any case: zoo bench and zoo scale have different defaults.
+    given |= {"batch_size": request.training.batch_size, "over": over, "values": value}
+    return _command("scale", request, task, given)
 
 
-def values_in(command: str, flag: str) -> Iterator[str]:
+def values_in(command: str, option: str) -> Iterator[str]:
     """What a command of a record gives for an option: paths are there and nowhere else."""
-    return (value for word, value in itertools.pairwise(shlex.split(command)) if word == flag)
+    return (value for word, value in itertools.pairwise(shlex.split(command)) if word == option)
 
 
-def _axes(task: Task, model: ModelSpec) -> Iterator[str]:
-    for axis, choice in model.cell.items():
-        if axis not in task.unused:
-            yield from (f"--{axis}", choice)
+def _axes(task: Task, model: ModelSpec) -> dict[str, str]:
+    return {axis: choice for axis, choice in model.cell.items() if axis not in task.unused}
 
 
-def _settings(request: Request, task: Task) -> Iterator[str]:
+def _settings(request: Request, task: Task) -> dict[str, Any]:
     """Every option that decides the result and differs from its default."""
-    if request.data is not None:
-        yield from ("--data", request.data)
-    yield from _different(request.task_options, task.options.model_fields, task.defaults)
-    for part, model in PARTS.items():
-        values = getattr(request, part).model_dump()
-        yield from _different(values, model.model_fields, task.defaults)
-    yield from _changed_in(request, "threads")
-    for file in request.plugins:
-        yield from ("--plugin", file)
+    given: dict[str, Any] = {"data": request.data}
+    values: list[tuple[dict[str, Any], type[BaseModel]]] = [(request.task_options, task.options)]
+    values += [(getattr(request, part).model_dump(), model) for part, model in PARTS.items()]
+    for own, model in values:
+        for name, field in model.model_fields.items():
+            if own[name] != task.defaults.get(name, field.default):
+                given[name] = own[name]
+    return {**given, "threads": request.threads or None, "plugin": request.plugins}
 
 
-def _different(
-    values: Mapping[str, Any], fields: Mapping[str, Any], defaults: Mapping[str, Any]
-) -> Iterator[str]:
-    for name, field in fields.items():
-        yield from _changed(name, values[name], defaults.get(name, field.default))
-
-
-def _changed_in(request: Request, name: str) -> list[str]:
-    return _changed(name, getattr(request, name), Request.model_fields[name].default)
-
-
-def _changed(name: str, value: Any, default: Any) -> list[str]:
-    flag = name.replace("_", "-")
-    if value == default:
-        return []
-    if isinstance(value, bool):
-        return [f"--{flag}" if value else f"--no-{flag}"]
-    return [f"--{flag}", f"{value}"]
+def _command(name: str, request: Request, task: Task, options: Mapping[str, Any]) -> str:
+    """A command with these options; one that is None is left out, one with several repeated."""
+    words = ["zoo", name]
+    if request.task != Request.model_fields["task"].default:
+        words += ["--task", request.task]
+    for option, value in options.items():
+        if isinstance(value, bool):
+            words.append(flag(option if value else f"no_{option}"))
+        elif value is not None:
+            for one in value if isinstance(value, tuple) else (value,):
+                words += [flag(option), str(one)]
+    return shlex.join(words)

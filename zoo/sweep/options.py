@@ -41,6 +41,15 @@ class Option:
     data: bool = False
     executor: bool = False
 
+    @property
+    def type(self) -> str:
+        """The type of its values, without None, as a type checker reads it."""
+        if self.name in AXES:
+            return "str | Sequence[str]"
+        if self.name in TUNABLE:
+            return "float | Sequence[float]"
+        return " | ".join(dict.fromkeys(_type(one.annotation) for one in self.fields))
+
     def help(self, *, several: bool) -> str:
         """What it does and its defaults. several: whether one of several values is chosen."""
         default = as_text(self.fields[0].default)
@@ -107,7 +116,7 @@ def with_options(without: Collection[str] = ()) -> Callable[[F], F]:
                 option.name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=None,
-                annotation=f"{_annotation(option)} | None",
+                annotation=f"{option.type} | None",
             )
             for option in options
         ]
@@ -125,15 +134,6 @@ def with_options(without: Collection[str] = ()) -> Callable[[F], F]:
         return function
 
     return decorated
-
-
-def _annotation(option: Option) -> str:
-    """The type of an option's values, as a type checker reads it."""
-    if option.name in AXES:
-        return "str | Sequence[str]"
-    if option.name in TUNABLE:
-        return "float | Sequence[float]"
-    return " | ".join(dict.fromkeys(_type(one.annotation) for one in option.fields))
 
 
 def _type(annotation: Any) -> str:

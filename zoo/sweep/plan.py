@@ -11,7 +11,7 @@ from pathlib import Path
 from zoo.config.metric_description import ranked_by
 from zoo.config.request import Design, Request
 from zoo.config.settings import Training
-from zoo.errors import ZooError, nearest
+from zoo.errors import ZooError, flag, nearest
 from zoo.execution.base import ModelSpec
 from zoo.registry import AXES, BUILT_IN, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
@@ -176,8 +176,7 @@ def _refuse_pretraining(request: Request) -> None:
     saved, asked = initial.sizes.model_dump(), request.sizes.model_dump()
     if differ := [name for name in saved if saved[name] != asked[name]]:
         theirs, here = (
-            " ".join(f"--{name.replace('_', '-')} {sizes[name]}" for name in differ)
-            for sizes in (saved, asked)
+            " ".join(f"{flag(name)} {sizes[name]}" for name in differ) for sizes in (saved, asked)
         )
         raise ZooError(
             f"--init {initial.directory}: its model has {theirs}, and this run {here}: sizes must "

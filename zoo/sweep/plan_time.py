@@ -46,6 +46,11 @@ class ToDo:
     trainings: int = 0
     groups: tuple[int, ...] = ()
 
+    def cost_turns(self, machines: int) -> int:
+        """Models that are measured one after another where so many machines share the groups."""
+        turns = math.ceil(len(self.groups) / max(1, machines))
+        return sum(sorted(self.groups, reverse=True)[:turns])
+
 
 def all_to_do(request: Request, plan: Plan) -> ToDo:
     """Everything that a plan has, at most: nothing of it is known to be there already."""
@@ -136,15 +141,9 @@ def _seconds(records: Sequence[Record]) -> list[float]:
     return [float(seconds) for seconds in found if seconds is not None]
 
 
-def costs_seconds(to_do: ToDo, past: PastTimes, machines: int = 1) -> float | None:
-    """How long the cost measurements take, one after another on each machine; None: not known."""
-    if not to_do.groups:
-        return 0.0
-    if not past.cost:
-        return None
-    turns = math.ceil(len(to_do.groups) / max(1, machines))
-    models = sum(sorted(to_do.groups, reverse=True)[:turns])
-    return models * statistics.median(past.cost)
+def seconds_of(turns: int, past: Sequence[float]) -> float | None:
+    """How long so many one after another take; None where it is not known."""
+    return turns * statistics.median(past) if past else None if turns else 0.0
 
 
 def time_lines(
@@ -154,54 +153,41 @@ def time_lines(
 
     nodes: of a cluster; None: this machine alone, which runs ``at_once`` trainings.
     """
-    able = None if nodes is None else [slots_of(node, request) for node in nodes]
-    slots = at_once if able is None else min(sum(able), request.jobs or sum(able))
-    trainings, training_seconds = _trainings(to_do, past, slots, on_cluster=nodes is not None)
-    lines = [trainings] if trainings else []
-    machines = 1 if able is None else sum(map(bool, able))
-    seconds = costs_seconds(to_do, past, machines)
-    if to_do.groups:
-        models, groups = sum(to_do.groups), len(to_do.groups)
-        text = f"{counted(models, 'cost measurement')} in {counted(groups, 'group')}"
-        if seconds is None:
-            text += "; how long they take is not known yet: there are no records of any here"
-        else:
-            one = statistics.median(past.cost)
-            text += f", {about(seconds)} at {one:.1f} s each ({_known(past.cost)})"
-        lines.append(text)
-    if len(lines) > 1 and seconds is not None and training_seconds is not None:
-        lines.append(f"in all {about(seconds + training_seconds)}")
+    count, groups = to_do.tuning + to_do.trainings, len(to_do.groups)
+    slots, machines = min(at_once, count), 1
+    if nodes is not None:
+        able = [slots_of(node, request) for node in nodes]
+        slots, machines = min(sum(able), request.jobs or sum(able)), sum(map(bool, able))
+    turns = math.ceil(count / slots) if slots else 0
+    trainings = counted(count, "training")
+    if to_do.tuning:
+        trainings += f" ({to_do.tuning} to choose settings)"
+    if slots > 1:
+        trainings += f", {slots} at once: the time of {turns} one after another"
+    lines, known = list[str](), list[float | None]()
+    if count:
+        unknown = "a run says so after its first steps, and there are no records of such trainings"
+        lines.append(_timed(trainings, turns, past.training, unknown))
+        known.append(seconds_of(turns, past.training))
+    if count and not slots:
+        lines, known = [f"{trainings}, and no node to run them"], [None]
+    if groups:
+        costs = f"{counted(sum(to_do.groups), 'cost measurement')} in {counted(groups, 'group')}"
+        turns, unknown = to_do.cost_turns(machines), "there are no records of any here"
+        lines.append(_timed(costs, turns, past.cost, unknown))
+        known.append(seconds_of(turns, past.cost))
+    if len(known) > 1 and None not in known:
+        lines.append(f"in all {about(sum(filter(None, known)))}")
     return lines
 
 
-def _trainings(
-    to_do: ToDo, past: PastTimes, slots: int, *, on_cluster: bool
-) -> tuple[str, float | None]:
-    """What is trained, in words, and the seconds that it takes; None: not known."""
-    count = to_do.tuning + to_do.trainings
-    if not count:
-        return "", 0.0
-    text = counted(count, "training")
-    if to_do.tuning:
-        text += f" ({to_do.tuning} to choose settings)"
-    if not slots:
-        return f"{text}, and no node to run them", None
-    at_once = slots if on_cluster else min(slots, count)
-    turns = math.ceil(count / at_once)
-    if at_once > 1:
-        text += f", {at_once} at once: the time of {turns} one after another"
-    if not past.training:
-        return (
-            f"{text}; how long they take is not known yet: a run says so after its first "
-            "steps, and there are no records of such trainings"
-        ), None
-    one = statistics.median(past.training)
-    text += f", {about(turns * one)} at {one:.1f} s each ({_known(past.training)})"
-    return text, turns * one
-
-
-def _known(seconds: Sequence[float]) -> str:
-    return f"the median of {len(seconds)} records" if len(seconds) > 1 else "one record"
+def _timed(work: str, turns: int, past: Sequence[float], unknown: str) -> str:
+    """The work with the time that it takes; unknown: why that is not known."""
+    if not past:
+        return f"{work}; how long they take is not known yet: {unknown}"
+    one = statistics.median(past)
+    records = f"the median of {len(past)} records" if len(past) > 1 else "one record"
+    return f"{work}, {about(turns * one)} at {one:.1f} s each ({records})"
 
 
 def as_table(nodes: Sequence[Node], request: Request) -> str:

@@ -130,11 +130,8 @@ class RecordFile:
 
         An unfinished last line is ignored.
         """
-        records = []
         lines = self.path.read_bytes().split(b"\n") if self.path.exists() else [b""]
-        for number, line in enumerate(lines[:-1], start=1):
-            records.append(_parse(line, f"{self.path}:{number}"))
-        return records
+        return [_parse(line, f"{self.path}:{n}") for n, line in enumerate(lines[:-1], start=1)]
 
     def sample(self, count: int) -> list[Record]:
         """The first and the last records, so many of each; only these lines are parsed.
@@ -272,8 +269,9 @@ def _parse(line: bytes, where: str) -> Record:
             json.dumps(value, ensure_ascii=False).encode()
         version = value.get("schema_version") if isinstance(value, dict) else None
         if isinstance(version, int) and version != SCHEMA_VERSION:
-            age = "a newer" if version > SCHEMA_VERSION else "an older"
-            advice = "upgrade encoder-zoo" if version > SCHEMA_VERSION else "use another directory"
+            newer = version > SCHEMA_VERSION
+            age = "a newer" if newer else "an older"
+            advice = "upgrade encoder-zoo" if newer else "use another directory"
             raise ZooError(
                 f"{where}: written by {age} zoo (schema {version}; this one reads "
                 f"{SCHEMA_VERSION}): {advice}"
@@ -283,11 +281,9 @@ def _parse(line: bytes, where: str) -> Record:
         if isinstance(value, dict) and isinstance(value.get("command"), str):
             value["command"] = with_new_flags(value["command"])
         return Record.model_validate(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "record"
-        raise ZooError(f"{where}: not a valid record: {field}: {first['msg']}") from None
-    except RecursionError:
-        raise ZooError(f"{where}: not a valid record: nested too deeply") from None
-    except ValueError as error:
-        raise ZooError(f"{where}: not a valid record: {error}") from None
+    except (ValueError, RecursionError) as error:
+        reason = str(error)
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            reason = f"{'.'.join(map(str, first['loc'])) or 'record'}: {first['msg']}"
+        raise ZooError(f"{where}: not a valid record: {reason}") from None

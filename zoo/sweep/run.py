@@ -46,7 +46,6 @@ from zoo.sweep.records import (
     Kind,
     Record,
     RecordFile,
-    Status,
     refuse_other_settings,
 )
 from zoo.tasks.base import Loaded
@@ -117,19 +116,28 @@ class Run:
         fresh: run again what is already there. Raises ZooError where it holds records of other data
         or settings.
         """
-        self.file, self.fresh = RecordFile(directory), fresh
+        self.fresh = fresh
         self.progress.begins(directory, self.config)
-        with self.file.lock():
-            if self.file.repaired:
-                self.progress.notice(self.file.repaired)
-            existing = self.file.read()
-            now = {"task_options": self.plan.task.options().model_dump()}
-            refuse_other_settings(existing, self.config, SHARED, directory, now)
+        now = {"task_options": self.plan.task.options().model_dump()}
+        with self.opened(RecordFile(directory), SHARED, now) as existing:
             existing = self._ranked_again(existing)
             self.known = {r.key: r for r in existing if r.status in REUSABLE}
             if fresh:
                 Artifacts(directory).clear()
             yield
+
+    @contextlib.contextmanager
+    def opened(
+        self, file: RecordFile, shared: Sequence[str], defaults: Mapping[str, Any] | None = None
+    ) -> Iterator[list[Record]]:
+        """Open a file of records and yield them. shared, defaults: ``refuse_other_settings``."""
+        self.file = file
+        with file.lock():
+            if file.repaired:
+                self.progress.notice(file.repaired)
+            existing = file.read()
+            refuse_other_settings(existing, self.config, shared, file.directory, defaults)
+            yield existing
 
     def _ranked_again(self, records: Sequence[Record]) -> list[Record]:
         """The records as if this run's metric had ranked their rows from the beginning.
@@ -165,20 +173,29 @@ class Run:
         row: PlanRow,
         key: str,
         training: Training,
-        status: Status,
-        reason: str = "",
+        result: Result,
         seed: int | None = None,
         **rest: Any,
     ) -> None:
         """Write one record, at once. rest: other fields of it."""
-        environment = self.cost_environment if kind == "cost" else self.environment
-        fields = {"environment": dict(environment), "config": self.config_of(training), **rest}
+        usual = self.cost_environment if kind == "cost" else self.environment
+        seconds = {"seconds": result.seconds} if result.seconds else {}
+        fields = {
+            "config": self.config_of(training),
+            "metrics": {**result.metrics, **seconds},
+            "samples": dict(result.samples),
+            "curve": [dict(entry) for entry in result.curve],
+            **rest,
+        }
         if "command" not in fields:
             fields["command"] = self.command(row.model, training, seed)
         record = Record(
             kind=kind,
-            status=status,
-            reason=reason,
+            status=result.status,
+            reason=result.reason,
+            traceback=result.traceback,
+            # Of the machine that ran the job, where it came far enough to say.
+            environment=dict(result.environment or usual),
             cell=dict(row.model.cell),
             baseline=row.model.baseline,
             seed=seed,
@@ -227,10 +244,8 @@ class Run:
         phase: str = "",
     ) -> None:
         """Run jobs. phase: a name to show, once the executor has accepted them."""
-        # Closed at once when the run is interrupted, which stops the jobs.
-        with contextlib.closing(
-            self.executor.run(jobs, limits=limits, directory=self.directory)
-        ) as events:
+        events = self.executor.run(jobs, limits=limits, directory=self.directory)
+        with contextlib.closing(events):  # at once when the run is interrupted: it stops the jobs
             if phase:
                 self.progress.phase(phase, len(jobs))
             for event in events:
@@ -428,11 +443,6 @@ def training_limits(request: Request, plan: Plan, executor: Executor, device: st
 def model_id(model: ModelSpec) -> dict[str, Any]:
     """What a row is, for keys."""
     return {"cell": dict(model.cell), "baseline": model.baseline}
-
-
-def environment_of(result: Result) -> dict[str, Any]:
-    """The environment of the machine that ran a job, where the job came far enough to say."""
-    return {"environment": dict(result.environment)} if result.environment else {}
 
 
 def threads_note(known: Sequence[Record], environment: Mapping[str, Any]) -> str:

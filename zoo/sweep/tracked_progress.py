@@ -64,7 +64,7 @@ class TrackedProgress(Progress):
     def phase(self, name: str, total: int) -> None:
         self.phase_name = name
         if name == COST and total:
-            self._each(lambda tracker, seconds: tracker.wait(seconds))
+            self._each(TrackerProcess.wait)
             self._warn()
         else:
             self._release()
@@ -89,7 +89,7 @@ class TrackedProgress(Progress):
             for key in self.running:
                 self._send("end", key, "interrupted", {})
             self._release()
-            self._each(lambda tracker, seconds: tracker.close(seconds))
+            self._each(TrackerProcess.close)
             self._warn()
         finally:
             self.shown.close()
@@ -99,9 +99,7 @@ class TrackedProgress(Progress):
         if event.job.key in self.running:
             self._end(event.job.key, result)
         if isinstance(event.job, CostJob):
-            members = event.job.members
-            results = result.members or (result,) * len(members)
-            for member, own in zip(members, results, strict=True):
+            for member, own in event.job.results(result):
                 name = member.model.name
                 if name in self.measured:  # the reference is in every group, and has a twin
                     continue

@@ -28,7 +28,7 @@ from zoo.registry.code_hash import plugin_hashes
 from zoo.sweep.keys import digest, slug, training_key
 from zoo.sweep.plan import Fit, Plan, seed_fits, tuning_fits
 from zoo.sweep.records import Record
-from zoo.sweep.run import Run, environment_of, model_id
+from zoo.sweep.run import Run, model_id
 
 MODELS = "models"  # where a run's directory has its models, and its unfinished work their weights
 OUTPUTS = "sample_outputs.json"  # beside the weights
@@ -59,9 +59,10 @@ def _without_settings(run: Run, chosen: Mapping[str, Training]) -> None:
         failed = last[row.name]
         reason = f"no {' and '.join(run.request.tuned)} could be chosen: {failed.reason}"
         key = digest(["without settings", failed.key])
-        rest = {"environment": failed.environment, "traceback": failed.traceback}
+        environment, trace = failed.environment, failed.traceback
+        result = Result(failed.status, reason, trace, environment=environment)
         for seed in run.request.seeds:
-            run.record("train", row, key, run.request.training, failed.status, reason, seed, **rest)
+            run.record("train", row, key, run.request.training, result, seed)
 
 
 def _train(run: Run, kind: Literal["tune", "train"], fits: Iterable[Fit], only_known: bool) -> None:
@@ -93,22 +94,10 @@ def _train(run: Run, kind: Literal["tune", "train"], fits: Iterable[Fit], only_k
         fit = started[job.key]
         # Before the record: what a kill leaves without a record is trained and kept again.
         kept = _keep_weights(run, job, result)
-        row, all_kept = fit.row, run.request.save_models == "all"
-        run.record(
-            kind,
-            row,
-            job.key,
-            fit.training,
-            result.status,
-            result.reason,
-            fit.seed,
-            metrics={**result.metrics, "seconds": result.seconds},
-            curve=[dict(entry) for entry in result.curve],
-            traceback=result.traceback,
-            # Which models are the best row's is known at the end.
-            model=model_place(row.name, fit.seed, job.key) if kept and all_kept else "",
-            **environment_of(result),
-        )
+        # Which models are the best row's is known at the end.
+        kept = kept and run.request.save_models == "all"
+        model = model_place(fit.row.name, fit.seed, job.key) if kept else ""
+        run.record(kind, fit.row, job.key, fit.training, result, fit.seed, model=model)
 
     run.run_jobs(kind, jobs, ended)
     run.trained += len(jobs)
