@@ -6,6 +6,7 @@ import ast
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -20,10 +21,18 @@ from zoo.sweep.records import RecordFile
 
 ALL = ",".join(f"zoo-my-{kind}" for kind in WRITTEN_KINDS)
 QUICK = "--phases train --epochs 2 --layers 1 --max-length 64"
+SMALL = "--dim 16 --layers 1 --epochs 1 --max-length 16 --on inline".split()
 
 
 def zoo_new(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return run_zoo("new", *arguments, plugins="", cwd=cwd)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ZOO_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -34,17 +43,6 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = zoo_new(kind, f"my-{kind}", "--into", ".", cwd=folder)
         assert done.returncode == 0, done.stderr
     return folder
-
-
-def test_it_says_what_to_do_next(tmp_path: Path) -> None:
-    done = zoo_new("pe", "mine", "--into", "my plug-ins", cwd=tmp_path)
-
-    assert done.stdout.splitlines()[1:] == [
-        "  pip install -e './my plug-ins/zoo-mine'",
-        "  zoo check pe/mine",
-        f"  zoo bench --pe mine,rope --data newswire {QUICK}",
-    ]
-    assert (tmp_path / "my plug-ins" / "zoo-mine" / "pyproject.toml").exists()
 
 
 @pytest.fixture(scope="module")
@@ -58,32 +56,23 @@ def installed(tmp_path_factory: pytest.TempPathFactory, written: Path) -> SitePa
     return site
 
 
-def test_every_kind_is_listed_once_installed(installed: SitePackages) -> None:
-    done = installed.zoo("list", "--json", plugins=ALL)
-
-    owners = {f"{c['kind']}/{c['name']}": c["owner"] for c in json.loads(done.stdout)}
-    for kind in WRITTEN_KINDS:
-        assert owners[f"{kind}/my-{kind}"] == {
-            "distribution": f"zoo-my-{kind}",
-            "version": "0.1.0",
-        }
-
-
-@pytest.mark.parametrize("kind", WRITTEN_KINDS)
-def test_zoo_info_shows_its_file_and_capabilities(installed: SitePackages, kind: str) -> None:
-    done = installed.zoo("info", f"{kind}/my-{kind}", "--json", plugins=ALL)
-
-    about = json.loads(done.stdout)
-    assert Path(about["file"]).name == f"{kind}.py"
+def test_every_kind_is_listed_and_shown_once_installed(installed: SitePackages) -> None:
+    listed = json.loads(installed.zoo("list", "--json", plugins=ALL).stdout)
+    owners = {f"{c['kind']}/{c['name']}": c["owner"] for c in listed}
     names = {"data": "load", "metric": "metric"}
-    module, _, factory = about["factory"].partition(":")
-    assert module == f"zoo_my_{kind}.{kind}"
-    assert factory == names[kind] if kind in names else factory.startswith("My")
+    for kind in WRITTEN_KINDS:
+        owner = {"distribution": f"zoo-my-{kind}", "version": "0.1.0"}
+        assert owners[f"{kind}/my-{kind}"] == owner
+        about = json.loads(installed.zoo("info", f"{kind}/my-{kind}", "--json", plugins=ALL).stdout)
+        assert Path(about["file"]).name == f"{kind}.py"
+        module, _, factory = about["factory"].partition(":")
+        assert module == f"zoo_my_{kind}.{kind}"
+        assert factory == names[kind] if kind in names else factory.startswith("My")
 
 
-@pytest.fixture(scope="module")
-def own_tests(installed: SitePackages, written: Path) -> dict[str, list[ElementTree.Element]]:
-    """The outcomes of the plug-ins' own tests by kind; one process, for torch is slow."""
+@pytest.mark.slow
+def test_its_own_tests_pass_as_written(installed: SitePackages, written: Path) -> None:
+    """All of them in one process, for torch is slow."""
     report = written / "report.xml"
     folders = [str(written / f"zoo-my-{kind}" / "tests") for kind in WRITTEN_KINDS]
     options = ["-q", "-p", "no:cacheprovider", "--import-mode=importlib", f"--junitxml={report}"]
@@ -91,24 +80,16 @@ def own_tests(installed: SitePackages, written: Path) -> dict[str, list[ElementT
     done = installed.run("-c", program, plugins=ALL)
     assert done.returncode == 0, done.stdout
     cases = list(ElementTree.parse(report).iter("testcase"))
-    return {kind: [c for c in cases if _is_of(kind, c)] for kind in WRITTEN_KINDS}
+    assert not [case for case in cases if case.find("failure") is not None]
+    for kind in WRITTEN_KINDS:
+        passed = [case for case in cases if _is_of(kind, case) and len(case) == 0]
+        assert len(passed) >= (4 if kind == "metric" else 5), kind
 
 
 def _is_of(kind: str, case: ElementTree.Element) -> bool:
     """Whether a test is of the plug-in of this kind: a check, or one of its own tests."""
     module = case.attrib["classname"].rpartition(".")[2]
     return f"[{kind}/my-{kind}:" in case.attrib["name"] or module == f"test_{kind}"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", WRITTEN_KINDS)
-def test_its_own_tests_pass_as_written(
-    own_tests: dict[str, list[ElementTree.Element]], kind: str
-) -> None:
-    passed = [case for case in own_tests[kind] if len(case) == 0]
-
-    assert len(passed) >= (4 if kind == "metric" else 5)
-    assert not [case for case in own_tests[kind] if case.find("failure") is not None]
 
 
 def test_all_of_them_make_one_model(installed: SitePackages) -> None:
@@ -131,11 +112,15 @@ def test_what_it_writes_is_linted_and_typed(written: Path) -> None:
         assert done.returncode == 0, done.stdout
 
 
-def test_its_readme_names_what_was_written(written: Path) -> None:
-    text = (written / "zoo-my-pe" / "README.md").read_text()
+def test_it_says_what_to_do_next_and_so_does_its_readme(tmp_path: Path, written: Path) -> None:
+    done = zoo_new("pe", "my-pe", "--into", "my plug-ins", cwd=tmp_path)
 
-    assert "    zoo check pe/my-pe\n" in text
-    assert f"    zoo bench --pe my-pe,rope --data newswire {QUICK}\n" in text
+    check, bench = "zoo check pe/my-pe", f"zoo bench --pe my-pe,rope --data newswire {QUICK}"
+    install = "pip install -e './my plug-ins/zoo-my-pe'"
+    assert done.stdout.splitlines()[1:] == [f"  {line}" for line in (install, check, bench)]
+    readme = (tmp_path / "my plug-ins" / "zoo-my-pe" / "README.md").read_text()
+    assert f"    {check}\n" in readme
+    assert f"    {bench}\n" in readme
     for kind in WRITTEN_KINDS:
         for file in (written / f"zoo-my-{kind}").rglob("*.*"):
             assert file.is_dir() or file.suffix == ".pyc" or "$" not in file.read_text(), file
@@ -146,17 +131,16 @@ def test_the_line_from_the_readme_trains_it(
     installed: SitePackages,
     written: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     kind: str,
 ) -> None:
-    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     lines = (written / f"zoo-my-{kind}" / "README.md").read_text().splitlines()
     (bench,) = [line.split()[1:] for line in lines if line.startswith("    zoo bench")]
-    small = ["--dim", "16", "--epochs", "1", "--max-length", "32", "--on", "inline"]
     data = "my-data(train=100, test=30)" if kind == "data" else "newswire(train=100, test=30)"
+    # Not the line's own baseline, a bag of words, which takes longer than all else.
+    small = [*SMALL, "--data", data, "--baseline", "my-baseline" if kind == "baseline" else "none"]
 
     out = str(tmp_path / "run")
-    done = installed.zoo(*bench, *small, "--data", data, "--out", out, plugins=ALL)
+    done = installed.zoo(*bench, *small, "--out", out, plugins=ALL)
     assert done.returncode == 0, done.stderr
     records = RecordFile(tmp_path / "run").read()
     assert {record.status for record in records} == {"ok"}
@@ -179,27 +163,13 @@ def zoo_register(register):
 
 
 def test_a_task_that_names_the_metric_has_it_in_its_table(
-    installed: SitePackages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    installed: SitePackages, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     (tmp_path / "fair.py").write_text(TASK)
     plugin = ["--plugin", str(tmp_path / "fair.py"), "--task", "fair", "--baseline", "majority"]
-    small = [
-        "--layers",
-        "1",
-        "--dim",
-        "16",
-        "--max-length",
-        "16",
-        "--epochs",
-        "1",
-        "--on",
-        "inline",
-    ]
     data = ["--data", "newswire(train=100, test=30)", "--phases", "train"]
-    done = installed.zoo(
-        "bench", *plugin, *small, *data, "--out", str(tmp_path / "run"), plugins=ALL
-    )
+    out = str(tmp_path / "run")
+    done = installed.zoo("bench", *plugin, *SMALL, *data, "--out", out, plugins=ALL)
 
     assert done.returncode == 0, done.stderr
     records = {record.name: record for record in RecordFile(tmp_path / "run").read()}
@@ -279,7 +249,6 @@ def test_a_distribution_that_is_installed_already_is_not_replaced(installed: Sit
         (["norm", "../norm"], "illegal name '../norm'"),
         (["norm", "2-norm"], "illegal name '2-norm'"),
         (["norm", ""], "illegal name ''"),
-        (["norm", "all"], "illegal name 'all'"),
         (["norm", "rms"], "norm 'rms' is taken by encoder-zoo"),
         (["norm"], "Missing argument 'NAME'"),
     ],

@@ -1,0 +1,319 @@
+"""How ``name(param=value)`` becomes a choice, and who owns a name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from refused import refusal
+
+from zoo.errors import ZooError
+from zoo.registry import BUILT_IN, KINDS, Owner, Register, Registry
+from zoo.registry.catalog import split_list
+
+DEFAULTS: dict[str, Any] = {
+    "count": 1,
+    "rate": 0.5,
+    "mode": "fast",
+    "flag": False,
+    "sizes": [1],
+    "extra": None,
+}
+
+
+def part(**keywords: Any) -> dict[str, Any]:
+    """A factory that returns its arguments."""
+    return keywords
+
+
+def registry_of(*owned: tuple[str, str]) -> Registry:
+    """A registry of ffns, given as (distribution, name), each with the parameters above."""
+    registry = Registry()
+    for distribution, name in owned:
+        register = Register(Owner(distribution, "1.0"))
+        register("ffn", name, part, summary="a part", parameters=DEFAULTS)
+        registry.admit(register)
+    return registry
+
+
+ONE = registry_of(("elsewhere", "part"), ("elsewhere", "other"))
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | finite | st.text() | st.binary(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text(), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+VALUES = {
+    "count": st.integers(),
+    "rate": finite,
+    "mode": st.text(),
+    "flag": st.booleans(),
+    "sizes": st.lists(plain, max_size=3),
+    "extra": plain,
+}
+some_values = st.fixed_dictionaries({}, optional=VALUES)
+
+
+@settings(max_examples=50, deadline=None, derandomize=True, database=None)
+@given(st.lists(some_values, min_size=1, max_size=3), st.randoms(use_true_random=False))
+def test_choices_are_read_back_as_they_are_written(
+    several: list[dict[str, Any]], random: Any
+) -> None:
+    texts = []
+    for values in several:
+        pairs = [f"{name}={value!r}" for name, value in values.items()]
+        random.shuffle(pairs)
+        texts.append(f"part({', '.join(pairs)})")
+    choices = [ONE.choose("ffn", text) for text in texts]
+    for values, choice in zip(several, choices, strict=True):
+        assert repr(dict(choice.given)) == repr({k: values[k] for k in DEFAULTS if k in values})
+        again = ONE.choose("ffn", str(choice))
+        assert str(again) == str(choice)
+        assert repr(again.build()) == repr(choice.build())
+        assert again.build() == values
+    assert split_list(" , ".join(texts)) == texts
+    listed = [str(choice) for choice in ONE.choices("ffn", ",".join(texts))]
+    assert listed == list(dict.fromkeys(map(str, choices)))
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "built"),
+    [
+        ("part", "part", {}),
+        ("part()", "part", {}),
+        (" part ( count = 2 ) ", "part(count=2)", {"count": 2}),
+        ("part(2, 0.25)", "part(count=2, rate=0.25)", {"count": 2, "rate": 0.25}),
+        ("part(2, mode='slow')", "part(count=2, mode='slow')", {"count": 2, "mode": "slow"}),
+        ("part(mode=slow)", "part(mode='slow')", {"mode": "slow"}),
+        ("part(count=-3)", "part(count=-3)", {"count": -3}),
+        ("part(flag=True, count=2)", "part(count=2, flag=True)", {"count": 2, "flag": True}),
+        ("part(rate=3)", "part(rate=3.0)", {"rate": 3.0}),
+        ("part(mode=',,')", "part(mode=',,')", {"mode": ",,"}),
+        ("elsewhere:part", "part", {}),
+    ],
+)
+def test_parameters_are_given_by_name_or_in_declared_order(
+    text: str, name: str, built: dict[str, Any]
+) -> None:
+    (choice,) = ONE.choices("ffn", text)
+    assert str(choice) == name
+    assert repr(choice.build()) == repr(built)
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        (" a , b ", ["a", "b"]),
+        ("a(x=1,y=2),b", ["a(x=1,y=2)", "b"]),
+        ("a(x=[1,(2,3)],y={'k': 4,'l': 5}),b", ["a(x=[1,(2,3)],y={'k': 4,'l': 5})", "b"]),
+        ("a(x=','),b(x=\"),\")", ["a(x=',')", 'b(x="),")']),
+        ("a(x='it\\'s \"x\", y'),b", ["a(x='it\\'s \"x\", y')", "b"]),
+        ("a", ["a"]),
+        ("", []),
+        (" , ,", []),
+    ],
+)
+def test_lists_are_split_at_commas_outside_brackets_and_quotes(
+    text: str, pieces: list[str]
+) -> None:
+    assert split_list(text) == pieces
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("part,,other", "--ffn 'part,,other': an empty name between two commas"),
+        ("part, ,other,", "between two commas"),
+        ("part,other,", "after the last comma"),
+        (",part", "before the first comma"),
+        ("part(sizes=[1,2]),,part(mode=',,')", "between two commas"),
+        (" , ,", "--ffn is empty. There is: part, other"),
+        ("   ", "--ffn is empty. There is: part, other"),
+        ("part,ohter", "no ffn 'ohter'; did you mean 'other'?"),
+    ],
+)
+def test_a_bad_list_is_refused_in_one_line(text: str, message: str) -> None:
+    assert message in refusal(lambda: ONE.choices("ffn", text))
+
+
+def test_a_choice_asked_for_twice_is_taken_once_and_order_is_kept() -> None:
+    choices = ONE.choices("ffn", "part(count=2),other,part( 2 ),part,other")
+    assert [str(choice) for choice in choices] == ["part(count=2)", "other", "part"]
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "__import__('pathlib').Path('PROOF').touch()",
+        "[open('PROOF', 'w') for _ in (1,)]",
+        "(lambda: open('PROOF', 'w'))()",
+        "f\"{open('PROOF', 'w')}\"",
+        "{**open('PROOF', 'w')}",
+        "1 if open('PROOF', 'w') else 2",
+        "(x := open('PROOF', 'w'))",
+    ],
+)
+def test_nothing_in_a_name_is_executed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, payload: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for form in ("(extra={})", "({})", "(*{})", "(**{})", "({})()", "(){}"):
+        refusal(lambda form=form: ONE.choose("ffn", "part" + form.replace("{}", payload)))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "part(count=1",
+        "part(count=)",
+        "part(count=1))",
+        "part(count=1, 2)",
+        "part(count=1).real",
+        "part(count=1)(rate=2)",
+        "part(count=1); part",
+        "part(count=1) + 2",
+        "part(count 1)",
+        "part(\0)",
+        "part(extra=" + "9" * 5000 + ")",
+    ],
+)
+def test_text_that_cannot_be_parsed_is_refused_with_the_right_form(text: str) -> None:
+    message = refusal(lambda: ONE.choose("ffn", text))
+    assert message.startswith("cannot read ffn 'part(")
+    assert message.endswith("write it as name(param=value)")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("count=2.0", "'count' must be of type int (default 1), not 2.0"),
+        ("count=True", "'count' must be of type int (default 1), not True"),
+        ("count=None", "'count' must be of type int (default 1), not None"),
+        ("'slow'", "'count' must be of type int (default 1), not 'slow'"),
+        ("rate='high'", "'rate' must be of type float (default 0.5), not 'high'"),
+        ("rate=True", "'rate' must be of type float (default 0.5), not True"),
+        ("mode=3", "'mode' must be of type str (default 'fast'), not 3"),
+        ("flag=1", "'flag' must be of type bool (default False), not 1"),
+        ("sizes=(1, 2)", "'sizes' must be of type list (default [1]), not (1, 2)"),
+        ("mode=a-b", "'mode' must be a plain value such as 'fast' in quotes, not a - b"),
+        ("count=one", "'count' must be a plain value such as 1, not one"),
+        ("count=1+1", "'count' must be a plain value such as 1, not 1 + 1"),
+        ("count=1, count=2", "is given 'count' twice"),
+        ("1, count=2", "is given 'count' twice"),
+        ("1, 2, 3, 4, 5, 6, 7", "takes 6 parameters, not 7"),
+        (
+            "cuont=2",
+            "has no parameter 'cuont'; did you mean 'count'? "
+            "There is: count, rate, mode, flag, sizes, extra",
+        ),
+        ("extra={[1]}", "extra"),
+        ("extra={[1]: 2}", "extra"),
+        ("rate=1" + "0" * 400, "rate"),  # no float can hold it
+        ("rate=1e999", "rate"),  # infinity, whose repr cannot be read back
+        ("extra=" + "-" * 5000 + "1", ""),
+    ],
+    ids=lambda text: text[:40],
+)
+def test_bad_parameters_are_refused_in_one_line(arguments: str, message: str) -> None:
+    found = refusal(lambda: ONE.choose("ffn", f"part({arguments})"))
+    assert found.endswith(message) or (len(message) < 6 and message in found)
+
+
+def test_an_unknown_name_gets_the_nearest_and_the_whole_list(registry: Registry) -> None:
+    assert refusal(lambda: registry.choose("pe", "roep")) == (
+        "no pe 'roep'; did you mean 'rope'? There is: none, sin, learned, rope, alibi. Others come "
+        "from plug-ins: plugins/README.md in the repository has those of this project, and "
+        "'zoo plugins' prints those installed"
+    )
+    assert refusal(lambda: registry.choose("pe", "zzzzzz(base=1.0)")).startswith(
+        "no pe 'zzzzzz'. There is: none, sin, learned, rope, alibi. Others come from plug-ins"
+    )
+    assert "no ffn 'nobody:part'" in refusal(lambda: ONE.get("ffn", "nobody:part"))
+    expected = f"no kind 'atention'; did you mean 'attention'? There is: {', '.join(KINDS)}"
+    assert refusal(lambda: registry.choose("atention", "naive")) == expected
+    assert refusal(lambda: registry.components("atention")) == expected
+    message = refusal(lambda: registry.choose("ffn", "relu(slope=2)"))
+    assert message == "ffn 'relu' has no parameter 'slope'. There is: none"
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    {
+        "attention": "single naive split packed fused torch",
+        "pe": "none sin learned rope alibi",
+        "norm": "layer layer-plain layer-std rms none",
+        "ffn": "relu gelu gelu-tanh swiglu none",
+        "block": "pre post res-post bare",
+        "pool": "cls mean",
+    }.items(),
+)
+def test_all_is_every_component_of_the_kind_that_can_stand_alone(
+    registry: Registry, kind: str, names: str
+) -> None:
+    choices = registry.choices(kind, " all ")
+    alone = [c for c in registry.components(kind) if c.wraps is None]
+    assert [str(choice) for choice in choices] == [registry.label(c) for c in alone]
+    assert [choice.component for choice in choices] == alone
+    assert set(names.split()) <= {str(choice) for choice in choices}  # those of the tutorials
+
+
+@pytest.mark.parametrize("order", [("red", "blue"), ("blue", "red")])
+def test_a_name_of_two_owners_is_ambiguous_and_each_can_be_named_in_full(
+    order: tuple[str, str],
+) -> None:
+    registry = registry_of(*((owner, "part") for owner in order))
+    message = refusal(lambda: registry.choose("ffn", "part(count=2)"))
+    assert message.startswith("ffn 'part' is ambiguous; say which: ")
+    assert set(message.partition("which: ")[2].split(", ")) == {"red:part", "blue:part"}
+    assert set(registry.labels("ffn")) == {"red:part", "blue:part"}
+    for owner in order:
+        choice = registry.choose("ffn", f"{owner}:part(count=2)")
+        assert choice.component.owner.distribution == owner
+        assert str(choice) == f"{owner}:part(count=2)"
+        assert choice.build() == {"count": 2}
+    assert len(registry.choices("ffn", "all")) == 2
+
+
+@pytest.mark.parametrize("order", [(BUILT_IN, "red"), ("red", BUILT_IN)])
+def test_a_built_in_keeps_its_bare_name_whoever_else_uses_it_and_whenever(
+    order: tuple[str, str],
+) -> None:
+    registry = registry_of(*((owner, "part") for owner in order))
+    for name, owner in (("part", BUILT_IN), ("red:part", "red"), (f"{BUILT_IN}:part", BUILT_IN)):
+        assert registry.get("ffn", name).owner.distribution == owner
+    assert set(registry.labels("ffn")) == {"part", "red:part"}
+    assert str(registry.choose("ffn", f"{BUILT_IN}:part(2)")) == "part(count=2)"
+
+
+def test_what_reads_texts_can_be_told_to_read_whole_ones_and_never_sees_it() -> None:
+    """The harness carries it out: the factory is given its own parameters alone."""
+    register = Register(Owner("elsewhere", "1.0"))
+    texts = {"summary": "of texts", "capabilities": ["texts"]}
+    register("baseline", "words", dict, parameters={"c": 1.0}, **texts)
+    register("baseline", "counts", dict, summary="counts", capabilities=["stream"])
+    registry = Registry()
+    registry.admit(register)
+    for text, name, built in (
+        ("words", "words", {}),
+        ("words(whole=False)", "words", {}),
+        ("words(whole=True)", "words(whole=True)", {}),
+        ("words(2.0, whole=True)", "words(c=2.0, whole=True)", {"c": 2.0}),
+    ):
+        choice = registry.choose("baseline", text)
+        assert str(choice) == str(registry.choose("baseline", str(choice))) == name
+        assert choice.build() == built
+    with pytest.raises(ZooError, match="'whole' must be of type bool"):
+        registry.choose("baseline", "words(whole=1)")
+    with pytest.raises(ZooError, match="'counts' has no parameter 'whole'"):
+        registry.choose("baseline", "counts(whole=True)")
+    with pytest.raises(ValueError, match="'mine' has a parameter 'whole', which the zoo gives it"):
+        register("baseline", "mine", dict, parameters={"whole": True}, **texts)

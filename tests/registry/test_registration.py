@@ -1,0 +1,162 @@
+"""What may be registered, and what becomes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from refused import refusal
+
+from zoo.registry import CAPABILITIES, KINDS, Owner, Register, Registry, Wraps
+
+GOOD: dict[str, Any] = {
+    "kind": "attention",
+    "name": "mine",
+    "factory": "nowhere.at_all:Mine",
+    "summary": "mine",
+}
+
+
+def part(**keywords: Any) -> dict[str, Any]:
+    """A factory that returns its arguments."""
+    return keywords
+
+
+def add(register: Register, **changes: Any) -> None:
+    arguments = GOOD | changes
+    positional = [arguments.pop(name) for name in ("kind", "name", "factory")]
+    register(*positional, **arguments)
+
+
+def register_with(**changes: Any) -> Register:
+    register = Register(Owner("elsewhere", "1.0"))
+    add(register, **changes)
+    return register
+
+
+@pytest.mark.parametrize(
+    ("name", "factory"),
+    [
+        ("mine", part),
+        ("m", dict),
+        ("gelu-tanh", "module:Class"),
+        ("a1_b.c-2", "a_package.module:Outer.Inner"),
+        ("2d", part),
+    ],
+)
+def test_a_valid_component_is_registered_with_all_its_fields(name: str, factory: Any) -> None:
+    parameters = {"size": 3}
+    (component,) = register_with(
+        name=name,
+        factory=factory,
+        summary=" my\n own ",
+        source="a  paper",
+        capabilities=["padding", "exact"],
+        parameters=parameters,
+    ).components
+    assert (component.kind, component.name, component.factory) == ("attention", name, factory)
+    assert (component.summary, component.source) == ("my own", "a paper")
+    assert component.capabilities == {"padding", "exact"}
+    assert str(component.owner) == "elsewhere 1.0"
+    assert component.can("padding", "exact")
+    assert not component.can("padding", "causal")
+    parameters["size"] = 4  # not its own
+    assert dict(component.parameters) == {"size": 3}
+    with pytest.raises(TypeError):
+        component.parameters["size"] = 5  # type: ignore[index]
+
+
+ILLEGAL_NAMES = ("", "Mine", "my own", "my(own)", "my:own", "my,own", "-mine", "mine-", "my--own",
+                 "mine\n", "größe", 3, None)  # fmt: skip
+ILLEGAL_FACTORIES = (None, 3, "", "module", ":Class", "module:", "a-b:C", "a:b:c", "a.:C")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "atention"}, "no kind 'atention'; did you mean 'attention'"),
+        ({"kind": ""}, "no kind ''"),
+        ({"kind": None}, "no kind None"),
+        *(({"name": name}, "illegal attention name") for name in ILLEGAL_NAMES),
+        *(
+            ({"factory": factory}, "the factory of attention 'mine' must be callable or")
+            for factory in ILLEGAL_FACTORIES
+        ),
+        ({"capabilities": ["flies"]}, "'mine' declares an unknown capability 'flies'"),
+        ({"capabilities": ["paddding"]}, "did you mean 'padding'"),
+        ({"capabilities": ["gated"]}, "unknown capability 'gated'"),
+        ({"capabilities": "exact"}, "must be a list of them, not 'exact'"),
+        ({"capabilities": None}, "must be a list of them, not None"),
+        ({"capabilities": [["exact"]]}, "unknown capability"),
+        ({"summary": None}, "summary and source of attention 'mine' must be text"),
+        ({"source": 3}, "summary and source of attention 'mine' must be text"),
+        ({"parameters": ["size"]}, "must map names to defaults"),
+        ({"parameters": {1: 2}}, "a parameter that is no Python name: 1"),
+        ({"parameters": {"my size": 2}}, "a parameter that is no Python name: 'my size'"),
+        ({"parameters": {"lambda": 2}}, "a parameter that is no Python name: 'lambda'"),
+        ({"wraps": True}, "wraps of attention 'mine' must be a zoo.registry.Wraps, not True"),
+        (
+            {"wraps": Wraps(needs=("casual",))},
+            "'mine' declares an unknown capability 'casual'; did you mean 'causal'",
+        ),
+    ],
+    ids=repr,
+)
+def test_an_illegal_registration_is_refused_and_leaves_nothing(
+    changes: dict[str, Any], message: str
+) -> None:
+    register = Register(Owner("elsewhere", "1.0"))
+    with pytest.raises(ValueError, match=message):
+        add(register, **changes)
+    assert register.components == []
+
+
+def test_a_name_registered_twice_by_one_owner_is_refused() -> None:
+    register = register_with()
+    with pytest.raises(ValueError, match="attention 'mine' is registered twice"):
+        add(register)
+    add(register, kind="pe")
+    assert [c.kind for c in register.components] == ["attention", "pe"]
+
+
+def test_every_capability_has_a_description() -> None:
+    assert set(CAPABILITIES) == set(KINDS)
+    for meanings in CAPABILITIES.values():
+        assert all(meaning.strip() for meaning in meanings.values())
+
+
+@pytest.mark.parametrize(
+    ("factory", "reason"),
+    [
+        ("nowhere.at_all:Mine", "cannot be loaded from 'nowhere.at_all:Mine': ModuleNotFoundError"),
+        ("zoo.registry:Mine", "cannot be loaded from 'zoo.registry:Mine': AttributeError"),
+        ("zoo.registry:KINDS", "'zoo.registry:KINDS' is no factory but a tuple"),
+    ],
+)
+def test_a_lazy_factory_is_imported_when_built_and_its_owner_named_if_that_fails(
+    factory: str, reason: str
+) -> None:
+    registry = Registry()
+    registry.admit(register_with(factory=factory))
+    message = refusal(registry.choose("attention", "mine").build)
+    assert message.startswith("attention 'mine' of elsewhere 1.0")
+    assert reason in message
+
+
+def test_a_lazy_factory_is_called_with_the_contracts_arguments_and_the_given_ones() -> None:
+    registry = Registry()
+    registry.admit(register_with(factory="builtins:dict", parameters={"size": 3}))
+    built = registry.choose("attention", "mine(size=4)").build([("dim", 8)], heads=2)
+    assert built == {"dim": 8, "heads": 2, "size": 4}
+    assert registry.choose("attention", "mine").build(heads=2) == {"heads": 2}
+
+
+def test_the_source_file_is_known_without_importing_it(registry: Registry) -> None:
+    file = registry.get("pe", "rope").file()
+    assert file is not None
+    assert file.endswith("zoo/components/pe/rope.py")
+    (own,), (missing,) = (
+        register_with(**changes).components for changes in ({"factory": part}, {})
+    )
+    assert own.file() == __file__
+    assert missing.file() is None
