@@ -31,102 +31,72 @@ def parse(registry: Registry) -> Parse:
     return lambda **names: Cell.parse(registry, USUAL | names)
 
 
-def test_the_usual_cell_has_no_obstacle(parse: Parse) -> None:
-    assert parse().refusal(Sizes(), NEEDS) == ""
+NO_PADDING = (
+    "leaky does not declare 'padding', which the task needs "
+    "(padded positions never influence real ones)"
+)
 
 
 @pytest.mark.parametrize(
-    ("names", "dim", "heads", "reason"),
+    ("parts", "dim", "heads", "reason"),
     [
-        ({"attention": "torch"}, 64, 4, "torch cannot rotate queries and keys, which rope needs"),
-        ({"attention": "stiff"}, 64, 4, "stiff cannot rotate queries and keys, which rope needs"),
+        ("", 64, 4, ""),
+        ("attention=torch", 64, 4, "torch cannot rotate queries and keys, which rope needs"),
+        ("attention=torch pe=alibi", 64, 4, ""),
+        ("attention=stiff", 64, 4, "stiff cannot rotate queries and keys, which rope needs"),
         (
-            {"attention": "stiff", "pe": "rope(base=100.0)"},
-            64,
-            4,
+            "attention=stiff pe=rope(base=100.0)",
+            *(64, 4),
             "stiff cannot rotate queries and keys, which rope(base=100.0) needs",
         ),
+        ("attention=stiff pe=alibi", 64, 4, ""),
+        ("attention=deaf", 64, 4, ""),
+        ("attention=deaf pe=alibi", 64, 4, "deaf cannot add a score bias, which alibi needs"),
+        ("attention=leaky", 64, 4, NO_PADDING),
+        ("pe=sin", 64, 5, "width 64 is not divisible into 5 heads"),
+        ("attention=naive", 64, 128, "width 64 is not divisible into 128 heads"),
+        ("attention=single", 64, 5, ""),
+        ("", 12, 4, "rope needs an even head width, not 3"),
+        ("pe=alibi", 12, 4, ""),
+        ("attention=single", 12, 4, ""),
+        ("attention=single", 7, 1, "rope needs an even head width, not 7"),
         (
-            {"attention": "deaf", "pe": "alibi"},
-            64,
-            4,
-            "deaf cannot add a score bias, which alibi needs",
-        ),
-        (
-            {"attention": "leaky"},
-            64,
-            4,
-            "leaky does not declare 'padding', which the task needs "
-            "(padded positions never influence real ones)",
-        ),
-        ({"pe": "sin"}, 64, 5, "width 64 is not divisible into 5 heads"),
-        ({"attention": "naive"}, 64, 128, "width 64 is not divisible into 128 heads"),
-        ({}, 12, 4, "rope needs an even head width, not 3"),
-        ({"attention": "single"}, 7, 1, "rope needs an even head width, not 7"),
-        (
-            {"attention": "fused/torch", "pe": "none/rope"},
-            64,
-            4,
+            "attention=fused/torch pe=none/rope",
+            *(64, 4),
             "torch cannot rotate queries and keys, which rope needs (layer 2)",
         ),
+        ("attention=fused/torch pe=rope/none", 64, 4, ""),
+        ("attention=deaf/stiff pe=rope/alibi", 64, 4, ""),
+        ("attention=fused/leaky", 64, 4, NO_PADDING),
         (
-            {"attention": "fused/leaky"},
-            64,
-            4,
-            "leaky does not declare 'padding', which the task needs "
-            "(padded positions never influence real ones)",
-        ),
-        (
-            {"attention": "single/naive", "pe": "none/rope"},
-            12,
-            4,
+            "attention=single/naive pe=none/rope",
+            *(12, 4),
             "rope needs an even head width, not 3 (layer 2)",
         ),
+        ("attention=single/naive pe=rope/none", 12, 4, ""),
         (
-            {"pe": "sin/learned"},
-            64,
-            4,
+            "pe=sin/learned",
+            *(64, 4),
             "only one encoding can add to the embeddings, not sin and learned",
         ),
         (
-            {"pe": "sin/sin(base=5.0)"},
-            64,
-            4,
+            "pe=sin/sin(base=5.0)",
+            *(64, 4),
             "only one encoding can add to the embeddings, not sin and sin(base=5.0)",
         ),
+        ("pe=sin/rope", 64, 4, ""),
         (
-            {"ffn": "gelu/gelu/none"},
-            64,
-            4,
+            "ffn=gelu/gelu/none",
+            *(64, 4),
             "ffn 'gelu/gelu/none' is a pattern of 3 components, and the model has 2 layers",
         ),
     ],
 )
-def test_each_obstacle_is_named(
-    parse: Parse, names: dict[str, str], dim: int, heads: int, reason: str
+def test_each_obstacle_is_named_and_what_is_not_asked_for_is_none(
+    parse: Parse, parts: str, dim: int, heads: int, reason: str
 ) -> None:
-    assert parse(**names).refusal(Sizes(dim=dim, heads=heads), NEEDS) == reason
-
-
-@pytest.mark.parametrize(
-    ("names", "dim", "heads"),
-    [
-        ({"attention": "torch", "pe": "alibi"}, 64, 4),
-        ({"attention": "deaf"}, 64, 4),
-        ({"attention": "stiff", "pe": "alibi"}, 64, 4),
-        ({"attention": "single"}, 64, 5),
-        ({"attention": "single"}, 12, 4),
-        ({"pe": "alibi"}, 12, 4),
-        ({"attention": "fused/torch", "pe": "rope/none"}, 64, 4),
-        ({"attention": "deaf/stiff", "pe": "rope/alibi"}, 64, 4),
-        ({"attention": "single/naive", "pe": "rope/none"}, 12, 4),
-        ({"pe": "sin/rope"}, 64, 4),
-    ],
-)
-def test_what_is_not_asked_for_is_no_obstacle(
-    parse: Parse, names: dict[str, str], dim: int, heads: int
-) -> None:
-    assert parse(**names).refusal(Sizes(dim=dim, heads=heads), NEEDS) == ""
+    cell = parse(**dict(part.split("=", 1) for part in parts.split()))
+    assert cell.refusal(Sizes(dim=dim, heads=heads), NEEDS) == reason
 
 
 def test_among_the_built_ins_torch_with_rope_alone_is_impossible(registry: Registry) -> None:
