@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from small_run_fixtures import _isolated, corpus, small
+from small_run_fixtures import _isolated, corpus, folder, small
 
-__all__ = ["_isolated", "corpus", "small"]
+__all__ = ["_isolated", "corpus", "folder", "small"]

@@ -8,14 +8,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from classify_runs import WORDS
+from small_runs import QUICK, flags
 
 from zoo.cli import main
 from zoo.report.rows import Row
 from zoo.report.stats import verdicts
 from zoo.report.stats.scores import Scores, scores_of
 
-RUN = ["bench", *WORDS, "--attention", "fused", "--pe", "rope,sin", "--out", "out"]
+RUN = [
+    "bench",
+    *flags(QUICK),
+    "--on",
+    "inline",
+    "--attention",
+    "fused",
+    "--pe",
+    "rope,sin",
+    "--out",
+    "out",
+]
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import pty
 import signal
@@ -9,11 +11,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
-from console import ENV, run_zoo
+from small_runs import ENV
 
 from zoo import __version__
-from zoo.cli import main
+from zoo.cli import main, run
+from zoo.errors import WriteError, ZooError
 from zoo.registry.loading import built_ins
 
 COMMANDS = built_ins().commands
@@ -48,21 +52,35 @@ def test_every_command_has_help_of_its_own(command: str, capsys: Capture) -> Non
     assert max(map(len, printed.out.splitlines())) <= 100
 
 
-def test_help_imports_nothing_that_is_slow() -> None:
+def test_what_answers_at_once_imports_nothing_that_is_slow() -> None:
+    """Nor does what only reads options; a plan is made without torch as well."""
+    lists = [["--help"], ["list"], ["list", "pe"], ["info", "attention/fused"], ["plugins"]]
+    helps = [[command, "--help"] for command in ("bench", "scale", "train")]
+    plans = [["bench", "--task", t, "--pe", "all", "--plan"] for t in ("classify", "lm", "seq2seq")]
     program = (
-        "import sys; from zoo.cli import main; main(['--help']); "
-        "print(sorted({m.partition('.')[0] for m in sys.modules}))"
+        "import json, sys; from zoo.cli import main\n"
+        f"for word in {[*lists, *helps, *plans]!r}:\n"
+        "    assert main(word) == 0, word\n"
+        "    found = {m.partition('.')[0] for m in sys.modules}\n"
+        "    print(json.dumps([word, sorted(found)]), file=sys.stderr)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=ENV, check=True
     )
-    imported = done.stdout.splitlines()[-1]
-    for heavy in ("torch", "numpy", "pandas", "pydantic", "rich", "sklearn", "datasets"):
-        assert f"'{heavy}'" not in imported
+    said = [json.loads(line) for line in done.stderr.splitlines()]
+    assert len(said) == len([*lists, *helps, *plans])
+    for words, modules in said:
+        heavy = {"torch"}
+        if words not in plans:
+            heavy |= {"pandas", "sklearn", "scipy", "datasets", "matplotlib", "tokenizers"}
+        if words in lists:
+            heavy |= {"numpy", "pydantic", "rich"}
+        assert not heavy & {*modules}, words
 
 
-def test_version() -> None:
-    assert run_zoo("--version").stdout == f"zoo {__version__}\n"
+def test_version(capsys: Capture) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"zoo {__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -118,12 +136,11 @@ def test_ctrl_c_exits_130(tmp_path: Path) -> None:
     assert process.returncode == 130
 
 
-@pytest.mark.parametrize("arguments", [["list"], ["--help"], ["list", "--json"]])
-def test_a_closed_pipe_is_quiet(arguments: list[str]) -> None:
+def test_a_closed_pipe_is_quiet() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [sys.executable, "-m", "zoo", *arguments],
+        [sys.executable, "-m", "zoo", "list"],
         stdout=writer,
         stderr=subprocess.PIPE,
         text=True,
@@ -134,18 +151,19 @@ def test_a_closed_pipe_is_quiet(arguments: list[str]) -> None:
     assert (done.stderr, done.returncode) == ("", 141)
 
 
-def test_lines_fit_a_narrow_terminal_and_are_whole_in_a_pipe() -> None:
+def test_lines_fit_a_narrow_terminal_and_are_whole_in_a_pipe(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
     leader, follower = pty.openpty()
-    subprocess.run(
-        [sys.executable, "-m", "zoo", "list", "pe"],
-        stdout=follower,
-        env={**ENV, "COLUMNS": "50"},
-        check=True,
-    )
-    os.close(follower)
-    on_terminal = os.read(leader, 65536).decode().splitlines()
+    with open(follower, "w") as terminal, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", terminal)
+        assert main(["list", "pe"]) == 0
+        terminal.flush()
+        on_terminal = os.read(leader, 65536).decode().splitlines()
     os.close(leader)
-    in_pipe = run_zoo("list", "pe", COLUMNS="50").stdout.splitlines()
+    assert main(["list", "pe"]) == 0
+    in_pipe = capsys.readouterr().out.splitlines()
 
     assert max(map(len, on_terminal[1:])) <= 50
     assert any(line.endswith("…") for line in on_terminal)
@@ -155,5 +173,45 @@ def test_lines_fit_a_narrow_terminal_and_are_whole_in_a_pipe() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_can_complete(shell: str) -> None:
-    assert "_ZOO_COMPLETE" in run_zoo(_ZOO_COMPLETE=f"{shell}_source").stdout
+def test_shells_can_complete(shell: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_ZOO_COMPLETE", f"{shell}_source")
+    assert main([]) == 0
+    assert "_ZOO_COMPLETE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "said"),
+    [
+        (WriteError("cannot write to x"), 1, "error: cannot write to x"),
+        (ZooError("two\n  lines"), 2, "error: two lines"),
+        (FileNotFoundError(2, "No such file", "x.csv"), 2, "error: x.csv: No such file"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (KeyboardInterrupt("half of it is there"), 130, "interrupted: half of it"),
+        (RuntimeError("a bug"), 70, "internal error: RuntimeError: a bug"),
+        (BrokenPipeError("a worker's"), 70, "internal error: BrokenPipeError"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
+)
+def test_every_error_has_its_status_and_one_line(
+    raised: BaseException, status: int, said: str, capfd: Capture
+) -> None:
+    """A bug has its traceback, which whoever reports it needs."""
+
+    @click.command()
+    def failing() -> None:
+        raise raised
+
+    assert run(failing, []) == status
+    *above, line = capfd.readouterr().err.splitlines()
+    assert line.startswith(f"zoo: {said}")
+    assert bool(above) == (status == 70)
+
+
+def test_a_terminal_of_another_encoding_gets_question_marks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert main(["bench", "--help"]) == 0
+    stream.seek(0)
+    assert "--lr X[,X?]" in stream.read()

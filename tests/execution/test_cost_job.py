@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from scipy import stats
-from small_runs import CLASSIFY, bench, cell, prepared
+from small_runs import CLASSIFY, FAILING, bench, cell, executor_plugin, prepared
 
 from zoo.config.sizes import Sizes
 from zoo.execution.base import (
@@ -28,7 +28,6 @@ from zoo.execution.base import (
 )
 from zoo.execution.local import InlineExecutor
 
-FAILING = Path(__file__).with_name("failing.py")
 MEMBERS = (
     CostMember(cell()),
     CostMember(cell(), twin=True),
@@ -182,13 +181,7 @@ def test_groups_are_of_six_models_with_the_reference_and_its_twin_in_each(
 ) -> None:
     """A group that fails as a whole is the result of each of its rows."""
     NOTED.clear()
-    plugin = tmp_path / "noting.py"
-    plugin.write_text(
-        "from zoo import hookimpl\n"
-        "@hookimpl\n"
-        "def zoo_register(register):\n"
-        f"    register('executor', 'noting', '{__name__}:Noting', summary='notes')\n"
-    )
+    plugin = executor_plugin(tmp_path, "noting", f"{__name__}:Noting")
     options = {**CLASSIFY, "data": str(corpus), "attention": "fused,naive", "phases": "cost"}
     options |= {"pe": "rope,sin,none,learned"}
     outcome = bench(tmp_path / "out", options, on="noting", plugins=(plugin,))

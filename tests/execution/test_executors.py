@@ -17,15 +17,16 @@ import torch
 from safetensors.torch import load_file
 from small_runs import (
     CLASSIFY,
+    FAILING,
     LM,
     MLM,
     SEQ2SEQ,
     Stop,
     StopAfter,
     bench,
+    by_key,
     cell,
     prepared,
-    result_of,
     seconds_of_first_epoch,
 )
 
@@ -33,9 +34,8 @@ from zoo.errors import ZooError
 from zoo.execution.base import Ended, Event, Limits, Notice, Progress, Started, TrainJob
 from zoo.execution.local import InlineExecutor, LocalExecutor
 from zoo.execution.process import Worker
-from zoo.sweep.records import Record, RecordFile
+from zoo.sweep.records import RecordFile
 
-FAILING = Path(__file__).with_name("failing.py")
 OTHER = {"inline": "local", "local": "inline"}
 
 
@@ -54,11 +54,6 @@ def options(request: pytest.FixtureRequest, corpus: Path, book: Path) -> dict[st
         "mlm": {**MLM, "data": str(book)},
         "seq2seq": SEQ2SEQ,
     }[request.param] | {"phases": "train"}
-
-
-def by_key(records: list[Record]) -> dict[str, object]:
-    assert [record.status for record in records] == ["ok"] * len(records)
-    return {record.key: result_of(record) for record in records}
 
 
 def test_both_give_the_same_scores_document_for_document_and_the_same_keys(

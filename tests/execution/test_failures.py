@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_runs import CLASSIFY, bench
+from small_runs import CLASSIFY, FAILING, bench
 
 from zoo.sweep.records import Record
 
-FAILING = Path(__file__).with_name("failing.py")
 TIMEOUT = 12  # seconds
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from small_runs import CLASSIFY, MLM, Stop, bench, cell, prepared, result_of
+from small_runs import CLASSIFY, MLM, Stop, bench, by_key, cell, prepared
 
 from zoo.cli import main
 from zoo.data.encoding import windows
@@ -24,7 +24,6 @@ from zoo.models.architectures import DeepEnsemble
 from zoo.models.build import build_masked_language_model
 from zoo.registry.cell import Cell
 from zoo.sweep.progress import Silent
-from zoo.sweep.records import Record
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.mlm import masked_loss
 from zoo.training.device import Runtime
@@ -190,11 +189,6 @@ class Steps(Silent):
     def event(self, event: Event, metrics: object = ()) -> None:
         if isinstance(event, Progress):
             self.done.append(event.step.done)
-
-
-def by_key(records: list[Record]) -> dict[str, object]:
-    assert [record.status for record in records] == ["ok"] * len(records)
-    return {record.key: result_of(record) for record in records}
 
 
 @pytest.mark.parametrize(("first", "second"), [("inline", "local"), ("local", "inline")])

@@ -32,3 +32,10 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small(corpus: Path) -> dict[str, Any]:
     """The options of a small classification."""
     return {**CLASSIFY, "data": str(corpus)}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

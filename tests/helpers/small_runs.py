@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from safetensors import safe_open
 
+import zoo as zoo_package
 from zoo.execution.base import Event, ModelSpec
 from zoo.inference.requests import with_saved_encoders
 from zoo.registry import AXES
@@ -66,6 +67,19 @@ SEQ2SEQ = {
     **SIZES,
     "data": "copy(train=200,test=20,shortest=2,longest=4)",
 }
+# Less than a second, without any file.
+QUICK = {
+    **SIZES,
+    "data": "order(train=60,test=12)",
+    "max_length": 16,
+    "vocab_size": 100,
+    "epochs": 1,
+    "phases": "train",
+    "baseline": "none",
+}
+# Of a process, in which no plug-ins are but the zoo's own, installed or only on the path.
+ENV = os.environ | {"PYTHONPATH": str(Path(zoo_package.__file__).parents[1]), "ZOO_PLUGINS": ""}
+FAILING = Path(__file__).with_name("failing.py")
 WORDS = {
     "sport": "goal match team coach league striker cup season".split(),
     "market": "shares profit bank stock trader bond market growth".split(),
@@ -137,6 +151,34 @@ def seconds_of_first_epoch(checkpoint: Path) -> float:
     with safe_open(checkpoint, framework="pt") as file:
         seconds: float = json.loads(file.metadata()["zoo"])["curve"][0]["seconds"]
     return seconds
+
+
+def executor_plugin(folder: Path, name: str, place: str) -> Path:
+    """A plug-in file that registers an executor; place: its module and class, ``module:Class``."""
+    file = folder / f"{name.replace('-', '_')}.py"
+    file.write_text(
+        "from zoo import hookimpl\n"
+        "@hookimpl\n"
+        "def zoo_register(register):\n"
+        f"    register('executor', {name!r}, {place!r}, summary='for tests')\n"
+    )
+    return file
+
+
+def by_key(records: list[Record]) -> dict[str, object]:
+    """The results of records that all ended well, by their keys."""
+    assert [record.status for record in records] == ["ok"] * len(records)
+    return {record.key: result_of(record) for record in records}
+
+
+class Notices(Silent):
+    """Keeps what a run says beside its results."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def notice(self, text: str) -> None:
+        self.lines.append(text)
 
 
 class Stop(Exception):  # noqa: N818 - an interruption, not an error

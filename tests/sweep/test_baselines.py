@@ -16,14 +16,13 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.pipeline import make_pipeline
-from small_runs import CLASSIFY, COMMON, bench, prepared
+from small_runs import CLASSIFY, COMMON, FAILING, Notices, bench, prepared
 from tokenizers import Tokenizer
 
 from zoo.cli import main
 from zoo.data.cache import cache_directory
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import table_text
-from zoo.sweep.progress import Silent
 from zoo.sweep.records import Record, RecordFile
 from zoo.sweep.run import Run
 
@@ -53,20 +52,6 @@ def zoo_register(register):
     register("baseline", "last-word", LastWord, summary="looks the last word up",
              capabilities=("texts",))
 """
-FAILING = """
-from zoo import hookimpl
-from zoo.components.attention.fused import Fused
-
-
-class Raises(Fused):
-    def attend(self, q, k, v, mask, bias):
-        raise RuntimeError("no such luck")
-
-
-@hookimpl
-def zoo_register(register):
-    register("attention", "raises", Raises, summary="raises", capabilities=("padding", "rotate"))
-"""
 SMALL: dict[str, Any] = {**CLASSIFY, "max_length": LENGTH, "epochs": 1, "phases": "train"}
 SMALL["baseline"] = "tfidf-logreg"
 
@@ -84,14 +69,6 @@ def write_texts(directory: Path, counts: dict[str, tuple[int, int]], words: int 
                     text = " ".join([*draw.choices(COMMON, k=words), LABELS[label]])
                     writer.writerow([f"  {text} ", label])
     return directory
-
-
-class Notices(Silent):
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def notice(self, text: str) -> None:
-        self.lines.append(text)
 
 
 @pytest.fixture(scope="module")
@@ -305,12 +282,10 @@ def test_what_is_there_already_is_said_before_the_run(
 
 
 def test_no_cost_is_measured_where_every_training_failed(data: Path, tmp_path: Path) -> None:
-    plugin = tmp_path / "raises.py"
-    plugin.write_text(FAILING)
     options = {**SMALL, "data": str(data), "attention": "raises", "seeds": 2, "baseline": "none"}
     options["phases"] = ("train", "cost")
     for _ in range(2):
-        found = bench(tmp_path / "out", options, plugins=(plugin,))
+        found = bench(tmp_path / "out", options, plugins=(FAILING,))
         (cost,) = (r for r in found.records if r.kind == "cost")
         assert (cost.status, cost.reason) == ("skipped", "every training of it failed")
         assert found.measured == 0

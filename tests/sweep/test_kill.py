@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 import psutil
 import pytest
-from small_runs import bench, flags, result_of, zoo
+from small_runs import FAILING, bench, flags, result_of, zoo
 
 from zoo.sweep.records import RecordFile
 
@@ -35,8 +35,6 @@ SWEEP = {
     "threads": 1,
     "device": "cpu",
 }
-
-FAILING = Path(__file__).parents[1] / "execution" / "failing.py"
 
 
 def arguments(data: Path, out: Path, **changes: object) -> list[str]:

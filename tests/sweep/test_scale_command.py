@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from small_runs import executor_plugin
 
 from zoo.cli import main
 from zoo.errors import ZooError
@@ -130,19 +131,8 @@ class Scripted(InlineExecutor):
         return Result(metrics={"kernels": []}, samples=samples)
 
 
-PLUGIN = """\
-from zoo import hookimpl
-
-@hookimpl
-def zoo_register(register):
-    register("executor", "scripted", "EXECUTOR", summary="made-up results")
-"""
-
-
 def test_a_pattern_is_measured_where_there_are_layers_enough(tmp_path: Path) -> None:
-    plugin = tmp_path / "scripted.py"
-    plugin.write_text(PLUGIN.replace("EXECUTOR", f"{__name__}:Scripted"))
-    loaded = load([plugin])
+    loaded = load([executor_plugin(tmp_path, "scripted", f"{__name__}:Scripted")])
     options = {"attention": "naive/fused/split,fused", "batch_size": 1, "device": "cpu"}
     request = make_request(options, loaded.registry)
     values = (1, 2, 3, 4)
@@ -164,9 +154,7 @@ def test_a_pattern_is_measured_where_there_are_layers_enough(tmp_path: Path) -> 
 def test_a_cell_that_failed_is_skipped_at_larger_values_until_there_is_more_of_what_it_lacked(
     tmp_path: Path,
 ) -> None:
-    plugin = tmp_path / "scripted.py"
-    plugin.write_text(PLUGIN.replace("EXECUTOR", f"{__name__}:Scripted"))
-    loaded = load([plugin])
+    loaded = load([executor_plugin(tmp_path, "scripted", f"{__name__}:Scripted")])
 
     def measure(values: tuple[int, ...], **options: Any) -> dict[tuple[str, int], str]:
         Scripted.measured = []

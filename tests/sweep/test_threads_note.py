@@ -6,19 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_runs import bench
-
-from zoo.sweep.progress import Silent
-
-
-class Lines(Silent):
-    """Notes notices."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def notice(self, text: str) -> None:
-        self.lines.append(text)
+from small_runs import Notices, bench
 
 
 @pytest.mark.parametrize(("threads", "said"), [(1, False), (2, True)])
@@ -28,7 +16,7 @@ def test_a_run_that_goes_on_with_other_threads_says_so(
     options = {**small, "pe": "sin", "baseline": "none", "phases": "train", "epochs": 1}
     options["batch_size"] = 72  # one step: each is slow with two threads on the core of a worker
     bench(tmp_path, {**options, "threads": 1})
-    progress = Lines()
+    progress = Notices()
     bench(tmp_path, {**options, "threads": threads, "seeds": 2}, progress=progress)
     assert "train: 1 there already" in progress.lines
     expected = (

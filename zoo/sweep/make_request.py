@@ -152,7 +152,7 @@ def _unknown(name: str, task_name: str, task: Task, registry: Registry) -> str:
     """Why there is no such option: it is another task's, or misspelt."""
     owners = []
     for label in registry.labels("task"):
-        with contextlib.suppress(ZooError):  # a task that cannot be built has none
+        with contextlib.suppress(Exception):  # a task that cannot be built has none
             owners += [label] if name in find_task(registry, label).options.model_fields else []
     if owners:
         return f"{flag(name)} is an option of --task {' or '.join(owners)}, and this is {task_name}"

@@ -18,6 +18,13 @@ class Raises(Fused):
         raise RuntimeError("no such luck")
 
 
+class Interrupts(Fused):
+    """As Ctrl-C does."""
+
+    def attend(self, q, k, v, mask, bias):
+        raise KeyboardInterrupt
+
+
 class Exits(Fused):
     def attend(self, q, k, v, mask, bias):
         print("last words", flush=True)
@@ -61,5 +68,6 @@ class Diverges(Fused):
 @hookimpl
 def zoo_register(register):
     able = ("rotate", "bias", "padding", "causal", "cross", "cache")
-    for factory in (Raises, Exits, Segfaults, Hangs, Hungry, HungryAtFirst, Diverges):
+    every = (Raises, Interrupts, Exits, Segfaults, Hangs, Hungry, HungryAtFirst, Diverges)
+    for factory in every:
         register("attention", factory.__name__.lower(), factory, summary="bad", capabilities=able)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from classify_runs import FAILING, SMALL
+from small_runs import FAILING, QUICK
 
 import zoo
 from zoo.config.request import load_suite
@@ -15,7 +15,7 @@ from zoo.execution.base import Ended, Started
 from zoo.sweep.progress import Silent
 from zoo.sweep.records import RecordFile
 
-RUN = {**SMALL, "on": "inline"}
+RUN = {**QUICK, "on": "inline"}
 
 
 def test_lists_become_comma_lists_and_the_table_is_a_data_frame(folder: Path) -> None:
@@ -70,50 +70,46 @@ def test_another_task_and_a_suite_by_its_options(folder: Path) -> None:
     pd.testing.assert_frame_equal(again.table, result.table)
 
 
-def test_progress_is_told_of_every_job(folder: Path) -> None:
-    class Recorder(Silent):
-        def __init__(self) -> None:
-            self.phases: list[tuple[str, int]] = []
-            self.events: list[Any] = []
+class Recorder(Silent):
+    """Keeps what it is told."""
 
-        def phase(self, name: str, total: int) -> None:
-            self.phases.append((name, total))
+    def __init__(self) -> None:
+        self.phases: list[tuple[str, int]] = []
+        self.events: list[Any] = []
+        self.closed = 0
 
-        def event(self, event: Any, metrics: Any = ()) -> None:
-            self.events.append(event)
+    def phase(self, name: str, total: int) -> None:
+        self.phases.append((name, total))
 
+    def event(self, event: Any, metrics: Any = ()) -> None:
+        self.events.append(event)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.mark.parametrize("plugins", [FAILING, [str(FAILING)]], ids=["path", "texts"])
+def test_a_failure_is_a_row_and_progress_is_told_of_every_job(plugins: Any, folder: Path) -> None:
     progress = Recorder()
-    zoo.bench(["fused", "naive"], out="out", progress=progress, **RUN)
+    found = zoo.bench(["fused", "raises"], plugins=plugins, out="out", progress=progress, **RUN)
+    status = dict(zip(found.table["attention"], found.table["status"], strict=True))
+    assert status == {"fused": "ok", "raises": "crashed"}
+    assert "no such luck" in str(found.table["reason"].tolist())
     assert progress.phases[0] == ("train", 2)
     assert sum(isinstance(event, Started) for event in progress.events) == 2
-    assert [e.result.status for e in progress.events if isinstance(e, Ended)] == ["ok", "ok"]
-
-
-def test_plug_in_files_are_paths_or_texts_and_failures_are_rows(folder: Path) -> None:
-    plugin = folder / "failing.py"
-    plugin.write_text(FAILING)
-    for number, plugins in enumerate((plugin, [str(plugin)])):
-        result = zoo.bench(["fused", "failing"], plugins=plugins, out=f"out{number}", **RUN)
-        table = result.table
-        status = dict(zip(table["attention"], table["status"], strict=True))
-        assert status == {"fused": "ok", "failing": "crashed"}
-        assert "the attention gave up" in str(table["reason"].tolist())
+    ended = [event.result.status for event in progress.events if isinstance(event, Ended)]
+    assert ended == ["ok", "crashed"]
+    assert progress.closed == 1
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"epoch": 3}, "no option 'epoch'; did you mean 'epochs'"),
-        ({"dim": 0}, "--dim 0"),
-        ({"dim": "x"}, "--dim 'x'"),
-        ({"task": "nope"}, "no task 'nope'"),
         ({"on": "nope"}, "no executor 'nope'"),
         ({"attention": []}, "--attention is empty"),
-        ({"attention": "fusd"}, "did you mean 'fused'"),
         ({"plugins": "missing.py"}, "missing.py cannot be read"),
-        ({"seeds": 0}, "--seeds 0"),
-        ({"phases": "trial"}, "'train' or 'cost'"),
-        ({"beam": 3}, "--beam is an option of --task seq2seq"),
+        ({"task": "lm", "pool": "cls"}, "--pool has no effect with --task lm"),
     ],
     ids=str,
 )

@@ -1,0 +1,81 @@
+"""A bench of language models, and one of an encoder-decoder, from options to table."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from small_runs import LM, SEQ2SEQ, flags
+
+from zoo.cli import main
+from zoo.sweep.records import RecordFile
+
+
+def command(options: dict[str, Any], out: Path) -> int:
+    return main(["bench", "--on", "inline", *flags(options), "--out", str(out)])
+
+
+def test_language_models_and_the_ngram_have_bits_speed_and_memory_on_one_row(
+    book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two attentions, one that cannot rotate, and the n-gram."""
+    options = {**LM, "attention": "fused,naive,torch", "data": str(book), "rounds": 1}
+    assert command(options, tmp_path) == 0
+    shown = capsys.readouterr().out
+    assert "bits/byte" in shown
+    assert "accuracy" not in shown
+    table = pd.read_csv(tmp_path / "table.csv").set_index("attention")
+    assert set(table.index[:2]) == {"fused", "naive"}
+    assert list(table.index[2:]) == ["torch", "ngram"]
+    assert table.status["torch"] == "skipped"
+    ran = table.drop("torch")
+    for column in (
+        "bits_per_byte_mean nats_per_token_mean train_tokens_per_s infer_tokens_per_s "
+        "latency_ms peak_memory_mib params"
+    ).split():
+        assert (ran[column] > 0).all(), column
+    # Exact attentions compute the same function from the same weights.
+    assert table.bits_per_byte_mean["fused"] == pytest.approx(
+        table.bits_per_byte_mean["naive"], abs=1e-3
+    )
+    # 256 bytes of which nothing is known take 8 bits each.
+    assert (ran.bits_per_byte_mean < 8).all()
+
+    record = next(r for r in RecordFile(tmp_path).read() if r.status == "ok" and r.cell)
+    assert record.task == record.config["task"] == "lm"
+    assert record.command.startswith("zoo bench --task lm --attention fused --pe rope")
+    assert "--pool" not in record.command
+    assert f"--data {book}" in record.command
+    assert record.metrics["bytes"] == record.config["data"]["test_bytes"]
+    nats = record.metrics["nats_per_token"] * record.metrics["tokens"]
+    bits = nats / math.log(2) / record.metrics["bytes"]
+    assert record.metrics["bits_per_byte"] == pytest.approx(bits)
+    assert record.metrics["scored"] == "validation"
+
+
+def test_an_encoder_decoder_has_exact_matches_of_both_decodings_on_its_row(
+    tmp_path: Path, capsys
+) -> None:
+    out = tmp_path / "out"
+    options = {**SEQ2SEQ, "rounds": 1, "validation": 0.1}
+    assert command(options, out) == 0
+    row = pd.read_csv(out / "table.csv").iloc[0]
+    assert 0 <= row.exact_match_mean <= 1
+    assert 0 <= row.exact_match_beam_mean <= 1
+    assert 0 < row.token_accuracy_mean <= 1
+    printed = capsys.readouterr()
+    assert "exact, beam" in printed.out
+    notes = (out / "table.md").read_text()
+    assert "20 pairs" in notes  # a tenth of the training pairs
+    assert "10% of the training" in notes
+    assert "documents" not in printed.out + notes
+    assert f"seed 0: exact match {row.exact_match_mean:.3f} [" in printed.err
+    record = next(r for r in RecordFile(out).read() if r.kind == "train")
+    assert record.config["task_options"]["beam"] == 3
+    assert record.metrics["scored"] == "validation"
+    assert record.metrics["examples"] == 20
+    assert command({**options, "beam": 2}, out) == 2
+    assert "beam=3, not 2" in capsys.readouterr().err
